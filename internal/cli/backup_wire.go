@@ -6,11 +6,12 @@ import (
 	backupcli "plumb/internal/cli/backup"
 	mysqlpitr "plumb/internal/engine/mysql/pitr"
 	postgrespitr "plumb/internal/engine/postgres/pitr"
+	storagepoint "plumb/internal/storage/point"
 )
 
 // moments lists the products whose bases can be brought to a moment.
 func moments() backupcli.Moments {
 	return backupcli.Moments{Engines: []moment.Engine{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Watch: func() []backup.Watcher {
 		return []backup.Watcher{mysqlpitr.NewBase(), postgrespitr.NewBase()}
-	}}
+	}, Scratch: storagepoint.Restored{}}
 }

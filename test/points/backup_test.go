@@ -24,7 +24,7 @@ func backupProven(t *testing.T, of family) {
 	b := onPool(t, of)
 	other, err := b.box.ZFSFuse(512)
 	must(t, err)
-	verifyAccount(t)
+	sandbox.VerifyAccount(t)
 	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-backup-")
 	must(t, err)
 	must(t, os.Chmod(dir, 0o711))

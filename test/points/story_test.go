@@ -64,7 +64,7 @@ func twoMachines(t *testing.T, of family) {
 	there := verbs{t, filepath.Join(dir, "there")}
 	other, err := b.box.ZFSFuse(1024)
 	must(t, err)
-	verifyAccount(t)
+	sandbox.VerifyAccount(t)
 	keys := filepath.Join(dir, "key.txt")
 	must(t, os.WriteFile(keys, []byte(key.String()+"\n"), 0o600))
 	if out := there.typed(0, "backup", "key"); strings.Contains(sheet, strings.TrimSpace(strings.Split(out, "\n")[1])) {

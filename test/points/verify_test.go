@@ -14,19 +14,6 @@ import (
 	"plumb/test/sandbox"
 )
 
-// verifyAccount makes the user as whom copies of other hosts' servers run, and takes him away again.
-func verifyAccount(t *testing.T) {
-	t.Helper()
-	const name = "plumb-verify"
-	if exec.Command("id", name).Run() == nil {
-		return // somebody made him
-	}
-	if out, err := exec.Command("useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name).CombinedOutput(); err != nil {
-		t.Skipf("no user can be made: %v: %s", err, out)
-	}
-	t.Cleanup(func() { must(t, exec.Command("userdel", name).Run()) })
-}
-
 // TestReplicaVerified sends points to another pool of this host, and over SSH, and has copies of what arrived started.
 func TestReplicaVerified(t *testing.T) {
 	for _, of := range families {
@@ -76,7 +63,7 @@ func replicaVerified(t *testing.T, of family) {
 	if exec.Command("id", "plumb-verify").Run() != nil {
 		says(t, v.typed(3, send(port, options, "--verify")...), "the user plumb-verify, as whom copies of other hosts' servers run, is not known here", "useradd")
 	}
-	verifyAccount(t)
+	sandbox.VerifyAccount(t)
 	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks are well")
 	says(t, v.typed(0, send(port, options, "--verify", "--json")...), `"verified"`, `"ok": true`)
 	if out := v.typed(0, "protect", "list"); strings.Count(out, "proven at") != 2 {

@@ -33,6 +33,9 @@ type Engine interface {
 	Unpack(dir string) []string
 	// Finish gives an unpacked base what it replays.
 	Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *Way, a At) error
+	// Copied gives, of a base that Finish made ready for a proof, the server of which a copy is started: at Data alone, as
+	// the user of At, with where it stands at least and the files that a copy needs besides.
+	Copied(ctx context.Context, d host.Launcher, w Way, a At) (protect.Point, error)
 }
 
 // Asked is what a person asked for.
@@ -41,6 +44,10 @@ type Asked struct {
 	Log      string        // which of the archive, where that has several and the base does not say
 	Timeline int           // of those who have any; 0: the newest that the archive knows of
 	Replace  bool          // the server that was backed up is gone: the copy takes its place
+
+	// Proof is for a base that is to be started once and thrown away. What cannot be replayed onto it is noted,
+	// and no error: whether the base starts without it is what is to be found out.
+	Proof bool
 }
 
 // Latest is the word for all that is archived.
@@ -117,11 +124,37 @@ func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, E
 }
 
 // Run restores a backup to a directory that is not there yet, and brings it to the moment.
-func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (w Way, err error) {
+func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (Way, error) {
 	w, e, err := r.Plan(ctx, m, a)
 	if err != nil {
 		return w, err
 	}
+	err = r.make(ctx, m, dir, uid, gid, a, e.Unpack, func(at At) error {
+		return e.Finish(ctx, r.Do, r.Shelf(), &w, at)
+	})
+	return w, err
+}
+
+// Copied restores a backup to a directory that is not there yet, with all that the archive has behind it, and gives what a
+// copy of its server is started from.
+func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, uid, gid int) (p protect.Point, w Way, err error) {
+	a := Asked{To: replay.Target{Text: "the end of the archive"}, Proof: true}
+	w, e, err := r.Plan(ctx, m, a)
+	if err != nil {
+		return p, w, err
+	}
+	err = r.make(ctx, m, dir, uid, gid, a, e.Unpack, func(at At) error {
+		err := e.Finish(ctx, r.Do, r.Shelf(), &w, at)
+		if err == nil {
+			p, err = e.Copied(ctx, r.Do, w, at)
+		}
+		return err
+	})
+	return p, w, err
+}
+
+// make unpacks a backup beside a directory, has it finished, and gives it its name.
+func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, unpack func(dir string) []string, finish func(At) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
@@ -129,14 +162,14 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	}()
 	real, err := r.place(ctx, dir)
 	if err != nil {
-		return w, err
+		return err
 	}
 	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
 	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, runs) })
 	run := runs + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
 	if err != nil {
-		return w, err
+		return err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
@@ -146,15 +179,15 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 		return r.start(ctx, log, p)
 	}
 	if err := r.room(ctx, log, at, run); err != nil {
-		return w, err
+		return err
 	}
-	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)); err != nil {
-		return w, err
+	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], unpack(at.Data)...)); err != nil {
+		return err
 	}
-	if err := e.Finish(ctx, r.Do, r.Shelf(), &w, at); err != nil {
-		return w, err
+	if err := finish(at); err != nil {
+		return err
 	}
-	return w, r.Do.Rename(ctx, at.Data, real)
+	return r.Do.Rename(ctx, at.Data, real)
 }
 
 // runs is how the books of restores are called.

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
 	"plumb/internal/cli/protect/machine"
@@ -18,6 +19,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/instance"
 	view "plumb/internal/view/backup"
 )
 
@@ -33,15 +35,19 @@ and reads a sample of them. Without keys each is compared with the hash that was
 signed when it was sent; with --identity it is decrypted and unpacked too. What
 a backup needs is verified with it.
 
---restore DATASET proves it: the backup is restored below DATASET, a server is
-started on it, which recovers, is checked and read, and all of that is taken
-away. It needs the key, the server's program of the same release, and the user
-plumb-verify, as whom it runs without network.
+--restore proves it: the backup is restored, a server is started on it, which
+recovers, is checked and read, and all of that is taken away. The backup of a
+point is restored below a dataset: --restore tank. A base, which is what
+pg_basebackup or mariadb-backup gave, is unpacked in a directory, with all that
+plumb archive has behind it: --restore /srv/scratch. It needs the key, the
+server's program of the same release, and the user plumb-verify, as whom it runs
+without network.
 
 ` + exits,
 		Example: `  plumb verify --from s3://backups/db1
   plumb verify --from s3://backups/db1 --sample 100 --identity key.txt
-  plumb verify --from s3://backups/db1 --restore tank --identity key.txt --trust db1.pub`,
+  plumb verify --from s3://backups/db1 --restore tank --identity key.txt --trust db1.pub
+  plumb verify --from s3://backups/db1 --restore /srv/scratch --identity key.txt --trust db1.pub`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			if percent < 0 || percent > 100 {
@@ -57,7 +63,7 @@ plumb-verify, as whom it runs without network.
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&all, "all", false, "verify all backups")
-	c.Flags().StringVar(&under, "restore", "", "restore it below this `DATASET`, start a server on it, and take that away")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset or directory, `WHERE`, start a server on it, and take that away")
 	c.MarkFlagsMutuallyExclusive("restore", "all")
 	c.Flags().Float64Var(&percent, "sample", percent, "how many of a hundred objects are read; the first and the last of each stream always are")
 	return c
@@ -76,9 +82,9 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
-		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		got, notes, err := v.proof(ctx, d, here, r, m, under, o.json)
 		v.wipe()
 		if err != nil {
 			return err
@@ -86,12 +92,30 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		if err := o.mark(ctx, d, vault, m, got); err != nil {
 			v.Warn("write down in the store what came of it", err)
 		}
-		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got), view.Proven(m, got, shell.Screen(v.Out)))
+		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
 		if err == nil && !got.OK {
 			err = shell.ErrMarked
 		}
 		return err
 	})
+}
+
+// proof proves the backup of a point below a dataset, and a base in a directory.
+func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machine, r backup.Restore, m manifest.Manifest, under string, quiet bool) (got protect.Drill, notes []string, err error) {
+	run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(quiet)}
+	if !strings.HasPrefix(under, "/") {
+		got, err = prove.Proof{Restore: r, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		return got, nil, err
+	}
+	keeper := *here.Keeper
+	keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.moments.Scratch)
+	run.Maker.Keeper = &keeper
+	uid, gid, err := instance.Verifier(ctx, d)
+	if err != nil {
+		return got, nil, err
+	}
+	base := prove.Base{Restore: moment.Restore{Restore: r, Do: d, Books: keeper.Books, Engines: v.moments.Engines}, Under: under, UID: uid, GID: gid, Lend: v.moments.Scratch.Lent, Prove: run.Run}
+	return base.Run(ctx, m)
 }
 
 // mark writes down in the store what came of it, so that prune and lists know.

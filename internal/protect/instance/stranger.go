@@ -33,7 +33,7 @@ func (m Maker) resettled(ctx context.Context, e protect.Engine, sv protect.Serve
 		return sv, fmt.Errorf("copies of a %s of another host are not started", sv.Ref.Kind)
 	}
 	var err error
-	if sv.UID, sv.GID, err = account(ctx, m.Keeper.Do); err != nil {
+	if sv.UID, sv.GID, err = Verifier(ctx, m.Keeper.Do); err != nil {
 		return sv, err
 	}
 	sv.Env, sv.Unit, sv.PID = nil, "", 0
@@ -78,8 +78,8 @@ func versionOf(ctx context.Context, d host.Streamer, sv protect.Server, file str
 	return strings.TrimSpace(string(out)), err
 }
 
-// account finds the user, who must exist and have nothing that runs.
-func account(ctx context.Context, d host.Streamer) (uid, gid int, err error) {
+// Verifier finds the user of Account, who must exist and have nothing that runs.
+func Verifier(ctx context.Context, d host.Streamer) (uid, gid int, err error) {
 	if !d.About().Root {
 		return 0, 0, errors.New("only root starts a copy of another host's server")
 	}

@@ -93,6 +93,7 @@ type VerifyJSON struct {
 type ProofJSON struct {
 	ID    string        `json:"id"`
 	Drill protect.Drill `json:"drill"`
+	Notes []string      `json:"notes,omitempty"` // what of the archive was not replayed, and why
 }
 
 func one(m manifest.Manifest) OneJSON {
@@ -140,15 +141,18 @@ func VerifyDocument(from string, all []backup.Verified, took time.Duration) Veri
 }
 
 // ProofDocument is the document of a backup on which a server was started.
-func ProofDocument(from string, m manifest.Manifest, d protect.Drill) VerifyJSON {
-	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: []backup.Verified{}, Proof: &ProofJSON{m.ID, d}, Took: d.Took}
+func ProofDocument(from string, m manifest.Manifest, d protect.Drill, notes []string) VerifyJSON {
+	return VerifyJSON{Plumb: 1, Kind: "verify", From: from, Verified: []backup.Verified{}, Proof: &ProofJSON{m.ID, d, notes}, Took: d.Took}
 }
 
 // Proven says what came of it.
-func Proven(m manifest.Manifest, d protect.Drill, screen page.Screen) string {
+func Proven(m manifest.Manifest, d protect.Drill, notes []string, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Line(page.Bold, inert("Backup "+m.ID+", restored and started"))
 	protectview.DrillRows(p, d)
+	for _, note := range notes {
+		p.Para("", 2, inert(note))
+	}
 	p.Para(page.Dim, 0, "What was restored for it was taken away.")
 	return p.String()
 }

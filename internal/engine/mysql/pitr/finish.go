@@ -29,7 +29,11 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 		return errors.New("it was planned by another")
 	}
 	r := &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
-	for _, step := range []func() error{r.fits, r.program, r.rooms, r.prepare, r.fetch, r.replay} {
+	steps := []func() error{r.fits, r.program, r.rooms, r.prepare, r.fetch, r.replay}
+	if len(in.way.Files) == 0 && a.Proof {
+		steps = steps[:4]
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}

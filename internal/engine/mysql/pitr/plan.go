@@ -72,6 +72,9 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		return w, hint.With(fmt.Errorf("%s is before the base", a.To.Text), "take an earlier backup (plumb backup list)")
 	}
 	log, err := find(ctx, s, b, a.Log)
+	if a.Proof && err != nil && ctx.Err() == nil {
+		return bare(b, err), nil
+	}
 	if err != nil {
 		return w, err
 	}
@@ -79,8 +82,8 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if to.Point() {
 		to.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	sv := protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + b.version, Version: b.version,
-		Settings: map[string]string{"log_bin_basename": path.Join(shelfDir, "log"), "log_bin_index": shelfIndex}}
+	sv := serverOf(b)
+	sv.Settings = map[string]string{"log_bin_basename": path.Join(shelfDir, "log"), "log_bin_index": shelfIndex}
 	way, err := new(point.Engine).Way(ctx, log, sv, b.at, to)
 	if err != nil {
 		return w, err
@@ -102,6 +105,16 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		}
 	}
 	return w, nil
+}
+
+func serverOf(b base) protect.Server {
+	return protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + b.version, Version: b.version}
+}
+
+// bare is the way of a base onto which nothing can be replayed.
+func bare(b base, why error) moment.Way {
+	from := at(b.at.File, b.at.Offset)
+	return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b)}, Notes: []string{"nothing of the archive is replayed: " + why.Error()}}
 }
 
 // find gives the series that goes on where a base ends: the one of the base's time first.

@@ -29,6 +29,9 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if !ok {
 		return errors.New("it was planned by another")
 	}
+	if a.Proof {
+		return fetchAll(ctx, d, s, in.pieces, a, "pg_wal")
+	}
 	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
@@ -36,10 +39,8 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
 		pieces = append(pieces, p)
 	}
-	for _, p := range pieces {
-		if err := fetch(ctx, d, s, p, a); err != nil {
-			return err
-		}
+	if err := fetchAll(ctx, d, s, pieces, a, aside); err != nil {
+		return err
 	}
 	var said bytes.Buffer
 	replace := "no"
@@ -60,14 +61,19 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	return nil
 }
 
-// fetch writes a file of the log.
-func fetch(ctx context.Context, d host.Launcher, s archive.Shelf, p archive.Piece, a moment.At) error {
-	e, err := s.Entry(ctx, p)
-	if err != nil {
-		return err
+// fetchAll writes files of the log into a directory of the base, in the place of those that the base has.
+func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []archive.Piece, a moment.At, dir string) error {
+	for _, p := range pieces {
+		e, err := s.Entry(ctx, p)
+		if err != nil {
+			return err
+		}
+		write := func(out io.Writer) error { return s.Read(ctx, e, out) }
+		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, p.File); err != nil {
+			return err
+		}
 	}
-	write := func(out io.Writer) error { return s.Read(ctx, e, out) }
-	return a.Pour(ctx, d, write, `set -C; cd -P -- "$1/plumb.wal" && cat > "$2"`, a.Data, p.File)
+	return nil
 }
 
 type setting struct{ name, value string }

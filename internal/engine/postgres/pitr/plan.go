@@ -71,23 +71,37 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
 		return moment.Way{}, early(a.To, b)
 	}
-	all, err := s.List(ctx, Server(b.system))
+	w := moment.Way{Server: Server(b.system), From: wal.Text(b.start)}
+	in, err := look(ctx, s, b, a, &w)
+	if a.Proof && err != nil && ctx.Err() == nil {
+		w = moment.Way{Server: w.Server, From: w.From, Notes: []string{"nothing of the archive is replayed: " + err.Error()}}
+		in, err = inner{timeline: b.timeline, base: b}, nil
+	}
+	w.Inner = in
+	return w, err
+}
+
+// look reads the archive from where a base begins up to the moment.
+func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *moment.Way) (in inner, err error) {
+	all, err := s.List(ctx, way.Server)
 	if err != nil {
-		return moment.Way{}, err
+		return in, err
 	}
 	w, err := newWindow(all)
 	if err != nil {
-		return moment.Way{}, err
+		return in, err
 	}
 	timeline := cmp.Or(a.Timeline, w.newest())
-	if err := w.follow(ctx, s, timeline, b.timeline, b.start); err != nil {
-		return moment.Way{}, err
+	if a.Proof { // its start is a recovery from a crash, which stays on the timeline of the base
+		timeline = b.timeline
 	}
-	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace}
-	p.way = moment.Way{Server: Server(b.system), From: wal.Text(b.start)}
+	if err := w.follow(ctx, s, timeline, b.timeline, b.start); err != nil {
+		return in, err
+	}
+	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}
 	pieces, err := p.plan()
-	p.way.Inner = inner{timeline, b, w, pieces}
-	return p.way, err
+	*way = p.way
+	return inner{timeline, b, w, pieces}, err
 }
 
 // inner is what Finish needs besides.

@@ -1,0 +1,99 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/protect"
+	"plumb/internal/protect/replicate"
+	"plumb/internal/units"
+)
+
+// Base says how bases are proven: what pg_basebackup and mariadb-backup gave, with what the archive has behind it.
+type Base struct {
+	Restore  moment.Restore
+	Under    string // a directory, in which one is made to restore to
+	UID, GID int    // of the user as whom all is unpacked, and the server runs
+	Lend     func(dir, mountpoint string) protect.Member
+	Prove    replicate.Prover
+}
+
+// data is where a copy has the data of a base.
+const data = "/data"
+
+// Run restores a base and has a copy started, of which nothing is left. The notes say what of the archive could not be replayed.
+func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, notes []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
+		}
+	}()
+	under, err := b.possible(ctx, m)
+	if err != nil {
+		return d, nil, err
+	}
+	run := "verify-" + strings.ToLower(m.ID)
+	log, err := inventory.Open(ctx, b.Restore.Do, kinds.All(), b.Restore.Books, run)
+	if err != nil {
+		return d, nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
+	at := path.Join(under, "plumb-"+m.ID[max(0, len(m.ID)-8):])                      // a short name: sockets lie below it
+	if err := b.scratch(ctx, log, at, run); err != nil {
+		return d, nil, err
+	}
+	told, w, err := b.Restore.Copied(ctx, m, path.Join(at, "d"), b.UID, b.GID)
+	if err != nil {
+		return d, nil, err
+	}
+	told.ID, told.State, told.Mode = m.ID, protect.Taken, protect.ModeCrash
+	told.Server.Dirs = []protect.Dir{{Role: "data", Path: data}}
+	told.Members = []protect.Member{b.Lend(path.Join(at, "d"), data)}
+	d, err = b.Prove(ctx, told)
+	return d, w.Notes, err
+}
+
+// possible looks at the directory before anything is written down: nobody else may put another in the place of what is
+// made there, and there must be room for what is unpacked.
+func (b Base) possible(ctx context.Context, m manifest.Manifest) (string, error) {
+	if !path.IsAbs(b.Under) || strings.ContainsAny(b.Under, "\n'\\") {
+		return "", hint.Usage(fmt.Sprintf("%q is no directory to restore to", b.Under), "give an absolute path without quotes")
+	}
+	real, err := host.OnlyOurs(path.Clean(b.Under))
+	if err != nil {
+		return "", err
+	}
+	room, err := b.Restore.Do.Statfs(ctx, real)
+	if err != nil {
+		return "", err
+	}
+	var bytes int64
+	for _, s := range m.Streams {
+		bytes += s.Bytes
+	}
+	if free := int64(room.AvailBytes); free < bytes+bytes/10 {
+		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), real), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
+	}
+	return real, nil
+}
+
+// scratch makes the directory to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
+// when this one is killed.
+func (b Base) scratch(ctx context.Context, log *inventory.Log, at, run string) error {
+	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at}, func(*inventory.Thing) error {
+		if err := b.Restore.Do.MakeDir(ctx, at, 0o711, -1, -1); err != nil {
+			return err
+		}
+		return b.Restore.Do.Append(ctx, path.Join(at, inventory.Marker), []byte(run+"\n"))
+	})
+	return err
+}
