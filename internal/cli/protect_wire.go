@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
+	backupcli "plumb/internal/cli/backup"
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/engine/dsn"
 	mongopoint "plumb/internal/engine/mongo/point"
@@ -18,7 +19,7 @@ import (
 // keepers are the adapters of the commands about points in time: a new engine or
 // storage is a line in one of these functions.
 func keepers() protectcli.Adapters {
-	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants}
+	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: backupcli.Point}
 }
 
 // pointEngines lists the engines that have points.

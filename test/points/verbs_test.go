@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"plumb/internal/cli"
 	"plumb/test/sandbox"
 )
@@ -119,10 +121,21 @@ func notMounted(t *testing.T, run, dir string) {
 // policy has a policy carried out, and asks whether it is met.
 func (v verbs) policy(file, server string) {
 	v.t.Helper()
-	must(v.t, os.WriteFile(file, []byte("points:\n  - server: "+server+"\n    every: 1m\n    keep: last=2,verified=1\n    drill: {every: 1m}\n"), 0o600))
+	recipients, store := file+".recipients", file+".store"
+	key, err := age.GenerateX25519Identity()
+	must(v.t, err)
+	must(v.t, os.WriteFile(recipients, []byte(key.Recipient().String()+"\n"), 0o600))
+	must(v.t, os.Mkdir(store, 0o700))
+	must(v.t, os.WriteFile(file, []byte("points:\n  - server: "+server+"\n    every: 1m\n    keep: last=2,verified=1\n    drill: {every: 1m}\n    backup:\n      - {to: ['file://"+store+"'], recipients: "+recipients+"}\n"), 0o600))
 	says(v.t, v.typed(1, "protect", "status", "--policy", file), "the policy was never run", "The policy is not met")
 	time.Sleep(time.Minute)
 	says(v.t, v.typed(0, "protect", "run", file, "--dry-run"), "due snapshot "+server)
 	says(v.t, v.typed(0, "protect", "run", file), "done snapshot "+server, "done drill "+server, "done prune "+server)
-	says(v.t, v.typed(0, "protect", "status"), "The policy is met", "2 points")
+	says(v.t, v.typed(1, "protect", "status"), "nothing was backed up to file://"+store+" yet", "2 points")
+	says(v.t, v.typed(0, "protect", "run", file, "--backups"), "done backup "+server)
+	says(v.t, v.typed(0, "protect", "run", file, "--backups"), "Nothing is due")
+	says(v.t, v.typed(0, "protect", "status"), "The policy is met", "backup file://"+store)
+	if all, err := filepath.Glob(store + "/backups/*/manifest"); err != nil || len(all) != 1 {
+		v.t.Errorf("there are %v, %v", all, err)
+	}
 }

@@ -23,8 +23,17 @@ import (
 // runFlags are the flags of protect run.
 type runFlags struct {
 	machine.Place
-	emit   string
-	dryRun bool
+	emit    string
+	dryRun  bool
+	backups bool
+}
+
+// kinds are what a run does, and file is where it writes that down.
+func (f runFlags) kinds(m *machine.Machine) (kinds []policy.Kind, file string) {
+	if f.backups {
+		return policy.Long(), policy.BackupsOf(m.Memory)
+	}
+	return policy.Kinds(), m.Memory
 }
 
 func emitted() []string { return []string{policy.Systemd, policy.Cron} }
@@ -37,7 +46,8 @@ func (v *verbs) run() *cobra.Command {
 		Long: `Run reads a policy and does what is due, one thing after the other: it takes points,
 drills one, and prunes. What fails does so alone; it is written down, and plumb
 protect status tells of it until it goes well. A second run beside one that is at
-work does nothing.
+work does nothing. Backups, which can take hours, are for runs of their own, with
+--backups: they keep no point waiting.
 
 --emit prints the units of a systemd timer or the crontab that call it; each file
 begins with its name. A policy is a file such as:
@@ -47,6 +57,10 @@ begins with its name. A policy is a file such as:
       every: 1h
       keep: last=3,24h,7d,4w,verified=2
       drill: {every: 1d, checks: full}
+      backup:
+        - to: [s3://backups/db1]
+          recipients: /etc/plumb/recipients.txt
+          every: 1d
 
 ` + exits,
 		Example: `  plumb protect run /etc/plumb/protect.yaml --dry-run
@@ -69,6 +83,7 @@ begins with its name. A policy is a file such as:
 	}
 	f.Place.Flags(c)
 	c.Flags().StringVar(&f.emit, "emit", "", "print what calls it, in the `FORM` "+hint.OneOf(emitted()))
+	c.Flags().BoolVar(&f.backups, "backups", false, "do what is due of backups, and nothing else")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitted})
 	return c
@@ -110,9 +125,10 @@ func (v *verbs) emitPolicy(p *policy.Policy, form string) error {
 
 func (v *verbs) runPolicy(ctx context.Context, m *machine.Machine, f runFlags, p *policy.Policy) error {
 	a := &acts{v: v, m: m}
-	r := policy.Runner{Do: m.Doer, Acts: a, File: m.Memory, Now: m.Keeper.Now}
+	kinds, file := f.kinds(m)
+	r := policy.Runner{Do: m.Doer, Acts: a, File: file, Now: m.Keeper.Now, Kinds: kinds}
 	if f.dryRun {
-		due, err := a.due(ctx, p, m.Memory)
+		due, err := a.due(ctx, p, file, kinds)
 		if err != nil {
 			return err
 		}
@@ -140,7 +156,7 @@ type acts struct {
 }
 
 // due gives what a run would do now, as far as it does not depend on what it does first.
-func (a *acts) due(ctx context.Context, p *policy.Policy, file string) ([]policy.Act, error) {
+func (a *acts) due(ctx context.Context, p *policy.Policy, file string, kinds []policy.Kind) ([]policy.Act, error) {
 	memory, err := policy.Remember(ctx, a.m.Doer, file)
 	if err != nil {
 		return nil, err
@@ -150,7 +166,7 @@ func (a *acts) due(ctx context.Context, p *policy.Policy, file string) ([]policy
 		return nil, err
 	}
 	points, err := a.Points(ctx)
-	return policy.Due(a.m.Keeper.Now(), p, servers, points, memory), err
+	return policy.Due(a.m.Keeper.Now(), p, servers, points, memory, kinds), err
 }
 
 // Servers implements policy.Acts.
@@ -177,6 +193,8 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 		return a.prune(ctx, act)
 	case policy.Replicate:
 		return a.send(ctx, act.Point, act.Target)
+	case policy.Backup:
+		return a.backup(ctx, act)
 	}
 	return fmt.Errorf("%s: this plumb cannot do that yet", act.Kind)
 }
@@ -205,6 +223,18 @@ func (a *acts) prove(ctx context.Context, act policy.Act) error {
 		err = fmt.Errorf("the drill of point %s failed: %s", point.ID, came.Why)
 	}
 	return err
+}
+
+// backup backs a point up. What it would print goes beside: the answer is that of the run.
+func (a *acts) backup(ctx context.Context, act policy.Act) error {
+	for _, s := range act.Rule.Backup {
+		if s.Target() == act.Target {
+			quiet := *a.v.Shell
+			quiet.Out = quiet.Err
+			return a.v.Backup(ctx, &quiet, a.m, act.Point, s)
+		}
+	}
+	return fmt.Errorf("the policy knows no backup to %s", act.Target)
 }
 
 func (a *acts) prune(ctx context.Context, act policy.Act) error {

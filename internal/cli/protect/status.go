@@ -46,6 +46,9 @@ func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Pla
 	if in.Memory, err = policy.Remember(ctx, m.Doer, m.Memory); err != nil {
 		return err
 	}
+	if in.Backups, err = policy.Remember(ctx, m.Doer, policy.BackupsOf(m.Memory)); err != nil {
+		return err
+	}
 	if file == "" {
 		file = in.Memory.Policy
 	}

@@ -8,5 +8,6 @@
 // [Emit] writes the timer or the line of crontab that calls it.
 //
 //	plumb protect run     Parse → Run, with Acts that call protect, drill, replicate and prune
+//	plumb protect run --backups  the same for backups, which take hours, with a file and a lock of their own
 //	plumb protect status  Parse, Remember, List → Assess → Status.Met
 package policy

@@ -18,11 +18,15 @@ const (
 	Prove     Kind = "drill"
 	Replicate Kind = "replicate"
 	Prune     Kind = "prune"
+	Backup    Kind = "backup"
 )
 
 // Kinds lists them in the order in which they are done: a point is taken before it is
 // proven, and sent before an older one goes.
 func Kinds() []Kind { return []Kind{Take, Prove, Replicate, Prune} }
+
+// Long lists those that take hours, and so have runs of their own: no point is late because of them.
+func Long() []Kind { return []Kind{Backup} }
 
 // Act is one thing that is due.
 type Act struct {
@@ -42,7 +46,8 @@ func slack(every time.Duration) time.Duration { return min(every/10, 5*time.Minu
 const ahead = 5 * time.Minute
 
 // Due gives the acts that are due. servers are those that run; memory is what was done before.
-func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, m Memory) (acts []Act) {
+// kinds are those that are asked for.
+func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, m Memory, kinds []Kind) (acts []Act) {
 	for _, ref := range p.Servers(servers) {
 		d := due{now: now, rule: p.For(ref), act: Act{Server: ref}, memory: m}
 		d.act.Rule = d.rule
@@ -53,7 +58,8 @@ func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, 
 		}
 		acts = append(acts, d.all()...)
 	}
-	slices.SortStableFunc(acts, func(a, b Act) int { return slices.Index(Kinds(), a.Kind) - slices.Index(Kinds(), b.Kind) })
+	acts = slices.DeleteFunc(acts, func(a Act) bool { return !slices.Contains(kinds, a.Kind) })
+	slices.SortStableFunc(acts, func(a, b Act) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
 	return acts
 }
 
@@ -91,6 +97,12 @@ func (d due) all() (acts []Act) {
 		last, _ := d.memory.Last(Replicate, d.act.Server, t.To)
 		if newest != nil && newest.ID != last.Point && d.passed(last.OK, t.Every) {
 			acts = append(acts, d.of(Replicate, newest.ID, t.To))
+		}
+	}
+	for _, b := range d.rule.Backup {
+		last, _ := d.memory.Last(Backup, d.act.Server, b.Target())
+		if newest != nil && newest.ID != last.Point && d.passed(last.OK, b.Every) {
+			acts = append(acts, d.of(Backup, newest.ID, b.Target()))
 		}
 	}
 	if d.rule.Keep != (keep.Rules{}) && prunes(d.now, d.points, d.rule.Keep) {

@@ -56,9 +56,13 @@ func Emit(kind, program string, p *Policy) ([]Emitted, error) {
 	minutes := int(p.Period() / time.Minute)
 	switch kind {
 	case Systemd:
-		return unitFiles(program, p.File, minutes), nil
+		units := unitFiles(program, p.File, minutes)
+		if p.Backs() {
+			units = append(units, backupUnits(program, p.File)...)
+		}
+		return units, nil
 	case Cron:
-		return []Emitted{{"/etc/cron.d/plumb-protect", crontab(program, p.File, minutes)}}, nil
+		return []Emitted{{"/etc/cron.d/plumb-protect", crontab(program, p, minutes)}}, nil
 	}
 	return nil, hint.Usage(fmt.Sprintf("nothing is known of %q", kind), "want "+hint.OneOf([]string{Systemd, Cron}))
 }
@@ -92,6 +96,34 @@ WantedBy=timers.target
 `, calendar)}}
 }
 
+// backupUnits are those of the backups. A backup that is stopped goes on with what was sent when it is run again.
+func backupUnits(program, file string) []Emitted {
+	return []Emitted{{"/etc/systemd/system/plumb-protect-backups.service", fmt.Sprintf(`[Unit]
+Description=Backups of databases: do what is due
+Documentation=man:plumb(1)
+Wants=network-online.target
+After=local-fs.target network-online.target time-sync.target
+
+[Service]
+Type=oneshot
+ExecStart=%s protect run %s --backups
+# The login of S3, when it is in no file: AWS_ACCESS_KEY_ID=… and AWS_SECRET_ACCESS_KEY=…
+EnvironmentFile=-/etc/plumb/backups.env
+Nice=10
+TimeoutStopSec=1min
+`, program, quoteUnit(file))}, {"/etc/systemd/system/plumb-protect-backups.timer", `[Unit]
+Description=Backups of databases
+
+[Timer]
+OnCalendar=*:0/15
+RandomizedDelaySec=5min
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`}}
+}
+
 // ExecStart writes the command line of a unit. The program is named by a plain absolute path.
 func ExecStart(program string, args []string) (string, error) {
 	for _, word := range append([]string{program}, args...) {
@@ -114,13 +146,17 @@ func quoteUnit(word string) string {
 	return `"` + word + `"`
 }
 
-func crontab(program, file string, minutes int) string {
+func crontab(program string, p *Policy, minutes int) string {
 	when := fmt.Sprintf("*/%d", minutes)
 	if minutes == 1 {
 		when = "*"
 	}
-	return fmt.Sprintf("# Points in time of databases.\nPATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s * * * * root %s protect run %s\n",
-		when, program, quoteCron(file))
+	call := fmt.Sprintf("root %s protect run %s", program, quoteCron(p.File))
+	text := fmt.Sprintf("# Points in time of databases.\nPATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s * * * * %s\n", when, call)
+	if p.Backs() {
+		text += fmt.Sprintf("*/15 * * * * %s --backups\n", call)
+	}
+	return text
 }
 
 // quoteCron quotes a word for the shell, and then for cron, which ends a command at %: crontab(5).

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"time"
 
 	"plumb/internal/hint"
@@ -16,6 +18,9 @@ import (
 
 // File is where runs write down what came of them.
 const File = "/var/lib/plumb/protect/status.json"
+
+// BackupsOf is where runs of backups write theirs, beside the file of the others: they last long, and are in nobody's way.
+func BackupsOf(file string) string { return path.Join(path.Dir(file), "backups.json") }
 
 // form of the file. A newer one is refused.
 const form = 1
@@ -99,6 +104,8 @@ func asked(p *Policy, l Last) bool {
 	switch l.Kind {
 	case Prove:
 		return r.Drill != nil
+	case Backup:
+		return slices.ContainsFunc(r.Backup, func(s Store) bool { return s.Target() == l.Target })
 	case Replicate:
 		for _, t := range r.Replicate {
 			if t.To == l.Target {

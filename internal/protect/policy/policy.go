@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Rule struct {
 	Mode      string        `json:"mode,omitempty"` // "" for the cheapest that is right
 	Keep      keep.Rules    `json:"keep,omitzero"`  // none: nothing is pruned
 	Replicate []Target      `json:"replicate,omitempty"`
+	Backup    []Store       `json:"backup,omitempty"`
 	Drill     *Drill        `json:"drill,omitempty"` // nil: no point is proven
 	Limits    Limits        `json:"limits,omitzero"`
 	Line      int           `json:"line"` // of the file
@@ -41,6 +43,16 @@ type Target struct {
 	To    string        `json:"to"`                 // tank2/copies, or user@host:tank/copies
 	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
 }
+
+// Store is where points are backed up to.
+type Store struct {
+	To         []string      `json:"to"`                 // URLs: one backup goes to all of them
+	Recipients string        `json:"recipients"`         // file of those who can open it
+	Every      time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
+}
+
+// Target names the places in one word for people.
+func (s Store) Target() string { return strings.Join(s.To, " and ") }
 
 // Drill is how points are proven.
 type Drill struct {
@@ -111,6 +123,7 @@ func (p *parser) rule(n *strictyaml.Node) {
 		"mode":      func(v *strictyaml.Node) { r.Mode = p.mode(v) },
 		"keep":      func(v *strictyaml.Node) { r.Keep = p.keep(v) },
 		"replicate": func(v *strictyaml.Node) { p.Items(v, "replicate", func(t *strictyaml.Node) { p.target(&r, t) }) },
+		"backup":    func(v *strictyaml.Node) { p.Items(v, "backup", func(s *strictyaml.Node) { p.store(&r, s) }) },
 		"drill":     func(v *strictyaml.Node) { r.Drill = p.drill(v) },
 		"limits": func(v *strictyaml.Node) {
 			p.Object(v, "limits", strictyaml.Fields{
@@ -183,6 +196,38 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 		}
 	}
 	r.Replicate = append(r.Replicate, t)
+}
+
+func (p *parser) store(r *Rule, n *strictyaml.Node) {
+	var s Store
+	p.Object(n, "a backup", strictyaml.Fields{
+		"to": func(v *strictyaml.Node) {
+			p.Items(v, "to", func(u *strictyaml.Node) {
+				text := p.Text(u, "to")
+				if text != "" && (!strings.HasPrefix(text, "s3://") && !strings.HasPrefix(text, "file:///") || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f })) {
+					p.Errorf(u, "to lists s3://bucket/prefix and file:///directory, not %q", text)
+				}
+				s.To = append(s.To, text)
+			})
+		},
+		"recipients": func(v *strictyaml.Node) {
+			if s.Recipients = p.Text(v, "recipients"); s.Recipients != "" && !strings.HasPrefix(s.Recipients, "/") {
+				p.Errorf(v, "recipients is a file by its absolute path, not %q", s.Recipients)
+			}
+		},
+		"every": func(v *strictyaml.Node) { s.Every = p.span(v, "every", time.Minute) },
+	}, "to", "recipients")
+	for _, had := range r.Backup {
+		if had.Target() == s.Target() {
+			p.Errorf(n, "%s is there twice", s.Target())
+		}
+	}
+	r.Backup = append(r.Backup, s)
+}
+
+// Backs tells whether anything is backed up.
+func (p *Policy) Backs() bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.Backup) > 0 })
 }
 
 func (p *parser) drill(n *strictyaml.Node) *Drill {

@@ -155,13 +155,13 @@ func TestDue(t *testing.T) {
 		"a year ahead, and one that is not": {[]protect.Point{future, fresh}, sent(fresh.ID, fresh.ID), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := kinds(Due(now, p, nil, test.points, test.memory)); got != test.want {
+			if got := kinds(Due(now, p, nil, test.points, test.memory, Kinds())); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 	other := stack.Ref{Kind: "postgres", Name: "5432"}
-	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, sent(fresh.ID, fresh.ID))
+	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, sent(fresh.ID, fresh.ID), Kinds())
 	if kinds(acts) != "snapshot" || acts[0].Server != other || acts[0].Rule.Every != 24*time.Hour {
 		t.Errorf("all: %+v", acts)
 	}
@@ -179,7 +179,7 @@ func TestAWeek(t *testing.T) {
 			at = at.AddDate(-1, 0, 0)
 		}
 		for _, kind := range Kinds() {
-			for _, a := range Due(at, p, nil, points, Memory{}) {
+			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
 				switch {
 				case a.Kind != kind:
 				case kind == Take:
@@ -210,12 +210,12 @@ func TestAQuarterIsNoBother(t *testing.T) {
 		var points []protect.Point
 		for tick := range 100 * 24 {
 			at := now.Add(time.Duration(tick) * time.Hour)
-			for _, a := range Due(at, p, nil, points, Memory{}) {
+			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
 				if a.Kind == Take {
 					points = append(points, point(at))
 				}
 			}
-			for _, a := range Due(at, p, nil, points, Memory{}) {
+			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
 				if a.Kind == Prove {
 					i := slices.IndexFunc(points, func(p protect.Point) bool { return p.ID == a.Point })
 					points[i] = proven(points[i], at)
@@ -394,16 +394,91 @@ func TestAssess(t *testing.T) {
 	}
 }
 
+const backs = `points:
+  - server: mysql:3306
+    every: 1h
+    backup:
+      - {to: ['s3://backups/db1', 'file:///mnt/nas/db1'], recipients: /etc/plumb/recipients.txt, every: 1d}
+`
+
+func TestBackups(t *testing.T) {
+	p := parse(t, backs)
+	s := p.Rules[0].Backup[0]
+	if !p.Backs() || s.Every != 24*time.Hour || s.Recipients != "/etc/plumb/recipients.txt" || s.Target() != "s3://backups/db1 and file:///mnt/nas/db1" {
+		t.Fatalf("%+v", s)
+	}
+	for text, want := range map[string]string{
+		"/mnt/nas":        "to lists s3://bucket/prefix and file:///directory",
+		"file://host/nas": "to lists s3://bucket/prefix and file:///directory",
+		"s3://a b":        "to lists s3://bucket/prefix and file:///directory",
+	} {
+		if _, err := Parse("p", []byte(strings.Replace(backs, "s3://backups/db1", text, 1))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := Parse("p", []byte(strings.Replace(backs, "/etc/plumb/rec", "rec", 1))); err == nil || !strings.Contains(err.Error(), "absolute path") {
+		t.Errorf("%v", err)
+	}
+
+	ctx, file := context.Background(), filepath.Join(t.TempDir(), "protect", "status.json")
+	a := &acts{}
+	clock := now
+	r := Runner{Do: hosttest.LiveDoer(t), Acts: a, File: BackupsOf(file), Now: func() time.Time { return clock }, Kinds: Long()}
+	beside := Runner{Do: r.Do, Acts: &acts{}, File: file, Now: r.Now}
+	a.points = []protect.Point{point(now)}
+	a.during = func() {
+		if other, err := beside.Run(ctx, p); err != nil || other.Busy {
+			t.Errorf("points wait for a backup: %+v, %v", other, err)
+		}
+		if second, err := r.Run(ctx, p); err != nil || !second.Busy {
+			t.Errorf("a second backup at once: %+v, %v", second, err)
+		}
+	}
+	if _, err := r.Run(ctx, p); err != nil || kinds(a.did) != "backup>"+s.Target() {
+		t.Fatalf("%s, %v", kinds(a.did), err)
+	}
+	a.during, a.did = nil, nil
+	in := Seen{Now: now, Policy: p, Servers: []stack.Ref{db}, Points: a.points, Memory: Memory{Policy: p.File, Began: now}}
+	if st := Assess(in); st.Met() || !strings.Contains(st.Servers[0].Unmet[0].Why, "nothing was backed up") {
+		t.Errorf("%+v", st)
+	}
+	in.Backups, _ = Remember(ctx, r.Do, r.File)
+	if st := Assess(in); !st.Met() || st.Servers[0].Backups[0].Point != a.points[0].ID {
+		t.Errorf("%+v", st)
+	}
+	// A day later one that was taken meanwhile is due, and one that fails is told of until it goes well.
+	clock = now.Add(23 * time.Hour)
+	a.points = append(a.points, point(clock))
+	if _, err := r.Run(ctx, p); err != nil || len(a.did) > 0 {
+		t.Errorf("too early: %s, %v", kinds(a.did), err)
+	}
+	clock, a.fails = now.Add(24*time.Hour), map[string]error{"backup mysql:3306": errors.New("the bucket is full")}
+	if report, err := r.Run(ctx, p); err != nil || report.Failed() != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	in.Now, in.Points, in.Memory.Began = clock, a.points, clock
+	in.Backups, _ = Remember(ctx, r.Do, r.File)
+	if st := Assess(in); st.Met() || !strings.Contains(st.Servers[0].Unmet[0].Why, "the bucket is full") {
+		t.Errorf("%+v", st)
+	}
+	if files, err := Emit(Systemd, "/bin/true", p); err != nil || len(files) != 4 || !strings.Contains(files[2].Text, "--backups") {
+		t.Errorf("%v, %v", files, err)
+	}
+	if cron, err := Emit(Cron, "/usr/bin/plumb", p); err != nil || !strings.HasSuffix(cron[0].Text, "'/etc/plumb/protect.yaml' --backups\n") {
+		t.Errorf("%v, %v", cron, err)
+	}
+}
+
 func TestEmit(t *testing.T) {
-	p := parse(t, example)
+	p := parse(t, example+"    backup: [{to: ['s3://b/p'], recipients: /etc/r}]\n")
 	p.File = `/etc/plumb/my "best" 100% $HOME\policy.yaml`
 	files, err := Emit(Systemd, "/bin/true", p)
-	if err != nil || len(files) != 2 {
+	if err != nil || len(files) != 4 {
 		t.Fatal(files, err)
 	}
 	cron, err := Emit(Cron, "/usr/bin/plumb", p)
 	want := `*/15 * * * * root /usr/bin/plumb protect run '/etc/plumb/my "best" 100'\%' $HOME\policy.yaml'` + "\n"
-	if err != nil || !strings.HasSuffix(cron[0].Text, want) {
+	if err != nil || !strings.Contains(cron[0].Text, want) {
 		t.Errorf("%s, %v", cron[0].Text, err)
 	}
 	for _, bad := range []string{"plumb", "/opt/my plumb", "/opt/plumb\n", "/opt/%h/plumb"} {

@@ -31,7 +31,23 @@ type Runner struct {
 	Acts  Acts
 	File  string // where it is written down: File, but for tests
 	Now   func() time.Time
+	Kinds []Kind    // what is done, in this order; nil for Kinds()
 	Doing func(Act) // is told before each act; nil for nobody
+}
+
+func (r Runner) kinds() []Kind {
+	if r.Kinds == nil {
+		return Kinds()
+	}
+	return r.Kinds
+}
+
+// lock is the name of the lock of a run: those that do other things have another file, and run beside it.
+func (r Runner) lock() string {
+	if path.Base(r.File) == path.Base(File) {
+		return path.Join(path.Dir(r.File), "lock")
+	}
+	return r.File + ".lock"
 }
 
 // Outcome is what came of one act of a run.
@@ -70,7 +86,7 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
 		}
 	}
-	unlock, err := r.Do.Lock(ctx, path.Join(path.Dir(r.File), "lock"))
+	unlock, err := r.Do.Lock(ctx, r.lock())
 	if errors.Is(err, host.ErrLocked) {
 		return Report{Busy: true}, nil
 	}
@@ -94,16 +110,13 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	if err := m.write(ctx, r.Do, r.File); err != nil {
 		return report, err
 	}
-	for _, kind := range Kinds() {
+	for _, kind := range r.kinds() {
 		// What was just taken is proven, sent and counted in the same run.
 		points, err := r.Acts.Points(ctx)
 		if err != nil {
 			return report, errors.Join(err, r.end(ctx, m))
 		}
-		for _, a := range Due(r.Now(), p, servers, points, m) {
-			if a.Kind != kind {
-				continue
-			}
+		for _, a := range Due(r.Now(), p, servers, points, m, []Kind{kind}) {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(err, r.end(context.WithoutCancel(ctx), m))
 			}

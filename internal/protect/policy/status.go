@@ -21,6 +21,7 @@ type Seen struct {
 	Unread  string // why files of points could not be read; "" when all were
 	Facts   map[string]keep.Facts
 	Memory  Memory
+	Backups Memory // of the runs of backups
 	Foreign []Foreign
 }
 
@@ -44,6 +45,7 @@ type ServerStatus struct {
 	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven
 	Space   int64       `json:"space"`            // the least that its points keep alone; -1 when that of one is not known
 	Targets []Sent      `json:"targets,omitempty"`
+	Backups []Sent      `json:"backups,omitempty"`
 	Prune   []keep.Plan `json:"prune,omitempty"` // what the next prune would do; none without rules to keep
 	Unmet   []Unmet     `json:"unmet,omitempty"`
 }
@@ -203,8 +205,9 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 			missing("", "%s was last sent a point %s ago", t.To, old(age))
 		}
 	}
+	v.backups(in, missing, old)
 	braked := slices.ContainsFunc(v.Prune, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) // said below
-	for _, l := range in.Memory.Lasts {
+	for _, l := range slices.Concat(in.Memory.Lasts, in.Backups.Lasts) {
 		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) && !(braked && l.Kind == Prune) {
 			missing(l.Hint, "%s: %s", failing(l), l.Why)
 		}
@@ -212,6 +215,20 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 	for _, plan := range v.Prune {
 		for _, b := range plan.Brakes {
 			missing(b.Hint, "nothing is pruned: %s", b.Why)
+		}
+	}
+}
+
+// backups says what of the backups is not met.
+func (v *ServerStatus) backups(in Seen, missing func(hint, format string, args ...any), old func(time.Duration) string) {
+	for _, s := range v.Rule.Backup {
+		last, _ := in.Backups.Last(Backup, v.Server, s.Target())
+		v.Backups = append(v.Backups, Sent{To: s.Target(), Point: last.Point, At: last.OK})
+		switch age := in.Now.Sub(last.OK); {
+		case last.OK.IsZero():
+			missing("plumb protect run --backups backs up what is due", "nothing was backed up to %s yet", s.Target())
+		case age > late(max(s.Every, v.Rule.Every)):
+			missing("", "the newest backup in %s is %s old", s.Target(), old(age))
 		}
 	}
 }

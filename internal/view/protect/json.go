@@ -124,6 +124,7 @@ type ServerStatusJSON struct {
 	Proven  *policy.Aged   `json:"proven,omitempty"` // the newest that is proven
 	Space   int64          `json:"space"`            // bytes that its points keep alone, at least; -1 when not known
 	Targets []policy.Sent  `json:"targets,omitempty"`
+	Backups []policy.Sent  `json:"backups,omitempty"`
 	Prune   []ServerPrune  `json:"prune,omitempty"` // what the next prune would do
 	Unmet   []policy.Unmet `json:"unmet,omitempty"`
 }
@@ -146,7 +147,7 @@ func StatusDocument(s policy.Status) StatusJSON {
 	}
 	for _, v := range s.Servers {
 		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Newest: v.Newest,
-			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Prune: ServerPrunes(v.Prune), Unmet: v.Unmet})
+			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Backups: v.Backups, Prune: ServerPrunes(v.Prune), Unmet: v.Unmet})
 	}
 	return doc
 }

@@ -70,6 +70,13 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 		}
 		p.Hang(page.Normal, "  copy    ", oneLine(t.To+": "+text))
 	}
+	for _, b := range v.Backups {
+		text := "nothing was backed up yet"
+		if b.Point != "" {
+			text = b.Point + ", at " + b.At.UTC().Format(time.DateTime+" UTC")
+		}
+		p.Hang(page.Normal, "  backup  ", oneLine(b.To+": "+text))
+	}
 	for _, plan := range v.Prune {
 		p.Hang(page.Dim, "  prune   ", oneLine(plan.Summary()))
 	}

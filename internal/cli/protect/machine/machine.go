@@ -40,6 +40,8 @@ type Adapters struct {
 	Storages func(with, removes string) []protect.Storage
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
+	// Backup backs a point of a machine up as a policy asks for, and says what came of it.
+	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to policy.Store) error
 }
 
 // Opener opens this machine for commands.
@@ -103,6 +105,9 @@ type Machine struct {
 
 	base string // of all that is written down
 }
+
+// Base is the directory of all that is written down.
+func (m *Machine) Base() string { return m.base }
 
 // open opens this machine. It is closed by the caller.
 func (v Opener) open(p Place) (*Machine, error) {

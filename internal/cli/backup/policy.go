@@ -1,0 +1,23 @@
+package backup
+
+import (
+	"context"
+	"path/filepath"
+
+	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/host"
+	"plumb/internal/protect/policy"
+)
+
+// Point backs a point up as a policy asks for.
+func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to policy.Store) error {
+	v := &verbs{Opener: machine.Opener{Shell: s}}
+	o := asked{recipientsFile: to.Recipients, points: m.Keeper.Store.Dir}
+	o.urls, o.parallel, o.state = to.To, stream.Workers, filepath.Join(m.Base(), "backups")
+	return v.onAll(o.place, o.urls, func(d *host.LiveDoer, all []store.Store) error {
+		return v.make(ctx, d, all, o, point)
+	})
+}
