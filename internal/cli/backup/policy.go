@@ -9,14 +9,13 @@ import (
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/host"
-	"plumb/internal/protect/policy"
 )
 
-// Point backs a point up as a policy asks for.
-func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to policy.Store) error {
+// Point backs a point up to all of some URLs, as a policy asks for, for the recipients of a file.
+func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to []string, recipients string) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
-	o := asked{recipientsFile: to.Recipients, points: m.Keeper.Store.Dir}
-	o.urls, o.parallel, o.state = to.To, stream.Workers, filepath.Join(m.Base(), "backups")
+	o := asked{recipientsFile: recipients, points: m.Keeper.Store.Dir}
+	o.urls, o.parallel, o.state = to, stream.Workers, filepath.Join(m.Base(), "backups")
 	return v.onAll(o.place, o.urls, func(d *host.LiveDoer, all []store.Store) error {
 		return v.make(ctx, d, all, o, point)
 	})

@@ -19,7 +19,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
-	"plumb/internal/protect/instance"
 	view "plumb/internal/view/backup"
 )
 
@@ -110,7 +109,7 @@ func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machi
 	keeper := *here.Keeper
 	keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.moments.Scratch)
 	run.Maker.Keeper = &keeper
-	uid, gid, err := instance.Verifier(ctx, d)
+	uid, gid, err := here.Verifier(ctx)
 	if err != nil {
 		return got, nil, err
 	}

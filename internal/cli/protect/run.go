@@ -231,7 +231,7 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 		if s.Target() == act.Target {
 			quiet := *a.v.Shell
 			quiet.Out = quiet.Err
-			return a.v.Backup(ctx, &quiet, a.m, act.Point, s)
+			return a.v.Backup(ctx, &quiet, a.m, act.Point, s.To, s.Recipients)
 		}
 	}
 	return fmt.Errorf("the policy knows no backup to %s", act.Target)

@@ -40,8 +40,8 @@ type Adapters struct {
 	Storages func(with, removes string) []protect.Storage
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
-	// Backup backs a point of a machine up as a policy asks for, and says what came of it.
-	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to policy.Store) error
+	// Backup backs a point of a machine up to all of some URLs, for the recipients of a file, and says what came of it.
+	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to []string, recipients string) error
 }
 
 // Opener opens this machine for commands.
@@ -104,6 +104,11 @@ type Machine struct {
 	Look   func(context.Context) (*stack.Stack, error)
 
 	base string // of all that is written down
+}
+
+// Verifier gives the user as whom copies of what came from elsewhere run.
+func (m *Machine) Verifier(ctx context.Context) (uid, gid int, err error) {
+	return instance.Verifier(ctx, m.Doer)
 }
 
 // Base is the directory of all that is written down.
