@@ -226,18 +226,21 @@ var errTaken = errors.New("the target takes no more")
 // stream runs both ends. When one fails the other is ended: a stream that is cut is never taken for a whole one.
 func (s *sending) stream(ctx context.Context, argv []string, source dataset, sent *Sent) error {
 	out, in := io.Pipe()
+	through := &gate{to: in, fits: meant(source, sent)}
 	ended := make(chan error, 1)
 	var flow host.Flow
 	go func() {
 		var err error
-		flow, err = s.d.Pipe(ctx, host.Pipe{Argv: argv, Out: &gate{to: in, fits: meant(source, sent)}})
+		flow, err = s.d.Pipe(ctx, host.Pipe{Argv: argv, Out: through})
 		in.CloseWithError(err) // nil is the end
 		ended <- err
 	}()
 	_, err := s.d.Pipe(ctx, host.Pipe{Argv: s.t.reach(s.SSH, receive(s.theirFuse, sent.Dataset)), In: out})
 	out.CloseWithError(errTaken)
 	sentErr := <-ended
-	sent.Bytes += flow.Out
+	if through.open {
+		sent.Bytes += flow.Out
+	}
 	if sentErr != nil && !errors.Is(sentErr, errTaken) {
 		return sentErr
 	}
