@@ -55,7 +55,7 @@ func (s *Scene) Try(t *testing.T, v Verb, stride int) {
 			continue
 		}
 		if earlier.late(t) {
-			t.Skipf("%d deaths in %s and %d in earlier runs, then no more time: the next run goes on", deaths, time.Since(began).Round(time.Second), earlier.n)
+			t.Skipf("%d deaths in %s and %d in earlier runs, of %d, then no more time: the next run goes on", deaths, time.Since(began).Round(time.Second), earlier.n, (end*3+stride-1)/stride)
 		}
 		at, how := i/3+1, []string{hosttest.Before, hosttest.Amid, hosttest.After}[i%3]
 		n := (i/3 + i%3) % len(v.Next) // each follows each of the three ways to die
