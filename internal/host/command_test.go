@@ -17,7 +17,7 @@ func allowed(line string) bool {
 
 func TestReadingCommands(t *testing.T) {
 	for _, line := range []string{
-		"zfs list -Hp -o name,used -t all", "zfs get -Hp all tank/db", "zfs get -j -p all", "zpool status -P tank", "zpool list -Hpv", "zpool get all tank",
+		"zfs list -Hp -o name,used -t all", "zfs get -Hp all tank/db", "zfs get -j -p all", "zfs allow tank/db", "zpool status -P tank", "zpool list -Hpv", "zpool get all tank",
 		"zpool iostat -Hp 1 2", "uname -r", "getconf GNU_LIBC_VERSION", "sysctl -n vm.swappiness", "nvme smart-log /dev/nvme0 -o json",
 		"xfs_info /srv", "tune2fs -l /dev/sda1", "lvs --reportformat json --readonly -o +devices", "/usr/lib/postgresql/15/bin/postgres -C port -D /d",
 		"mysqld --version", "systemctl show mariadb.service -p LimitNOFILE", "btrfs filesystem usage -b /srv", "lsblk -J -b", "dmsetup table",
@@ -29,7 +29,7 @@ func TestReadingCommands(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"zfs set x=y tank", "zfs destroy tank", "zpool status -c evil", "zpool status -vc evil", "zpool iostat -c evil", "zpool scrub tank", "zpool upgrade -a",
+		"zfs set x=y tank", "zfs allow everyone mount tank", "zfs allow -e mount tank", "zfs destroy tank", "zpool status -c evil", "zpool status -vc evil", "zpool iostat -c evil", "zpool scrub tank", "zpool upgrade -a",
 		"sysctl -n vm.swappiness=0", "sysctl -w vm.swappiness=0", "nvme format /dev/nvme0", "tune2fs -O x /dev/sda1", "xfs_info -x", "btrfs device stats -z /srv",
 		"systemctl stop mariadb", "systemctl show x -H evil", "systemctl show x --host=evil", "systemctl show x --ho evil", "lvs -o x", "lvremove x",
 		"lvs --reportformat json --readonly --config x", "dmsetup table --showkeys", "dmsetup table --showk", "dmsetup remove x", "dmsetup status", "dmsetup ls --exec reboot", "mysqld --verbose --help", "mysqld",

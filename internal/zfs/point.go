@@ -190,6 +190,20 @@ func Columns(columns, name string) []string {
 	return []string{"zfs", "list", "-H", "-r", "-t", "filesystem,volume", "-o", columns, name}
 }
 
+// Granted prints which rights who is not root has on a dataset, and on those above it; see [OwnRights]. zfs-fuse knows
+// no such command.
+func Granted(name string) []string { return []string{"zfs", "allow", name} }
+
+// OwnRights tells by what Granted printed whether some of the rights are given on the dataset itself.
+func OwnRights(text []byte, name string) bool {
+	return strings.Contains("\n"+string(text), "\n---- Permissions on "+name+" ")
+}
+
+// BookmarksOf prints the names of the bookmarks of a dataset; see [Names].
+func BookmarksOf(name string) []string {
+	return []string{"zfs", "list", "-H", "-d", "1", "-t", "bookmark", "-o", "name", name}
+}
+
 // Properties prints all properties of one dataset; see [ParseProperties].
 func Properties(name string) []string {
 	return []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "all", name}

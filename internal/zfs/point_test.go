@@ -15,13 +15,26 @@ func TestCommandsOfPoints(t *testing.T) {
 		"zfs snapshot -r t@p":                                  TakeSnapshots(true, nil, "t@p"),
 		"zfs list -H -r -t snapshot -o name t":                 SnapshotsBelow("t"),
 		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
-		"zpool sync t":    SyncPool("t"),
-		"zfs promote t/c": Promote("t/c"),
+		"zfs allow t":                            Granted("t"),
+		"zfs list -H -d 1 -t bookmark -o name t": BookmarksOf("t"),
+		"zpool sync t":                           SyncPool("t"),
+		"zfs promote t/c":                        Promote("t/c"),
 		"zfs get -Hp -o name,property,value guid,createtxg,creation,userrefs,used,clones,a:b t@p": Tools{}.Proofs("a:b", "t@p"),
 		"zfs get -Hp -o name,property,value guid,createtxg,creation,userrefs,used,a:b t@p":        Tools{Fuse: true}.Proofs("a:b", "t@p"),
 	} {
 		if got := strings.Join(argv, " "); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Typed from print_fs_perms of OpenZFS's zfs_main.c.
+func TestOwnRights(t *testing.T) {
+	const above = "---- Permissions on tank/db --------------------------------------------\nLocal+Descendent permissions:\n\tuser plumb snapshot,userprop\n"
+	const own = "---- Permissions on tank/db/data ---------------------------------------\nLocal permissions:\n\teveryone mount\n"
+	for text, want := range map[string]bool{"": false, above: false, own + above: true, above + own: true} {
+		if got := OwnRights([]byte(text), "tank/db/data"); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }

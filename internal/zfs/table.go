@@ -59,11 +59,14 @@ func ParseRows(text []byte, columns int) [][]string {
 	return rows
 }
 
-// ParseValues reads the two columns that Values prints.
+// ParseValues reads the two columns that Values prints. Of two lines of one name the first counts: what people set
+// comes last, and a line break in it makes lines.
 func ParseValues(text []byte) map[string]string {
 	all := map[string]string{}
 	for _, row := range ParseRows(text, 2) {
-		all[row[0]] = row[1]
+		if _, had := all[row[0]]; !had {
+			all[row[0]] = row[1]
+		}
 	}
 	return all
 }

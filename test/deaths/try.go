@@ -9,8 +9,11 @@ package deaths
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
+	"time"
 
+	"plumb/internal/change"
 	"plumb/internal/host/hosttest"
 	"plumb/test/sandbox"
 )
@@ -46,17 +49,24 @@ func (s *Scene) Try(t *testing.T, v Verb, stride int) {
 	if now := s.World(t); now != was {
 		t.Fatalf("undisturbed it left\n%s\nin place of\n%s", now, was)
 	}
-	deaths := 0
+	earlier, began, deaths := remembered(t), time.Now(), 0
 	for i := stride / 2; i < end*3 && !t.Failed(); i += stride {
+		if earlier.has(i) {
+			continue
+		}
+		if earlier.late(t) {
+			t.Skipf("%d deaths in %s and %d in earlier runs, of %d, then no more time: the next run goes on", deaths, time.Since(began).Round(time.Second), earlier.n, (end*3+stride-1)/stride)
+		}
 		at, how := i/3+1, []string{hosttest.Before, hosttest.Amid, hosttest.After}[i%3]
-		next := v.Next[deaths%len(v.Next)]
-		s.life(t, v, at, how, func(h *Hands) error { return next(t.Context(), h) })
+		n := (i/3 + i%3) % len(v.Next) // each follows each of the three ways to die
+		s.life(t, v, at, how, func(h *Hands) error { return v.Next[n](t.Context(), h) })
 		deaths++
 		if now := s.World(t); now != was {
-			t.Fatalf("dead %s operation %d of %d, then %d of what is typed next: it left\n%s\nin place of\n%s", how, at, end, (deaths-1)%len(v.Next), now, was)
+			t.Fatalf("dead %s operation %d of %d, then %d of what is typed next: it left\n%s\nin place of\n%s", how, at, end, n, now, was)
 		}
+		earlier.add(t, i)
 	}
-	t.Logf("%d operations, %d deaths", end, deaths)
+	t.Logf("%d operations, %d deaths in %s, %d in earlier runs", end, deaths, time.Since(began).Round(time.Second), earlier.n)
 }
 
 // life is one death, what is typed next, and what brings back what was. It gives the number of operations.
@@ -83,4 +93,24 @@ func (s *Scene) life(t *testing.T, v Verb, at int, how string, next func(*Hands)
 	}
 	do("after", v.After)
 	return m.N
+}
+
+// TakeBack undoes the changes that are in force, and then forgets all: each life would read the journals of those
+// before it.
+func TakeBack(ctx context.Context, h *Hands) error {
+	all, err := h.Change.Changes(ctx)
+	for _, c := range slices.Backward(all) {
+		if err == nil {
+			err = c.Damage
+		}
+		if err == nil && c.Open() {
+			err = h.Change.Undo(ctx, []int{c.Number}, change.UndoOptions{})
+		}
+	}
+	for _, c := range all {
+		if err == nil {
+			err = h.Change.Doer.Remove(ctx, c.File)
+		}
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -43,7 +42,7 @@ func (s *Scene) verbs() []Verb {
 		{Name: "drill ready", Do: s.drill(true), Next: []Act{s.drill(true), s.drill(false), s.clone(dev), swept}, After: append(clean, s.unready)},
 		{Name: "snapshot", Do: s.take, Next: []Act{s.take, swept}, After: []Act{s.destroyOthers, swept}},
 		{Name: "destroy", Before: []Act{s.take}, Do: s.destroyOthers, Next: []Act{s.destroyOthers, s.take}, After: []Act{s.destroyOthers, swept}},
-		{Name: "table", Do: s.table, Next: []Act{s.table}, After: []Act{s.tableBack, swept}},
+		{Name: "table", Do: s.table, Next: []Act{s.table}, After: []Act{TakeBack, swept}},
 	}
 }
 
@@ -173,16 +172,6 @@ func (s *Scene) table(ctx context.Context, h *Hands) error {
 		change.Begin{Host: "here", User: "root"}, func(tables.Plan) error { return nil })
 	if err != nil && strings.Contains(err.Error(), "there is a table") { // all was done but the note of it
 		err = nil
-	}
-	return err
-}
-
-func (s *Scene) tableBack(ctx context.Context, h *Hands) error {
-	changes, err := h.Change.Changes(ctx)
-	for _, c := range slices.Backward(changes) {
-		if err == nil {
-			err = h.Change.Undo(ctx, []int{c.Number}, change.UndoOptions{})
-		}
 	}
 	return err
 }

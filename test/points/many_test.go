@@ -23,7 +23,9 @@ func TestManyPoints(t *testing.T) {
 	sandbox.NeedTime(t, "copies of hundreds of points take an hour: PLUMB_REAL=full, or PLUMB_REAL=1 for a few")
 	n := count(t, "PLUMB_POINTS", 200, 8)
 	everywhere(t, slices.Concat(families, fetched), 6144, func(t *testing.T, b *bench) {
+		began := time.Now()
 		b.prepareWork(t)
+		t.Logf("the rows were there after %s", time.Since(began).Round(time.Second))
 		plan := b.plan(t)
 		modes := possible(plan)
 		m := many{bench: b, plan: plan, dir: ledgers(t)}
@@ -43,9 +45,9 @@ type many struct {
 
 // series is what points of one mode cost.
 type series struct {
-	held, storage, stall, start []time.Duration
-	acknowledged                int64
-	bad                         int
+	held, storage, stall, start, each []time.Duration
+	acknowledged                      int64
+	bad                               int
 }
 
 // take takes n points of a mode and says what came of them.
@@ -53,17 +55,19 @@ func (m *many) take(t *testing.T, mode string, n int) {
 	t.Helper()
 	var s series
 	for i := range n {
+		began := time.Now()
 		if err := m.one(t, mode, &s, i == n-1); err != nil {
 			s.bad++
 			t.Errorf("point %d of mode %s: %v", i, mode, err)
 		}
+		s.each = append(s.each, time.Since(began))
 	}
 	lock := "no lock"
 	if mode == protect.ModeLocked {
 		lock = "held, less the storage's own snapshot: " + spread(s.held)
 	}
-	fmt.Printf("%s %s on %s: %d points, %d bad, %d commits acknowledged before them; %s; the storage's snapshot: %s; the longest transaction of each run: %s; copy up after: %s\n",
-		m.plan.Server.Product, mode, m.under, n, s.bad, s.acknowledged, lock, spread(s.storage), spread(s.stall), spread(s.start))
+	fmt.Printf("%s %s on %s: %d points, %d bad, %d commits acknowledged before them; %s; the storage's snapshot: %s; the longest transaction of each run: %s; copy up after: %s; all of it took: %s\n",
+		m.plan.Server.Product, mode, m.under, n, s.bad, s.acknowledged, lock, spread(s.storage), spread(s.stall), spread(s.start), spread(s.each))
 }
 
 // one takes a point in the midst of a run of the load, and starts a copy of it. last is the last of a mode.

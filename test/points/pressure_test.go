@@ -18,12 +18,15 @@ import (
 // warehouses of the load, each of about 70 MB.
 const warehouses = 1
 
+// envSmall has warehouses of a hundredth of the rows, where the processor is emulated.
+const envSmall = "PLUMB_SMALL"
+
 // terminals that work on them, without pause.
 const terminals = 4
 
 // work says what plumb load tpcc does to a server.
 func (b *bench) work(seed uint64, ledger *durability.Ledger) tpcc.Config {
-	return tpcc.Config{Server: b.driven(b.server), Warehouses: warehouses, Seed: 1, Run: seed, Sessions: terminals, Ledger: ledger}
+	return tpcc.Config{Server: b.driven(b.server), Warehouses: warehouses, Seed: 1, Run: seed, Sessions: terminals, Ledger: ledger, Small: os.Getenv(envSmall) != ""}
 }
 
 // prepareWork makes the tables that the load works on.

@@ -138,6 +138,9 @@ func on(t *testing.T, under ground, of family, megabytes int) *bench {
 	must(t, s.Exec(of.tables...))
 	bench := newBench(t, b, pool, s)
 	bench.family, bench.under = of, under.name
+	if _, fuse := b.AnyZFS(); pool != nil && !fuse {
+		bench.under = "OpenZFS"
+	}
 	return bench
 }
 

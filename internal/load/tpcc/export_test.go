@@ -8,6 +8,6 @@ func Small(c Config) Config {
 
 // Roomy makes them small, but with so many items that orders seldom meet.
 func Roomy(c Config) Config {
-	c.size = size{items: 4000, customers: 30, orders: 30, undelivered: 10}
+	c.Small = true
 	return c
 }

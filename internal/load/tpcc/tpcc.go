@@ -26,6 +26,7 @@ type Config struct {
 	ForeignKeys bool   // declare them after the load; compat declares them by default
 	Purge       bool   // compat: enable_purge
 	Keying      bool   // people at terminals: keying and thinking times
+	Small       bool   // a hundredth of the rows, for tests of what is not the load's own: no result of TPC-C
 	Ledger      *durability.Ledger
 
 	size size // cardinalities; tests make them small
@@ -39,11 +40,17 @@ type size struct {
 // full is the size that every result has.
 var full = size{items: 100_000, customers: 3000, orders: 3000, undelivered: 900}
 
+// hundredth has so many items that orders seldom meet.
+var hundredth = size{items: 4000, customers: 30, orders: 30, undelivered: 10}
+
 func (c Config) sizes() size {
-	if c.size == (size{}) {
-		return full
+	switch {
+	case c.size != (size{}):
+		return c.size
+	case c.Small:
+		return hundredth
 	}
-	return c.size
+	return full
 }
 
 // districts of each warehouse.

@@ -282,7 +282,7 @@ func TestReplicateEncrypted(t *testing.T) {
 	if w.fuse {
 		t.Skip("zfs-fuse knows no encryption: test/real/vm runs it on OpenZFS")
 	}
-	sh(t, "zfs destroy -r "+w.from.Name+"/db; echo 12345678 | zfs create -o encryption=on -o keyformat=passphrase "+w.from.Name+"/db; zfs create "+w.from.Name+"/db/log")
+	w.encrypt(t)
 	first := w.point(t, 2000)
 	for _, p := range []protect.Point{first, w.point(t, 100)} {
 		sent, err := w.replicator().Run(t.Context(), p, w.target(), Options{})

@@ -62,7 +62,9 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 	}
 	d.values = map[string]string{}
 	for _, p := range zfs.ParseProperties(out) {
-		d.values[p.Name] = p.Value
+		if _, had := d.values[p.Name]; !had { // what people set comes last, and a line break in it makes lines
+			d.values[p.Name] = p.Value
+		}
 	}
 	if out, err = run(ctx, identities(name)...); err != nil {
 		if absent(err) { // what a stream that was cut off left went meanwhile
@@ -137,7 +139,7 @@ func (s *sending) step(ctx context.Context, source dataset, m protect.Member, se
 		return true, nil
 	}
 	if token := replica.values["receive_resume_token"]; token != "" && token != "-" {
-		return false, s.resume(ctx, token, sent)
+		return false, s.resume(ctx, token, source, sent)
 	}
 	argv := append([]string{"zfs", "send"}, flags(sent.Way)...)
 	if sent.Base, err = baseOf(source, replica, m); err != nil {
@@ -146,7 +148,7 @@ func (s *sending) step(ctx context.Context, source dataset, m protect.Member, se
 	if sent.Base != "" {
 		argv = append(argv, "-i", sent.Base)
 	}
-	return false, s.stream(ctx, append(argv, m.Snapshot), sent)
+	return false, s.stream(ctx, append(argv, m.Snapshot), source, sent)
 }
 
 // way says in which way a dataset is sent, and writes it on the target before the first byte.
@@ -206,14 +208,15 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 
 // resume completes a stream that was cut. What can never be completed, because its snapshot is gone here, is
 // thrown away; it never was a point.
-func (s *sending) resume(ctx context.Context, token string, sent *Sent) error {
-	err := s.stream(ctx, []string{"zfs", "send", "-t", token}, sent)
+func (s *sending) resume(ctx context.Context, token string, source dataset, sent *Sent) error {
+	err := s.stream(ctx, []string{"zfs", "send", "-t", token}, source, sent)
 	if err == nil {
 		s.result.Resumed = true
 		return nil
 	}
 	if strings.Contains(err.Error(), "cannot resume send") {
 		_, err = s.at(ctx, abort(sent.Dataset)...)
+		err = hint.With(err, "what came of a stream that cannot be completed is in the way; root at the target throws it away: "+strings.Join(abort(sent.Dataset), " "))
 	}
 	return err
 }
@@ -221,20 +224,23 @@ func (s *sending) resume(ctx context.Context, token string, sent *Sent) error {
 var errTaken = errors.New("the target takes no more")
 
 // stream runs both ends. When one fails the other is ended: a stream that is cut is never taken for a whole one.
-func (s *sending) stream(ctx context.Context, argv []string, sent *Sent) error {
+func (s *sending) stream(ctx context.Context, argv []string, source dataset, sent *Sent) error {
 	out, in := io.Pipe()
+	through := &gate{to: in, fits: meant(source, sent)}
 	ended := make(chan error, 1)
 	var flow host.Flow
 	go func() {
 		var err error
-		flow, err = s.d.Pipe(ctx, host.Pipe{Argv: argv, Out: in})
+		flow, err = s.d.Pipe(ctx, host.Pipe{Argv: argv, Out: through})
 		in.CloseWithError(err) // nil is the end
 		ended <- err
 	}()
 	_, err := s.d.Pipe(ctx, host.Pipe{Argv: s.t.reach(s.SSH, receive(s.theirFuse, sent.Dataset)), In: out})
 	out.CloseWithError(errTaken)
 	sentErr := <-ended
-	sent.Bytes += flow.Out
+	if through.open {
+		sent.Bytes += flow.Out
+	}
 	if sentErr != nil && !errors.Is(sentErr, errTaken) {
 		return sentErr
 	}

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -49,6 +50,9 @@ func (c *checking) datasets(ctx context.Context) error {
 		}
 		if err := c.properties(ctx, &v); err != nil {
 			return fmt.Errorf("look at %s: %w", m.Name, err)
+		}
+		if !c.tools.Fuse {
+			c.left(ctx, m.Name)
 		}
 		c.plan.Volumes = append(c.plan.Volumes, v)
 	}
@@ -89,7 +93,12 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 	if strings.Count(string(out), "\n") != len(all) {
 		return errors.New("a property of it is not understood: it may hold a line break")
 	}
+	seen := map[string]bool{}
 	for _, p := range all {
+		if seen[p.Name] || p.Of != v.Name { // a line that somebody put into a property of his own
+			return hint.With(fmt.Errorf("its property %s is told twice: another one holds a line break", p.Name), "zfs get -s local all "+v.Name+" shows which; zfs inherit takes it off")
+		}
+		seen[p.Name] = true
 		set := p.Source == "local" || p.Source == "received"
 		switch {
 		case p.Name == "guid":
@@ -119,6 +128,24 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 		v.guid = strings.TrimSpace(string(out))
 	}
 	return err
+}
+
+// left notes what a clone does not have of its dataset, and OpenZFS lets nobody move.
+func (c *checking) left(ctx context.Context, name string) {
+	out, err := c.h.Output(ctx, zfs.Granted(name)...)
+	switch {
+	case err != nil:
+		c.note("whether zfs allow gives rights on " + name + " cannot be seen: they would not come along")
+	case zfs.OwnRights(out, name):
+		c.note("rights that zfs allow gives on " + name + " itself stay with the dataset of before: give them again")
+	}
+	out, err = c.h.Output(ctx, zfs.BookmarksOf(name)...)
+	switch n := len(zfs.Names(out)); {
+	case err != nil:
+		c.note("whether " + name + " has bookmarks cannot be seen: they would not come along")
+	case n > 0:
+		c.note(units.Count(n, "bookmark") + " of " + name + " will stay with the dataset of before: what is sent from there begins anew")
+	}
 }
 
 // none tells whether a limit is set to none, which is shown as 0 and is so of any clone.

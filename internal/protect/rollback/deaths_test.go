@@ -66,13 +66,14 @@ func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, cle
 	must(t, err)
 	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}}, Recipe: change.Recipe{Acts: acts}}}}
 	was, done := state(), ""
-	stride := 19
+	stride := 58
 	if sandbox.Full() {
 		stride = 1
 	}
-	for at := 0; ; at += stride {
+	for i, began := 0, time.Now(); ; i += stride { // three deaths of each operation, after the whole that comes first
+		at, how := (i+2)/3, []string{hosttest.After, hosttest.Before, hosttest.Amid}[i%3]
 		dir := filepath.Join(t.TempDir(), "plumb")
-		m := hosttest.NewMortal(d, at, []string{hosttest.Before, hosttest.After, hosttest.Amid}[at%2+at/2%2])
+		m := hosttest.NewMortal(d, at, how)
 		out, err := (&change.Executor{Doer: m, Dir: dir, Plumb: "test", Now: time.Now}).Apply(t.Context(), draft, change.ApplyOptions{})
 		m.Rest()
 		alive := &change.Executor{Doer: d, Dir: dir, Plumb: "test", Now: time.Now}
@@ -83,22 +84,23 @@ func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, cle
 				t.Fatalf("it left\n%s", done)
 			}
 		case ended:
+			t.Logf("%d deaths in %s", i/stride-1, time.Since(began).Round(time.Second))
 			return
-		case at%3 == 0 && alive.Resume(t.Context(), out.Number) == nil:
+		case (at+i)%3 == 0 && alive.Resume(t.Context(), out.Number) == nil:
 			if now := state(); now != done {
-				t.Fatalf("dead at operation %d, going on left\n%s\nin place of\n%s", at, now, done)
+				t.Fatalf("dead %s operation %d, going on left\n%s\nin place of\n%s", how, at, now, done)
 			}
 		}
 		if out.Number > 0 {
 			if all, err := alive.Changes(t.Context()); err == nil && len(all) > 0 {
 				if err := alive.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
-					t.Fatalf("dead at operation %d: undo: %v", at, err)
+					t.Fatalf("dead %s operation %d: undo: %v", how, at, err)
 				}
 			}
 		}
 		sh(t, clean)
 		if now := state(); now != was {
-			t.Fatalf("dead at operation %d, the undo left\n%s\nin place of\n%s", at, now, was)
+			t.Fatalf("dead %s operation %d, the undo left\n%s\nin place of\n%s", how, at, now, was)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"testing"
 
 	"plumb/internal/change"
@@ -67,13 +66,7 @@ func (r replaying) roll(ctx context.Context, h *deaths.Hands) error {
 
 // undo takes back what is in force, as plumb undo does.
 func (r replaying) undo(ctx context.Context, h *deaths.Hands) error {
-	all, err := h.Change.Changes(ctx)
-	for _, c := range slices.Backward(all) {
-		if err == nil && c.Open() {
-			err = h.Change.Undo(ctx, []int{c.Number}, change.UndoOptions{})
-		}
-	}
-	return errors.Join(err, on(h).Follow(ctx))
+	return errors.Join(deaths.TakeBack(ctx, h), on(h).Follow(ctx))
 }
 
 func (r replaying) sweep(ctx context.Context, h *deaths.Hands) error {

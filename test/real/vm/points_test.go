@@ -15,7 +15,20 @@ import (
 func TestPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
-			testsInside(t, release, 30*time.Minute, "ZFS|Thin|Swapped|Killed|Replicate", "internal/storage/point", "internal/protect/replicate")
+			testsInside(t, release, 30*time.Minute, "ZFS|Thin|Swapped|Killed|Replicate", rights, "internal/storage/point", "internal/protect/replicate")
+		})
+	}
+}
+
+// rights are tests of users who are not root.
+const rights = "AllowedOnZFS|KeylessOnZFS|ReplicateAllowed"
+
+// TestLeastRightsOnOpenZFS has a user who is not root take, destroy and send points by zfs allow, and clones an encrypted
+// dataset without its key.
+func TestLeastRightsOnOpenZFS(t *testing.T) {
+	for _, release := range Releases() {
+		t.Run(release, func(t *testing.T) {
+			testsInside(t, release, 30*time.Minute, rights, "^$", "internal/storage/point", "internal/protect/replicate")
 		})
 	}
 }
@@ -26,17 +39,17 @@ func TestManyPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		for _, engine := range []string{"mariadb", "postgres"} {
 			t.Run(release+"/"+engine, func(t *testing.T) {
-				testsInside(t, release, 90*time.Minute, "^TestManyPoints$/^"+engine+"$", "test/points")
+				testsInside(t, release, 90*time.Minute, "^TestManyPoints$/^"+engine+"$", "^$", "test/points")
 			})
 		}
 	}
 }
 
-// testsInside runs the tests of packages that have these names in a machine.
-func testsInside(t *testing.T, release string, deadline time.Duration, names string, packages ...string) {
+// testsInside runs the tests of packages that have these names in a machine, but for some.
+func testsInside(t *testing.T, release string, deadline time.Duration, names, but string, packages ...string) {
 	t.Helper()
 	m := Open(t, release)
-	line, in := "mkdir -m 755 /var/points; export TMPDIR=/var/points PLUMB_REAL=1 PLUMB_POINTS=100\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
+	line, in := "mkdir -m 755 /var/points; export TMPDIR=/var/points PLUMB_REAL=1 PLUMB_POINTS=100 PLUMB_SMALL=1\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
 	for _, dir := range packages {
 		test := filepath.Join(t.TempDir(), filepath.Base(dir)+".test")
 		c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
@@ -45,7 +58,7 @@ func testsInside(t *testing.T, release string, deadline time.Duration, names str
 			t.Fatalf("%v: %s", err, out)
 		}
 		in = append(in, test)
-		line += "/in/" + filepath.Base(test) + " -test.v -test.timeout 0 -test.run '" + names + "' 2>&1 || bad=1\n"
+		line += "/in/" + filepath.Base(test) + " -test.v -test.timeout 0 -test.run '" + names + "' -test.skip '" + but + "' 2>&1 || bad=1\n"
 	}
 	r, err := m.Run(t.Context(), Script{In: in, Line: line + "exit ${bad:-0}\n", Live: t.Output(), Deadline: deadline})
 	if err != nil || r.Code != 0 {

@@ -1,0 +1,60 @@
+package replicate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"plumb/internal/hint"
+	"plumb/internal/zfs"
+)
+
+// gate lets a stream through once its beginning shows that it is what is to be sent. By what a stream is resumed, the
+// target says: a token of its making could ask for a snapshot that it was never sent, or for an encrypted one in the clear.
+type gate struct {
+	to   io.Writer
+	fits func(zfs.Head) error
+	head []byte // until there is enough of it
+	open bool
+}
+
+// Write implements io.Writer.
+func (g *gate) Write(text []byte) (int, error) {
+	if g.open {
+		return g.to.Write(text)
+	}
+	g.head = append(g.head, text...)
+	if len(g.head) < zfs.HeadBytes {
+		return len(text), nil
+	}
+	head, err := zfs.ParseHead(g.head)
+	if err == nil {
+		err = g.fits(head)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if _, err := g.to.Write(g.head); err != nil {
+		return 0, err
+	}
+	g.open, g.head = true, nil
+	return len(text), nil
+}
+
+// meant tells of the beginning of a stream whether it may go to the target.
+func meant(source dataset, sent *Sent) func(zfs.Head) error {
+	return func(h zfs.Head) error {
+		_, ours := source.of(h.To)
+		switch {
+		case !ours:
+			return hint.With(fmt.Errorf("the target asks to go on with a stream of another dataset than %s", source.name), wayOut(sent))
+		case h.Raw != (sent.Way == wayRaw):
+			return hint.With(errors.New("the target asks to go on with a stream that is not "+sent.Way), wayOut(sent))
+		}
+		return nil
+	}
+}
+
+func wayOut(sent *Sent) string {
+	return "nothing of it was sent; find out who began to receive into " + sent.Dataset + " there: zfs receive -A throws it away"
+}
