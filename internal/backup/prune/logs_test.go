@@ -2,6 +2,7 @@ package prune
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -389,4 +390,80 @@ func TestLogsClocks(t *testing.T) {
 	l.pass(73 * time.Hour)
 	l.prune(t, "last=1", 0)
 	equal(t, "there", l.pieces(t), []string{"1-3"})
+}
+
+// A base that was marked, taken back and marked again can be taken back for as long as any, although what it needs was marked
+// before.
+func TestLogsOfTakenBack(t *testing.T) {
+	l := newLogged(t)
+	l.wal(t, 1, 1, 2, 3)
+	old := l.run(t, l.pg(1, 2))
+	l.run(t, l.pg(1, 3))
+	l.prune(t, "last=1", 0)
+	l.pass(24 * time.Hour)
+	must(t, l.TakeBack(t.Context(), old))
+	l.pass(24 * time.Hour)
+	l.prune(t, "last=1", 0)
+	l.pass(30 * time.Hour) // 78 hours after the first
+	l.prune(t, "last=1", 0)
+	equal(t, "there", l.pieces(t), []string{"1-2", "1-3"})
+	must(t, l.TakeBack(t.Context(), old))
+	l.pass(80 * time.Hour)
+	l.prune(t, "last=2", 0)
+	equal(t, "there", l.pieces(t), []string{"1-2", "1-3"})
+}
+
+// A base of MariaDB does not say whose it is: it keeps what is behind the first file of its name, whoever's that is, and
+// nothing goes of a log that does not have it.
+func TestLogsOfSeveral(t *testing.T) {
+	l := newLogged(t)
+	l.binlog(t, 1, 2, 3)
+	for n := 5; n < 8; n++ {
+		p := ofBinlog(l.series, n, 0, 100)
+		p.Server = "other"
+		l.keep(t, p)
+	}
+	l.run(t, l.maria(6))
+	for range 2 {
+		l.prune(t, "last=1", 0)
+		l.pass(80 * time.Hour)
+	}
+	equal(t, "there", l.pieces(t), []string{"1:0", "1:100", "2:0", "2:100", "3:0", "3:100", "binlog.000006", "binlog.000007"})
+}
+
+// locking is a store that keeps one object locked.
+type locking struct {
+	store.Store
+	name  string
+	until time.Time
+}
+
+func (l locking) Locks(context.Context) (store.Locks, error) { return store.Locks{Can: true}, nil }
+
+func (l locking) Until(_ context.Context, name string) (time.Time, error) {
+	if name == l.name {
+		return l.until, nil
+	}
+	return time.Time{}, nil
+}
+
+// What the store keeps locked stays whole, and goes when it may.
+func TestLogsLocked(t *testing.T) {
+	l := newLogged(t)
+	l.wal(t, 1, 1, 2, 3)
+	l.run(t, l.pg(1, 3))
+	l.Store = locking{l.Store, ofWAL(wal.Name(1, 1*segment, segment), segment).Name(), l.Now().Add(100 * time.Hour)}
+	l.prune(t, "last=1", 0)
+	l.pass(80 * time.Hour)
+	done := l.prune(t, "last=1", 0)
+	if len(done.Left) != 1 || !strings.Contains(done.Left[0].Why, "1 piece stays before 0/300028: 000000010000000000000001: not allowed: the store keeps it locked until") {
+		t.Errorf("%+v", done.Left)
+	}
+	equal(t, "there", l.pieces(t), []string{"1-1", "1-3"})
+	l.pass(30 * time.Hour)
+	l.prune(t, "last=1", 0)
+	equal(t, "there", l.pieces(t), []string{"1-3"})
+	if n := len(l.left(t)); n != 3 {
+		t.Errorf("%d objects are left", n)
+	}
 }
