@@ -88,11 +88,24 @@ func (s *site) ids() (ids []string) {
 	return ids
 }
 
+// aside keeps a copy of a backup, and gives what brings it back, as from another store.
+func (s *site) aside(id string) (back func()) {
+	s.t.Helper()
+	from, to := filepath.Join(s.store, "backups", id), filepath.Join(s.dir, "aside")
+	must(s.t, os.CopyFS(to, os.DirFS(from)))
+	return func() {
+		s.t.Helper()
+		must(s.t, os.RemoveAll(from))
+		must(s.t, os.CopyFS(from, os.DirFS(to)))
+	}
+}
+
 // twice marks by the command what goes, and removes it days later.
 func (s *site) twice(last int, logs string) {
 	s.t.Helper()
 	args := []string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}
-	says(s.t, s.plumb(0, append(args, "--dry-run")...), "Archived logs", logs, "marked", "the first that stays: they go when the grace is over")
+	page := s.plumb(0, append(args, "--dry-run")...)
+	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go when the grace is over")
 	if left, _ := filepath.Glob(s.store + "/archive/*/begins"); len(left) > 0 {
 		s.t.Errorf("a dry run wrote %q", left)
 	}
@@ -133,6 +146,7 @@ func TestPostgreSQLPruned(t *testing.T) {
 	}
 	system := "postgres-" + c.ask("SELECT system_identifier FROM pg_control_system()")
 	ids := c.ids()
+	back := c.aside(ids[0])
 	c.twice(2, system)
 	write() // the service goes on
 
@@ -158,7 +172,8 @@ func TestPostgreSQLPruned(t *testing.T) {
 		stop()
 		must(t, os.RemoveAll(dir))
 	}
-	says(t, c.restore(0, dir, ids[1], "--to", "latest", "--dry-run"), "would be brought")
+	back()
+	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "in which the base begins, is not in the archive: what lay before", "was pruned at")
 }
 
 // TestMariaDBPruned does so with a binary log.
@@ -187,6 +202,7 @@ func TestMariaDBPruned(t *testing.T) {
 		write()
 	}
 	ids := m.ids()
+	back := m.aside(ids[0])
 	m.twice(2, "mysql")
 	write()
 
@@ -208,4 +224,6 @@ func TestMariaDBPruned(t *testing.T) {
 		}
 		must(t, os.RemoveAll(dir))
 	}
+	back()
+	says(t, m.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "no log in the archive goes on at", "what lay before", "was pruned at")
 }

@@ -92,12 +92,12 @@ func logs(p *page.Page, plan prune.Plan) {
 	for _, l := range plan.Logs {
 		p.Line(page.Normal, "  "+inert(l.Server))
 		if l.Goes.Pieces > 0 {
-			p.Hang(page.Normal, "    ", "goes    "+amount(l.Goes)+": marked before, and no backup needs it")
+			p.Hang(page.Normal, "    ", "goes "+amount(l.Goes)+": marked before, and no backup needs it")
 		}
 		if l.Then.Pieces > 0 {
-			p.Hang(page.Normal, "    ", inert(fmt.Sprintf("marked  %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By)))
+			p.Hang(page.Normal, "    ", inert(fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By)))
 		}
-		text := "stays   " + amount(l.Stays)
+		text := "stays " + amount(l.Stays)
 		if l.Why != "" {
 			text += ": " + l.Why
 		}
