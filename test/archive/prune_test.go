@@ -20,6 +20,7 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect/keep"
 	"plumb/internal/store/dir"
+	"plumb/internal/store/s3"
 )
 
 const grace = 72 * time.Hour
@@ -50,20 +51,33 @@ func (l *later) List(ctx context.Context, prefix string, each func(store.Info) e
 	})
 }
 
+// open opens the store of the site.
+func (s *site) open() (store.Store, func()) {
+	s.t.Helper()
+	if strings.HasPrefix(s.url, "s3:") {
+		b, err := s3.Open(s3.Options{Endpoint: s.more[1], Bucket: "backups", Prefix: "db1"})
+		must(s.t, err)
+		return b, func() {}
+	}
+	d, err := dir.Open(s.store)
+	must(s.t, err)
+	return d, func() { _ = d.Close() }
+}
+
 // pruneLater prunes some days from now, as plumb backup prune would.
 func (s *site) pruneLater(by time.Duration, last int) prune.Done {
 	s.t.Helper()
 	ctx := s.t.Context()
-	d, err := dir.Open(s.store)
-	must(s.t, err)
-	defer d.Close()
+	plain, end := s.open()
+	defer end()
 	do := hosttest.LiveDoer(s.t)
+	var err error
 	p := prune.Pruner{Grace: grace, Host: "later", Now: func() time.Time { return time.Now().Add(by) }, Products: []archive.Product{mysqlpitr.Engine{}, postgrespitr.Engine{}}}
 	p.Sign, _, err = backup.HostKey(ctx, do, s.state, "later")
 	must(s.t, err)
 	p.Own, err = backup.OwnKeys(ctx, do, s.state)
 	must(s.t, err)
-	p.Vault, err = backup.Vault{Store: &later{Store: d, by: by, put: map[string]bool{}}}.Own(ctx, do, s.state)
+	p.Vault, err = backup.Vault{Store: &later{Store: plain, by: by, put: map[string]bool{}}}.Own(ctx, do, s.state)
 	must(s.t, err)
 	o := prune.Options{Rules: keep.Rules{Last: last}}
 	plan, err := p.Plan(ctx, o)
@@ -103,7 +117,7 @@ func (s *site) aside(id string) (back func()) {
 // twice marks by the command what goes, and removes it days later.
 func (s *site) twice(last int, logs string) {
 	s.t.Helper()
-	args := []string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}
+	args := append([]string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}, s.more...)
 	page := s.plumb(0, append(args, "--dry-run")...)
 	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go when the grace is over")
 	if left, _ := filepath.Glob(s.store + "/archive/*/begins"); len(left) > 0 {
@@ -174,6 +188,35 @@ func TestPostgreSQLPruned(t *testing.T) {
 	}
 	back()
 	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "in which the base begins, is not in the archive: what lay before", "was pruned at")
+}
+
+// TestPostgreSQLPrunedOnS3 does so in a bucket of a real server of S3.
+func TestPostgreSQLPrunedOnS3(t *testing.T) {
+	s := newSite(t)
+	s.toS3()
+	c := s.cluster("")
+	must(t, c.server.Exec("CREATE TABLE t (i INT)"))
+	for i := range 2 {
+		c.base()
+		must(t, c.server.Exec(fmt.Sprintf("INSERT INTO t VALUES (%d)", i)))
+		c.archived()
+	}
+	to := c.ask("SELECT pg_current_wal_insert_lsn()")
+	must(t, c.server.Exec("INSERT INTO t VALUES (2)"))
+	c.archived()
+	c.twice(1, "postgres-")
+	list := c.plumb(0, append([]string{"archive", "list", "--from", c.url, "--state", c.state}, c.more...)...)
+	if says(t, list, "pruned before"); strings.Contains(list, "a hole") || strings.Contains(list, "not believed") {
+		t.Error(list)
+	}
+	must(t, c.server.Stop())
+	dir := filepath.Join(c.dir, "restored")
+	says(t, c.restore(0, dir, "--to", to), "Restored backup")
+	ask, stop := c.restored(dir)
+	if got := ask("SELECT string_agg(i::text, ' ') FROM t"); got != "0 1" {
+		t.Errorf("there are %s", got)
+	}
+	stop()
 }
 
 // TestMariaDBPruned does so with a binary log.
