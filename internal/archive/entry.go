@@ -13,9 +13,11 @@ import (
 	"plumb/internal/hint"
 )
 
+// MaxEntry is how large an entry can be, in bytes.
+const MaxEntry = 1 << 20
+
 const (
-	mostEntry  = 1 << 20 // bytes of an entry
-	mostChunks = 4000    // of a piece: 62 GiB
+	mostChunks = 4000 // of a piece: 62 GiB
 	mostChunk  = 64 << 20
 )
 

@@ -10,6 +10,7 @@ import (
 
 // Where the objects of an archive are:
 //
+//	archive/SERVER/begins
 //	archive/SERVER/SERIES/FILE/FROM-TO/entry
 //	archive/SERVER/SERIES/FILE/FROM-TO/000000-HASH.zst.age
 //
@@ -19,7 +20,10 @@ import (
 // Prefix is before the names of all objects of archives.
 const Prefix = "archive/"
 
-const entryName = "/entry"
+const (
+	entryName = "/entry"
+	chunkEnd  = ".zst.age"
+)
 
 // folder is before the names of all pieces of a file.
 func (p Piece) folder() string { return Prefix + p.Server + "/" + p.Series + "/" + p.File + "/" }
@@ -31,7 +35,7 @@ func (p Piece) stem() string { return p.folder() + fmt.Sprintf("%016d-%016d", p.
 func (p Piece) Name() string { return p.stem() + entryName }
 
 func (p Piece) chunk(n int, sha256 string) string {
-	return fmt.Sprintf("%s/%06d-%s.zst.age", p.stem(), n, sha256[:16])
+	return fmt.Sprintf("%s/%06d-%s%s", p.stem(), n, sha256[:16], chunkEnd)
 }
 
 // check says what is wrong with a piece. Its names are those of objects, and of files where it is restored.
@@ -53,16 +57,34 @@ func (p Piece) check() error {
 // mostFile is how long a file of a log may be: more than any server writes.
 const mostFile = 1e15
 
-// ofEntry gives the piece whose entry an object is.
-func ofEntry(name string) (p Piece, is bool) {
+// Object gives the piece that an object of an archive is of, and whether it is its entry. All others belong to
+// somebody else.
+func Object(name string) (p Piece, entry, is bool) {
 	parts := strings.Split(name, "/")
-	if len(parts) != 6 || parts[0]+"/" != Prefix || "/"+parts[5] != entryName {
-		return p, false
+	if len(parts) != 6 || parts[0]+"/" != Prefix {
+		return p, false, false
 	}
 	from, to, _ := strings.Cut(parts[4], "-")
 	p = Piece{Server: parts[1], Series: parts[2], File: parts[3]}
 	var err, err2 error
 	p.From, err = strconv.ParseInt(from, 10, 64)
 	p.To, err2 = strconv.ParseInt(to, 10, 64)
-	return p, err == nil && err2 == nil && p.check() == nil && p.Name() == name
+	if err != nil || err2 != nil || p.check() != nil || !strings.HasPrefix(name, p.stem()+"/") {
+		return Piece{}, false, false
+	}
+	entry = "/"+parts[5] == entryName
+	return p, entry, entry || isChunk(parts[5])
+}
+
+// isChunk tells whether an object of a piece has the name of one that holds a part of it.
+func isChunk(last string) bool {
+	number, rest, _ := strings.Cut(last, "-")
+	hash, is := strings.CutSuffix(rest, chunkEnd)
+	return is && len(number) == 6 && strings.Trim(number, "0123456789") == "" && len(hash) == 16 && strings.Trim(hash, "0123456789abcdef") == ""
+}
+
+// ofEntry gives the piece whose entry an object is.
+func ofEntry(name string) (Piece, bool) {
+	p, entry, _ := Object(name)
+	return p, entry
 }

@@ -39,18 +39,26 @@ func (s Shelf) List(ctx context.Context, server string) (all []Piece, err error)
 	if err != nil {
 		return nil, fmt.Errorf("list the archive in %s: %w", s.Store.URL(), err)
 	}
-	slices.SortFunc(all, func(a, b Piece) int {
-		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Series, b.Series), cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
-	})
+	slices.SortFunc(all, Order)
 	return all, nil
+}
+
+// Order puts pieces in the order of their names.
+func Order(a, b Piece) int {
+	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Series, b.Series), cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
 
 // Entry reads the entry of a piece, if somebody signed it who is trusted.
 func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
-	text, _, err := s.Store.Get(ctx, p.Name(), make([]byte, mostEntry))
+	text, _, err := s.Store.Get(ctx, p.Name(), make([]byte, MaxEntry))
 	if err != nil {
 		return Entry{}, fmt.Errorf("read the entry of %s: %w", p.File, err)
 	}
+	return s.Open(text, p)
+}
+
+// Open opens the entry of a piece.
+func (s Shelf) Open(text []byte, p Piece) (Entry, error) {
 	e, err := open(text, s.Trust...)
 	if err == nil && e.Piece != p { // of another piece, put here by who may write to the store
 		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)

@@ -4,6 +4,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/moment"
 	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/backup/upkeep"
 	mysqlpitr "plumb/internal/engine/mysql/pitr"
 	postgrespitr "plumb/internal/engine/postgres/pitr"
 	storagepoint "plumb/internal/storage/point"
@@ -13,5 +14,5 @@ import (
 func moments() backupcli.Moments {
 	return backupcli.Moments{Engines: []moment.Engine{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Watch: func() []backup.Watcher {
 		return []backup.Watcher{mysqlpitr.NewBase(), postgrespitr.NewBase()}
-	}, Scratch: storagepoint.Restored{}}
+	}, Logs: upkeep.Logs{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Scratch: storagepoint.Restored{}}
 }

@@ -113,6 +113,9 @@ func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, E
 		if e.Knows(m) {
 			w, err := e.Plan(ctx, r.Shelf(), m, a)
 			w.Base = m.ID
+			if early, is := errors.AsType[*earlyError](err); is {
+				err = r.earliest(ctx, e, m, a, early)
+			}
 			if err != nil {
 				err = fmt.Errorf("bring backup %s to %s: %w", m.ID, a.To.Text, err)
 			}

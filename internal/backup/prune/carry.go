@@ -23,6 +23,7 @@ type Done struct {
 	Removed []string  `json:"removed"`    // all of it is gone
 	Objects int64     `json:"objects"`    // removed
 	Bytes   int64     `json:"bytes"`
+	Logs    []LogDone `json:"logs"` // archived, of which something was marked or removed
 	Left    []Trouble `json:"left"` // what was to go, and did not
 }
 
@@ -48,7 +49,7 @@ func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, er
 	if err != nil {
 		return done, fmt.Errorf("prune %s: %w", p.Store.URL(), err)
 	}
-	w := work{Pruner: p, lease: l, done: &done}
+	w := work{Pruner: p, locks: locks, lease: l, done: &done}
 	defer func() {
 		if bad := l.end(context.WithoutCancel(ctx)); err == nil {
 			err = bad
@@ -73,7 +74,10 @@ func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, er
 	if why := s.doubt(p.Grace); why != nil { // it came while we marked
 		return done, why
 	}
-	return done, w.sweep(ctx, s)
+	if err := w.sweep(ctx, s); err != nil {
+		return done, err
+	}
+	return done, w.pruneLogs(ctx, s, shown)
 }
 
 // clock asks the store for the time, and whether it keeps the conditions that all of this rests on.
@@ -105,17 +109,22 @@ func (s survey) doubt(grace time.Duration) error {
 // work is a prune that is carried out.
 type work struct {
 	Pruner
+	locks store.Locks
 	lease *lease
 	done  *Done
 }
 
 // left notes what does not go. Only what makes going on senseless is an error.
 func (w work) left(id string, err error) error {
-	if errors.Is(err, store.ErrDenied) || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrTooLarge) || errors.Is(err, backup.ErrRemoved) {
+	if bearable(err) {
 		w.done.Left = append(w.done.Left, Trouble{ID: id, Why: err.Error(), Hint: hint.Of(err)})
 		return nil
 	}
 	return err
+}
+
+func bearable(err error) bool {
+	return slices.ContainsFunc([]error{store.ErrDenied, store.ErrChanged, store.ErrExists, store.ErrNotFound, store.ErrTooLarge, backup.ErrRemoved, errStrange}, func(is error) bool { return errors.Is(err, is) })
 }
 
 // mark sets stones, first on those that nothing needs: so nothing that is there needs what is not.
@@ -237,14 +246,22 @@ func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string)
 	return nil
 }
 
+// unlocked refuses what the store keeps locked.
+func unlocked(until, at time.Time) error {
+	if until.After(at) {
+		return fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime))
+	}
+	return nil
+}
+
 // goes says on a stone that the objects go from now on: it can no more be taken back.
 func (w work) goes(ctx context.Context, s survey, f *folder) error {
 	until, err := w.until(ctx, f.id)
 	if err != nil {
 		return err
 	}
-	if until.After(s.at) {
-		return fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime))
+	if err := unlocked(until, s.at); err != nil {
+		return err
 	}
 	text, tag, err := w.Store.Get(ctx, manifest.Name(f.id), make([]byte, manifest.MaxStone))
 	if err != nil {

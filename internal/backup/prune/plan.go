@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
@@ -37,14 +38,16 @@ const apart = 12 * time.Hour
 // Pruner prunes the backups of a store.
 type Pruner struct {
 	backup.Vault
-	Own   []note.Verifier // keys of this host, also those it gave up: a stone does no more than who can write it could do without
-	Sign  note.Signer     // nil to look only
-	Host  string
-	Grace time.Duration
-	Lease time.Duration // how long a lease counts that was not renewed; 0: 15 minutes
-	Stay  time.Duration // how long a stone stays after the last object; 0: 30 days
-	Now   func() time.Time
-	Doing func(objects, bytes int64) // told now and then how much has gone; may be nil
+	Own  []note.Verifier // keys of this host, also those it gave up: a stone does no more than who can write it could do without
+	Sign note.Signer     // nil to look only
+	Host string
+	// Products are those whose logs are pruned: what no backup needs any more goes with the backups.
+	Products []archive.Product
+	Grace    time.Duration
+	Lease    time.Duration // how long a lease counts that was not renewed; 0: 15 minutes
+	Stay     time.Duration // how long a stone stays after the last object; 0: 30 days
+	Now      func() time.Time
+	Doing    func(objects, bytes int64) // told now and then how much has gone; may be nil
 }
 
 // Options of a plan.
@@ -63,6 +66,7 @@ type Plan struct {
 	Servers  []keep.Plan   `json:"servers"`
 	Leaving  []Leaving     `json:"leaving"`           // those removed before, whose objects are still there
 	Lost     []Lost        `json:"lost"`              // those that never ended
+	Logs     []Log         `json:"logs"`              // archived, of each server
 	Brakes   []keep.Brake  `json:"brakes"`            // why nothing at all goes
 	Versions bool          `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
 	Unknown  string        `json:"unknown,omitempty"` // what could not be asked of the store
@@ -97,6 +101,16 @@ func (p Plan) Going() (ids []string) {
 		}
 	}
 	return ids
+}
+
+// Pieces counts those of logs that go now, and those that do when the grace is over.
+func (p Plan) Pieces() (now, then int) {
+	for _, l := range p.Logs {
+		if len(p.Brakes) == 0 {
+			now, then = now+l.Goes.Pieces, then+l.Then.Pieces
+		}
+	}
+	return now, then
 }
 
 // Stopped tells whether a brake holds.
@@ -152,7 +166,8 @@ func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown 
 	}
 	plan.doubt(all.bad)
 	p.brake(&plan, s, o, lock)
-	return plan, nil
+	plan.Logs, err = p.judgeLogs(ctx, s, plan.Going())
+	return plan, err
 }
 
 // gather tells what is a backup, what is on its way out, and what never was one.
@@ -284,11 +299,16 @@ func (p Pruner) locked(ctx context.Context) (_ Pruner, locks store.Locks, unknow
 // until tells how long the store keeps a backup: its manifest was written last, and is kept for as long as the rest or
 // longer.
 func (p Pruner) until(ctx context.Context, id string) (time.Time, error) {
+	return p.lockedUntil(ctx, manifest.Name(id))
+}
+
+// lockedUntil tells how long the store keeps an object.
+func (p Pruner) lockedUntil(ctx context.Context, name string) (time.Time, error) {
 	l, is := store.AsLocker(p.Store)
 	if !is {
 		return time.Time{}, nil
 	}
-	until, err := l.Until(ctx, manifest.Name(id))
+	until, err := l.Until(ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil // just removed
 	}

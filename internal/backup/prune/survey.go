@@ -17,6 +17,7 @@ type folder struct {
 	objects int64     // with names that Plumb gives, but for the manifest
 	bytes   int64     // of these, and of the manifest
 	newest  time.Time // of these
+	oldest  time.Time // of these
 	strange int64     // objects with other names
 	claimed bool
 	proven  bool        // there is a proof; whether it is believed is another question
@@ -93,6 +94,9 @@ func (s *survey) add(i store.Info) {
 	f.claimed, f.proven = f.claimed || rest == "claim", f.proven || rest == "proof"
 	if i.Modified.After(f.newest) {
 		f.newest = i.Modified
+	}
+	if f.oldest.IsZero() || i.Modified.Before(f.oldest) {
+		f.oldest = i.Modified
 	}
 }
 

@@ -48,7 +48,9 @@ MySQL in the store in which the backups are. plumb restore --to MOMENT replays
 it onto a base.
 
 run is the service. PostgreSQL hands its files to it by archive_command, with
-push; binary logs it follows itself.`,
+push; binary logs it follows itself.
+
+plumb backup prune removes old parts with the bases that needed them.`,
 		Args: v.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -79,19 +80,42 @@ seen by who restores them.
 		Example: "  plumb archive list --from s3://backups/db1",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.On(v.Shell, func(_ *host.LiveDoer, s store.Store) error {
-				all, err := archive.Shelf{Store: s}.List(c.Context(), "")
+			return p.On(v.Shell, func(d *host.LiveDoer, s store.Store) error {
+				vault, err := p.Vault(c.Context(), d, s)
 				if err != nil {
 					return err
 				}
-				var found []archive.Stretch
-				for _, one := range []archive.Stretcher{pitr.Engine{}, mysqlpitr.Engine{}} {
-					found = append(found, one.Stretches(all)...)
+				found, pruned, err := stretches(c.Context(), archive.Shelf{Store: s, Trust: vault.Trust})
+				if err != nil {
+					return err
 				}
-				return v.Answer(p.JSON(), view.ListDocument(s.URL(), found), view.List(s.URL(), found, shell.Screen(v.Out)))
+				return v.Answer(p.JSON(), view.ListDocument(s.URL(), found, pruned), view.List(s.URL(), found, pruned, shell.Screen(v.Out)))
 			})
 		},
 	}
 	p.FromFlags(c)
 	return c
+}
+
+// stretches finds what is archived, and what was pruned: a beginning that is gone is no hole.
+func stretches(ctx context.Context, shelf archive.Shelf) (found []archive.Stretch, pruned []view.Pruned, err error) {
+	all, err := shelf.List(ctx, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, log := range archive.Logs(all) {
+		b, err := shelf.Beginning(ctx, log[0].Server)
+		one := view.Pruned{Server: log[0].Server, Before: b.Gone.Text, Since: b.Since, By: b.By}
+		if err != nil {
+			one.Doubt, b = err.Error(), archive.Beginning{}
+		}
+		for _, product := range []archive.Product{pitr.Engine{}, mysqlpitr.Engine{}} {
+			kept, left := archive.Since(product, log, b.Gone)
+			found, one.Left = append(found, product.Stretches(kept)...), one.Left+left
+		}
+		if one.Before != "" || one.Doubt != "" {
+			pruned = append(pruned, one)
+		}
+	}
+	return found, pruned, nil
 }

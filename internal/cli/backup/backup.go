@@ -110,7 +110,7 @@ its recipient, age1….
 	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
 	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store keep every object for so many days, whoever wants to remove it")
-	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}), upkeep.Hold(v.Shell, &from{v: v}))
+	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
+	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -23,6 +24,7 @@ import (
 type Moments struct {
 	Engines []moment.Engine
 	Watch   func() []backup.Watcher // what looks for bases in what a command gives
+	Logs    upkeep.Logs             // of these products
 	Scratch Scratch                 // that lends what was restored to the copy that proves it
 }
 

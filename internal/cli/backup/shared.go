@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/user"
@@ -52,6 +53,11 @@ func (p *Place) Open() (store.Store, func() error, error) {
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
 	return v.on(p.place, do)
+}
+
+// Vault opens the store for reading.
+func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
+	return p.vault(ctx, d, s)
 }
 
 // Account gives the numbers of a user that a server runs as.

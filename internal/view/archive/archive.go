@@ -30,6 +30,17 @@ type ArchiveListJSON struct {
 	Kind      string            `json:"kind"` // "archive"
 	From      string            `json:"from"`
 	Stretches []archive.Stretch `json:"stretches"`
+	Pruned    []Pruned          `json:"pruned"`
+}
+
+// Pruned says of which log the older part was pruned.
+type Pruned struct {
+	Server string    `json:"server"`
+	Before string    `json:"before"` // place in the log, as the product writes it
+	Since  time.Time `json:"since"`
+	By     string    `json:"by"`              // host
+	Left   int       `json:"left"`            // pieces from before that are still there
+	Doubt  string    `json:"doubt,omitempty"` // why that is not believed
 }
 
 // StatusDocument is the document of services.
@@ -42,8 +53,8 @@ func StatusDocument(all []archive.Status, now time.Time, lag time.Duration) Arch
 }
 
 // ListDocument is the document of what is archived.
-func ListDocument(from string, all []archive.Stretch) ArchiveListJSON {
-	return ArchiveListJSON{Plumb: 1, Kind: "archive", From: from, Stretches: page.NotNil(all)}
+func ListDocument(from string, all []archive.Stretch, pruned []Pruned) ArchiveListJSON {
+	return ArchiveListJSON{Plumb: 1, Kind: "archive", From: from, Stretches: page.NotNil(all), Pruned: page.NotNil(pruned)}
 }
 
 // inert is a text that a store or a server gave, on one line.
@@ -87,9 +98,9 @@ func sourceText(s archive.Source, now time.Time) string {
 }
 
 // List says what is archived.
-func List(from string, all []archive.Stretch, screen page.Screen) string {
+func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Screen) string {
 	p := page.NewPage(screen)
-	if len(all) == 0 {
+	if len(all)+len(pruned) == 0 {
 		p.Line(page.Normal, inert("Nothing is archived in "+from+"."))
 		return p.String()
 	}
@@ -100,6 +111,23 @@ func List(from string, all []archive.Stretch, screen page.Screen) string {
 		}
 		p.Hang(page.Normal, "  "+page.Columns(inert(s.Server), 32)+"  ", inert(fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes)))))
 	}
+	for _, one := range pruned {
+		text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, one.Since.UTC().Format("2006-01-02 15:04:05 MST"), one.By)
+		if one.Left > 0 {
+			text += fmt.Sprintf("; %s from before not gone yet", is(one.Left))
+		}
+		if one.Doubt != "" {
+			text += ", which is not believed: " + one.Doubt
+		}
+		p.Hang(page.Dim, "  "+page.Columns(inert(one.Server), 32)+"  ", inert(text))
+	}
 	p.Para(page.Dim, 0, "As the names of the objects say. Whether they are signed and whole is seen by plumb restore --to.")
 	return p.String()
+}
+
+func is(n int) string {
+	if n == 1 {
+		return "1 piece is"
+	}
+	return units.Count(n, "piece") + " are"
 }

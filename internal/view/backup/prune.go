@@ -22,6 +22,7 @@ type PruneJSON struct {
 	Servers []protectview.ServerPrune `json:"servers"`           //
 	Leaving []prune.Leaving           `json:"leaving"`           // pruned before, and not gone yet
 	Lost    []prune.Lost              `json:"unending"`          // never ended
+	Logs    []prune.Log               `json:"logs"`              // archived, of each server
 	Brakes  []keep.Brake              `json:"brakes"`            // why nothing at all goes
 	Unknown string                    `json:"unknown,omitempty"` // what could not be asked of the store
 	Done    *prune.Done               `json:"done,omitempty"`    // of no dry run
@@ -32,16 +33,17 @@ func PruneDocument(from string, plan prune.Plan, rules keep.Rules, done *prune.D
 	if done != nil {
 		d := *done
 		d.Marked, d.Back, d.GivenUp, d.Removed, d.Left = page.NotNil(d.Marked), page.NotNil(d.Back), page.NotNil(d.GivenUp), page.NotNil(d.Removed), page.NotNil(d.Left)
+		d.Logs = page.NotNil(d.Logs)
 		done = &d
 	}
 	return PruneJSON{Plumb: 1, Kind: "backup-prune", From: from, DryRun: done == nil, At: plan.At.UTC(), Keep: rules.String(), Servers: page.NotNil(protectview.ServerPrunes(plan.Servers)),
-		Leaving: page.NotNil(plan.Leaving), Lost: page.NotNil(plan.Lost), Brakes: page.NotNil(plan.Brakes), Unknown: plan.Unknown, Done: done}
+		Leaving: page.NotNil(plan.Leaving), Lost: page.NotNil(plan.Lost), Logs: page.NotNil(plan.Logs), Brakes: page.NotNil(plan.Brakes), Unknown: plan.Unknown, Done: done}
 }
 
 // Plan shows what becomes of each backup and why, and what stops a prune.
 func Plan(from string, plan prune.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
-	if len(plan.Servers)+len(plan.Leaving)+len(plan.Lost)+len(plan.Brakes) == 0 {
+	if len(plan.Servers)+len(plan.Leaving)+len(plan.Lost)+len(plan.Logs)+len(plan.Brakes) == 0 {
 		p.Line(page.Normal, inert("There are no backups in "+from+"."))
 		return p.String()
 	}
@@ -74,11 +76,37 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 			row(p, fate, l.ID, l.Bytes, l.Why)
 		}
 	}
+	logs(p, plan)
 	if plan.Unknown != "" {
 		p.Para(page.Dim, 0, inert(plan.Unknown+"."))
 	}
 	stopped(p, plan.Brakes)
 	return p.String()
+}
+
+// logs shows what becomes of archived logs.
+func logs(p *page.Page, plan prune.Plan) {
+	if len(plan.Logs) > 0 {
+		p.Line(page.Bold, "Archived logs")
+	}
+	for _, l := range plan.Logs {
+		p.Line(page.Normal, "  "+inert(l.Server))
+		if l.Goes.Pieces > 0 {
+			p.Hang(page.Normal, "    ", "goes "+amount(l.Goes)+": marked before, and no backup needs it")
+		}
+		if l.Then.Pieces > 0 {
+			p.Hang(page.Normal, "    ", inert(fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By)))
+		}
+		text := "stays " + amount(l.Stays)
+		if l.Why != "" {
+			text += ": " + l.Why
+		}
+		p.Hang(page.Dim, "    ", inert(text))
+	}
+}
+
+func amount(a prune.Amount) string {
+	return units.Count(a.Pieces, "piece") + " with " + bytesText(a.Bytes)
 }
 
 func stopped(p *page.Page, brakes []keep.Brake) {
@@ -113,8 +141,15 @@ func Pruned(d prune.Done, screen page.Screen) string {
 	}
 	p.Para(page.Normal, 0, text+".")
 	if d.Objects > 0 {
-		p.Para(page.Normal, 0, fmt.Sprintf("%s removed, %s: of %s pruned before, of %d that never ended, and what no backup names.",
+		p.Para(page.Normal, 0, fmt.Sprintf("%s removed, %s: of %s pruned before, of %d that never ended, and what no backup names or needs.",
 			units.Count(int(d.Objects), "object"), bytesText(d.Bytes), units.Count(len(d.Removed), "backup"), len(d.GivenUp)))
+	}
+	for _, l := range d.Logs {
+		text := "The log of " + l.Server + ": " + amount(l.Gone) + " removed"
+		if l.Marked != "" {
+			text += "; what comes before " + l.Marked + " goes when the grace is over"
+		}
+		p.Para(page.Normal, 0, inert(text+"."))
 	}
 	if d.Plan.Versions {
 		p.Para(page.Dim, 0, "The bucket keeps versions: what a lock still holds takes space until it can be removed.")

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/prune"
 	"plumb/internal/backup/store"
@@ -32,19 +34,23 @@ type Place interface {
 	Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error)
 }
 
+// Logs are the products whose archived logs are pruned with the backups.
+type Logs []archive.Product
+
 // pruning is what the command line asks of a prune.
 type pruning struct {
 	*shell.Shell
 	Place
 	prune.Options
+	logs        Logs
 	keep, back  string
 	grace       time.Duration
 	dryRun, yes bool
 }
 
 // Prune makes the command plumb backup prune.
-func Prune(sh *shell.Shell, p Place) *cobra.Command {
-	o := pruning{Shell: sh, Place: p}
+func Prune(sh *shell.Shell, p Place, logs Logs) *cobra.Command {
+	o := pruning{Shell: sh, Place: p, logs: logs}
 	c := &cobra.Command{
 		Use:   "prune [ID…] --from URL [--keep RULES]",
 		Short: "remove the backups that no rule keeps, and what killed runs left",
@@ -59,6 +65,10 @@ A backup is removed in two steps: it is marked, and a prune after the grace remo
 its objects. Until then --take-back ID brings it back, and so does a backup that
 builds on it. Of what was killed and never ended the objects go when nothing was
 heard of it for as long. All ages are by the store's clock.
+
+Of the logs that plumb archive keeps goes, in the same two steps, what lies before
+the place at which the first backup begins that stays: nothing can need it. Of a
+server of which no backup here begins in the log, all stays.
 
 Nothing at all goes when a manifest cannot be read or is not believed, for it may
 need anything, or when clocks jumped. Nothing of a server goes when more than a
@@ -126,7 +136,7 @@ func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p
 	if err != nil {
 		return p, err
 	}
-	p = prune.Pruner{Grace: o.grace, Host: shell.Hostname(), Now: time.Now, Doing: o.going()}
+	p = prune.Pruner{Grace: o.grace, Host: shell.Hostname(), Now: time.Now, Doing: o.going(), Products: o.logs}
 	if !o.dryRun {
 		if p.Sign, _, err = backup.HostKey(ctx, d, at, p.Host); err != nil {
 			return p, err
@@ -162,8 +172,8 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 	if o.dryRun {
 		return marked(plan.Stopped())
 	}
-	if n := len(plan.Going()); n > 0 {
-		if err := o.Ask(fmt.Sprintf("Remove what goes (%d)?", n), o.yes); err != nil {
+	if what := going(plan); what != "" {
+		if err := o.Ask("Remove what goes ("+what+")?", o.yes); err != nil {
 			return err
 		}
 	}
@@ -179,6 +189,18 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 		err = marked(done.Plan.Stopped() || len(done.Left) > 0)
 	}
 	return err
+}
+
+// going counts what goes by a plan; "" for nothing.
+func going(plan prune.Plan) string {
+	var words []string
+	if n := len(plan.Going()); n > 0 {
+		words = append(words, units.Count(n, "backup"))
+	}
+	if now, then := plan.Pieces(); now+then > 0 {
+		words = append(words, units.Count(now+then, "piece")+" of logs")
+	}
+	return strings.Join(words, ", ")
 }
 
 func marked(is bool) error {

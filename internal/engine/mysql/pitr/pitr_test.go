@@ -308,5 +308,6 @@ func FuzzForeign(f *testing.F) {
 			_ = binlog.Resume(bytes.NewReader(text[4:]), 4, summed, func(binlog.Event) error { return nil })
 		}
 		Engine{}.Stretches([]archive.Piece{{Series: "20261126T000000Z-0123abcd", File: string(text), To: 7}})
+		Engine{}.Places([]archive.Piece{{Series: "20261126T000000Z-0123abcd", File: string(text), To: 7}})
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
-	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/product"
@@ -60,23 +58,34 @@ type inner struct {
 }
 
 // Plan implements moment.Engine.
-func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a moment.Asked) (w moment.Way, err error) {
+func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a moment.Asked) (moment.Way, error) {
 	b, err := baseOf(m)
 	if err != nil {
-		return w, err
+		return moment.Way{}, err
 	}
+	w, err := plan(ctx, s, b, a)
+	if a.Proof && err != nil && ctx.Err() == nil {
+		from := at(b.at.File, b.at.Offset)
+		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b)}, Notes: []string{"nothing of the archive is replayed: " + err.Error()}}, nil
+	}
+	return w, err
+}
+
+func serverOf(b base) protect.Server {
+	return protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + b.version, Version: b.version}
+}
+
+// plan reads the archive from where a base ends up to the moment.
+func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w moment.Way, err error) {
 	if a.To.LSN != "" {
 		return w, hint.Usage(a.To.Text+" is a place in the WAL of PostgreSQL", "give a date with its zone, a GTID, or FILE:POSITION")
 	}
-	if !a.To.Time.IsZero() && a.To.Time.Before(b.began) {
-		return w, hint.With(fmt.Errorf("%s is before the base", a.To.Text), "take an earlier backup (plumb backup list)")
-	}
-	log, err := find(ctx, s, b, a.Log)
-	if a.Proof && err != nil && ctx.Err() == nil {
-		return bare(b, err), nil
-	}
+	logs, err := logsOf(ctx, s, b, a.Log)
 	if err != nil {
 		return w, err
+	}
+	if before(a.To, b) {
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the base", a.To.Text), logs[0].server)
 	}
 	to := a.To
 	if to.Point() {
@@ -84,7 +93,7 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	}
 	sv := serverOf(b)
 	sv.Settings = map[string]string{"log_bin_basename": path.Join(shelfDir, "log"), "log_bin_index": shelfIndex}
-	way, err := new(point.Engine).Way(ctx, log, sv, b.at, to)
+	log, way, err := find(ctx, logs, b, sv, to)
 	if err != nil {
 		return w, err
 	}
@@ -96,7 +105,7 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest takes all that is there")
 	}
 	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
-		return w, hint.With(fmt.Errorf("%s is before the base is whole", a.To.Text), "take an earlier backup (plumb backup list)")
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the base is whole", a.To.Text), log.server)
 	}
 	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Inner: inner{b, sv, log, way}}
 	for _, name := range way.Files {
@@ -107,18 +116,16 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	return w, nil
 }
 
-func serverOf(b base) protect.Server {
-	return protect.Server{Flavor: product.MariaDB, Product: "MariaDB " + b.version, Version: b.version}
+// before tells whether a moment comes before a base, as far as that is known without the log.
+func before(to replay.Target, b base) bool {
+	if to.File != "" {
+		return cmp.Or(cmp.Compare(len(to.File), len(b.at.File)), cmp.Compare(to.File, b.at.File), cmp.Compare(to.Offset, b.at.Offset)) < 0
+	}
+	return !to.Time.IsZero() && to.Time.Before(b.began)
 }
 
-// bare is the way of a base onto which nothing can be replayed.
-func bare(b base, why error) moment.Way {
-	from := at(b.at.File, b.at.Offset)
-	return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b)}, Notes: []string{"nothing of the archive is replayed: " + why.Error()}}
-}
-
-// find gives the series that goes on where a base ends: the one of the base's time first.
-func find(ctx context.Context, s archive.Shelf, b base, server string) (*shelfLog, error) {
+// logsOf gives the series of a server that can go on where a base ends, the likeliest first: the one of the base's time.
+func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*shelfLog, error) {
 	all, err := s.List(ctx, server)
 	if err != nil {
 		return nil, err
@@ -136,64 +143,45 @@ func find(ctx context.Context, s archive.Shelf, b base, server string) (*shelfLo
 	// Ids are times: of those that had begun when the base ended the newest, and then the later ones.
 	begun, _ := slices.BinarySearchFunc(logs, manifest.NewID(b.ended, "zzzz"), func(l *shelfLog, id string) int { return cmp.Compare(l.series, id) })
 	slices.Reverse(logs[:begun])
+	return logs, nil
+}
+
+// find gives the series that goes on where a base ends, and the way in it.
+func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to replay.Target) (*shelfLog, replay.Way, error) {
 	var why error
 	for _, l := range logs {
-		err := l.joins(ctx, b.at)
-		if err == nil {
-			return l, nil
+		way, joins, err := l.way(ctx, b, sv, to)
+		if joins {
+			return l, way, err
 		}
 		if why == nil {
 			why = err
 		}
 	}
-	return nil, hint.With(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why),
+	if !slices.ContainsFunc(logs, func(l *shelfLog) bool { return l.files[b.at.File] != nil }) {
+		if gone, err := logs[0].s.Beginning(ctx, logs[0].server); err == nil && gone.Gone.Key != "" {
+			why = gone.Pruned()
+		}
+	}
+	return nil, replay.Way{}, hint.With(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why),
 		"from this backup nothing can be reached; take a later one (plumb archive list)")
 }
 
-var errJoins = errors.New("it goes on there")
-
-// joins tells whether the series has the place at which a base ends, and whether that is the same log: the last
-// GTIDs before it are the base's.
-func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
-	if l.files[from.File] == nil {
-		return fmt.Errorf("%s is not in it", from.File)
+// way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.
+func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay.Target) (way replay.Way, joins bool, err error) {
+	if l.files[b.at.File] == nil {
+		return way, false, fmt.Errorf("%s is not in it", b.at.File)
 	}
-	seen := map[string]bool{}
-	last := map[string]string{}
-	note := func(gtid string) {
-		of := gtid[:strings.LastIndexByte(gtid, '-')]
-		delete(seen, last[of])
-		last[of], seen[gtid] = gtid, true
+	j := newJoint(b.at)
+	l.joint = j
+	way, err = new(point.Engine).Way(ctx, l, sv, b.at, to)
+	why := j.end(err)
+	if l.joint != nil { // the file was not even read
+		l.joint = nil
+		return way, false, err
 	}
-	end := int64(0)
-	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, from.File, out) }
-	err := archive.Through(ctx, write, func(r io.Reader) error {
-		return binlog.Scan(r, func(e binlog.Event) error {
-			if e.At >= from.Offset {
-				return errJoins
-			}
-			end = e.End
-			for _, gtid := range e.List() {
-				if e.Type == binlog.GTIDList {
-					note(gtid)
-				}
-			}
-			if gtid, yes := e.Begins(); yes && strings.Contains(gtid, "-") {
-				note(gtid)
-			}
-			return nil
-		})
-	})
-	if err != nil && !errors.Is(err, errJoins) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
+	if why != nil && (err == nil || errors.Is(why, errOther)) {
+		err = why
 	}
-	if end != from.Offset {
-		return fmt.Errorf("nothing in %s ends at %d", from.File, from.Offset)
-	}
-	for gtid := range strings.SplitSeq(from.GTID, ",") {
-		if gtid != "" && !seen[gtid] {
-			return fmt.Errorf("in %s %s is not the last of its domain before %d: it is another log", from.File, gtid, from.Offset)
-		}
-	}
-	return nil
+	return way, why == nil, err
 }

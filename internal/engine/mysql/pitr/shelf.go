@@ -20,6 +20,7 @@ type shelfLog struct {
 	series        string
 	names         []string // files in their order
 	files         map[string][]archive.Piece
+	joint         *joint // sees the next file that is read; nil for none
 }
 
 // Where the log seems to be.
@@ -56,7 +57,15 @@ func (l *shelfLog) Pipe(ctx context.Context, p host.Pipe) (host.Flow, error) {
 	if len(p.Argv) != 3 || p.Argv[0] != "cat" {
 		return host.Flow{Code: -1}, fmt.Errorf("%q was asked of an archive", p.Argv)
 	}
-	return host.Flow{}, l.write(ctx, path.Base(p.Argv[2]), p.Out)
+	out, j := p.Out, l.joint
+	if j != nil {
+		l.joint, out = nil, io.MultiWriter(j, out)
+	}
+	err := l.write(ctx, path.Base(p.Argv[2]), out)
+	if j != nil {
+		_ = j.end(err) // who asked for it is told by it
+	}
+	return host.Flow{}, err
 }
 
 // write gives a file as far as it is in the archive. One that is not the last must be whole.

@@ -12,7 +12,7 @@ import (
 // Engine knows bases and logs of MariaDB and MySQL.
 type Engine struct{}
 
-// Stretches implements archive.Stretcher.
+// Stretches implements archive.Product.
 func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 	for _, series := range bySeries(all) {
 		end := archive.Piece{}

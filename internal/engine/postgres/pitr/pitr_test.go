@@ -4,12 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/engine/postgres/wal"
 )
 
@@ -125,6 +127,45 @@ func TestStretches(t *testing.T) {
 	}
 }
 
+func TestPlaces(t *testing.T) {
+	all := segments(1, 2, 3)
+	for _, name := range []string{wal.Name(1, 3*size, size) + ".partial", wal.Name(1, 2*size, size) + ".00000028.backup", "00000002.history", wal.Name(2, 4*size, size), "notes"} {
+		all = append(all, archive.Piece{Server: Server(7), Series: Series, File: name, To: size})
+	}
+	all = append(all, archive.Piece{Server: Server(7), Series: "other", File: wal.Name(1, 0, size), To: size}, archive.Piece{Server: Server(7), Series: Series, File: wal.Name(1, 0, size), To: 12345})
+	for i := range all {
+		all[i].Server = Server(7)
+	}
+	all[3].To = 300
+	want := []string{"1 0/2FFFFF", "1 0/3FFFFF", "1 0/3FFFFF", "1 0/2FFFFF", "", "2 0/4FFFFF", "", "", ""}
+	for i, at := range (Engine{}).Places(all) {
+		got := ""
+		if at.Key != "" {
+			got = fmt.Sprint(at.Line, " ", at.Text)
+		}
+		if got != want[i] {
+			t.Errorf("%s: %q, and it should be %q", all[i].File, got, want[i])
+		}
+	}
+	m := manifest.Manifest{Facts: map[string]string{factSystem: "7", factStart: "0/300028", factTimeline: "2"}}
+	at, there, err := Engine{}.Begins(m, all)
+	if err != nil || !there || at.Text != "0/300028" || at.Line != 2 || at.Key >= place(4*size, 1).Key || at.Key <= place(3*size-1, 9).Key {
+		t.Errorf("%+v, %t, %v", at, there, err)
+	}
+	m.Facts[factStart] = "0/500000"
+	if at, there, err := (Engine{}).Begins(m, all); err != nil || there || at.Key == "" {
+		t.Errorf("%+v, %t, %v", at, there, err)
+	}
+	m.Facts[factStart] = ""
+	if _, _, err := (Engine{}).Begins(m, all); err == nil {
+		t.Error("where it begins is not known")
+	}
+	m.Facts[factSystem] = "8"
+	if at, _, err := (Engine{}).Begins(m, all); err != nil || at.Key != "" {
+		t.Errorf("of another server: %+v, %v", at, err)
+	}
+}
+
 // tape makes what pg_basebackup writes.
 func tape(t testing.TB, names ...string) []byte {
 	texts := map[string]string{
@@ -191,5 +232,6 @@ func FuzzForeign(f *testing.F) {
 			w.run(0)
 		}
 		Engine{}.Stretches([]archive.Piece{{Series: Series, File: name, To: size}})
+		Engine{}.Places([]archive.Piece{{Series: Series, File: name, To: size}})
 	})
 }

@@ -131,6 +131,9 @@ var errEnough = errors.New("enough was read")
 func (p *planning) plan() ([]archive.Piece, error) {
 	pieces, missing, hole := p.w.run(p.b.start)
 	if len(pieces) == 0 {
+		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Key < gone.Gone.Key {
+			return nil, hint.With(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()), "from this backup nothing can be reached; take a later one")
+		}
 		return nil, hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
 	}
 	start := p.b.start / p.w.size * p.w.size
@@ -153,7 +156,7 @@ func (p *planning) plan() ([]archive.Piece, error) {
 }
 
 func early(to replay.Target, b base) error {
-	return hint.With(fmt.Errorf("%s is before the base is whole, at %s", to.Text, cmp.Or(textOf(b.end), "its end")), "take an earlier backup (plumb backup list)")
+	return moment.BeforeBase(fmt.Errorf("%s is before the base is whole, at %s", to.Text, cmp.Or(textOf(b.end), "its end")), Server(b.system))
 }
 
 func textOf(at uint64) string {

@@ -7,7 +7,7 @@ import (
 	"plumb/internal/engine/postgres/wal"
 )
 
-// Stretches implements archive.Stretcher.
+// Stretches implements archive.Product.
 func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 	var next string // the file that joins on
 	var server string

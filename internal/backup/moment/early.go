@@ -1,0 +1,62 @@
+package moment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/hint"
+)
+
+// earlyError is the error of a moment before a base.
+type earlyError struct {
+	error
+	server string // in the archive
+}
+
+// Unwrap gives what went wrong.
+func (e *earlyError) Unwrap() error { return e.error }
+
+// BeforeBase says of an error that the moment comes before the base, whose log the archive calls server.
+func BeforeBase(err error, server string) error {
+	return &earlyError{hint.With(err, "take an earlier backup (plumb backup list)"), server}
+}
+
+// earliest says which backup reaches an early moment, or from when on those that are here reach.
+func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a Asked, early *earlyError) error {
+	all, err := r.List(ctx)
+	if err != nil {
+		return early // which is true anyway
+	}
+	var first, fit manifest.Manifest
+	for _, f := range all {
+		if f.Err != nil || !e.Knows(f.Manifest) || f.Of() != m.Of() {
+			continue
+		}
+		if first.ID == "" || f.Ended.Before(first.Ended) {
+			first = f.Manifest
+		}
+		if !f.Ended.After(a.To.Time) && f.Ended.After(fit.Ended) {
+			fit = f.Manifest
+		}
+	}
+	switch {
+	case first.ID == "":
+		return early
+	case fit.ID != "":
+		return hint.With(early.error, "backup "+fit.ID+" was whole before it: give that id")
+	case a.To.Time.IsZero() && first.ID != m.ID:
+		return hint.With(early.error, "take an earlier backup (plumb backup list); the earliest moment that those here reach is "+reached(first))
+	}
+	why := "nothing that is earlier is here"
+	if b, err := r.Shelf().Beginning(ctx, early.server); err == nil && b.Gone.Key != "" {
+		why = b.Pruned().Error()
+	}
+	return hint.With(fmt.Errorf("%w; %s, and the earliest moment that the backups here reach is %s", early.error, why, reached(first)), "restore to that moment or a later one")
+}
+
+// reached is the first moment to which a base can be brought.
+func reached(m manifest.Manifest) string {
+	return m.Ended.UTC().Truncate(time.Second).Add(time.Second).Format("2006-01-02 15:04:05 MST") + ", with backup " + m.ID
+}

@@ -1,0 +1,180 @@
+package pitr
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
+	"plumb/internal/backup/store"
+	"plumb/internal/protect/replay"
+)
+
+// counted counts how often each object is read.
+type counted struct {
+	store.Store
+	mu  sync.Mutex
+	got map[string]int
+}
+
+func (c *counted) Get(ctx context.Context, name string, into []byte) ([]byte, string, error) {
+	c.mu.Lock()
+	c.got[name]++
+	c.mu.Unlock()
+	return c.Store.Get(ctx, name, into)
+}
+
+func baseAt(file string, offset int, ended time.Time) manifest.Manifest {
+	return manifest.Manifest{ID: manifest.NewID(ended, "0a0b0c0d"), Began: ended.Add(-time.Second), Ended: ended, Streams: []manifest.Stream{{Kind: manifest.Command}},
+		Facts: map[string]string{factVersion: "10.11.14-MariaDB", factFile: file, factAt: strconv.Itoa(offset)}}
+}
+
+// The log is read once to find the moment, the file in which the base ends too, and once to bring it.
+func TestReadTwice(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001", "binlog.000002")
+	first := [][]byte{begin(), change(1), change(2), rotate("binlog.000002")}
+	l.write("binlog.000001", first...)
+	l.write("binlog.000002", begin(), change(3))
+	l.turns()
+	c := &counted{Store: l.shelf.Store, got: map[string]int{}}
+	l.shelf.Store = c
+	offset := len(first[0]) + len(first[1])
+	w, err := Engine{}.Plan(t.Context(), l.shelf, baseAt("binlog.000001", offset, time.Now()), moment.Asked{To: replay.Target{Text: "the end"}})
+	if err != nil || w.Files != 2 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	for _, file := range []string{"binlog.000001", "binlog.000002"} {
+		if err := w.Inner.(inner).log.write(t.Context(), file, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chunks := 0
+	for name, n := range c.got {
+		if strings.HasSuffix(name, ".zst.age") {
+			if chunks++; n != 2 {
+				t.Errorf("%s was read %d times", name, n)
+			}
+		}
+	}
+	if chunks != 2 {
+		t.Errorf("%d objects were read", chunks)
+	}
+}
+
+// A series that has the base's file and is of another log is passed over, whichever is tried first; and a base that fits none is refused.
+func TestJoins(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), change(1), change(2))
+	l.turns()
+	between := time.Now()
+	other := entry(2, born, 0, strings.Repeat("\x00", 8)+"\x04\x00\x00\x00\x00shop\x00"+"another statement, and a longer one")
+	l.write("binlog.000001", begin(), other, change(3))
+	if l.turns() == "" {
+		t.Fatal("it goes on")
+	}
+	all, err := l.shelf.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := bySeries(all)
+	if len(logs) != 2 {
+		t.Fatalf("%d series", len(logs))
+	}
+	for i, offset := range []int{len(begin()) + len(change(1)), len(begin()) + len(other)} {
+		for _, ended := range []time.Time{between, time.Now().Add(time.Hour)} {
+			w, err := Engine{}.Plan(t.Context(), l.shelf, baseAt("binlog.000001", offset, ended), moment.Asked{To: replay.Target{Text: "the end"}})
+			if err != nil || w.Inner.(inner).log.series != logs[i][0].Series {
+				t.Errorf("series %d at %s: %+v, %v", i, ended, w, err)
+			}
+		}
+	}
+	for what, b := range map[string]manifest.Manifest{"amid an event": baseAt("binlog.000001", len(begin())+7, between), "behind the end": baseAt("binlog.000001", 1<<20, between), "another file": baseAt("binlog.000009", 4, between)} {
+		if w, err := (Engine{}).Plan(t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "there is a hole: no log in the archive goes on at") {
+			t.Errorf("%s: %+v, %v", what, w, err)
+		}
+	}
+	// The second series alone is left: what the base of the first needs was pruned.
+	b := archive.Beginning{Server: "mysql", By: "db1", Gone: archive.Place{Key: logs[1][0].Series, Text: "binlog.000004"}, Since: between}
+	text, err := archive.SignBeginning(b, l.k.Sign)
+	if err == nil {
+		_, err = l.shelf.Store.Put(t.Context(), archive.BeginningName("mysql"), text, store.Put{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Engine{}).Plan(t.Context(), l.shelf, baseAt("binlog.000009", 4, between), moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "what lay before binlog.000004 in the log of mysql was pruned") {
+		t.Error(err)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	of := func(series, file string) archive.Piece {
+		return archive.Piece{Server: "mysql", Series: series, File: file, To: 7}
+	}
+	const one, two = "20261126T000000Z-0123abcd", "20261127T000000Z-0123abcd"
+	all := []archive.Piece{of(one, "log.999998"), of(one, "log.999999"), of(one, "log.1000000"), of(two, "log.000001"), of(two, "log.999999"), of("wal", "log.000001")}
+	places := Engine{}.Places(all)
+	for i := range 4 {
+		if places[i].Key >= places[i+1].Key {
+			t.Errorf("%+v is not before %+v", places[i], places[i+1])
+		}
+	}
+	if places[5].Key != "" {
+		t.Errorf("%+v", places[5])
+	}
+	if at, there, err := (Engine{}).Begins(baseAt("log.999999", 4, born), all); err != nil || !there || at != places[1] {
+		t.Errorf("%+v, %t, %v", at, there, err)
+	}
+	if at, there, err := (Engine{}).Begins(baseAt("log.000007", 4, born), all); err != nil || there || at.Key != "" {
+		t.Errorf("%+v, %t, %v", at, there, err)
+	}
+	torn := baseAt("log.999999", 4, born)
+	torn.Facts[factAt] = "x"
+	if _, _, err := (Engine{}).Begins(torn, all); err == nil {
+		t.Error("where it begins is not known")
+	}
+}
+
+// Early is a moment before the base, by time or place.
+func TestBefore(t *testing.T) {
+	b, err := baseOf(baseAt("log.000009", 100, born))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, all := range map[bool][]replay.Target{true: {{File: "log.000009", Offset: 99}, {File: "log.000008", Offset: 900}, {Time: born.Add(-time.Minute)}},
+		false: {{File: "log.000009", Offset: 100}, {File: "log.1000000", Offset: 4}, {Time: born}, {GTID: "0-1-1"}, {}}} {
+		for _, to := range all {
+			if before(to, b) != want {
+				t.Errorf("%+v: %t", to, !want)
+			}
+		}
+	}
+}
+
+// A joint that nothing comes to ends.
+func TestJointEnds(t *testing.T) {
+	b, err := baseOf(baseAt("log.000001", 100, born))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJoint(b.at)
+	if j.end(nil) == nil {
+		t.Error("an empty file joins")
+	}
+	j = newJoint(b.at)
+	if _, err := io.Copy(j, bytes.NewReader(bytes.Repeat([]byte("noise"), 1000))); err == nil {
+		t.Error("noise joins")
+	}
+	if j.end(io.ErrClosedPipe) == nil {
+		t.Error("noise joins")
+	}
+}

@@ -1,0 +1,42 @@
+package pitr
+
+import (
+	"fmt"
+	"strconv"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
+)
+
+var _ archive.Product = Engine{}
+
+// Places implements archive.Product. Files stay or go whole: whether a file is the one in which a base ends is known
+// from its beginning.
+func (Engine) Places(log []archive.Piece) []archive.Place {
+	places := make([]archive.Place, len(log))
+	for i, p := range log {
+		if isSeries(p.Series) {
+			places[i] = place(p)
+		}
+	}
+	return places
+}
+
+// place is where a file is in the log, as order has it.
+func place(p archive.Piece) archive.Place {
+	return archive.Place{Key: p.Series + "/" + fmt.Sprintf("%03d", len(p.File)) + "/" + p.File, Text: p.File}
+}
+
+// Begins implements archive.Product. A base says the name of a file and not in which series that is, nor whose log it is:
+// so it is taken to begin in the first file of that name in the log of each server.
+func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, there bool, err error) {
+	if _, err := strconv.ParseInt(m.Facts[factAt], 10, 64); err != nil {
+		return at, false, fmt.Errorf("where in %q it begins is %q", m.Facts[factFile], m.Facts[factAt])
+	}
+	for _, p := range log {
+		if isSeries(p.Series) && p.File == m.Facts[factFile] && (!there || place(p).Key < at.Key) {
+			at, there = place(p), true
+		}
+	}
+	return at, there, nil
+}
