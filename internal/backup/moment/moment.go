@@ -127,7 +127,7 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
 		}
 	}()
-	real, err := r.place(ctx, dir)
+	real, err := backup.NewDirectory(ctx, r.Do, dir)
 	if err != nil {
 		return w, err
 	}
@@ -159,22 +159,6 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 
 // runs is how the books of restores are called.
 const runs = "restore-"
-
-// place refuses a directory that is there, and one in which another user could put something else in its place.
-func (r Restore) place(ctx context.Context, dir string) (string, error) {
-	if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsAny(dir, "\n'\\") {
-		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes")
-	}
-	parent, err := host.OnlyOurs(path.Dir(dir))
-	if err != nil {
-		return "", err
-	}
-	real := path.Join(parent, path.Base(dir))
-	if !inventory.Missing(ctx, r.Do, real) {
-		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that is not there yet: nothing is replaced")
-	}
-	return real, nil
-}
 
 // room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed
 // run left of it is taken away.

@@ -33,10 +33,11 @@ and reads a sample of them. Without keys each is compared with the hash that was
 signed when it was sent; with --identity it is decrypted and unpacked too. What
 a backup needs is verified with it.
 
---restore DATASET proves it: the backup is restored below DATASET, a server is
-started on it, which recovers, is checked and read, and all of that is taken
-away. It needs the key, the server's program of the same release, and the user
-plumb-verify, as whom it runs without network.
+--restore PLACE proves it: the backup is restored below a dataset, or in a
+directory on btrfs for one of btrfs, a server is started on it, which recovers, is
+checked and read, and all of that is taken away. It needs the key, the server's
+program of the same release, and the user plumb-verify, as whom it runs without
+network.
 
 ` + exits,
 		Example: `  plumb verify --from s3://backups/db1
@@ -57,7 +58,7 @@ plumb-verify, as whom it runs without network.
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&all, "all", false, "verify all backups")
-	c.Flags().StringVar(&under, "restore", "", "restore it below this `DATASET`, start a server on it, and take that away")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset, or in this directory on btrfs (`PLACE`), start a server on it, and take that away")
 	c.MarkFlagsMutuallyExclusive("restore", "all")
 	c.Flags().Float64Var(&percent, "sample", percent, "how many of a hundred objects are read; the first and the last of each stream always are")
 	return c
@@ -78,7 +79,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+		got, err := prove.Proof{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json)}, Under: under, Keeper: here.Keeper, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
 		v.wipe()
 		if err != nil {
 			return err
