@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -107,7 +108,7 @@ func subvolumeNames(streams []manifest.Stream) map[string]string {
 	for _, s := range streams {
 		names[s.Name] = last(s)
 		if taken[last(s)] > 1 {
-			names[s.Name] = url.PathEscape(strings.Trim(s.Name, "/"))
+			names[s.Name] = url.PathEscape(cmp.Or(strings.Trim(s.Name, "/"), "/"))
 		}
 	}
 	return names

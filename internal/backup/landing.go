@@ -19,8 +19,8 @@ import (
 	"plumb/internal/units"
 )
 
-// restores is how the books of restores are called.
-const restores = "restore-"
+// Restores is how the books of restores are called.
+const Restores = "restore-"
 
 // Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,
 // where only root enters, and compared; the directory gets its name when it is whole. What a killed run left is taken
@@ -36,8 +36,8 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 		return nil, err
 	}
 	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, restores) })
-	run := restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, Restores) })
+	run := Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
 	if err != nil {
 		return nil, err

@@ -132,8 +132,8 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 		return w, err
 	}
 	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, runs) })
-	run := runs + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, backup.Restores) })
+	run := backup.Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
 	if err != nil {
 		return w, err
@@ -156,9 +156,6 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	}
 	return w, r.Do.Rename(ctx, at.Data, real)
 }
-
-// runs is how the books of restores are called.
-const runs = "restore-"
 
 // room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed
 // run left of it is taken away.

@@ -143,7 +143,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
 		return err
 	}
-	if err := v.remember(ctx, d, b, o); err != nil {
+	if err := v.remember(ctx, d, b, o, r.Manifest); err != nil {
 		return err
 	}
 	var lost []error
