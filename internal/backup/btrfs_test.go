@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/btrfs"
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 )
 
@@ -88,5 +89,30 @@ func TestSubvolumeBegins(t *testing.T) {
 	}
 	if got := s.source(nil); strings.Join(got.Argv, " ") != "btrfs send -- /top/p/second" || got.Base != nil || got.Sieve.Of.UUID != secondUUID {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What cannot be sent is refused with what can be done.
+func TestOtherStorages(t *testing.T) {
+	on := func(storages ...string) protect.Point {
+		p := protect.Point{ID: "20261126T120000Z-0001", State: protect.Taken}
+		for i, s := range storages {
+			p.Members = append(p.Members, protect.Member{Volume: protect.Volume{Storage: s, Name: fmt.Sprintf("/v%d", i)}, Snapshot: fmt.Sprint(i)})
+		}
+		return p
+	}
+	for want, p := range map[string]protect.Point{
+		"/v0 is on lvm, whose snapshots cannot be sent": on("lvm"),
+		"/v0 is on xfs, whose snapshots cannot be sent": on("xfs", "xfs"),
+		"/v0 is on btrfs, and /v1 on zfs":               on("btrfs", "zfs"),
+		"it is not a whole point":                       on(),
+	} {
+		_, err := Point(t.Context(), nil, nil, Vault{}, p, nil, Full{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		if len(p.Members) > 0 && !strings.Contains(hint.Of(err), "--command 'mariadb-backup") {
+			t.Errorf("%s: the hint is %q", want, hint.Of(err))
+		}
 	}
 }

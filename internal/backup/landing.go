@@ -59,8 +59,8 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 // NewDirectory gives the path without links of a directory that is to be made. It refuses one that is there, and one
 // in which another user could put something else in its place.
 func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error) {
-	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, "\n'\\") {
-		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes")
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, "\n'\\*?[") {
+		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes, *, ? and [")
 	}
 	parent, err := host.OnlyOurs(path.Dir(dir))
 	if err != nil {
@@ -213,6 +213,13 @@ func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, a
 		return is, err
 	}
 	is = btrfs.ParseShow(out)
+	beside, err := l.Do.Glob(ctx, path.Join(dir, "*"))
+	if err == nil && len(beside) != 1 { // a link led there
+		err = fmt.Errorf("the stream made something beside its subvolume: %q", beside)
+	}
+	if err != nil {
+		return is, err
+	}
 	return is, isReceived(is, sieve.Of, before)
 }
 

@@ -281,7 +281,7 @@ func TestEvilStreamOfBtrfs(t *testing.T) {
 		"a path that leads up":      btrfstest.Stream(begin, btrfstest.File("../../../evil"), btrfstest.End()),
 		"an absolute path":          btrfstest.Stream(begin, btrfstest.File(outside+"/evil"), btrfstest.End()),
 		"a link that leads out":     btrfstest.Stream(begin, btrfstest.Link("l", outside), btrfstest.File("l/evil"), btrfstest.End()),
-		"a link that leads up":      btrfstest.Stream(begin, btrfstest.Link("l", "../../.."), btrfstest.File("l/evil"), btrfstest.End()),
+		"a link that leads up":      btrfstest.Stream(begin, btrfstest.Link("l", "../../.."), btrfstest.File("l/.evil"), btrfstest.End()),
 		"another snapshot":          btrfstest.Stream(btrfstest.Subvolume("db", "aa36178d-ee23-0443-983f-42e3d5d64982", 7), btrfstest.File("evil"), btrfstest.End()),
 		"a second subvolume":        btrfstest.Stream(begin, btrfstest.End(), btrfstest.Subvolume("evil", uuid, 7), btrfstest.End()),
 		"no end":                    btrfstest.Stream(begin, btrfstest.File("evil")),
