@@ -68,7 +68,7 @@ func TestRestoreToBtrfsDies(t *testing.T) {
 		sh(t, "btrfs", "subvolume", "delete", target+"/data", target+"/log")
 		must(t, os.Remove(target))
 	}
-	n := life(0, "")
+	n := life(0, "never")
 	f.clean(t, "restored")
 	gone()
 	every := 9
@@ -81,7 +81,7 @@ func TestRestoreToBtrfsDies(t *testing.T) {
 		if _, err := os.Stat(target); err == nil {
 			gone()
 		}
-		life(0, "")
+		life(0, "never")
 		f.clean(t, "restored")
 		gone()
 		if t.Failed() {

@@ -63,11 +63,11 @@ func Snapshot(name, uuid string, generation uint64, from string, at uint64) []by
 
 // File makes a file, in which stands its name.
 func File(name string) []byte {
-	return append(Command(3, Text(15, name)), Command(15, Text(15, name), Number(18, 0), Text(19, name))...)
+	return append(Command(3, Text(15, name), Number(3, 300)), Command(15, Text(15, name), Number(18, 0), Text(19, name))...)
 }
 
 // Link makes a symbolic link.
-func Link(name, to string) []byte { return Command(8, Text(15, name), Text(17, to)) }
+func Link(name, to string) []byte { return Command(8, Text(15, name), Number(3, 301), Text(17, to)) }
 
 // End ends a stream.
 func End() []byte { return Command(21) }

@@ -33,7 +33,12 @@ func Hear(in io.Reader, id string) (protect.Point, error) { return hear(in, id, 
 
 // HearAny reads what a backup tells of a point, whose snapshots are of ZFS or btrfs.
 func HearAny(in io.Reader, id string) (protect.Point, error) {
-	return hear(in, id, "ZFS or btrfs", func(m protect.Member) bool { return ofZFS(m) || ofBtrfs(m) })
+	return hear(in, id, "ZFS or btrfs", func(m protect.Member) bool {
+		if m.Storage == "btrfs" {
+			return ofBtrfs(m)
+		}
+		return ofZFS(m)
+	})
 }
 
 // ofZFS tells whether the snapshot of a member can be one of ZFS.
@@ -44,7 +49,7 @@ func ofZFS(m protect.Member) bool {
 
 // ofBtrfs tells whether it can be one of btrfs. Its path says nothing here: it is found by its UUID.
 func ofBtrfs(m protect.Member) bool {
-	return m.Storage == "btrfs" && said(m.Snapshot) && btrfs.IsUUID(m.GUID)
+	return said(m.Snapshot) && btrfs.IsUUID(m.GUID)
 }
 
 func hear(in io.Reader, id, of string, snapshot func(protect.Member) bool) (p protect.Point, err error) {
