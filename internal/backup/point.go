@@ -124,7 +124,7 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 			return &f.Manifest, "", nil
 		}
 		if whole == "" { // of the newest
-			whole = fmt.Sprintf("backup %s is not begun at: %s", f.ID, why)
+			whole = fmt.Sprintf("backup %s cannot be built on: %s", f.ID, why)
 		}
 	}
 	return nil, whole, nil
@@ -133,7 +133,7 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 // unfit says why a backup is not begun at; "" when it is.
 func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (string, error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
-		return "not all of its snapshots are on this host any more, apart from the point's own", nil
+		return "this host does not have all of its snapshots any more, or they are this point's own", nil
 	}
 	chain, err := v.Chain(ctx, m)
 	switch {

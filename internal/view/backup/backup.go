@@ -190,7 +190,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 	}
 	p.Para(page.Normal, 0, line)
 	if r.Whole != "" {
-		p.Para(page.Normal, 0, inert("All of it is in this backup, and not what changed alone: "+r.Whole+"."))
+		p.Para(page.Normal, 0, inert("All of it was sent: "+r.Whole+"."))
 	}
 	p.Para(page.Dim, 0, "All its objects are in the store, as a list of it says, and its manifest was read back. Whether it can be restored is not proven by that: plumb verify, plumb restore.")
 	return p.String()
