@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -387,4 +388,48 @@ func TestRestoreToBtrfsKilled(t *testing.T) {
 	t.Logf("%d of 12 killed, of %v", killed, took)
 	f.clean(t, "restored")
 	whole()
+}
+
+// TestBackupOfBtrfsKilled kills a backup when half of it is in the store: btrfs sends the same again, and what is there is not sent twice.
+func TestBackupOfBtrfsKilled(t *testing.T) {
+	f := newField(t, 128)
+	const size = 64 << 20
+	sh(t, "sh", "-ec", fmt.Sprintf("head -c %d /dev/urandom > %s/data/large", size, f.from))
+	p := f.point(t)
+	points, state := filepath.Join(t.TempDir(), "points"), t.TempDir()
+	must(t, protect.Store{Dir: points}.Put(t.Context(), f.b.Do, p))
+	backup := func() *exec.Cmd {
+		return exec.Command(built.Path, "backup", p.ID, "--to", "file://"+f.at, "--recipient", f.key.Recipient().String(), "--points", points, "--state", state, "--low", "--limit-rate", "32M", "--json")
+	}
+	first := backup()
+	must(t, first.Start())
+	objects := func() int {
+		all, err := filepath.Glob(f.at + "/backups/*/0/*.zst.age")
+		must(t, err)
+		return len(all)
+	}
+	for objects() < size/(2<<20)/2 {
+		if !alive(first) {
+			t.Fatal("it ended before it was killed")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	must(t, first.Process.Kill())
+	_ = first.Wait()
+	out, err := backup().Output()
+	must(t, err)
+	var said struct {
+		Skipped int64 `json:"skipped_bytes"`
+		GoesOn  bool  `json:"goes_on"`
+	}
+	must(t, json.Unmarshal(out, &said))
+	if !said.GoesOn || said.Skipped < size*4/10 {
+		t.Errorf("it sent all but %d bytes again: %s", said.Skipped, out)
+	}
+}
+
+// alive tells whether a process has not ended.
+func alive(c *exec.Cmd) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+	return err == nil && !strings.Contains(string(text), ") Z ")
 }

@@ -8,9 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -88,6 +90,7 @@ func provenOnBtrfs(t *testing.T, of family) {
 		}
 	}
 	from := []string{"--from", "file://" + store, "--identity", keys}
+	killedProof(t, dir, other, append([]string{"verify", "--restore", other, "--state", v.state}, from...))
 	out := v.typed(0, append([]string{"verify", "--restore", other}, from...)...)
 	says(t, out, "it started, and all checks are well", "recovered position", "taken away")
 	if left := shell(t, "ls -A "+other+"; btrfs subvolume list "+other); strings.Trim(left, "\n") != ".plumb-points" {
@@ -118,6 +121,32 @@ func provenOnBtrfs(t *testing.T, of family) {
 	out = v.typed(0, "backup", id, "--to", "file://"+store, "--recipient", key.Recipient().String(), "--points", filepath.Join(v.state, "points"))
 	says(t, out, "All of it was sent: backup", "this host does not have all of its snapshots any more")
 	says(t, v.typed(0, append([]string{"verify", "--all", "--sample", "100"}, from...)...), "decrypted and unpacked")
+}
+
+// killedProof kills a proof while it restores. What it leaves the next one takes away.
+func killedProof(t *testing.T, dir, other string, args []string) {
+	t.Helper()
+	bin, err := program.Build(dir)
+	must(t, err)
+	c := exec.Command(bin.Path, args...)
+	must(t, c.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for {
+		if found, err := filepath.Glob(other + "/plumb-verify-*/0.0/received"); err != nil || len(found) > 0 {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before it was killed: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	must(t, c.Process.Kill())
+	<-ended
+	if found, _ := filepath.Glob(other + "/plumb-verify-*"); len(found) != 1 {
+		t.Errorf("it left %q", found)
+	}
 }
 
 // allDatasets lists those of all pools.
