@@ -1,5 +1,5 @@
-// Package backup takes streams to a store so that they come back: what `zfs send` gives of the
-// datasets of a point, or what any command gives. It starts the producer itself, so it knows
+// Package backup takes streams to a store so that they come back: what `zfs send` or `btrfs send`
+// gives of the snapshots of a point, or what any command gives. It starts the producer itself, so it knows
 // how that ended; it survives being killed, because what was sent is written down here; and a backup exists
 // only when its manifest does, which is written last, under a condition, signed, and read back.
 //
@@ -15,6 +15,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/btrfs"
 	"plumb/internal/host"
 )
 
@@ -61,6 +62,7 @@ type Job struct {
 	Point   string
 	Facts   map[string]string
 	Sources []Source
+	Whole   string // why all of it is sent, where there are backups of the same server; "" where only what changed is
 }
 
 // Source is one stream, and what produces it.
@@ -69,6 +71,7 @@ type Source struct {
 	Argv            []string // what produces it
 	Text            []byte   // the stream itself, where nothing is run for it
 	Watch           []Watcher
+	Sieve           *btrfs.Sieve // through which the stream goes, where it is one of btrfs
 }
 
 // Result is what came of it.
@@ -80,6 +83,7 @@ type Result struct {
 	GoesOn  bool // it is the end of a backup that an earlier run began
 	Took    time.Duration
 	Lost    []Lost // stores that do not have it
+	Whole   string // why all was sent, as Job says
 }
 
 // Lost is a store that does not have the backup that others have.

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/stream"
+	"plumb/internal/btrfs"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/zfs"
@@ -25,6 +27,7 @@ type Restore struct {
 	Keys    []age.Identity
 	Workers int
 	Doing   func(Progress)
+	Books   string // directory of the inventory, for what is received by btrfs
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
@@ -37,11 +40,11 @@ func (r Restore) Stream(ctx context.Context, m manifest.Manifest, number int, ou
 	}}, out)
 }
 
-// Received is a dataset that was restored.
+// Received is a dataset or subvolume that was restored.
 type Received struct {
-	Dataset string `json:"dataset"`
-	From    string `json:"from"` // its name when it was backed up
-	GUID    string `json:"guid"` // of its newest snapshot
+	Dataset string `json:"dataset"` // its name, or its path
+	From    string `json:"from"`    // its name when it was backed up
+	GUID    string `json:"guid"`    // of its newest snapshot; of btrfs the UUID
 	Bytes   int64  `json:"bytes"`
 }
 
@@ -55,7 +58,7 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	if err != nil {
 		return nil, err
 	}
-	if err := linked(chain); err != nil {
+	if err := linked(chain, manifest.ZFS); err != nil {
 		return nil, err
 	}
 	streams := datasets(m)
@@ -111,18 +114,30 @@ func datasets(m manifest.Manifest) (all []manifest.Stream) {
 	return all
 }
 
-// linked tells whether each backup of a chain begins where the one before ends, in every stream.
-func linked(chain []manifest.Manifest) error {
+// KindOf tells what reads the streams of a backup.
+func KindOf(m manifest.Manifest) manifest.Kind {
+	if all := datasets(m); len(all) > 0 {
+		return all[0].Kind
+	}
+	return ""
+}
+
+// elsewhere says where a backup of a kind can be restored to.
+var elsewhere = map[manifest.Kind]string{manifest.ZFS: "it is of ZFS: name a dataset, as tank/restored", manifest.Btrfs: "it is of btrfs: name a new directory on one, as /srv/restored"}
+
+// linked tells whether each backup of a chain is of a kind, and begins where the one before ends, in every stream.
+func linked(chain []manifest.Manifest, kind manifest.Kind) error {
 	for i, m := range chain {
+		help := cmp.Or(elsewhere[KindOf(m)], "restore it to a file or a command: --output FILE, --command 'LINE'")
 		if len(datasets(m)) == 0 {
-			return hint.With(fmt.Errorf("backup %s has no stream of ZFS", m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
+			return hint.With(fmt.Errorf("backup %s has no stream of %s", m.ID, kind), help)
 		}
 		for _, s := range m.Streams {
 			switch {
 			case s.Kind == manifest.Point:
 				continue
-			case s.Kind != manifest.ZFS:
-				return hint.With(fmt.Errorf("%s of %s is no stream of ZFS", s.Name, m.ID), "restore it to a file or a command: --output FILE, --command 'LINE'")
+			case s.Kind != kind:
+				return hint.With(fmt.Errorf("%s of %s is no stream of %s", s.Name, m.ID, kind), help)
 			case i == 0 && s.Base != nil:
 				return fmt.Errorf("%s of %s needs another backup", s.Name, m.ID)
 			case i == 0:
@@ -230,10 +245,22 @@ func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, l
 
 // Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
 func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
+	return r.feed(ctx, m, number, argv, nil)
+}
+
+// feed gives a stream to a command through a sieve, nil for none.
+func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve *btrfs.Sieve) error {
 	out, in := io.Pipe()
 	read := make(chan error, 1)
 	go func() {
-		err := r.Stream(ctx, m, number, in)
+		to := io.Writer(in)
+		if sieve != nil {
+			sieve.Out, to = in, sieve
+		}
+		err := r.Stream(ctx, m, number, to)
+		if err == nil && sieve != nil {
+			err = sieve.Close()
+		}
 		in.CloseWithError(err)
 		read <- err
 	}()

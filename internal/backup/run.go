@@ -14,6 +14,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/btrfs"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 )
@@ -68,6 +69,7 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 	if err := c.to.Each(ctx, lean); err != nil {
 		return err
 	}
+	res.Whole = job.Whole
 	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
 		s, err := b.send(ctx, r, c.to, i, source, res)
@@ -146,7 +148,7 @@ func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int
 		return manifest.Stream{}, err
 	}
 	seen := &watched{w, source.Watch}
-	s, err := w.Finish(b.produce(ctx, source, seen))
+	s, err := w.Finish(b.produce(ctx, source, source.through(seen)))
 	found := seen.found(maps.Clone(res.Facts))
 	if err != nil {
 		return s, err
@@ -154,7 +156,19 @@ func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int
 	res.Facts = found
 	res.Sent, res.Skipped = res.Sent+sent, res.Skipped+skipped
 	s.Name, s.Kind, s.GUID, s.Base, s.Raw = source.Name, source.Kind, source.GUID, source.Base, source.Raw
+	if source.Sieve != nil {
+		s.GUID = source.Sieve.Of.String()
+	}
 	return s, nil
+}
+
+// through puts the sieve of a source before a writer.
+func (s Source) through(w io.Writer) io.Writer {
+	if s.Sieve == nil {
+		return w
+	}
+	s.Sieve.Out = w
+	return s.Sieve
 }
 
 // produce has a producer write.
@@ -167,6 +181,12 @@ func (b *Backup) produce(ctx context.Context, source Source, w io.Writer) error 
 	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
 	if err == nil && flow.Out == 0 {
 		err = hint.With(errors.New("it gave nothing"), "a backup of nothing is taken for a mistake")
+	}
+	if err == nil && source.Sieve != nil {
+		err = source.Sieve.Close()
+	}
+	if errors.Is(err, btrfs.ErrOther) {
+		err = hint.With(err, "somebody wrote to a snapshot of a point, or made a subvolume that was received writable: --full sends what needs no other, unless it is the point's own (plumb snapshot takes another)")
 	}
 	return err
 }

@@ -23,8 +23,9 @@ type Sheet struct {
 	URL        string   `json:"url"`
 	Endpoint   string   `json:"endpoint,omitempty"`
 	Region     string   `json:"region,omitempty"`
-	Recipients []string `json:"recipients"` // whose keys open them, any one
-	Public     string   `json:"public"`     // the key that signs them
+	Recipients []string `json:"recipients"`     // whose keys open them, any one
+	Public     string   `json:"public"`         // the key that signs them
+	Kind       string   `json:"kind,omitempty"` // "btrfs" where the last backup was of that: it is restored to a directory
 }
 
 func (s Sheet) file(dir string) string {

@@ -26,6 +26,33 @@ func List(top string) []string {
 	return []string{"btrfs", "subvolume", "list", "-c", "-q", "-u", "--", top}
 }
 
+// ListReadOnly lists those to which nobody can write: only such can be sent, or be what another is sent from.
+func ListReadOnly(top string) []string {
+	return []string{"btrfs", "subvolume", "list", "-r", "-c", "-q", "-u", "--", top}
+}
+
+// Send sends a snapshot, or with a parent what is other in it. What a kernel can do beyond version 1 of the stream is not
+// asked for: what is sent here is to be received by any.
+func Send(snapshot, parent string) []string {
+	argv := []string{"btrfs", "send"}
+	if parent != "" {
+		argv = append(argv, "-p", parent)
+	}
+	return append(argv, "--", snapshot)
+}
+
+// Receive makes of a stream a subvolume in a directory, in which the process is confined: no link that the stream
+// makes leads it out.
+func Receive(dir string) []string { return []string{"btrfs", "receive", "-C", "--", dir} }
+
+// Remove deletes a subvolume by its path, and is done when that is on the disk.
+func Remove(name string) []string {
+	return []string{"btrfs", "subvolume", "delete", "--commit-after", "--", name}
+}
+
+// Sync writes out what a filesystem has not written yet.
+func Sync(dir string) []string { return []string{"btrfs", "filesystem", "sync", "--", dir} }
+
 // Snapshot takes a snapshot that nobody can write to.
 func Snapshot(of, to string) []string {
 	return []string{"btrfs", "subvolume", "snapshot", "-r", "--", of, to}

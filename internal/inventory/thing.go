@@ -38,10 +38,11 @@ const (
 	Image         = "rbd image"      // Name: pool/image. Proof: "id"
 	Mapping       = "rbd mapping"    // Name: device. Proof: "image"
 	Subvolume     = "subvolume"      // Name: path. Proof: "uuid", "parent" (the UUID of what it is a snapshot of), "filesystem" (its UUID), "top" (where that is mounted)
+	Received      = "received"       // a subvolume. Name: path, which lies below a tree of the book. Proof: "filesystem", its UUID
 	Loop          = "loop"           // Name: device. Proof: "file", its backing file
 	Group         = "group"          // Name: directory of the control group
 	File          = "file"           // Name: path. Proof: "inode", unless it lies below a tree of the book
-	Tree          = "tree"           // Name: directory with all that is in it, which holds a marker file of ours. Proof: "inode"
+	Tree          = "tree"           // Name: directory with all that is in it, which holds a marker file of ours. Proof: "inode"; "filesystem" where that is a btrfs that may not be mounted (its UUID)
 )
 
 // Marker is the file in a tree that tells it from any other directory. It

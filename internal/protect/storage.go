@@ -75,6 +75,12 @@ type Copier interface {
 	CopyOf(t inventory.Thing) (Volume, bool)
 }
 
+// Locator is a storage that can clone what others put somewhere as it clones a snapshot.
+type Locator interface {
+	// At gives what lies in a directory as a member of a point: volume, snapshot, GUID and birth.
+	At(ctx context.Context, h host.Reader, dir string) (Member, error)
+}
+
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
 	Gone   bool     // there is none of that name

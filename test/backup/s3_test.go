@@ -33,7 +33,16 @@ import (
 
 var built program.Program
 
-func TestMain(m *testing.M) { program.Main(m, &built) }
+func TestMain(m *testing.M) {
+	if told := os.Getenv(envLife); told != "" { // a process of TestRestoreToBtrfsDies
+		if err := mortalLife(strings.Split(told, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	program.Main(m, &built)
+}
 
 // cloud is a real server of S3, and a way to it on which things go wrong.
 type cloud struct {

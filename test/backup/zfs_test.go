@@ -106,7 +106,7 @@ func (g *ground) point(t *testing.T, id string) protect.Point {
 
 func (g *ground) up(t *testing.T, p protect.Point, full bool) backup.Result {
 	t.Helper()
-	job, err := backup.Point(t.Context(), g.b.Do, g.vault, p, []byte("told"), backup.Full{Asked: full})
+	job, err := backup.Point(t.Context(), g.b.Do, nil, g.vault, p, []byte("told"), backup.Full{Asked: full})
 	must(t, err)
 	res, err := g.b.Run(t.Context(), job)
 	must(t, err)

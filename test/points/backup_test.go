@@ -1,14 +1,18 @@
 package points
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"filippo.io/age"
 
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -57,6 +61,92 @@ func backupProven(t *testing.T, of family) {
 		t.Errorf("nothing is restored:\n%s", there)
 	}
 	v.typed(3, "verify", "--from", "file://"+store, "--restore", "none-of-ours", "--identity", keys)
+}
+
+// TestBackupProvenOnBtrfs does the same on btrfs, with a subvolume below the top.
+func TestBackupProvenOnBtrfs(t *testing.T) {
+	for _, of := range families {
+		t.Run(of.name, func(t *testing.T) { provenOnBtrfs(t, of) })
+	}
+}
+
+func provenOnBtrfs(t *testing.T, of family) {
+	sandbox.NeedTime(t, "a server is restored and started: make test-real")
+	b, v := onBtrfsOf(t, of, "db/data", "db/log")
+	other := b.box.RootBtrfs(t, "other", 1024)
+	sandbox.VerifyAccount(t)
+	key, err := age.GenerateX25519Identity()
+	must(t, err)
+	dir := filepath.Dir(v.state)
+	keys, store := filepath.Join(dir, "key.txt"), filepath.Join(dir, "store")
+	must(t, os.WriteFile(keys, []byte(key.String()+"\n"), 0o600))
+	must(t, os.Mkdir(store, 0o700))
+	for i := range 3 {
+		must(t, b.server.Exec(strings.NewReplacer("?, ?", fmt.Sprintf("1, %d", i), "$1, $2", fmt.Sprintf("1, %d", i)).Replace(of.insert)))
+		id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
+		out := v.typed(0, "backup", id, "--to", "file://"+store, "--recipient", key.Recipient().String(), "--points", filepath.Join(v.state, "points"))
+		if i > 0 {
+			says(t, out, "/db:", "what changed since backup")
+		}
+	}
+	from := []string{"--from", "file://" + store, "--identity", keys}
+	killedProof(t, dir, other, append([]string{"verify", "--restore", other, "--state", v.state}, from...))
+	out := v.typed(0, append([]string{"verify", "--restore", other}, from...)...)
+	says(t, out, "it started, and all checks are well", "recovered position", "taken away")
+	if left := shell(t, "ls -A "+other+"; btrfs subvolume list "+other); strings.Trim(left, "\n") != ".plumb-points" {
+		t.Errorf("left behind:\n%s", left)
+	}
+	says(t, v.typed(2, append([]string{"verify", "--restore", "tank"}, from...)...), "the backup is of btrfs")
+	out = v.typed(0, append([]string{"restore", "--into", other + "/back", "--start", "back"}, from...)...)
+	run := regexp.MustCompile(`socket in (\S+)`).FindStringSubmatch(out)
+	if run == nil {
+		t.Fatal("no server was started")
+	}
+	db, err := b.socket(run[1], 5432).Open()
+	must(t, err)
+	var rows int
+	must(t, db.QueryRow("SELECT COUNT(*) FROM plumbtest.t").Scan(&rows))
+	must(t, db.Close())
+	if rows != 3 {
+		t.Errorf("there are %d rows, and there were 3", rows)
+	}
+	v.typed(0, "clone", "drop", "back", "--yes")
+	says(t, v.typed(3, append([]string{"restore", "--into", other + "/back"}, from...)...), "is there")
+	if out := shell(t, "stat -c '%a %U' "+other+"/back; ls "+other+"/back; ls -A "+other); out != "700 root\ndb\n.plumb-points\nback\n" {
+		t.Errorf("there is\n%s", out)
+	}
+	must(t, b.server.Exec(strings.NewReplacer("?, ?", "1, 4", "$1, $2", "1, 4").Replace(of.insert)))
+	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
+	v.typed(0, "prune", "--keep", "last=1", "--yes", "--all-right", "3") // and with it all that a backup could begin at
+	out = v.typed(0, "backup", id, "--to", "file://"+store, "--recipient", key.Recipient().String(), "--points", filepath.Join(v.state, "points"))
+	says(t, out, "All of it was sent: backup", "this host does not have all of its snapshots any more")
+	says(t, v.typed(0, append([]string{"verify", "--all", "--sample", "100"}, from...)...), "decrypted and unpacked")
+}
+
+// killedProof kills a proof while it restores. What it leaves the next one takes away.
+func killedProof(t *testing.T, dir, other string, args []string) {
+	t.Helper()
+	bin, err := program.Build(dir)
+	must(t, err)
+	c := exec.Command(bin.Path, args...)
+	must(t, c.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	for {
+		if found, err := filepath.Glob(other + "/plumb-verify-*/0.0/received"); err != nil || len(found) > 0 {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before it was killed: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	must(t, c.Process.Kill())
+	<-ended
+	if found, _ := filepath.Glob(other + "/plumb-verify-*"); len(found) != 1 {
+		t.Errorf("it left %q", found)
+	}
 }
 
 // allDatasets lists those of all pools.

@@ -21,13 +21,35 @@ import (
 // before the point was begun.
 func TestTwoMachines(t *testing.T) {
 	for _, of := range families {
-		t.Run(of.name, func(t *testing.T) { twoMachines(t, of) })
+		for i, under := range grounds {
+			t.Run(of.name+"/"+under.name, func(t *testing.T) { twoMachines(t, of, under, lands[i]) })
+		}
 	}
 }
 
-func twoMachines(t *testing.T, of family) {
-	sandbox.NeedTime(t, "two pools, a store of S3 and a server under load: make test-real")
-	b := onPool(t, of)
+// land is where the second machine restores to, on each ground: what the sheet says, and what is typed in its place.
+type land struct {
+	said string
+	make func(t *testing.T, b *bench) string
+	lose func(t *testing.T, b *bench)
+}
+
+var lands = []land{
+	{"tank/restored", func(t *testing.T, b *bench) string {
+		other, err := b.box.ZFSFuse(1024)
+		must(t, err)
+		return other.Name + "/restored"
+	}, func(t *testing.T, b *bench) { must(t, b.pool.Lose()) }},
+	{"/srv/restored", func(t *testing.T, b *bench) string {
+		return b.box.RootBtrfs(t, "other", 1024) + "/restored"
+	}, func(t *testing.T, b *bench) { // another filesystem is where it was
+		shell(t, "cd /; at="+filepath.Join(b.box.Dir, "fs")+"; from=$(findmnt -n -o SOURCE $at); umount $at; mkfs.btrfs -q -f $from; mount $from $at")
+	}},
+}
+
+func twoMachines(t *testing.T, of family, under ground, second land) {
+	sandbox.NeedTime(t, "two filesystems, a store of S3 and a server under load: make test-real")
+	b := on(t, under, of, 1024)
 	s3 := b.box.S3(t)
 	t.Setenv("AWS_ACCESS_KEY_ID", s3.Key)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3.Secret)
@@ -51,19 +73,19 @@ func twoMachines(t *testing.T, of family) {
 			"--recipient", key.Recipient().String(), "--points", filepath.Join(here.state, "points")), kept
 	}
 	sheet, _ := up()
-	out, kept := up() // what changed since
+	up() // what changed since
+	out, kept := up()
 	says(t, out, "what changed since backup")
 	if strings.Contains(out, "Recovery sheet") || strings.Contains(sheet, key.String()) || strings.Contains(sheet, s3.Secret) {
 		t.Error("the sheet is printed twice, or has a secret")
 	}
 	work.stop()
 	must(t, b.server.Stop()) // zfs-fuse lets no pool go that is in use
-	must(t, b.pool.Lose())
+	second.lose(t, b)
 
 	// The second one.
 	there := verbs{t, filepath.Join(dir, "there")}
-	other, err := b.box.ZFSFuse(1024)
-	must(t, err)
+	into := second.make(t, b)
 	sandbox.VerifyAccount(t)
 	keys := filepath.Join(dir, "key.txt")
 	must(t, os.WriteFile(keys, []byte(key.String()+"\n"), 0o600))
@@ -74,7 +96,7 @@ func twoMachines(t *testing.T, of family) {
 	if line == nil {
 		t.Fatalf("the sheet has no such command:\n%s", sheet)
 	}
-	typed := words(strings.NewReplacer("key.txt", keys, "tank/restored", other.Name+"/restored").Replace(line[1]))
+	typed := words(strings.NewReplacer("key.txt", keys, second.said, into).Replace(line[1]))
 	untrusted := slices.Clone(typed)
 	at := slices.Index(untrusted, "--trust")
 	there.typed(3, slices.Delete(untrusted, at, at+2)...)

@@ -21,6 +21,22 @@ func Place(t testing.TB) string {
 	return dir
 }
 
+// RootBtrfs makes a btrfs on a loop device, and mounts it where nobody but root can change the path to it: the box
+// itself is the servers'.
+func (b *Box) RootBtrfs(t testing.TB, name string, megabytes int) string {
+	t.Helper()
+	top, err := b.Filesystem(name, "btrfs", megabytes, nil, "")
+	Need(t, err)
+	dir := filepath.Join(Place(t), name)
+	Need(t, os.Mkdir(dir, 0o755))
+	_, err = output(exec.Command("mount", "--bind", top, dir))
+	Need(t, err)
+	b.onClose(func() error { return insist("umount", dir) })
+	Need(t, os.Chown(dir, 0, 0))
+	Need(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
 // commandLines gives those of all processes, a line each.
 func commandLines() string {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -163,13 +163,13 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
 		}
 	}()
-	real, err := r.place(ctx, dir)
+	real, err := backup.NewDirectory(ctx, r.Do, dir)
 	if err != nil {
 		return err
 	}
 	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, runs) })
-	run := runs + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, backup.Restores) })
+	run := backup.Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
 	if err != nil {
 		return err
@@ -191,25 +191,6 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 		return err
 	}
 	return r.Do.Rename(ctx, at.Data, real)
-}
-
-// runs is how the books of restores are called.
-const runs = "restore-"
-
-// place refuses a directory that is there, and one in which another user could put something else in its place.
-func (r Restore) place(ctx context.Context, dir string) (string, error) {
-	if !path.IsAbs(dir) || path.Clean(dir) != dir || strings.ContainsAny(dir, "\n'\\") {
-		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes")
-	}
-	parent, err := host.OnlyOurs(path.Dir(dir))
-	if err != nil {
-		return "", err
-	}
-	real := path.Join(parent, path.Base(dir))
-	if !inventory.Missing(ctx, r.Do, real) {
-		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that is not there yet: nothing is replaced")
-	}
-	return real, nil
 }
 
 // room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed

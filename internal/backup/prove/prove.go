@@ -24,7 +24,8 @@ import (
 // Proof says how backups are proven.
 type Proof struct {
 	Restore backup.Restore
-	Under   string           // a dataset, in which one is made to restore to
+	Under   string           // a dataset, or a directory on btrfs, in which one is made to restore to
+	Keeper  *protect.Keeper  // whose storages clone what was restored
 	Books   string           // directory of the inventory
 	Prove   replicate.Prover // starts a copy of a point
 }
@@ -37,34 +38,70 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
 		}
 	}()
-	if err := p.possible(ctx); err != nil {
+	if err := p.possible(ctx, backup.KindOf(m)); err != nil {
 		return d, err
 	}
 	told, err := Told(ctx, p.Restore, m)
 	if err != nil {
 		return d, err
 	}
-	log, err := inventory.Open(ctx, p.Restore.Do, kinds.All(), p.Books, "verify-"+strings.ToLower(m.ID))
+	// What a killed run left of this backup would be in the way; what it left of another is in nobody's.
+	_, _ = inventory.SweepThose(ctx, p.Restore.Do, kinds.All(), p.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, proofs) })
+	log, err := inventory.Open(ctx, p.Restore.Do, kinds.All(), p.Books, runOf(m))
 	if err != nil {
 		return d, err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
-	at, err := p.scratch(ctx, log, m)
+	at, all, err := p.restored(ctx, log, m)
 	if err != nil {
 		return d, err
 	}
-	all, err := p.Restore.Datasets(ctx, m, at)
-	if err != nil {
-		return d, err
-	}
-	if told, err = Here(ctx, p.Restore, told, all, at); err != nil {
+	if told, err = Here(ctx, p.Restore, p.Keeper, told, all, at); err != nil {
 		return d, err
 	}
 	return p.Prove(ctx, told)
 }
 
+// proofs is how the books of proofs are called.
+const proofs = "verify-"
+
+func runOf(m manifest.Manifest) string { return proofs + strings.ToLower(m.ID) }
+
+// restored restores a backup where it goes with the log.
+func (p Proof) restored(ctx context.Context, log *inventory.Log, m manifest.Manifest) (at string, all []backup.Received, err error) {
+	if backup.KindOf(m) == manifest.Btrfs {
+		return p.landed(ctx, log, m)
+	}
+	if at, err = p.scratch(ctx, log, m); err != nil {
+		return at, nil, err
+	}
+	all, err = p.Restore.Datasets(ctx, m, at)
+	return at, all, err
+}
+
+// landed restores one of btrfs.
+func (p Proof) landed(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, []backup.Received, error) {
+	tree, err := backup.NewDirectory(ctx, p.Restore.Do, path.Join(p.Under, "plumb-"+runOf(m)))
+	if err != nil {
+		return "", nil, err
+	}
+	return p.Restore.Land(ctx, log, runOf(m), m, tree)
+}
+
 // possible looks for the dataset before anything is written down.
-func (p Proof) possible(ctx context.Context) error {
+func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
+	switch onBtrfs := strings.HasPrefix(p.Under, "/"); {
+	case onBtrfs && kind == manifest.ZFS:
+		return hint.Usage(fmt.Sprintf("%q is a directory, and the backup is of ZFS", p.Under), "name a dataset that has room for it: tank")
+	case !onBtrfs && kind == manifest.Btrfs:
+		return hint.Usage(fmt.Sprintf("%q is no path, and the backup is of btrfs", p.Under), "name a directory on one that has room for it: /srv")
+	case onBtrfs:
+		st, err := p.Restore.Do.Stat(ctx, p.Under)
+		if err == nil && !st.Mode.IsDir() {
+			err = fmt.Errorf("%s is no directory", p.Under)
+		}
+		return err
+	}
 	if !zfs.IsDataset(p.Under) {
 		return hint.Usage(fmt.Sprintf("%q is no dataset", p.Under), "name one that has room for the backup: tank")
 	}
@@ -99,13 +136,16 @@ func Told(ctx context.Context, r backup.Restore, m manifest.Manifest) (protect.P
 	if err := r.Stream(ctx, m, number, &text); err != nil {
 		return protect.Point{}, err
 	}
-	told, err := replicate.Hear(&text, m.Point)
+	told, err := replicate.HearAny(&text, m.Point)
 	told.State = protect.Taken
 	return told, err
 }
 
-// Here gives a point that was told as one of this host: its snapshots are those that were restored at a dataset.
-func Here(ctx context.Context, r backup.Restore, told protect.Point, all []backup.Received, at string) (protect.Point, error) {
+// Here gives a point that was told as one of this host: its snapshots are those that were restored at a dataset or directory.
+func Here(ctx context.Context, r backup.Restore, k *protect.Keeper, told protect.Point, all []backup.Received, at string) (protect.Point, error) {
+	if strings.HasPrefix(at, "/") {
+		return landed(ctx, r, k, told, all)
+	}
 	fuse, err := r.Fuse(ctx, at)
 	if err != nil {
 		return told, err
@@ -123,13 +163,38 @@ func Here(ctx context.Context, r backup.Restore, told protect.Point, all []backu
 	return told, nil
 }
 
+// landed gives it with the subvolumes that were restored.
+func landed(ctx context.Context, r backup.Restore, k *protect.Keeper, told protect.Point, all []backup.Received) (protect.Point, error) {
+	s, err := k.StorageOf(protect.Volume{Storage: string(manifest.Btrfs)})
+	if err != nil {
+		return told, err
+	}
+	locator, is := s.(protect.Locator)
+	if !is {
+		return told, fmt.Errorf("what was restored to %s cannot be cloned", s.Name())
+	}
+	for i, m := range told.Members {
+		n := slices.IndexFunc(all, func(r backup.Received) bool { return r.GUID == m.GUID })
+		if n < 0 {
+			return told, fmt.Errorf("the snapshot %s of its point is not in it", m.Snapshot)
+		}
+		here, err := locator.At(ctx, r.Do, all[n].Dataset)
+		if err != nil {
+			return told, err
+		}
+		here.Mountpoint, here.Within = m.Mountpoint, m.Within
+		told.Members[i] = here
+	}
+	return told, nil
+}
+
 // most is how much a point may say of itself, in bytes.
 const most = 1 << 20
 
 // scratch makes the dataset to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
 // when this one is killed.
 func (p Proof) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
-	run := "verify-" + strings.ToLower(m.ID)
+	run := runOf(m)
 	name := p.Under + "/plumb-" + run
 	t := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": run, "below": strings.Join(backup.Below(m), " ")}}
 	_, err := log.Make(ctx, t, func(*inventory.Thing) error {

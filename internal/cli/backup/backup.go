@@ -64,8 +64,8 @@ func (v *verbs) backup() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup [POINT | --command LINE] --to URL",
 		Short: "take a point, or what a command gives, to S3 or a directory",
-		Long: `Backup sends the snapshots of a point on ZFS, or what a command writes to its
-standard output, to a store: in objects of 16 MiB at most, each compressed with
+		Long: `Backup sends the snapshots of a point on ZFS or btrfs, or what a command writes to
+its standard output, to a store: in objects of 16 MiB at most, each compressed with
 zstd and encrypted with age for the recipients. What was killed goes on where it
 was. The backup exists when its manifest does, which is signed with this host's
 key, written last and read back; a producer that fails makes none.
@@ -121,7 +121,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return err
 	}
-	job, err := o.job(ctx, d, b, point)
+	job, err := o.job(ctx, d, v.tops(), b, point)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
 		return err
 	}
-	if err := v.remember(ctx, d, b, o); err != nil {
+	if err := v.remember(ctx, d, b, o, r.Manifest); err != nil {
 		return err
 	}
 	var lost []error
@@ -178,7 +178,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 }
 
 // job says what is backed up.
-func (o asked) job(ctx context.Context, d *host.LiveDoer, b backup.Backup, point string) (backup.Job, error) {
+func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b backup.Backup, point string) (backup.Job, error) {
 	if o.command != "" {
 		name := o.name
 		if name == "" {
@@ -207,7 +207,17 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, b backup.Backup, point
 		}
 		full.Also = append(full.Also, also)
 	}
-	return backup.Point(ctx, d, v, p, told, full)
+	return backup.Point(ctx, d, tops, v, p, told, full)
+}
+
+// tops finds the storage that knows where a btrfs is mounted.
+func (v *verbs) tops() (t backup.Tops) {
+	for _, s := range v.Storages("", "") {
+		if top, is := s.(backup.Tops); is {
+			t = top
+		}
+	}
+	return t
 }
 
 // find gives the point that is meant, or the newest.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -113,11 +114,14 @@ backup prints it by itself when it is new or says something else.
 }
 
 // remember keeps the recovery sheets, and prints them when they say something new.
-func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked) error {
+func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked, m manifest.Manifest) error {
 	var news []backup.Sheet
 	for _, at := range o.urls {
 		s := o.sheet(at)
 		s.Host, s.Recipients, s.Public = b.Host, b.Words, b.Public
+		if backup.KindOf(m) == manifest.Btrfs {
+			s.Kind = string(manifest.Btrfs)
+		}
 		is, err := s.Remember(ctx, d, b.Dir)
 		if err != nil {
 			return fmt.Errorf("the backup is made: %w", err)

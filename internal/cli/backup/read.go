@@ -139,15 +139,17 @@ func (v *verbs) restore() *cobra.Command {
 	var t target
 	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into DATASET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
+		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
 		Short: "bring a backup back: to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup, the newest without ID, and what it needs. Several
 objects are fetched at once; each is compared with the signed manifest,
 decrypted and unpacked before a byte of it is passed on, in the order of the
 stream. A backup that nobody signed whom this host trusts is not touched.
 
---into receives streams of ZFS into new datasets below DATASET, and mounts
-nothing. What is there whole of an earlier run is kept.
+--into DATASET receives streams of ZFS into new datasets below it, and mounts
+nothing. What is there whole of an earlier run is kept. --into /DIRECTORY receives
+streams of btrfs: a new directory for root alone, which is there when all
+subvolumes in it are whole.
 
 --start NAME starts a server on a clone of what was restored, to look at and to
 copy out of: it has lost its identity, replication and outward connections, runs as
@@ -161,6 +163,7 @@ written, and refused when a part of it is missing.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
+  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into /srv/restored
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
   plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
@@ -177,7 +180,7 @@ written, and refused when a part of it is missing.
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&t.into, "into", "", "receive streams of ZFS below this `DATASET`")
+	c.Flags().StringVar(&t.into, "into", "", "receive streams of ZFS below this dataset, or streams of btrfs into this new directory (`TARGET`)")
 	c.Flags().StringVar(&t.output, "output", "", "write one stream to a `FILE`; - for standard output")
 	c.Flags().StringVar(&t.command, "command", "", "give one stream to the standard input of this shell `LINE`")
 	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, where the backup has several")
@@ -196,7 +199,7 @@ written, and refused when a part of it is missing.
 // bring brings a backup back.
 func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
 	if t.start != "" && t.into == "" {
-		return hint.Usage("--start starts a server on datasets, and --into names none", "give --into DATASET too")
+		return hint.Usage("--start starts a server on what --into names, which is nothing", "give --into DATASET or --into /DIRECTORY too")
 	}
 	if t.output != "-" {
 		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
@@ -220,9 +223,14 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 			return fmt.Errorf("start a copy of backup %s: %w", m.ID, err)
 		}
 	}
-	if t.into != "" {
+	switch {
+	case strings.HasPrefix(t.into, "/"):
+		if r.Books, err = o.books(); err == nil {
+			all, err = r.Subvolumes(ctx, m, t.into)
+		}
+	case t.into != "":
 		all, err = r.Datasets(ctx, m, t.into)
-	} else {
+	default:
 		all, err = v.one(ctx, d, r, m, t)
 	}
 	v.wipe()
@@ -243,11 +251,11 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 
 // started starts a copy on what was restored.
 func (v *verbs) started(ctx context.Context, r backup.Restore, t target, told protect.Point, all []backup.Received, o opening) (one clone.Clone, err error) {
-	point, err := prove.Here(ctx, r, told, all, t.into)
-	if err != nil {
-		return one, err
-	}
 	err = v.On(machine.At(o.state), func(here *machine.Machine) error {
+		point, err := prove.Here(ctx, r, here.Keeper, told, all, t.into)
+		if err != nil {
+			return err
+		}
 		one, err = here.Clones.Make(ctx, point, clone.Options{Name: t.start, Purpose: protect.ForUse, Memory: int64(t.memory), Stranger: true})
 		v.Done()
 		return err
@@ -266,7 +274,7 @@ func (v *verbs) one(ctx context.Context, d *host.LiveDoer, r backup.Restore, m m
 	}
 	s := m.Streams[number]
 	if s.Base != nil {
-		return nil, hint.With(fmt.Errorf("%s of backup %s is what changed since backup %s", s.Name, m.ID, s.Base.Backup), "--into DATASET restores both")
+		return nil, hint.With(fmt.Errorf("%s of backup %s is what changed since backup %s", s.Name, m.ID, s.Base.Backup), "--into restores both")
 	}
 	write := func(w io.Writer) error { return r.Stream(ctx, m, number, w) }
 	switch {

@@ -34,11 +34,11 @@ and reads a sample of them. Without keys each is compared with the hash that was
 signed when it was sent; with --identity it is decrypted and unpacked too. What
 a backup needs is verified with it.
 
---restore proves it: the backup is restored, a server is started on it, which
-recovers, is checked and read, and all of that is taken away. The backup of a
-point is restored below a dataset: --restore tank. A base, which is what
-pg_basebackup or mariadb-backup gave, is unpacked in a directory, with all that
-plumb archive has behind it: --restore /srv/scratch. It needs the key, the
+--restore PLACE proves it: the backup is restored, a server is started on it,
+which recovers, is checked and read, and all of that is taken away. The backup of
+a point is restored below a dataset, or in a directory on btrfs when it is one of
+btrfs. A base, which is what pg_basebackup or mariadb-backup gave, is unpacked in
+a directory, with all that plumb archive has behind it. It needs the key, the
 server's program of the same release, and the user plumb-verify, as whom it runs
 without network.
 
@@ -62,7 +62,7 @@ without network.
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&all, "all", false, "verify all backups")
-	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset or directory, `WHERE`, start a server on it, and take that away")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset, or in this directory (`PLACE`), start a server on it, and take that away")
 	c.MarkFlagsMutuallyExclusive("restore", "all")
 	c.Flags().Float64Var(&percent, "sample", percent, "how many of a hundred objects are read; the first and the last of each stream always are")
 	return c
@@ -99,11 +99,11 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	})
 }
 
-// proof proves the backup of a point below a dataset, and a base in a directory.
+// proof proves the backup of a point, and a base, which is in a directory.
 func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machine, r backup.Restore, m manifest.Manifest, under string, quiet bool) (got protect.Drill, notes []string, err error) {
 	run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(quiet)}
-	if !strings.HasPrefix(under, "/") {
-		got, err = prove.Proof{Restore: r, Under: under, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
+	if m.Point != "" || !strings.HasPrefix(under, "/") {
+		got, err = prove.Proof{Restore: r, Under: under, Keeper: here.Keeper, Books: here.Keeper.Books, Prove: run.Run}.Run(ctx, m)
 		return got, nil, err
 	}
 	keeper := *here.Keeper

@@ -75,6 +75,9 @@ func (h holder) file(ctx context.Context, e inventory.Entry) error {
 // with nothing mounted below it stays on the lab's own filesystem.
 func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
+	if err := mountedAgain(ctx, h.Do, e.Thing); err != nil {
+		return err
+	}
 	if inventory.Missing(ctx, h.Do, name) {
 		return nil
 	}

@@ -26,6 +26,7 @@ func All() inventory.Kinds {
 		inventory.Image:         {Remove: on(holder.image)},
 		inventory.Mapping:       {Remove: on(holder.mapping)},
 		inventory.Subvolume:     {Free: freeName, Prove: proveSubvolume, Remove: on(holder.subvolume)},
+		inventory.Received:      {Free: freeName, Remove: on(holder.received)},
 		inventory.Loop:          {Remove: on(holder.loop)},
 		inventory.Group:         {Free: freeName, Remove: on(holder.group)},
 		inventory.File:          {Free: freeName, Prove: proveInode, Adopt: adoptFile, Remove: on(holder.file)},

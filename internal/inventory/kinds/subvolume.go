@@ -10,6 +10,7 @@ import (
 	"plumb/internal/btrfs"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/observe"
 )
 
 // subvolumeOf finds a subvolume of ours by its UUID, which it keeps for ever, or by its path
@@ -74,4 +75,64 @@ func (h holder) subvolume(ctx context.Context, e inventory.Entry) error {
 	}
 	_, err = h.Do.Run(ctx, btrfs.Delete(s.ID, e.Thing.Proof["top"])...)
 	return err
+}
+
+// BtrfsOf gives the UUID of the btrfs on which a path lies, and how that is mounted; "" when it lies on none.
+func BtrfsOf(ctx context.Context, h host.Reader, name string) (uuid string, m observe.Mount, err error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	if err != nil {
+		return "", m, err
+	}
+	for _, one := range all { // of two on one directory the later is seen
+		if observe.Within(name, one.Point) && len(one.Point) >= len(m.Point) {
+			m = one
+		}
+	}
+	if m.Type != "btrfs" {
+		return "", m, nil
+	}
+	found, err := h.Glob(ctx, "/sys/fs/btrfs/*/devices/"+path.Base(resolved(ctx, h, m.Source)))
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("the kernel has %s in %d filesystems", m.Source, len(found))
+	}
+	if err != nil {
+		return "", m, fmt.Errorf("look on which btrfs %s lies: %w", name, err)
+	}
+	return path.Base(path.Dir(path.Dir(found[0]))), m, nil
+}
+
+// mountedAgain is an error while the filesystem on which a thing was made is not mounted where it was: what is not
+// there could otherwise be taken for gone.
+func mountedAgain(ctx context.Context, h host.Reader, t inventory.Thing) error {
+	uuid := t.Proof["filesystem"]
+	if uuid == "" {
+		return nil
+	}
+	now, _, err := BtrfsOf(ctx, h, t.Name)
+	if err == nil && now != uuid {
+		err = fmt.Errorf("it is not known whether it is there: the btrfs filesystem %s is not mounted where it was", uuid)
+	}
+	return err
+}
+
+// received deletes a subvolume that was made in a tree of ours, which only root enters: what is there under its name is
+// ours, however far it came.
+func (h holder) received(ctx context.Context, e inventory.Entry) error {
+	name := e.Thing.Name
+	if err := mountedAgain(ctx, h.Do, e.Thing); err != nil {
+		return err
+	}
+	if inventory.Missing(ctx, h.Do, name) {
+		return nil
+	}
+	if !h.belowTree(ctx, name) {
+		return foreign("it lies in no directory of ours")
+	}
+	return inventory.Until(ctx, patience, func() (bool, error) { // what received it may be just ending
+		_, err := h.Do.Run(ctx, btrfs.Remove(name)...)
+		if err != nil && inventory.Missing(ctx, h.Do, name) {
+			err = nil
+		}
+		return err == nil, err
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"plumb/internal/btrfs"
 	"plumb/internal/protect"
 )
 
@@ -27,8 +28,31 @@ const (
 	longestSay = 4 << 10 // bytes of a setting or name
 )
 
-// Hear reads what is told of a point, and refuses what no Plumb tells.
-func Hear(in io.Reader, id string) (p protect.Point, err error) {
+// Hear reads what is told of a point on ZFS, and refuses what no Plumb tells.
+func Hear(in io.Reader, id string) (protect.Point, error) { return hear(in, id, "ZFS", ofZFS) }
+
+// HearAny reads what a backup tells of a point, whose snapshots are of ZFS or btrfs.
+func HearAny(in io.Reader, id string) (protect.Point, error) {
+	return hear(in, id, "ZFS or btrfs", func(m protect.Member) bool {
+		if m.Storage == "btrfs" {
+			return ofBtrfs(m)
+		}
+		return ofZFS(m)
+	})
+}
+
+// ofZFS tells whether the snapshot of a member can be one of ZFS.
+func ofZFS(m protect.Member) bool {
+	name, _, _ := strings.Cut(m.Snapshot, "@")
+	return plain.MatchString(name) && isOurs("a/"+name) && number.MatchString(m.GUID)
+}
+
+// ofBtrfs tells whether it can be one of btrfs. Its path says nothing here: it is found by its UUID.
+func ofBtrfs(m protect.Member) bool {
+	return said(m.Snapshot) && btrfs.IsUUID(m.GUID)
+}
+
+func hear(in io.Reader, id, of string, snapshot func(protect.Member) bool) (p protect.Point, err error) {
 	text, err := io.ReadAll(io.LimitReader(in, mostPoint+1))
 	if err != nil {
 		return p, err
@@ -43,14 +67,14 @@ func Hear(in io.Reader, id string) (p protect.Point, err error) {
 		return p, fmt.Errorf("what is told is not of point %s, or of a newer Plumb", id)
 	}
 	p = Told(p)
-	if why := odd(p); why != "" {
+	if why := odd(p, of, snapshot); why != "" {
 		return p, fmt.Errorf("what is told of point %s is refused: %s", id, why)
 	}
 	return p, nil
 }
 
 // odd says what of a point no Plumb tells.
-func odd(p protect.Point) string {
+func odd(p protect.Point, of string, snapshot func(protect.Member) bool) string {
 	sv := p.Server
 	switch {
 	case !kindName.MatchString(sv.Ref.Kind) || !kindName.MatchString(sv.Flavor) || !versionName.MatchString(sv.Version) || !said(sv.Ref.Name) || !said(sv.Product) || !said(sv.Identity):
@@ -64,9 +88,8 @@ func odd(p protect.Point) string {
 		}
 	}
 	for _, m := range p.Members {
-		name, _, _ := strings.Cut(m.Snapshot, "@")
-		if !place(m.Mountpoint) || m.Within != "" && !place("/"+m.Within) || !plain.MatchString(name) || !isOurs("a/"+name) || !number.MatchString(m.GUID) {
-			return fmt.Sprintf("%q on %q is no snapshot of ZFS", m.Snapshot, m.Mountpoint)
+		if !place(m.Mountpoint) || m.Within != "" && !place("/"+m.Within) || !snapshot(m) {
+			return fmt.Sprintf("%q on %q is no snapshot of %s", m.Snapshot, m.Mountpoint, of)
 		}
 	}
 	for name, value := range sv.Settings {

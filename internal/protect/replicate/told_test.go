@@ -20,6 +20,28 @@ func example() protect.Point {
 			Settings: map[string]string{"innodb_page_size": "16384"}}}
 }
 
+// A backup may tell of snapshots of btrfs, and a target of replicas takes none.
+func TestHearAny(t *testing.T) {
+	p := example()
+	p.Members[0].Storage, p.Members[0].Snapshot, p.Members[0].GUID = "btrfs", ".plumb-points/plumb-x.db", "ba36178d-ee23-0443-983f-42e3d5d64982"
+	text, err := json.Marshal(p)
+	must(t, err)
+	if got, err := HearAny(bytes.NewReader(text), p.ID); err != nil || got.Members[0].GUID != p.Members[0].GUID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Hear(bytes.NewReader(text), p.ID); err == nil {
+		t.Error("a target takes it")
+	}
+	for _, guid := range []string{"12", "", "ba36178dee230443983f42e3d5d64982", "../../x"} {
+		p.Members[0].GUID = guid
+		text, err := json.Marshal(p)
+		must(t, err)
+		if _, err := HearAny(bytes.NewReader(text), p.ID); err == nil || !strings.Contains(err.Error(), "no snapshot of ZFS or btrfs") {
+			t.Errorf("the GUID %q: %v", guid, err)
+		}
+	}
+}
+
 // What is told of a point holds nothing of how its server is run, whoever tells it.
 func TestHear(t *testing.T) {
 	text, err := json.Marshal(example())

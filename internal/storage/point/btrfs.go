@@ -13,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -243,6 +244,9 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	if err == nil {
 		err = usable(m, st)
 	}
+	if err == nil {
+		err = makePoints(ctx, d, t.dir) // of what was restored to a filesystem on which no point was taken yet
+	}
 	if err != nil {
 		return err
 	}
@@ -257,6 +261,23 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	}
 	// Only root can reach the clone by its own path, so nobody put a link into it yet.
 	return bind(ctx, d, log, path.Join(to, m.Within), t.source, dir, life)
+}
+
+// At implements protect.Locator.
+func (b Btrfs) At(ctx context.Context, h host.Reader, dir string) (protect.Member, error) {
+	uuid, m, err := kinds.BtrfsOf(ctx, h, dir)
+	if err == nil && uuid == "" {
+		err = fmt.Errorf("%s is on no btrfs", dir)
+	}
+	if err != nil {
+		return protect.Member{}, err
+	}
+	t, err := btrfsTop(ctx, h, uuid)
+	if err != nil {
+		return protect.Member{}, err
+	}
+	s, err := t.find(ctx, h, strings.TrimPrefix(path.Join(m.Root, strings.TrimPrefix(dir, m.Point)), "/"))
+	return protect.Member{Volume: protect.Volume{Storage: b.Name(), Name: "/" + s.Path, Pool: uuid}, Snapshot: s.Path, GUID: s.UUID, Birth: fmt.Sprint(s.Born)}, err
 }
 
 // CopyOf implements protect.Copier.

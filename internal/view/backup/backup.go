@@ -5,6 +5,7 @@ package backup
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,8 @@ type BackupJSON struct {
 	Skipped int64         `json:"skipped_bytes"` // of the streams, that a run before had sent
 	GoesOn  bool          `json:"goes_on"`       // this run ended what one before had begun
 	Took    time.Duration `json:"took_ns"`
-	Lost    []LostJSON    `json:"lost,omitempty"` // places that do not have it
+	Lost    []LostJSON    `json:"lost,omitempty"`  // places that do not have it
+	Whole   string        `json:"whole,omitempty"` // why all was sent, where there are backups of the same server
 }
 
 // LostJSON is a place that does not have a backup that another has.
@@ -109,7 +111,7 @@ func one(m manifest.Manifest) OneJSON {
 
 // Document is the document of a backup that was made.
 func Document(to []string, r backup.Result) BackupJSON {
-	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took}
+	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took, Whole: r.Whole}
 	for _, l := range r.Lost {
 		doc.Lost = append(doc.Lost, LostJSON{l.URL, l.Err.Error()})
 	}
@@ -191,6 +193,9 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 		line += fmt.Sprintf(" It goes on with a run that had ended before: %s had been sent.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)
+	if r.Whole != "" {
+		p.Para(page.Normal, 0, inert("All of it was sent: "+r.Whole+"."))
+	}
 	p.Para(page.Dim, 0, "All its objects are in the store, as a list of it says, and its manifest was read back. Whether it can be restored is not proven by that: plumb verify, plumb restore.")
 	return p.String()
 }
@@ -252,7 +257,11 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 	if len(started) > 0 {
 		return p.String() + protectview.Clones(started, screen)
 	}
-	p.Para(page.Dim, 0, "Nothing is mounted. A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
+	done := "Nothing is mounted."
+	if len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/") && backup.KindOf(m) == manifest.Btrfs {
+		done = "Only root enters " + path.Dir(all[0].Dataset) + " until you chmod it."
+	}
+	p.Para(page.Dim, 0, inert(done)+" A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
 	return p.String()
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
@@ -58,7 +59,7 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		p.Hang(page.Normal, "  signed by   ", inert(s.Public))
 		p.Line(page.Normal, "On another machine, with the key of one who opens it in key.txt:")
 		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+quoted(s.Public)))
-		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into tank/restored"))
+		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into "+into(s)))
 		p.Para(page.Normal, 0, "A backup of what a command gave goes to a file or a command: --output FILE, or --command 'LINE', in place of --into.")
 		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
 	}
@@ -95,4 +96,12 @@ func Copied(from, to string, all []backup.Copied, took time.Duration, screen pag
 	}
 	p.Para(page.Normal, 0, fmt.Sprintf("Sent %s in %s. Each object was compared with what was signed before it was written.", bytesText(sent), units.Span(took)))
 	return p.String()
+}
+
+// into is a target of the kind that the backups are restored to.
+func into(s backup.Sheet) string {
+	if s.Kind == string(manifest.Btrfs) {
+		return "/srv/restored"
+	}
+	return "tank/restored"
 }

@@ -1,0 +1,237 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/btrfs"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/units"
+)
+
+// Restores is how the books of restores are called.
+const Restores = "restore-"
+
+// Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,
+// where only root enters, and compared; the directory gets its name when it is whole. What a killed run left is taken
+// away by the next.
+func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, target, err)
+		}
+	}()
+	dir, err := NewDirectory(ctx, r.Do, target)
+	if err != nil {
+		return nil, err
+	}
+	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, Restores) })
+	run := Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what was only needed for it
+	whole, all, err := r.Land(ctx, log, run, m, dir+".plumb-restore")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Do.Rename(ctx, whole, dir); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].Dataset = path.Join(dir, path.Base(all[i].Dataset))
+	}
+	return all, nil
+}
+
+// NewDirectory gives the path without links of a directory that is to be made. It refuses one that is there, and one
+// in which another user could put something else in its place.
+func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error) {
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, "\n'\\*?[") {
+		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes, *, ? and [")
+	}
+	parent, err := host.OnlyOurs(path.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	real := path.Join(parent, path.Base(dir))
+	if !inventory.Missing(ctx, h, real) {
+		return "", hint.With(fmt.Errorf("%s is there", dir), "name a directory that is not there yet: nothing is replaced")
+	}
+	return real, nil
+}
+
+// Land restores a backup, and what it needs, to a new directory, which is taken away with the log. It gives
+// the directory in it that has the subvolumes, which can be written to, and nothing else.
+func (r Restore) Land(ctx context.Context, log *inventory.Log, run string, m manifest.Manifest, tree string) (whole string, all []Received, err error) {
+	chain, err := r.Chain(ctx, m)
+	if err == nil {
+		err = linked(chain, manifest.Btrfs)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	l := landing{Restore: r, log: log, chain: chain, tree: tree}
+	if err := l.ground(ctx); err != nil {
+		return "", nil, err
+	}
+	if err := l.make(ctx, run); err != nil {
+		return "", nil, err
+	}
+	whole = path.Join(tree, "whole")
+	if err := r.Do.MakeDir(ctx, whole, 0o700, -1, -1); err != nil {
+		return "", nil, err
+	}
+	names := subvolumeNames(datasets(m))
+	for i, s := range datasets(m) {
+		if err := oddName(names[s.Name]); err != nil {
+			return "", nil, err
+		}
+		got, err := l.one(ctx, i, s.Name, path.Join(whole, names[s.Name]))
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		all = append(all, got)
+	}
+	_, err = r.Do.Run(ctx, btrfs.Sync(tree)...)
+	return whole, all, err
+}
+
+// landing is a restore to btrfs that goes on.
+type landing struct {
+	Restore
+	log   *inventory.Log
+	chain []manifest.Manifest
+	tree  string
+	uuid  string // of the filesystem
+}
+
+// ground refuses, before anything is made, what is no btrfs and has not enough room.
+func (l *landing) ground(ctx context.Context) error {
+	dir := path.Dir(l.tree)
+	uuid, m, err := kinds.BtrfsOf(ctx, l.Do, dir)
+	if err != nil {
+		return err
+	}
+	if uuid == "" {
+		return hint.With(fmt.Errorf("%s is on %s, and this backup is of btrfs", dir, m.Type), "name a directory on a btrfs: mkfs.btrfs makes one, and mount shows those that are there")
+	}
+	l.uuid = uuid
+	if slices.ContainsFunc(m.Options, func(o string) bool { return strings.HasPrefix(o, "compress") }) {
+		return nil // nobody knows how much room it takes
+	}
+	st, err := l.Do.Statfs(ctx, dir)
+	if err != nil {
+		return err
+	}
+	var need int64
+	for _, m := range l.chain {
+		for _, s := range datasets(m) {
+			need += s.Bytes
+		}
+	}
+	if free := int64(st.AvailBytes); free < need {
+		return hint.With(fmt.Errorf("%s are free at %s, and what is received can take %s", units.Bytes(free), dir, units.Bytes(need)),
+			"make room, or mount the filesystem with -o compress=zstd: then nothing is refused for its size")
+	}
+	return nil
+}
+
+// make makes the directory in which all is done, for root alone. It is in the inventory before it is there.
+func (l *landing) make(ctx context.Context, run string) error {
+	t := inventory.Thing{Kind: inventory.Tree, Name: l.tree, Proof: map[string]string{"filesystem": l.uuid}}
+	_, err := l.log.Make(ctx, t, func(*inventory.Thing) error {
+		if err := l.Do.MakeDir(ctx, l.tree, 0o700, -1, -1); err != nil {
+			return err
+		}
+		return l.Do.Append(ctx, path.Join(l.tree, inventory.Marker), []byte(run+"\n"))
+	})
+	return err
+}
+
+// one receives the streams of one subvolume, one after the other, and makes of the last what can be written to.
+func (l *landing) one(ctx context.Context, number int, name, to string) (Received, error) {
+	got := Received{Dataset: to, From: name}
+	var last btrfs.Shown
+	at := ""
+	for n, m := range l.chain {
+		dir := path.Join(l.tree, fmt.Sprintf("%d.%d", number, n))
+		if err := l.Do.MakeDir(ctx, dir, 0o700, -1, -1); err != nil {
+			return got, err
+		}
+		at = path.Join(dir, "received")
+		var err error
+		if last, err = l.receive(ctx, m, name, dir, at, last); err != nil {
+			return got, fmt.Errorf("backup %s: %w", m.ID, err)
+		}
+		got.Bytes += streamOf(m, name).Bytes
+	}
+	got.GUID = last.Received
+	return got, l.thing(ctx, to, func(*inventory.Thing) error {
+		_, err := l.Do.Run(ctx, btrfs.Clone(at, to)...)
+		return err
+	})
+}
+
+// thing makes a subvolume that goes with the log.
+func (l *landing) thing(ctx context.Context, name string, make func(*inventory.Thing) error) error {
+	_, err := l.log.Make(ctx, inventory.Thing{Kind: inventory.Received, Name: name, Proof: map[string]string{"filesystem": l.uuid}}, make)
+	return err
+}
+
+// receive gives btrfs one stream, and looks at what came of it. before is what the stream begins at.
+func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, at string, before btrfs.Shown) (is btrfs.Shown, err error) {
+	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Name == name })
+	s := m.Streams[number]
+	sieve := &btrfs.Sieve{Name: path.Base(at)}
+	if sieve.Of, err = btrfs.ParseOrigin(s.GUID); err != nil {
+		return is, err
+	}
+	if s.Base != nil {
+		if sieve.From, err = btrfs.ParseOrigin(s.Base.GUID); err != nil {
+			return is, err
+		}
+	}
+	err = l.thing(ctx, at, func(*inventory.Thing) error { return l.feed(ctx, m, number, btrfs.Receive(dir), sieve) })
+	if err != nil {
+		return is, err
+	}
+	out, err := l.Do.Output(ctx, btrfs.Show(at)...)
+	if err != nil {
+		return is, err
+	}
+	is = btrfs.ParseShow(out)
+	beside, err := l.Do.Glob(ctx, path.Join(dir, "*"))
+	if err == nil && len(beside) != 1 { // a link led there
+		err = fmt.Errorf("the stream made something beside its subvolume: %q", beside)
+	}
+	if err != nil {
+		return is, err
+	}
+	return is, isReceived(is, sieve.Of, before)
+}
+
+// isReceived is nil when what was received is what was meant. btrfs looks for the snapshot that a stream begins at in all of
+// the filesystem, and every user can give a subvolume of his the UUID of another.
+func isReceived(is btrfs.Shown, of btrfs.Origin, before btrfs.Shown) error {
+	switch {
+	case is.Received != of.UUID || is.Sent != 0 && is.Sent != of.Generation || !is.ReadOnly || is.UUID == "":
+		return fmt.Errorf("btrfs received it, and does not say that it is the snapshot %s", of)
+	case is.Parent != before.UUID:
+		return hint.With(fmt.Errorf("btrfs received it onto another subvolume (%s) than the one that was received for it", is.Parent),
+			"another of this filesystem says that it was received from the same snapshot: restore to another filesystem, or delete that one when it is yours (btrfs subvolume list -R shows them)")
+	}
+	return nil
+}
