@@ -79,8 +79,11 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if err != nil {
 		return moment.Way{}, err
 	}
+	if err := w.read(ctx, s); err != nil {
+		return moment.Way{}, err
+	}
 	timeline := cmp.Or(a.Timeline, w.newest())
-	if err := w.follow(ctx, s, timeline, b.timeline, b.start); err != nil {
+	if err := w.follow(timeline, b.timeline, b.start); err != nil {
 		return moment.Way{}, err
 	}
 	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace}
