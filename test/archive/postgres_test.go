@@ -261,7 +261,8 @@ func (c *cluster) history(dir, to string) {
 		flipped[len(was)/2] ^= 1
 		for what, text := range map[string][]byte{"flipped": flipped, "cut": was[:len(was)-1], "another's": another} {
 			must(t, os.WriteFile(name, text, 0o600))
-			says(t, c.restore(3, dir, "--to", to, "--timeline", "1"), "00000002.history")
+			says(t, c.restore(3, dir, "--to", to, "--timeline", "1", "--dry-run"), "bring backup", "00000002.history") // the way alone
+			says(t, c.restore(3, dir, "--to", to, "--timeline", "1"), "bring backup", "00000002.history")
 			if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
 				t.Errorf("%s, %s: left: %v", filepath.Base(name), what, left)
 			}

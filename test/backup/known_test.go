@@ -143,7 +143,7 @@ func (g *guarded) aged(ends int, last time.Duration) {
 		for n := range ends {
 			s.Ends = append(s.Ends, time.Now().UTC().Add(-last-time.Duration(ends-1-n)*24*time.Hour))
 		}
-		s.First = s.Ends[0]
+		s.First, s.Newest = s.Ends[0], s.Ends[ends-1]
 		text, err = json.Marshal(p)
 		must(g.t, err)
 		must(g.t, os.WriteFile(file, text, 0o644))

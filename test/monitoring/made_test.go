@@ -131,7 +131,7 @@ func (m *made) backups() []known.Place {
 		age, unusable = 30*24*time.Hour, 1
 	}
 	at := now.Add(-age)
-	return []known.Place{{URL: "s3://backups/made", Listed: at, Unusable: unusable, Servers: []known.Server{{Name: serverUp.String(), Backups: 1, First: at, Ends: []time.Time{at}, Restored: at}}}}
+	return []known.Place{{URL: "s3://backups/made", Listed: at, Unusable: unusable, Servers: []known.Server{{Name: serverUp.String(), Backups: 1, First: at, Newest: at, Restored: at}}}}
 }
 
 // feed gives a batch of everything, one of a source that is late if it is sick,

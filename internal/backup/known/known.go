@@ -47,7 +47,8 @@ type Server struct {
 	Point    bool        `json:"point,omitempty"`   // they are of points: plumb verify --restore can start a server on one
 	Backups  int         `json:"backups,omitempty"` // when they were listed
 	First    time.Time   `json:"first,omitzero"`    // when the first ended that is known of
-	Ends     []time.Time `json:"ends,omitempty"`    // of the last ones, oldest first; none when all are gone
+	Newest   time.Time   `json:"newest,omitzero"`   // when the newest ended that is there; zero when all are gone
+	Ends     []time.Time `json:"ends,omitempty"`    // of the last ones that were made there, oldest first, whether they are there or not
 	Restored time.Time   `json:"restored,omitzero"` // when a server last started on one
 	Failed   time.Time   `json:"failed,omitzero"`   // when one did not, if none did since
 	Why      string      `json:"why,omitempty"`     // not
@@ -62,14 +63,6 @@ const (
 	mostServers = 1000
 )
 
-// Newest is when the newest backup ended; zero when there is none.
-func (s Server) Newest() time.Time {
-	if len(s.Ends) == 0 {
-		return time.Time{}
-	}
-	return s.Ends[len(s.Ends)-1]
-}
-
 // Has notes a backup that is there.
 func (p *Place) Has(m manifest.Manifest) {
 	s := p.server(m.Of())
@@ -79,6 +72,18 @@ func (p *Place) Has(m manifest.Manifest) {
 	s.Point = s.Point || m.Point != ""
 	if s.First.IsZero() || m.Ended.Before(s.First) {
 		s.First = m.Ended
+	}
+	if m.Ended.After(s.Newest) {
+		s.Newest = m.Ended
+	}
+}
+
+// Made notes a backup that was just made there. How far apart they are is told by those alone: of old ones only some are kept.
+func (p *Place) Made(m manifest.Manifest) {
+	p.Has(m)
+	s := p.server(m.Of())
+	if s == nil {
+		return
 	}
 	if i, had := slices.BinarySearchFunc(s.Ends, m.Ended, time.Time.Compare); !had {
 		s.Ends = slices.Insert(s.Ends, i, m.Ended)
@@ -116,7 +121,7 @@ func (p *Place) server(name string) *Server {
 func (p *Place) See(all []backup.Found, now time.Time) {
 	p.Listed, p.Unusable = now.UTC(), 0
 	for i := range p.Servers {
-		p.Servers[i].Backups, p.Servers[i].Ends = 0, nil
+		p.Servers[i].Backups, p.Servers[i].Newest = 0, time.Time{}
 	}
 	there := map[string]backup.Found{}
 	for _, f := range all {

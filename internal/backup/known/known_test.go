@@ -31,8 +31,9 @@ func made(id, server string, ended time.Time, base string) manifest.Manifest {
 func TestPlace(t *testing.T) {
 	var p Place
 	for i := range 30 { // in any order, and again
-		p.Has(made("a", "mysql:3306", noon.Add(-time.Duration(i*7%30)*time.Hour), ""))
-		p.Has(made("a", "mysql:3306", noon, ""))
+		p.Made(made("a", "mysql:3306", noon.Add(-time.Duration(i*7%30)*time.Hour), ""))
+		p.Made(made("a", "mysql:3306", noon, ""))
+		p.Has(made("a", "mysql:3306", noon.Add(-30*time.Minute), "")) // a copy
 	}
 	point := made("b", "postgres:5432", noon, "")
 	point.Point = "p"
@@ -42,7 +43,7 @@ func TestPlace(t *testing.T) {
 		t.Fatalf("%+v", p.Servers)
 	}
 	s := p.Servers[1]
-	if len(s.Ends) != mostEnds || !s.Newest().Equal(noon) || !s.First.Equal(noon.Add(-29*time.Hour)) || !s.Ends[0].Equal(noon.Add(-19*time.Hour)) {
+	if len(s.Ends) != mostEnds || !s.Newest.Equal(noon) || !s.First.Equal(noon.Add(-29*time.Hour)) || !s.Ends[0].Equal(noon.Add(-19*time.Hour)) {
 		t.Errorf("%+v", s)
 	}
 	for i := range 2 * mostServers {
@@ -83,13 +84,13 @@ func TestTried(t *testing.T) {
 func TestSee(t *testing.T) {
 	found := func(m manifest.Manifest) backup.Found { return backup.Found{Manifest: m} }
 	var p Place
-	p.Has(made("old", "mysql:1", noon.Add(-time.Hour), ""))
+	p.Made(made("old", "mysql:1", noon.Add(-time.Hour), ""))
 	p.See([]backup.Found{found(made("a", "mysql:2", noon, "")), found(made("b", "mysql:2", noon.Add(time.Hour), "a")), found(made("c", "mysql:2", noon, "gone")),
 		{Manifest: manifest.Manifest{ID: "d"}, Err: errors.New("torn")}}, noon)
-	if p.Unusable != 2 || len(p.Servers) != 2 || p.Servers[1].Backups != 2 || !p.Servers[1].Newest().Equal(noon.Add(time.Hour)) || !p.Listed.Equal(noon) {
+	if p.Unusable != 2 || len(p.Servers) != 2 || p.Servers[1].Backups != 2 || !p.Servers[1].Newest.Equal(noon.Add(time.Hour)) || !p.Listed.Equal(noon) {
 		t.Errorf("%+v", p)
 	}
-	if gone := p.Servers[0]; !gone.Newest().IsZero() || gone.First.IsZero() { // it is gone, and not forgotten
+	if gone := p.Servers[0]; !gone.Newest.IsZero() || gone.First.IsZero() || len(gone.Ends) != 1 { // it is gone, and not forgotten
 		t.Errorf("%+v", gone)
 	}
 }
@@ -235,7 +236,7 @@ func FuzzPlace(f *testing.F) {
 			p.See(nil, noon)
 			for _, s := range p.Servers {
 				Usual(s.Ends)
-				s.Newest()
+				p.Made(manifest.Manifest{Server: s.Name, Ended: noon})
 			}
 		}
 		_ = err

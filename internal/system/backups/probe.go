@@ -137,12 +137,12 @@ func (l *look) tell(t *stack.Thing, name string) {
 	for i, p := range l.places {
 		if n := slices.IndexFunc(p.Servers, func(s known.Server) bool { return s.Name == name }); n >= 0 {
 			of[i] = p.Servers[n]
-			newest = later(newest, p.Servers[n].Newest())
+			newest = later(newest, p.Servers[n].Newest)
 		}
 	}
 	var copies []place
 	for i, p := range l.places {
-		if end := of[i].Newest(); !end.IsZero() && !end.Before(newest.Add(-behind)) {
+		if end := of[i].Newest; !end.IsZero() && !end.Before(newest.Add(-behind)) {
 			copies = append(copies, p)
 		}
 	}
@@ -161,7 +161,7 @@ func (l *look) times(t *stack.Thing, of map[int]known.Server) {
 		if first.IsZero() || s.First.Before(first) {
 			first = s.First
 		}
-		newest, restored = later(newest, s.Newest()), later(restored, s.Restored)
+		newest, restored = later(newest, s.Newest), later(restored, s.Restored)
 		if s.Failed.After(failed) {
 			failed, why = s.Failed, s.Why
 		}

@@ -33,7 +33,7 @@ var (
 // place is one that has a backup of mysql:3306 of so many days ago.
 func placed(lies known.Lies, days float64, change ...func(*known.Place)) known.Place {
 	p := known.Place{Form: 1, Lies: lies}
-	p.Has(manifest.Manifest{ID: "x", Server: "mysql:3306", Point: "p", Ended: taken.Add(-time.Duration(days * 24 * float64(time.Hour)))})
+	p.Made(manifest.Manifest{ID: "x", Server: "mysql:3306", Point: "p", Ended: taken.Add(-time.Duration(days * 24 * float64(time.Hour)))})
 	for _, c := range change {
 		c(&p)
 	}

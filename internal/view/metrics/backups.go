@@ -31,8 +31,8 @@ func (fs *families) backups(p known.Place) {
 		if !p.Listed.IsZero() {
 			fs.gauge("plumb_backups", "backups of a server, or of what a command gives, that were there with all they need when they were listed", float64(s.Backups), at, server)
 		}
-		if newest := s.Newest(); !newest.IsZero() {
-			fs.gauge("plumb_backup_newest_timestamp_seconds", "when the newest backup was ended, by the clock of the host that made it", unix(newest), at, server)
+		if !s.Newest.IsZero() {
+			fs.gauge("plumb_backup_newest_timestamp_seconds", "when the newest backup was ended, by the clock of the host that made it", unix(s.Newest), at, server)
 		}
 		if !s.Restored.IsZero() { // never is no moment
 			fs.gauge("plumb_backup_restored_timestamp_seconds", "when a server last started on a backup that was restored", unix(s.Restored), at, server)

@@ -80,8 +80,8 @@ func feed(e *Exporter, at time.Time) {
 	})
 	hour := func(n int) time.Time { return at.Truncate(time.Hour).Add(time.Duration(n) * time.Hour) }
 	e.Recalled([]known.Place{
-		{URL: "file:///mnt/nas", Servers: []known.Server{{Name: "mysql:3306", Ends: []time.Time{hour(-30), hour(-6)}}, {Name: "command:dump"}}},
-		{URL: "s3://b", Listed: hour(-1), Unusable: 2, Servers: []known.Server{{Name: "mysql:3306", Backups: 7, Ends: []time.Time{hour(-5)}, Restored: hour(-4)}}},
+		{URL: "file:///mnt/nas", Servers: []known.Server{{Name: "mysql:3306", Newest: hour(-6), Ends: []time.Time{hour(-30), hour(-6)}}, {Name: "command:dump"}}},
+		{URL: "s3://b", Listed: hour(-1), Unusable: 2, Servers: []known.Server{{Name: "mysql:3306", Backups: 7, Newest: hour(-5), Restored: hour(-4)}}},
 	})
 }
 

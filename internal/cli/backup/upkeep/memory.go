@@ -33,7 +33,7 @@ func (m Memory) Made(ctx context.Context, at Spot, b manifest.Manifest, keys []s
 	lies := known.Find(ctx, m.Do, at.Store)
 	return known.Note(ctx, m.Do, m.Dir, at.At, func(p *known.Place) {
 		p.Lies, p.Keys = lies, slices.Clone(keys[:min(len(keys), known.MostKeys)])
-		p.Has(b)
+		p.Made(b)
 	})
 }
 
