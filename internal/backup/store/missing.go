@@ -9,19 +9,19 @@ type Missing struct {
 	Why error
 }
 
-var _ Store = Missing{}
+var _ Store = (*Missing)(nil)
 
 // Put implements Store.
-func (m Missing) Put(context.Context, string, []byte, Put) (string, error) { return "", m.Why }
+func (m *Missing) Put(context.Context, string, []byte, Put) (string, error) { return "", m.Why }
 
 // Get implements Store.
-func (m Missing) Get(context.Context, string, []byte) ([]byte, string, error) { return nil, "", m.Why }
+func (m *Missing) Get(context.Context, string, []byte) ([]byte, string, error) { return nil, "", m.Why }
 
 // List implements Store.
-func (m Missing) List(context.Context, string, func(Info) error) error { return m.Why }
+func (m *Missing) List(context.Context, string, func(Info) error) error { return m.Why }
 
 // Delete implements Store.
-func (m Missing) Delete(context.Context, string) error { return m.Why }
+func (m *Missing) Delete(context.Context, string) error { return m.Why }
 
 // URL implements Store.
-func (m Missing) URL() string { return m.At }
+func (m *Missing) URL() string { return m.At }

@@ -36,7 +36,7 @@ func (o asked) present(ctx context.Context, d host.Doer, to []store.Store) ([]st
 	var gone []error
 	for i, s := range to {
 		if why := m.Emptied(ctx, o.spot(s, o.urls[i])); why != nil {
-			to[i] = store.Missing{At: s.URL(), Why: why}
+			to[i] = &store.Missing{At: s.URL(), Why: why}
 			gone = append(gone, why)
 		}
 	}

@@ -205,7 +205,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 		plain, end, err := p.open(at)
 		if _, is := errors.AsType[*fs.PathError](err); is && len(p.urls) > 1 { // a disk that is not mounted spoils none of the others
 			away = append(away, fmt.Errorf("%s: %w", at, err))
-			all = append(all, store.Missing{At: at, Why: err})
+			all = append(all, &store.Missing{At: at, Why: err})
 			continue
 		}
 		if err != nil {
