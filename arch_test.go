@@ -27,10 +27,10 @@ var layers = [][]string{
 	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
 	{"backup/moment"},
-	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune"},
+	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/known"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/ceph", "storage/filesystem", "storage/zfs",
-		"system/kernel", "system/process", "system/points", "system/packages", "system/guard"},
+		"system/kernel", "system/process", "system/points", "system/backups", "system/packages", "system/guard"},
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone

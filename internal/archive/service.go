@@ -154,7 +154,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 				one.Whole = began.UTC()
 			}
 			if t.Break != "" {
-				one.Breaks = append(one.Breaks, t.Break)
+				one.Broke(t.Break)
 			}
 		})
 		if err == nil && t.More {

@@ -31,16 +31,17 @@ type Status struct {
 
 // Source is one log that is archived.
 type Source struct {
-	Name   string    `json:"name"`            // of the server in the archive, or of what hands over
-	Last   string    `json:"last,omitempty"`  // what was kept last: FILE or FILE:PLACE
-	Kept   time.Time `json:"kept,omitzero"`   // and when
-	Whole  time.Time `json:"whole,omitzero"`  // all that was in the log then is kept; of what is handed over nobody knows
-	Pieces int64     `json:"pieces"`          // that this run of the service kept
-	Bytes  int64     `json:"bytes"`           // of the log in them
-	Wrong  string    `json:"wrong,omitempty"` // what failed last, and has not gone well since
-	From   time.Time `json:"from,omitzero"`   // when that began
-	Failed int       `json:"failed"`          // how often in a row
-	Breaks []string  `json:"breaks,omitempty"`
+	Name   string    `json:"name"`                    // of the server in the archive, or of what hands over
+	Last   string    `json:"last,omitempty"`          // what was kept last: FILE or FILE:PLACE
+	Kept   time.Time `json:"kept,omitzero"`           // and when
+	Whole  time.Time `json:"whole,omitzero"`          // all that was in the log then is kept; of what is handed over nobody knows
+	Pieces int64     `json:"pieces"`                  // that this run of the service kept
+	Bytes  int64     `json:"bytes"`                   // of the log in them
+	Wrong  string    `json:"wrong,omitempty"`         // what failed last, and has not gone well since
+	From   time.Time `json:"from,omitzero"`           // when that began
+	Failed int       `json:"failed"`                  // how often in a row
+	Breaks []string  `json:"breaks,omitempty"`        // why the log could not be gone on with, the last times
+	Before int       `json:"breaks_before,omitempty"` // how often it broke off before those
 }
 
 // Board is where a service says how it is.
@@ -111,6 +112,17 @@ func (s *Source) Ill(err error, at time.Time) {
 	s.Wrong, s.Failed = err.Error(), s.Failed+1
 }
 
+// mostBreaks is how many of the times that a log broke off are told one by one.
+const mostBreaks = 10
+
+// Broke notes that a log could not be gone on with.
+func (s *Source) Broke(why string) {
+	s.Breaks = append(s.Breaks, why)
+	if more := len(s.Breaks) - mostBreaks; more > 0 {
+		s.Breaks, s.Before = slices.Clone(s.Breaks[more:]), s.Before+more
+	}
+}
+
 // Old is how long a service that is well may say nothing.
 const Old = 90 * time.Second
 
@@ -129,6 +141,9 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 		}
 		if age := now.Sub(one.Whole); !one.Whole.IsZero() && age > lag {
 			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, age.Round(time.Second)))
+		}
+		if one.Before > 0 {
+			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
 			all = append(all, fmt.Sprintf("%s: the log broke off: %s", one.Name, why))

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -27,8 +28,11 @@ type claim struct {
 	in    store.Store
 	id    string
 	needs []string
-	mu    sync.Mutex
-	tag   string // of the claim in the store; "" for none yet
+	// shared: others may be at the same, as two copies of one backup can be. All write the same objects, so that what another
+	// has said in the meantime is no reason to stop.
+	shared bool
+	mu     sync.Mutex
+	tag    string // of the claim in the store; "" for none yet
 }
 
 // claims are those of a run, in every store that it goes to.
@@ -37,24 +41,26 @@ type claims struct {
 	of map[store.Store]*claim
 }
 
-// alive writes the claims of a backup before anything of it is sent, and writes them anew until end is called. What it
-// gives ends when the backup is given up everywhere. before: a run before has begun the backup, so that its claims must be there.
+// alive writes the claims of a backup, and keeps them. before: a run before has begun the backup, so that its claims must be there.
 func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
 	for _, s := range b.targets() {
 		c.of[s] = &claim{in: s, id: id, needs: needs}
 	}
-	if err := to.Each(ctx, func(s store.Store) error { return c.of[s].begin(ctx, before) }); err != nil {
-		return ctx, nil, nil, err
-	}
-	every := b.Beat
-	if every == 0 {
-		every = DefaultBeat
+	limited, end, err = c.keep(ctx, before, b.Beat)
+	return limited, c, end, err
+}
+
+// keep writes claims before anything of a backup is sent, and writes them anew until end is called. What it
+// gives ends when the backup is given up everywhere. every: 0 for DefaultBeat.
+func (c *claims) keep(ctx context.Context, before bool, every time.Duration) (limited context.Context, end func(), err error) {
+	if err := c.to.Each(ctx, func(s store.Store) error { return c.of[s].begin(ctx, before) }); err != nil {
+		return ctx, nil, err
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	var all sync.WaitGroup
 	all.Go(func() {
-		for tick := time.NewTicker(every); ; {
+		for tick := time.NewTicker(cmp.Or(every, DefaultBeat)); ; {
 			select {
 			case <-limited.Done():
 				tick.Stop()
@@ -66,7 +72,7 @@ func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before boo
 			}
 		}
 	})
-	return limited, c, func() { cancel(nil); all.Wait() }, nil
+	return limited, func() { cancel(nil); all.Wait() }, nil
 }
 
 // still says that the run lives wherever that can be said now: of faults of a store the objects tell that are sent. An
@@ -131,6 +137,16 @@ func (c *claim) take(ctx context.Context) error {
 func (c *claim) beat(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	err := c.write(ctx)
+	for tries := 0; c.shared && tries < 5 && errors.Is(err, ErrGivenUp); tries++ {
+		if err = c.take(ctx); err == nil {
+			err = c.write(ctx)
+		}
+	}
+	return err
+}
+
+func (c *claim) write(ctx context.Context) error {
 	word := make([]byte, 16)
 	if _, err := rand.Read(word); err != nil {
 		return err
@@ -179,6 +195,11 @@ func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) error
 	if err != nil {
 		return err
 	}
+	return hint.With(v.lean(ctx, needs), "back up again: it begins at another backup then, or anew")
+}
+
+// lean does so in a vault.
+func (v Vault) lean(ctx context.Context, needs []string) error {
 	for seen := []string{}; len(needs) > 0; needs = needs[1:] {
 		if slices.Contains(seen, needs[0]) {
 			continue
@@ -186,7 +207,7 @@ func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) error
 		seen = append(seen, needs[0])
 		m, err := v.rescue(ctx, needs[0])
 		if err != nil {
-			return hint.With(fmt.Errorf("it builds on backup %s: %w", needs[0], err), "back up again: it begins at another backup then, or anew")
+			return fmt.Errorf("it builds on backup %s: %w", needs[0], err)
 		}
 		needs = append(needs, m.Bases()...)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type Copying struct {
 	Workers int
 	Pace    *stream.Pace
 	Lock    time.Duration
+	Beat    time.Duration // how often it says in the target that it lives; 0: DefaultBeat
 	Now     func() time.Time
 	Doing   func(Progress)
 }
@@ -33,6 +35,7 @@ type Copied struct {
 	Objects int64  `json:"objects"`
 	Sent    int64  `json:"sent_bytes"`    // in objects, by this run
 	There   bool   `json:"there_already"` // it was there as a whole
+	Pruned  bool   `json:"pruned_there"`  // a prune removes it there, so that it was not copied again
 }
 
 // Run copies backups in their order: those that others need come first.
@@ -47,7 +50,16 @@ func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copie
 		}
 		done = append(done, one)
 	}
+	for i := range done { // a prune that had marked it was told to leave it
+		if done[i].Pruned && slices.ContainsFunc(all, func(m manifest.Manifest) bool { return slices.Contains(m.Bases(), done[i].ID) && !pruned(done, m.ID) }) {
+			done[i].There, done[i].Pruned = true, false
+		}
+	}
 	return done, nil
+}
+
+func pruned(done []Copied, id string) bool {
+	return slices.ContainsFunc(done, func(c Copied) bool { return c.ID == id && c.Pruned })
 }
 
 // claim makes the target the same host's as the source is: by the note that lies there, and those about its keys.
@@ -83,47 +95,113 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 	if _, _, err := c.From.Open(text, m.ID); err != nil { // it may be another by now
 		return done, errors.Join(errors.New("its manifest was replaced meanwhile"), err)
 	}
-	if done.There, err = c.has(ctx, m, text); err != nil || done.There {
+	if done.There, done.Pruned, err = c.has(ctx, m, text); err != nil || done.There || done.Pruned {
 		return done, err
+	}
+	err = c.defended(ctx, m, text, &done)
+	if errors.Is(err, ErrGivenUp) {
+		if is, _, bad := c.has(ctx, m, text); is && bad == nil { // another copy has ended it
+			done.There = true
+			return done, nil
+		}
+		err = hint.With(err, "copy it under another prefix; a prune of the target makes this place free again 30 days after it has removed what was there")
+	}
+	return done, err
+}
+
+// defended copies a backup, and has prune leave what it builds on and what was sent alone meanwhile.
+func (c Copying) defended(ctx context.Context, m manifest.Manifest, text []byte, done *Copied) error {
+	run, claims, end, err := c.alive(ctx, m)
+	if err != nil {
+		return err
+	}
+	defer end()
+	err = c.all(run, claims, m, text, done)
+	if cause := context.Cause(run); err != nil && ctx.Err() == nil && cause != nil {
+		return cause
+	}
+	if err == nil {
+		claims.drop(ctx)
+	}
+	return err
+}
+
+// alive says in the target that a backup is being copied there, and on which it builds, until end is called.
+func (c Copying) alive(ctx context.Context, m manifest.Manifest) (limited context.Context, all *claims, end func(), err error) {
+	all = &claims{to: store.NewFan(c.To), of: map[store.Store]*claim{c.To: {in: c.To, id: m.ID, needs: m.Bases(), shared: true}}}
+	limited, end, err = all.keep(ctx, false, c.Beat)
+	return limited, all, end, err
+}
+
+// lean makes sure that what a backup builds on is in the target, and is not removed.
+func (c Copying) lean(ctx context.Context, m manifest.Manifest) error {
+	to := c.From
+	to.Store = c.To
+	return hint.With(to.lean(ctx, m.Bases()), "plumb backup copy without an ID, or --all, copies what a backup needs too")
+}
+
+// all copies what is not there, and makes the backup exist.
+func (c Copying) all(ctx context.Context, claims *claims, m manifest.Manifest, text []byte, done *Copied) error {
+	if err := c.lean(ctx, m); err != nil {
+		return err
 	}
 	there, err := sizes(ctx, c.To, m.ID)
 	if err != nil {
-		return done, err
+		return err
 	}
 	var sent, objects atomic.Int64
 	for number, s := range m.Streams {
 		if err := c.stream(ctx, m, number, there, &sent, &objects); err != nil {
-			return done, fmt.Errorf("%s: %w", s.Name, err)
+			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
 	done.Sent, done.Objects = sent.Load(), objects.Load()
-	// A copy that takes longer than prune waits for a run of which it knows nothing may have lost what it sent first.
+	// After the beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
+	if err := claims.beat(ctx); err != nil {
+		return err
+	}
 	if _, err := whole(ctx, c.To, m); err != nil {
-		return done, err
+		return err
 	}
-	o := locked(c.Lock, c.Now)
-	o.New = true
-	if _, err = c.To.Put(ctx, manifest.Name(m.ID), text, o); err != nil && !errors.Is(err, store.ErrExists) {
-		return done, fmt.Errorf("write the manifest: %w", err)
+	if err := c.lean(ctx, m); err != nil {
+		return err
 	}
-	if is, err := c.has(ctx, m, text); err != nil || !is {
-		return done, errors.Join(errors.New("the manifest that was written is not there"), err)
-	}
-	return done, nil
+	return c.commit(ctx, m, text)
 }
 
-// has tells whether the target has the manifest. Another one of the same backup is a fault, or somebody's doing.
-func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (bool, error) {
-	there, _, err := c.To.Get(ctx, manifest.Name(m.ID), make([]byte, manifest.MaxSize))
+// commit makes the backup exist in the target.
+func (c Copying) commit(ctx context.Context, m manifest.Manifest, text []byte) error {
+	o := locked(c.Lock, c.Now)
+	o.New = true
+	if _, err := c.To.Put(ctx, manifest.Name(m.ID), text, o); err != nil && !errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	is, pruned, err := c.has(ctx, m, text)
+	switch {
+	case pruned:
+		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
+	case err != nil || !is:
+		return errors.Join(errors.New("the manifest that was written is not there"), err)
+	}
+	return nil
+}
+
+// has tells whether the target has the manifest, or the stone of a prune in its place. Another one of the same backup is
+// a fault, or somebody's doing.
+func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (is, pruned bool, err error) {
+	there, _, err := c.To.Get(ctx, manifest.Name(m.ID), make([]byte, manifest.MaxStone))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return false, nil
+		return false, false, nil
 	case err != nil:
-		return false, err
+		return false, false, err
+	case manifest.IsStone(there):
+		_, err := manifest.OpenStone(there, m.ID, c.From.Trust...)
+		return false, err == nil, hint.With(err, "--trust KEY of the host that prunes the target")
 	case !bytes.Equal(there, text):
-		return false, hint.With(errors.New("there is another manifest of it already"), "compare the two: plumb backup list --from shows who signed each")
+		return false, false, hint.With(errors.New("there is another manifest of it already"), "compare the two: plumb backup list --from shows who signed each")
 	}
-	return true, nil
+	return true, false, nil
 }
 
 // stream copies the objects of one stream: its lists, and the chunks that are not there with their size.

@@ -115,7 +115,7 @@ func TestCopyAtEveryDeath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for after := range 12 {
+	for after := range 15 {
 		to, _ := other(t)
 		c := Copying{From: w.vault(t), To: goneAfter(to, after), Workers: 1, Now: w.Now}
 		_, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest})
@@ -128,7 +128,7 @@ func TestCopyAtEveryDeath(t *testing.T) {
 		if err != nil || !got[0].There && got[0].Objects != res.Objects {
 			t.Fatalf("after %d: %+v, %v", after, got, err)
 		}
-		if sent := int64(max(0, min(after-3, int(res.Objects)))); sent > 0 && got[0].Sent >= res.Sent {
+		if sent := int64(max(0, min(after-4, int(res.Objects)))); sent > 0 && got[0].Sent >= res.Sent {
 			t.Errorf("after %d objects all of them are sent again", after)
 		}
 		if out, err := w.in(to).restore(t, res.Manifest); err != nil || !strings.HasSuffix(string(out), "\n60000\n") {

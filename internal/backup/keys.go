@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 	"golang.org/x/mod/sumdb/note"
 
+	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 )
@@ -179,4 +180,17 @@ func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, err
 		all = append(all, s.old)
 	}
 	return all, err
+}
+
+// Ours tells whether what lies in a store is this host's, by the note that says whose the prefix is: store.ErrNotFound where it is nobody's.
+func Ours(ctx context.Context, d host.Doer, dir string, in store.Store) (bool, error) {
+	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
+	if err != nil {
+		return false, fmt.Errorf("look whose backups those in %s are: %w", in.URL(), err)
+	}
+	own, err := ownKey(ctx, d, dir)
+	if errors.Is(err, fs.ErrNotExist) { // a host without a key has none
+		return false, nil
+	}
+	return err == nil && own.is(signer(text)), err
 }

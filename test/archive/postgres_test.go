@@ -232,8 +232,43 @@ func TestPostgreSQLHole(t *testing.T) {
 	must(t, os.WriteFile(chunks[0], other, 0o600))
 	nothing(3, to, "SHA-256")
 	must(t, os.WriteFile(chunks[0], was, 0o600))
-	says(t, c.restore(0, dir, "--to", to), "Restored backup")
+	c.history(dir, to)
+	says(t, c.restore(0, dir, "--to", to, "--timeline", "1"), "Restored backup")
 	says(t, c.restore(3, dir, "--to", to), "is there")
+}
+
+// history archives the history of a timeline that is not on the way, which a restored server gets all the same, and
+// damages and forges it: each is refused before anything is written.
+func (c *cluster) history(dir, to string) {
+	t := c.t
+	t.Helper()
+	file := filepath.Join(c.dir, "00000002.history")
+	must(t, os.WriteFile(file, []byte("1\tF/1000000\tno recovery target specified\n"), 0o644))
+	c.plumb(0, "archive", "push", file, "--socket", c.socket, "--data", c.server.Dir)
+	kept, err := filepath.Glob(c.store + "/archive/postgres-*/wal/00000002.history/*/*")
+	must(t, err)
+	entries, err := filepath.Glob(c.store + "/archive/postgres-*/wal/0000000100000000????????/*/entry")
+	must(t, err)
+	if len(kept) != 2 || len(entries) == 0 {
+		t.Fatalf("%q, %q", kept, entries)
+	}
+	another, err := os.ReadFile(entries[0])
+	must(t, err)
+	for _, name := range kept { // the entry, and its one object
+		was, err := os.ReadFile(name)
+		must(t, err)
+		flipped := append([]byte{}, was...)
+		flipped[len(was)/2] ^= 1
+		for what, text := range map[string][]byte{"flipped": flipped, "cut": was[:len(was)-1], "another's": another} {
+			must(t, os.WriteFile(name, text, 0o600))
+			says(t, c.restore(3, dir, "--to", to, "--timeline", "1", "--dry-run"), "bring backup", "00000002.history") // the way alone
+			says(t, c.restore(3, dir, "--to", to, "--timeline", "1"), "bring backup", "00000002.history")
+			if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+				t.Errorf("%s, %s: left: %v", filepath.Base(name), what, left)
+			}
+		}
+		must(t, os.WriteFile(name, was, 0o600))
+	}
 }
 
 // TestPostgreSQLStoreGone takes the store away: the server is told, counts it and keeps its files, and so does the status.

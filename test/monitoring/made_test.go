@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/backup/known"
 	"plumb/internal/catalog"
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/protect"
@@ -53,6 +54,7 @@ func makeHost(t *testing.T, sick bool, series int) *made {
 	m.Picture(time.Now(), m.picture())
 	m.Checked(m.findings())
 	m.Kept(m.points())
+	m.Recalled(m.backups())
 	m.feed()
 	return m
 }
@@ -121,6 +123,15 @@ func (m *made) points() []protect.Point {
 		age = 30 * 24 * time.Hour
 	}
 	return []protect.Point{{ID: "p", State: protect.Taken, Label: protect.Proven, Server: protect.Server{Ref: serverUp}, Times: protect.Times{Snapshot: time.Now().Add(-age)}}}
+}
+
+func (m *made) backups() []known.Place {
+	now, age, unusable := time.Now(), time.Hour, 0
+	if m.sick {
+		age, unusable = 30*24*time.Hour, 1
+	}
+	at := now.Add(-age)
+	return []known.Place{{URL: "s3://backups/made", Listed: at, Unusable: unusable, Servers: []known.Server{{Name: serverUp.String(), Backups: 1, First: at, Newest: at, Restored: at}}}}
 }
 
 // feed gives a batch of everything, one of a source that is late if it is sick,

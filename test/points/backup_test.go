@@ -12,6 +12,11 @@ import (
 
 	"filippo.io/age"
 
+	"plumb/internal/backup/known"
+	"plumb/internal/host"
+	"plumb/internal/rule"
+	"plumb/internal/system/backups"
+	"plumb/knowledge"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
@@ -50,9 +55,18 @@ func backupProven(t *testing.T, of family) {
 	up() // what changed since
 	says(t, v.typed(0, "backup", "list", "--from", "file://"+store), "needs 2", "of a point that is crash")
 
+	j := newRestoreJudge(t, b, v, "file://"+store)
+	j.wants("a backup of just now", rule.Quiet)
+	j.note(func(s *known.Server) { s.First = s.First.Add(-25 * time.Hour) })
+	j.wants("a day, and nobody has restored it", rule.Fires)
+
 	out := v.typed(0, "verify", "--from", "file://"+store, "--identity", keys, "--restore", other.Name)
 	says(t, out, "it started, and all checks are well", "recovered position", "taken away")
-	says(t, v.typed(0, "backup", "list", "--from", "file://"+store), "a server started on it on")
+	j.wants("it was restored", rule.Quiet)
+	j.note(func(s *known.Server) { s.Restored = time.Time{} })
+	j.wants("this host does not know it", rule.Fires)
+	says(t, v.typed(0, "backup", "list", "--from", "file://"+store, "--note"), "a server started on it on")
+	j.wants("it has heard of it", rule.Quiet)
 	if left := allDatasets(t); strings.Contains(left, "plumb-verify") {
 		t.Errorf("left behind:\n%s", left)
 	}
@@ -155,4 +169,48 @@ func allDatasets(t *testing.T) string {
 	out, err := exec.Command("zfs", "list", "-H", "-o", "name").CombinedOutput()
 	must(t, err)
 	return string(out)
+}
+
+// restoreJudge judges by what this host knows whether a backup was ever restored.
+type restoreJudge struct {
+	t     *testing.T
+	b     *bench
+	state string
+	at    known.At
+	rules *rule.Base
+}
+
+func newRestoreJudge(t *testing.T, b *bench, v verbs, url string) *restoreJudge {
+	t.Helper()
+	rules, err := rule.Load(knowledge.FS, b.cat)
+	must(t, err)
+	return &restoreJudge{t, b, v.state, known.At{URL: url, Plain: url}, rules}
+}
+
+// note changes what is known: days go by, or what was heard of is forgotten.
+func (j *restoreJudge) note(change func(*known.Server)) {
+	j.t.Helper()
+	must(j.t, known.Note(j.t.Context(), j.b.Do, j.state, j.at, func(p *known.Place) {
+		if len(p.Servers) != 1 {
+			j.t.Fatalf("%+v", p.Servers)
+		}
+		change(&p.Servers[0])
+	}))
+}
+
+func (j *restoreJudge) wants(what string, want rule.Outcome) {
+	j.t.Helper()
+	s := j.b.look(j.t)
+	obs, err := backups.Probe{State: j.state}.Collect(j.t.Context(), host.NewCached(j.b.Do.(*host.LiveDoer).Live), s)
+	must(j.t, err)
+	s.Add("backups", obs)
+	got := rule.Unknown
+	for _, e := range j.rules.Judge(s) {
+		if e.Rule.ID == "protect/backup-not-restored" {
+			got = e.Outcome
+		}
+	}
+	if got != want || len(obs.Things) != 1 {
+		j.t.Errorf("%s: the rule is %v, and should be %v: %+v", what, got, want, obs.Things)
+	}
 }

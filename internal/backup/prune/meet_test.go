@@ -3,14 +3,17 @@ package prune
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/protect/keep"
+	"plumb/internal/store/dir"
 )
 
 // A backup begins, ends, or looks at what it builds on, at every moment at which a prune writes, and the other
@@ -212,6 +215,169 @@ func TestGoesOnJustNow(t *testing.T) {
 		close(pruned)
 		if err := <-ended; err != nil || len(done.GivenUp) > 0 || len(w.there(t)) != 2 {
 			t.Errorf("%d: %v, given up %q", at, err, done.GivenUp)
+		}
+	}
+}
+
+// offsite is a second store of a world, with a clock of its own.
+func (w *world) offsite(t *testing.T) *world {
+	t.Helper()
+	at := t.TempDir()
+	d, err := dir.Open(at)
+	must(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	to := &world{at: at, cal: &calendar{Store: d, at: map[string]time.Time{}}, Pruner: w.Pruner, b: w.b}
+	to.Pruner.Store, to.b.Store = to.cal, to.cal
+	to.Pruner.Now = func() time.Time { return time.Now().Add(to.cal.shift) }
+	return to
+}
+
+// copy copies backups to a store, as they are in the world.
+func (w *world) copy(t *testing.T, to store.Store, ids ...string) ([]backup.Copied, error) {
+	t.Helper()
+	var all []manifest.Manifest
+	for _, id := range ids {
+		m, err := w.Get(t.Context(), id)
+		must(t, err)
+		all = append(all, m)
+	}
+	return backup.Copying{From: w.Vault, To: to, Workers: 1, Now: time.Now}.Run(t.Context(), all)
+}
+
+// chained makes a world in which a backup builds on another and a newer one is whole, and a second store that has all but the
+// one that builds.
+func chained(t *testing.T) (w, to *world, base, child string) {
+	t.Helper()
+	w = newWorld(t)
+	base = w.backup(t, "")
+	child = w.backup(t, base)
+	last := w.backup(t, "")
+	to = w.offsite(t)
+	_, err := w.copy(t, to.Store, base, last)
+	must(t, err)
+	return w, to, base, child
+}
+
+// A copy that takes longer than the grace keeps in the target what it builds on, and what it has sent.
+func TestCopyKeeps(t *testing.T) {
+	w, to, base, child := chained(t)
+	prunes := 0
+	_, err := w.copy(t, &hooked{Store: to.Store, before: func(name string) {
+		if !strings.Contains(name, child) {
+			return
+		}
+		prunes++
+		to.pass(40 * time.Hour)
+		if done := to.prune(t, "last=1", 0); len(done.Marked)+len(done.Removed)+len(done.GivenUp) > 0 && prunes > 1 {
+			t.Errorf("prune %d: %+v", prunes, done)
+		}
+	}}, child)
+	if err != nil || prunes < 5 {
+		t.Fatalf("%d prunes, %v", prunes, err)
+	}
+	if got := to.there(t); !slices.Contains(got, base) || !slices.Contains(got, child) {
+		t.Errorf("there are %q", got)
+	}
+	if n := to.objects(t, child); int64(n) != must1(w.Get(t.Context(), child)).Objects() {
+		t.Errorf("%d objects: the claim is still there", n)
+	}
+}
+
+func must1[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// A prune of the target at every moment at which a copy writes there, and the other way round, harms neither.
+func TestCopyMeetsPrune(t *testing.T) {
+	meetings := 0
+	for n := 1; ; n++ {
+		w, to, _, child := chained(t)
+		calls, done := 0, false
+		_, err := w.copy(t, &hooked{Store: to.Store, before: func(string) {
+			if calls++; calls == n {
+				done = true
+				to.prune(t, "last=1", 0)
+			}
+		}}, child)
+		must(t, err)
+		to.end(t, n)
+		if !done {
+			break
+		}
+		meetings++
+	}
+	for n := 1; ; n++ {
+		w, to, _, child := chained(t)
+		calls, done := 0, false
+		plain := to.Store
+		to.Store = &hooked{Store: plain, before: func(string) {
+			if calls++; calls == n {
+				done = true
+				if _, err := w.copy(t, plain, child); err != nil && !errors.Is(err, backup.ErrRemoved) {
+					t.Errorf("meeting %d: %v", n, err)
+				}
+			}
+		}}
+		_, err := to.try(t, "last=1", 0)
+		must(t, err)
+		to.Store = plain
+		to.end(t, -n)
+		if !done {
+			break
+		}
+		meetings++
+	}
+	if t.Logf("%d meetings", meetings); meetings < 12 {
+		t.Errorf("only %d meetings", meetings)
+	}
+}
+
+// What a prune of the target has marked is not copied again, unless something builds on it: then it is taken back. What is
+// going already is lost to what builds on it, and that is said.
+func TestCopyOfWhatWasPruned(t *testing.T) {
+	w, to, base, child := chained(t)
+	equal(t, "marked", to.prune(t, "last=1", 0).Marked, []string{base})
+	got, err := w.copy(t, to.Store, base)
+	if err != nil || len(got) != 1 || !got[0].Pruned || got[0].There || len(to.there(t)) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = w.copy(t, to.Store, base, child)
+	if err != nil || len(got) != 2 || got[0].Pruned || !got[0].There || got[1].Sent == 0 || len(to.there(t)) != 3 {
+		t.Errorf("%+v, %v", got, err)
+	}
+
+	w, to, base, child = chained(t)
+	to.prune(t, "last=1", 0)
+	to.pass(80 * time.Hour)
+	equal(t, "removed", to.prune(t, "last=1", 0).Removed, []string{base})
+	if got, err = w.copy(t, to.Store, base, child); !errors.Is(err, backup.ErrRemoved) || len(got) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(to.there(t)) != 1 {
+		t.Errorf("there are %q", to.there(t))
+	}
+}
+
+// Two copies of one backup at once both end well.
+func TestTwoCopiesAtOnce(t *testing.T) {
+	for n := 1; ; n++ {
+		w, to, _, child := chained(t)
+		calls, done := 0, false
+		_, err := w.copy(t, &hooked{Store: to.Store, before: func(string) {
+			if calls++; calls == n {
+				done = true
+				_, err := w.copy(t, to.Store, child)
+				must(t, err)
+			}
+		}}, child)
+		if err != nil || len(to.there(t)) != 3 {
+			t.Errorf("meeting %d: %v, there are %q", n, err, to.there(t))
+		}
+		if !done {
+			break
 		}
 	}
 }

@@ -53,6 +53,7 @@ type asked struct {
 	recipients     []string
 	recipientsFile string
 	command, name  string
+	server         value.Server
 	points         string
 	full, low      bool
 	rate           value.Size
@@ -90,6 +91,9 @@ its recipient, age1….
 			if o.command != "" && len(args) > 0 {
 				return hint.Usage("a POINT and --command were given", "give one of them")
 			}
+			if o.server != "" && o.command == "" {
+				return hint.Usage("--server is for what a command gives: a point says itself whose it is", "leave it out")
+			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
@@ -105,6 +109,7 @@ its recipient, age1….
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
 	fl.StringVar(&o.command, "command", "", "back up what this shell `LINE` writes to its standard output")
 	fl.StringVar(&o.name, "name", "", "what --command is called in lists; its first word otherwise")
+	fl.Var(&o.server, "server", "whose data --command gives, as plumb check names it: mysql:3306")
 	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
 	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
 	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
@@ -117,6 +122,10 @@ its recipient, age1….
 // make makes a backup.
 func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked, point string) error {
 	debug.SetGCPercent(20) // what is alive is a few large buffers, which cost the collector nothing
+	to, err := o.present(ctx, d, to)
+	if err != nil {
+		return err
+	}
 	b, err := v.ready(ctx, d, to, o)
 	if err != nil {
 		return err
@@ -125,7 +134,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return err
 	}
-	v.near(ctx, d, o, b.Words)
+	keys := v.near(ctx, d, o, b.Words)
 	if o.command != "" {
 		job.Sources[0].Watch = v.moments.Watch()
 	}
@@ -143,12 +152,19 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
 		return err
 	}
-	if err := v.remember(ctx, d, b, o, r.Manifest); err != nil {
+	if err := v.remember(ctx, d, b, o, r.Manifest, to, kept); err != nil {
 		return err
 	}
 	var lost []error
+	if err := o.made(ctx, d, to, kept, r.Manifest, keys); err != nil {
+		lost = append(lost, fmt.Errorf("the backup is made: %w", err))
+	}
 	for _, l := range r.Lost {
-		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)))
+		mend := fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)
+		if what := hint.Of(l.Err); what != "" {
+			mend = what + "; then " + mend
+		}
+		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), mend))
 	}
 	return errors.Join(lost...)
 }
@@ -184,14 +200,10 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 		if name == "" {
 			name, _, _ = strings.Cut(strings.TrimSpace(o.command), " ")
 		}
-		return backup.Job{Name: "command " + o.command, Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: []string{"/bin/sh", "-c", o.command}}}}, nil
+		return backup.Job{Name: "command " + o.command, Server: string(o.server), Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: []string{"/bin/sh", "-c", o.command}}}}, nil
 	}
 	points := protect.Store{Dir: o.points, Guard: host.Guarded}
 	p, err := o.find(ctx, d, points, point)
-	if err != nil {
-		return backup.Job{}, err
-	}
-	v, err := o.vault(ctx, d, b.Store)
 	if err != nil {
 		return backup.Job{}, err
 	}
@@ -199,15 +211,11 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 	if err != nil {
 		return backup.Job{}, err
 	}
-	full := backup.Full{Asked: o.full}
-	for _, s := range b.Also {
-		also, err := o.vault(ctx, d, s)
-		if err != nil {
-			continue // it will not have this backup, and the run says so
-		}
-		full.Also = append(full.Also, also)
+	all, err := o.vaults(ctx, d, append([]store.Store{b.Store}, b.Also...))
+	if err != nil {
+		return backup.Job{}, err
 	}
-	return backup.Point(ctx, d, tops, v, p, told, full)
+	return backup.Point(ctx, d, tops, all[0], p, told, backup.Full{Asked: o.full, Also: all[1:]})
 }
 
 // tops finds the storage that knows where a btrfs is mounted.
@@ -218,6 +226,23 @@ func (v *verbs) tops() (t backup.Tops) {
 		}
 	}
 	return t
+}
+
+// vaults opens those stores that answer: the others will not have this backup, and the run says so.
+func (o asked) vaults(ctx context.Context, d host.Doer, stores []store.Store) (all []backup.Vault, err error) {
+	var away []error
+	for _, s := range stores {
+		v, err := o.vault(ctx, d, s)
+		if err != nil {
+			away = append(away, err)
+			continue
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
+		return nil, errors.Join(away...)
+	}
+	return all, nil
 }
 
 // find gives the point that is meant, or the newest.

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -100,5 +99,12 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 		return hint.With(err, "the same command goes on where this one was")
 	}
 	took := time.Since(began)
-	return errors.Join(v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out))))
+	if err := o.copied(ctx, d, from, to, wanted, done); err != nil {
+		v.Warn("write down what was copied", err)
+	}
+	err = v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out)))
+	if last := len(done) - 1; err == nil && !o.all && done[last].Pruned { // the one that was asked for
+		err = hint.With(fmt.Errorf("backup %s is not in %s: a prune there removes it", done[last].ID, to.URL()), fmt.Sprintf("plumb backup prune --from %s --take-back %s brings it back while its objects are there", to.URL(), done[last].ID))
+	}
+	return err
 }

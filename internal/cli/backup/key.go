@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -113,10 +115,13 @@ backup prints it by itself when it is new or says something else.
 	return c
 }
 
-// remember keeps the recovery sheets, and prints them when they say something new.
-func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked, m manifest.Manifest) error {
+// remember keeps the recovery sheets of the places that have the backup, and prints them when they say something new.
+func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked, m manifest.Manifest, to []store.Store, kept []string) error {
 	var news []backup.Sheet
-	for _, at := range o.urls {
+	for i, at := range o.urls {
+		if !slices.Contains(kept, to[i].URL()) {
+			continue
+		}
 		s := o.sheet(at)
 		s.Host, s.Recipients, s.Public = b.Host, b.Words, b.Public
 		if backup.KindOf(m) == manifest.Btrfs {
@@ -140,8 +145,8 @@ func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup,
 	return v.Print("\n" + view.Sheets(news, shell.Screen(v.Out)))
 }
 
-// near warns when the keys that open the backup are on this machine, and nobody else's can.
-func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients []string) {
+// near warns when the keys that open the backup are on this machine, and nobody else's can. It gives the files.
+func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients []string) []string {
 	dirs := []string{".", "/etc/age", "/etc/plumb"}
 	if home, err := os.UserHomeDir(); err == nil {
 		dirs = append(dirs, home, filepath.Join(home, ".config/age"), filepath.Join(home, ".config/sops/age"), filepath.Join(home, ".age"))
@@ -154,7 +159,9 @@ func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients 
 			dirs[i] = abs
 		}
 	}
-	if files := backup.Near(ctx, d, dirs, recipients); len(files) > 0 {
+	files := backup.Near(ctx, d, dirs, recipients)
+	if len(files) > 0 {
 		fmt.Fprintf(v.Err, "warning: the key that opens this backup is on the machine that is backed up (%s). If that is the only one, who loses the machine loses the backup: keep it elsewhere.\n", shell.OneLine(strings.Join(files, ", ")))
 	}
+	return files
 }

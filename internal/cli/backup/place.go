@@ -197,16 +197,25 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 			err = errors.Join(err, end())
 		}
 	}()
+	var away []error
 	for i, at := range urls {
 		if slices.Contains(urls[:i], at) {
 			return hint.Usage(at+" is named twice", "name each place once")
 		}
 		plain, end, err := p.open(at)
+		if _, is := errors.AsType[*fs.PathError](err); is && len(p.urls) > 1 { // a disk that is not mounted spoils none of the others
+			away = append(away, fmt.Errorf("%s: %w", at, err))
+			all = append(all, &store.Missing{At: at, Why: err})
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		ends = append(ends, end)
 		all = append(all, store.Patiently(plain, patience, p.parallel, v.trouble()))
+	}
+	if len(away) == len(urls) {
+		return errors.Join(away...)
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()

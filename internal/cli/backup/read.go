@@ -29,12 +29,15 @@ import (
 func (v *verbs) list() *cobra.Command {
 	var p place
 	var file upkeep.Textfile
+	note := false
 	c := &cobra.Command{
 		Use:   "list --from URL",
 		Short: "list the backups of a store",
 		Long: `List shows the backups below a URL, oldest first, and says of each who signed it.
 --textfile also writes for node_exporter how many there are, when the newest was
 made and when one was last restored; docs/backup.md has alert rules for that.
+--note writes the same down on this host, for plumb check and plumb watch, when the
+backups are its own: also what another machine proved that --trust names.
 
 ` + shell.ReadExits,
 		Example: "  plumb backup list --from s3://backups/db1",
@@ -55,6 +58,15 @@ made and when one was last restored; docs/backup.md has alert rules for that.
 				if err := file.Write(s.URL(), all); err != nil {
 					return err
 				}
+				if note {
+					m, err := p.memory(d)
+					if err == nil {
+						err = m.Listed(c.Context(), p.spot(s, p.urls[0]), all)
+					}
+					if err != nil {
+						return err
+					}
+				}
 				return v.Answer(p.json, view.ListDocument(s.URL(), all), view.List(s.URL(), all, shell.Screen(v.Out)))
 			})
 		},
@@ -62,6 +74,7 @@ made and when one was last restored; docs/backup.md has alert rules for that.
 	p.flags(c, "from", oneURL)
 	p.trustFlag(c)
 	file.Flags(c)
+	c.Flags().BoolVar(&note, "note", false, "write down on this host what there is, for plumb check and plumb watch")
 	return c
 }
 

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
+	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
@@ -89,7 +91,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 			return err
 		}
 		if err := o.mark(ctx, d, vault, m, got); err != nil {
-			v.Warn("write down in the store what came of it", err)
+			v.Warn("write down what came of it", err)
 		}
 		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
 		if err == nil && !got.OK {
@@ -117,7 +119,7 @@ func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machi
 	return base.Run(ctx, m)
 }
 
-// mark writes down in the store what came of it, so that prune and lists know.
+// mark writes down in the store what came of it, so that prune and lists know, and here, so that a check does.
 func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault, m manifest.Manifest, got protect.Drill) error {
 	at, err := o.directory()
 	if err != nil {
@@ -128,7 +130,9 @@ func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault
 	if err != nil {
 		return err
 	}
-	return vault.Mark(ctx, manifest.Proof{ID: m.ID, At: time.Now().UTC().Truncate(time.Second), Host: name, OK: got.OK, Why: got.Why}, key)
+	proof := manifest.Proof{ID: m.ID, At: time.Now().UTC().Truncate(time.Second), Host: name, OK: got.OK, Why: got.Why}
+	memory := upkeep.Memory{Do: d, Dir: at}
+	return errors.Join(vault.Mark(ctx, proof, key), memory.Tried(ctx, o.spot(vault.Store, o.urls[0]), m, proof))
 }
 
 // again reads backups again.

@@ -1,4 +1,4 @@
-// Package value has the kinds of values that sysbench's options take, as flags.
+// Package value has the kinds of values that flags take: those of sysbench's options, and names of servers.
 package value
 
 import (
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/product"
+	"plumb/internal/stack"
 	"plumb/internal/units"
 )
 
@@ -158,3 +160,24 @@ func rateNumber(text string) (float64, error) {
 	}
 	return n, nil
 }
+
+// Server is a flag's value that names a server as plumb check does, mysql:3306.
+type Server string
+
+// Set implements pflag.Value.
+func (s *Server) Set(text string) error {
+	ref, err := stack.ParseRef(text)
+	if err == nil && !product.IsServer(ref.Kind) {
+		err = fmt.Errorf("%q is no server: it is one of %s, a colon, and its name, as in mysql:3306", text, strings.Join(product.Kinds(), ", "))
+	}
+	if err == nil {
+		*s = Server(text)
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (s *Server) String() string { return string(*s) }
+
+// Type implements pflag.Value.
+func (*Server) Type() string { return "server" }

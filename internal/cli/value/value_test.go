@@ -23,6 +23,15 @@ func TestSysbenchValues(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}
 	}
+	var server Server
+	if err := server.Set("mysql:3306"); err != nil || server != "mysql:3306" {
+		t.Errorf("%q, %v", server, err)
+	}
+	for _, text := range []string{"", "mysql", "mysql:", "command:pg_dump", "nonsense:1"} {
+		if err := server.Set(text); err == nil || server != "mysql:3306" {
+			t.Errorf("%q is %q", text, server)
+		}
+	}
 }
 
 // FuzzLoadValues checks that no text of a flag panics or gives a value beyond

@@ -1,14 +1,12 @@
 package watch
 
 import (
-	"context"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"plumb/internal/check"
-	"plumb/internal/host"
-	"plumb/internal/protect"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/stack"
 	"plumb/internal/view/metrics"
 )
@@ -27,7 +25,7 @@ func (s seen) Picture(at time.Time, st *stack.Stack) {
 	s.look.at(st)
 }
 
-// looker checks a picture and reads the points in time, beside the sampling and
+// looker checks a picture and reads what is written down of points and backups, beside the sampling and
 // never twice at a time.
 type looker struct {
 	e    *metrics.Exporter
@@ -49,7 +47,7 @@ func (l *looker) at(s *stack.Stack) {
 	l.done.Go(func() {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
 		l.check(s)
-		l.points()
+		feed.Kept(l.e)
 		debug.FreeOSMemory() // the rules were most of it
 	})
 }
@@ -65,18 +63,4 @@ func (l *looker) check(s *stack.Stack) {
 		return
 	}
 	l.e.Checked(know.Judge(s, false).Advice.Findings)
-}
-
-// pointsTime is how long the points may take to be read.
-const pointsTime = 30 * time.Second
-
-func (l *looker) points() {
-	ctx, cancel := context.WithTimeout(context.Background(), pointsTime)
-	defer cancel()
-	live := host.NewLive(host.LiveOptions{})
-	defer live.Close()
-	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
-	if err == nil {
-		l.e.Kept(points)
-	}
 }

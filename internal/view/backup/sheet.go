@@ -88,8 +88,11 @@ func Copied(from, to string, all []backup.Copied, took time.Duration, screen pag
 	var sent int64
 	for _, c := range all {
 		text := fmt.Sprintf("%s, %s sent", units.Count(int(c.Objects), "object"), bytesText(c.Sent))
-		if c.There {
+		switch {
+		case c.There:
 			text = "was there already"
+		case c.Pruned:
+			text = "is being removed there by a prune, and was not copied again"
 		}
 		sent += c.Sent
 		p.Hang(page.Normal, "  "+inert(c.ID)+"  ", text)

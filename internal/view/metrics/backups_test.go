@@ -60,12 +60,47 @@ func TestBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`plumb_backup\w+`).FindAllString(string(page), -1)
+	rules, err := os.ReadFile("../../../knowledge/metrics/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inRules := regexp.MustCompile(`plumb_backup\w+`).FindAllString(string(rules), -1)
+	if len(inRules) < 5 {
+		t.Errorf("the alert rules speak of %q", inRules)
+	}
+	names = append(names, inRules...)
 	for _, name := range names {
 		if families[name] == nil {
-			t.Errorf("docs/backup.md speaks of %s", name)
+			t.Errorf("docs/backup.md, or alerts.yaml, speaks of %s", name)
 		}
 	}
-	if len(names) < 6 {
-		t.Errorf("the page speaks of %q", names)
+}
+
+// The exporter gives the same names, of what this host knows: what was never listed is not counted, and what is too old not shown.
+func TestBackupsOfExporter(t *testing.T) {
+	e, c := madeExporter(t, Options{})
+	page := pageOf(t, e)
+	got := parsed(t, page)
+	unix := func(hours int) float64 {
+		return float64(c.at.Truncate(time.Hour).Add(time.Duration(hours) * time.Hour).Unix())
+	}
+	for key, want := range map[string]float64{
+		"plumb_backup_newest_timestamp_seconds from=file:///mnt/nas server=mysql:3306": unix(-6),
+		"plumb_backup_newest_timestamp_seconds from=s3://b server=mysql:3306":          unix(-5),
+		"plumb_backup_restored_timestamp_seconds from=s3://b server=mysql:3306":        unix(-4),
+		"plumb_backups from=s3://b server=mysql:3306":                                  7,
+		"plumb_backups_unusable from=s3://b":                                           2,
+		"plumb_backups_listed_timestamp_seconds from=s3://b":                           unix(-1),
+	} {
+		if got[key] != want {
+			t.Errorf("%s is %v and not %v", key, got[key], want)
+		}
+	}
+	if n := strings.Count(page, "\nplumb_backup"); n != 6 {
+		t.Errorf("%d samples", n)
+	}
+	c.pass(time.Hour)
+	if page := pageOf(t, e); strings.Contains(page, "\nplumb_backup") {
+		t.Error("what was read an hour ago is shown")
 	}
 }

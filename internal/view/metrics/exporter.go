@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/backup/known"
 	"plumb/internal/catalog"
 	"plumb/internal/protect"
 	"plumb/internal/series"
@@ -58,6 +59,8 @@ type Exporter struct {
 	checked  time.Time
 	points   []protect.Point
 	counted  time.Time // when the points were read
+	backups  []known.Place
+	recalled time.Time // when what is known of backups was read
 	shapes   map[series.ID]naming.Shape
 	outgoing func() Outgoing
 }
@@ -144,6 +147,13 @@ func (e *Exporter) Kept(points []protect.Point) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.points, e.counted = slices.Clone(points), e.o.Now()
+}
+
+// Recalled takes what this host knows of its backups.
+func (e *Exporter) Recalled(all []known.Place) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.backups, e.recalled = slices.Clone(all), e.o.Now()
 }
 
 // fresh tells whether what came then is still to be shown.

@@ -37,6 +37,7 @@ func (e *Exporter) collect() []*family {
 	e.aboutMoment(fs)
 	e.aboutFindings(fs)
 	e.aboutPoints(fs)
+	e.aboutBackups(fs)
 	e.aboutHost(fs)
 	e.aboutStatements(fs)
 	if e.fresh(e.drawn, latePicture) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/backup/known"
 	"plumb/internal/catalog"
 	"plumb/internal/protect"
 	"plumb/internal/rule"
@@ -76,6 +77,11 @@ func feed(e *Exporter, at time.Time) {
 		{ID: "20261125T000000-1234", State: protect.Taken, Label: protect.Proven, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at.Add(-3 * time.Hour)}},
 		{ID: "20261125T020000-1234", State: protect.Taken, Label: protect.Crash, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at.Add(-time.Hour)}},
 		{ID: "20261125T030000-1234", State: protect.Taking, Label: protect.Crash, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at}},
+	})
+	hour := func(n int) time.Time { return at.Truncate(time.Hour).Add(time.Duration(n) * time.Hour) }
+	e.Recalled([]known.Place{
+		{URL: "file:///mnt/nas", Servers: []known.Server{{Name: "mysql:3306", Newest: hour(-6), Ends: []time.Time{hour(-30), hour(-6)}}, {Name: "command:dump"}}},
+		{URL: "s3://b", Listed: hour(-1), Unusable: 2, Servers: []known.Server{{Name: "mysql:3306", Backups: 7, Newest: hour(-5), Restored: hour(-4)}}},
 	})
 }
 

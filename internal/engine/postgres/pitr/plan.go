@@ -91,11 +91,14 @@ func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *mom
 	if err != nil {
 		return in, err
 	}
+	if err := w.read(ctx, s); err != nil {
+		return in, err
+	}
 	timeline := cmp.Or(a.Timeline, w.newest())
 	if a.Proof { // its start is a recovery from a crash, which stays on the timeline of the base
 		timeline = b.timeline
 	}
-	if err := w.follow(ctx, s, timeline, b.timeline, b.start); err != nil {
+	if err := w.follow(timeline, b.timeline, b.start); err != nil {
 		return in, err
 	}
 	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,7 +48,8 @@ func readHistory(timeline int, text []byte) (all []stretch, err error) {
 type window struct {
 	segments  map[string]archive.Piece
 	histories map[int]archive.Piece
-	size      uint64 // of a segment
+	ways      map[int][]stretch // that the histories tell
+	size      uint64            // of a segment
 	way       []stretch
 }
 
@@ -84,17 +86,27 @@ func (w *window) newest() (newest int) {
 	return max(newest, 1)
 }
 
-// follow takes the way that leads to a timeline, and on which a base lies.
-func (w *window) follow(ctx context.Context, s archive.Shelf, timeline, base int, start uint64) error {
-	w.way = []stretch{{timeline, 0}}
-	if p, known := w.histories[timeline]; known {
-		text, err := contents(ctx, s, p)
+// read reads all histories: a restored server gets each of them, so that one that is damaged or forged is found before
+// anything is written.
+func (w *window) read(ctx context.Context, s archive.Shelf) error {
+	w.ways = map[int][]stretch{}
+	for _, timeline := range slices.Sorted(maps.Keys(w.histories)) {
+		text, err := contents(ctx, s, w.histories[timeline])
 		if err != nil {
 			return err
 		}
-		if w.way, err = readHistory(timeline, text); err != nil {
+		if w.ways[timeline], err = readHistory(timeline, text); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// follow takes the way that leads to a timeline, and on which a base lies.
+func (w *window) follow(timeline, base int, start uint64) error {
+	w.way = []stretch{{timeline, 0}}
+	if way, known := w.ways[timeline]; known {
+		w.way = way
 	} else if timeline != base {
 		return fmt.Errorf("there is a hole: %08X.history is not in the archive", timeline)
 	}
@@ -107,12 +119,12 @@ func (w *window) follow(ctx context.Context, s archive.Shelf, timeline, base int
 }
 
 func contents(ctx context.Context, s archive.Shelf, p archive.Piece) ([]byte, error) {
+	if p.To > mostText {
+		return nil, fmt.Errorf("%s has %d bytes, and %d is the most", p.File, p.To, mostText)
+	}
 	e, err := s.Entry(ctx, p)
 	if err != nil {
 		return nil, err
-	}
-	if p.To > mostText {
-		return nil, fmt.Errorf("%s has %d bytes", p.File, p.To)
 	}
 	var text bytes.Buffer
 	err = s.Read(ctx, e, &text)

@@ -1,0 +1,23 @@
+package store
+
+import "context"
+
+// Where says of a store what is lost with what, as far as that is known.
+type Where struct {
+	Site  string // what fails together: a region, a server
+	Login string // a mark by which logins are told apart, and which does not tell the login
+}
+
+// Placed is a store that can tell where it is.
+type Placed interface {
+	Where(ctx context.Context) Where
+}
+
+// AsPlaced gives what a store tells of where it is, also of one that is tried patiently.
+func AsPlaced(s Store) (Placed, bool) {
+	if p, is := s.(*Patient); is {
+		s = p.Store
+	}
+	at, is := s.(Placed)
+	return at, is
+}

@@ -1,0 +1,76 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/cli/backup/upkeep"
+	"plumb/internal/host"
+)
+
+// spot is a place that was opened, as the command line names it: at is its URL there.
+func (p *place) spot(s store.Store, at string) (spot upkeep.Spot) {
+	sheet := p.sheet(at)
+	spot.Store = s
+	spot.URL, spot.Plain, spot.Endpoint = s.URL(), sheet.URL, sheet.Endpoint
+	return spot
+}
+
+// memory is where this host writes down what it sees of its backups.
+func (p *place) memory(d host.Doer) (upkeep.Memory, error) {
+	at, err := p.directory()
+	return upkeep.Memory{Do: d, Dir: at}, err
+}
+
+// present leaves out the places that were emptied, for several as one that is not there at all.
+func (o asked) present(ctx context.Context, d host.Doer, to []store.Store) ([]store.Store, error) {
+	m, err := o.memory(d)
+	if err != nil {
+		return nil, err
+	}
+	to = slices.Clone(to)
+	var gone []error
+	for i, s := range to {
+		if why := m.Emptied(ctx, o.spot(s, o.urls[i])); why != nil {
+			to[i] = &store.Missing{At: s.URL(), Why: why}
+			gone = append(gone, why)
+		}
+	}
+	if len(gone) == len(to) {
+		return nil, errors.Join(gone...)
+	}
+	return to, nil
+}
+
+// made writes down where a backup was made: in those of the places whose URLs were kept.
+func (o asked) made(ctx context.Context, d host.Doer, to []store.Store, kept []string, b manifest.Manifest, keys []string) error {
+	m, err := o.memory(d)
+	if err != nil {
+		return err
+	}
+	for i, s := range to {
+		if slices.Contains(kept, s.URL()) {
+			err = errors.Join(err, m.Made(ctx, o.spot(s, o.urls[i]), b, keys))
+		}
+	}
+	return err
+}
+
+// copied writes down which backups another place has now.
+func (o copying) copied(ctx context.Context, d host.Doer, from, to store.Store, wanted []manifest.Manifest, done []backup.Copied) error {
+	m, err := o.memory(d)
+	if err != nil {
+		return err
+	}
+	there := slices.DeleteFunc(slices.Clone(wanted), func(m manifest.Manifest) bool {
+		return !slices.ContainsFunc(done, func(c backup.Copied) bool { return c.ID == m.ID && !c.Pruned })
+	})
+	if len(there) == 0 {
+		return nil
+	}
+	return m.Copied(ctx, o.spot(from, o.urls[0]), o.spot(to, o.to), there)
+}
