@@ -27,7 +27,11 @@ func (b *Box) RootBtrfs(t testing.TB, name string, megabytes int) string {
 	t.Helper()
 	top, err := b.Filesystem(name, "btrfs", megabytes, nil, "")
 	Need(t, err)
-	dir := filepath.Join(Place(t), name)
+	place, err := os.MkdirTemp("/var/tmp", "plumb-test-")
+	Need(t, err)
+	b.onClose(func() error { return os.RemoveAll(place) }) // after it is unmounted, which a test's cleanup would not wait for
+	Need(t, os.Chmod(place, 0o755))
+	dir := filepath.Join(place, name)
 	Need(t, os.Mkdir(dir, 0o755))
 	_, err = output(exec.Command("mount", "--bind", top, dir))
 	Need(t, err)
