@@ -151,8 +151,11 @@ var began = regexp.MustCompile(`(?m)^next ([0-9]+)$`)
 // Since implements provision.Swapper.
 func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (int64, error) {
 	rows, err := h.Query(ctx, home.Target, "SELECT current_setting('config_file'), txid_snapshot_xmax(txid_current_snapshot())")
-	if err != nil || len(rows.Values) != 1 {
+	if err != nil {
 		return 0, fmt.Errorf("ask %s which transaction is next: %w", home.Server, err)
+	}
+	if len(rows.Values) != 1 {
+		return 0, fmt.Errorf("ask %s which transaction is next: it gives %d answers, and one is expected", home.Server, len(rows.Values))
 	}
 	file := path.Dir(host.Text(rows.Values[0], 0)) + mark
 	text, err := h.ReadFile(ctx, file)
