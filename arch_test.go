@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "protect/service", "watch/sampler", "watch/record", "provision/disk", "provision/predict", "backup", "archive"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/boost"},
 	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
+	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend", "provision/rehearsal"},
 	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/moment"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/ceph", "storage/filesystem", "storage/zfs",
@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
-	{"engine/mysql/home", "engine/postgres/home", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                                            // what provision asks of them
+	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                                            // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone

@@ -12,6 +12,8 @@ import (
 	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/engine/dsn"
 	mysqlhome "plumb/internal/engine/mysql/home"
+	mysqlpoint "plumb/internal/engine/mysql/point"
+	mysqlswap "plumb/internal/engine/mysql/swap"
 	postgreshome "plumb/internal/engine/postgres/home"
 	postgresswap "plumb/internal/engine/postgres/swap"
 	"plumb/internal/host"
@@ -26,7 +28,7 @@ import (
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
-	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers}))
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers, Points: keepers()}))
 	return c
 }
 
@@ -36,8 +38,8 @@ func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 }
 
 // swappers lists who brings a server's data under another version.
-func swappers(cat *catalog.Catalog) []provision.Swapper {
-	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}}
+func swappers(cat *catalog.Catalog, g dsn.Given) []provision.Swapper {
+	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}, mysqlswap.Swapper{Catalog: cat, Point: mysqlpoint.New(cat, g.Target(product.MySQL))}}
 }
 
 // mover moves the data of servers that have points: their engines tell where a server stands.
