@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
-	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                                            // what provision asks of them
+	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                       // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
@@ -46,7 +46,7 @@ var layers = [][]string{
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
 	{"cli/watch/incident", "cli/backup/upkeep"},
-	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/forecast", "cli/backup"},
+	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/provision/rehearse", "cli/forecast", "cli/backup"},
 	{"cli/protect", "cli/archive"},
 	{"cli"},
 }

@@ -12,7 +12,6 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
-	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
@@ -25,7 +24,8 @@ import (
 type Swapping struct {
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Swappers func(*catalog.Catalog, dsn.Given) []provision.Swapper
-	Points   machine.Adapters // of what the rehearsal is made
+	// Rehearse gives what tries a swap before it is carried out; nil where that cannot be done.
+	Rehearse func(*shell.Shell, provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
 // swapping is swap, with its flags.
@@ -106,6 +106,7 @@ type swap struct {
 	home   provision.Home
 	engine provision.Engine
 	by     provision.Swapper // nil: only a person does it
+	try    func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
 func (v *swapping) run(ctx context.Context, args []string) error {
@@ -126,6 +127,9 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 	for _, by := range v.Swappers(o.Catalog, given) {
 		if by.Kind() == ref.Kind {
 			w.by = by
+			if !v.unrehearsed {
+				w.try = v.Rehearse(v.Shell, by)
+			}
 		}
 	}
 	if ended, err := v.goOn(ctx, w); err != nil || ended {
@@ -196,6 +200,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	if way.No != "" {
 		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "what there is: "+way.Else)
 	}
+	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
 	var course provision.Course
 	byHand := len(way.Steps) > 0 || w.by == nil
 	if byHand && v.at != "" {
@@ -203,13 +208,13 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	}
 	if !byHand {
 		var err error
-		if course, err = w.by.Swap(ctx, w.doer, provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}); err != nil {
+		if course, err = w.by.Swap(ctx, w.doer, swap); err != nil {
 			return fmt.Errorf("plan the way from %s to %s: %w", from, to, err)
 		}
 	}
 	first := stageOf(w, programsOf+to.String(), "", course.First)
 	s := stageOf(w, fmt.Sprintf("%s from %s to %s", w.home.Server, from, to), way.How, course.Swap)
-	if err := v.Print(view.Swap(first, s, way, v.tries(w), shell.Screen(v.Out))); err != nil || v.dryRun {
+	if err := v.Print(view.Swap(first, s, way, !byHand && w.try != nil, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
 	if course.Swap.Done() {
@@ -221,7 +226,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	if err := v.Ask("Do it?", v.yes); err != nil {
 		return err
 	}
-	if err := v.prepare(ctx, w, first, to); err != nil {
+	if err := v.prepare(ctx, w, first, swap); err != nil {
 		return err
 	}
 	out, err := w.run.Stage(ctx, s)
@@ -229,6 +234,30 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 		return err
 	}
 	return v.Print(view.Swapped(w.home.Server, out.Number, course.Next, shell.Screen(v.Out)))
+}
+
+// prepare brings the programs of the new version, and tries them. Where that fails, they go again.
+func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, to provision.Swap) error {
+	if !first.Done {
+		if _, err := w.run.Stage(ctx, first); err != nil {
+			return err
+		}
+	}
+	if w.try == nil {
+		return nil
+	}
+	err := w.try(ctx, v.Source, v.state, to)
+	if err == nil {
+		return nil
+	}
+	all, left := w.run.Stages(ctx)
+	if left == nil && len(all) > 0 && isFirst(all[len(all)-1]) {
+		left = w.Executor.Undo(context.WithoutCancel(ctx), []int{all[len(all)-1].Number}, change.UndoOptions{})
+	}
+	if left != nil {
+		err = fmt.Errorf("%w (and what was fetched for it is still there: %w)", err, left)
+	}
+	return err
 }
 
 // stageOf makes a part of a swap ready to be carried out.

@@ -121,7 +121,7 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 }
 
 func TestInstallIsExact(t *testing.T) {
-	w, err := Server("postgres", "15")
+	w, err := Server("postgres", "15", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestInstallIsExact(t *testing.T) {
 
 // dnf does not run here: what would be run is compared as text.
 func TestDnf(t *testing.T) {
-	w, err := Server("mariadb", "")
+	w, err := Server("mariadb", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
