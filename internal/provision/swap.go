@@ -39,7 +39,8 @@ type Course struct {
 // Lost is what the way back of a swap costs.
 type Lost struct {
 	Transactions int64  // at most, the server's own among them
-	Logged       *int64 // of those, how many its binary log has; nil where that is not known
+	In           string // the engine of the server that counts them; "" where it has one
+	Logged       *int64 // how many its binary log has; nil where that is not known
 	But          string // what is lost too and not counted; "" for nothing
 }
 

@@ -162,7 +162,7 @@ func (w *swappingMariaDB) andBack(at string) {
 	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
 		w.Errorf("it is a database: %s", got)
 	}
-	if exists("/var/lib/plumb-releases/mysql:3306-11.8") || exists("/var/lib/mysql.before-11.8") {
+	if exists("/var/lib/plumb-releases/mysql-3306-11.8") || exists("/var/lib/mysql.before-11.8") {
 		w.Error("gone back, what was made for the swap is still there")
 	}
 	w.swap(3, "--back", "--yes")
@@ -171,7 +171,7 @@ func (w *swappingMariaDB) andBack(at string) {
 // killed: what was begun is ended by the next run, whatever it was amid.
 func (w *swappingMariaDB) killed() {
 	w.Helper()
-	for _, amid := range []string{"/var/lib/plumb-releases/mysql:3306-11.8/new", "/var/lib/plumb-releases/mysql:3306-11.8/alone"} {
+	for _, amid := range []string{"/var/lib/plumb-releases/mysql-3306-11.8/new", "/var/lib/plumb-releases/mysql-3306-11.8/alone"} {
 		c := exec.Command("/run/plumb", "provision", "swap", "mysql:3306", "11.8", "--yes", "--timeout", "2m")
 		must(w.T, c.Start())
 		waitFor(w.T, amid, func() bool { return exists(amid) })

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +79,8 @@ For other ways it lists what to do.
 			if err := v.Validate(); err != nil {
 				return err
 			}
-			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
+			v.CommandTime = time.Minute // apt-get -s reads all lists of packages, on a cold cache for longer than a probe may take
+			if v.at != "" {             // a script goes to a directory of its own, and cuts names at their last /
 				at, err := filepath.Abs(v.at)
 				if err != nil {
 					return err

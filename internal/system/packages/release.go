@@ -43,6 +43,9 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 		return r, err
 	}
 	text, err := a.h.Output(ctx, slices.Concat(exchange, []string{name + "=" + r.Version})...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return r, fmt.Errorf("see what comes in with %s %s: %w", name, r.Version, err)
+	}
 	if err != nil {
 		return r, &change.Refusal{Why: fmt.Sprintf("apt-get cannot bring %s %s here: %v", name, r.Version, err), What: "apt-get -s install " + name + "=" + r.Version + " says what is missing"}
 	}
@@ -231,10 +234,11 @@ for f in /usr/sbin/invoke-rc.d /usr/bin/deb-systemd-invoke; do [ ! -e "$f" ] || 
 umount -l /mnt
 exec "$@"`, "sh"}
 
-// these installs the packages of a directory, and no others.
+// these installs the packages of a directory, and no others: apt-get is told of no source that had some.
 func these(dir string) change.Op {
 	get := slices.Concat(quiet, []string{"apt-get", "-y", "-q", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
-		"-o", "DPkg::Lock::Timeout=120", "--no-install-recommends", "--no-remove", "--no-download", "--allow-downgrades", "install", "--"})
+		"-o", "DPkg::Lock::Timeout=120", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=",
+		"--no-install-recommends", "--no-remove", "--allow-downgrades", "install", "--"})
 	return change.Op{Long: true, Argv: slices.Concat(silent, goOn, []string{"sh", "-c", `dir=$1; shift; exec "$@" "$dir"/*.deb`, "sh", dir}, get)}
 }
 

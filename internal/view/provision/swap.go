@@ -44,7 +44,7 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 // Rehearsed says what came of trying the new version on a copy.
 func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Short(r.Took), units.Count(r.Tables, "table")))
+	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
 	for _, c := range r.Checks {
 		o.Para(page.Normal, 4, c.What+": nothing is wrong")
 	}
@@ -66,7 +66,11 @@ func Lost(n provision.Lost, unseen error) string {
 	if unseen != nil {
 		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
 	}
-	text := fmt.Sprintf("at most %d transactions have written since, the server's own among them", n.Transactions)
+	to := ""
+	if n.In != "" {
+		to = " to " + n.In
+	}
+	text := fmt.Sprintf("at most %d transactions have written%s since, the server's own among them", n.Transactions, to)
 	if n.Logged != nil {
 		text += fmt.Sprintf(", and its binary log has %d", *n.Logged)
 	}

@@ -42,7 +42,7 @@ func between(then, now stood) (lost provision.Lost, err error) {
 	if now.next < then.next {
 		return lost, fmt.Errorf("transactions from %d to %d are no number of them", then.next, now.next)
 	}
-	lost = provision.Lost{Transactions: now.next - then.next, But: "what was written to tables of other engines than InnoDB"}
+	lost = provision.Lost{Transactions: now.next - then.next, In: "InnoDB", But: "what was written to tables of other engines"}
 	if now.gtid == nil {
 		return lost, nil
 	}

@@ -6,8 +6,8 @@ package swap
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,9 +37,12 @@ func (Swapper) Kind() string { return product.MySQL }
 // releases is where the packages of both versions are kept. Server's users pass through it, so it is not below that of the journals.
 const releases = "/var/lib/plumb-releases"
 
+// odd are characters that a directory of packages must not have: with a colon in its path, apt-get installs nothing and says that all is well.
+var odd = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
 // dirOf is where those of one swap are.
 func dirOf(home provision.Home, series string) string {
-	return path.Join(releases, url.PathEscape(home.Server.String())+"-"+series)
+	return path.Join(releases, odd.ReplaceAllString(home.Server.String(), "-")+"-"+series)
 }
 
 // Swap implements provision.Swapper.
@@ -93,7 +96,7 @@ func (n next) notes() []string {
 	changes, comes := n.release.Changes()
 	notes := []string{
 		fmt.Sprintf("the server stands still while %s are copied, the packages are exchanged and mariadb-upgrade runs", units.Measured(float64(n.size))),
-		"another version get " + strings.Join(changes, ", "),
+		strings.Join(changes, ", ") + " get another version",
 	}
 	if comes != nil {
 		notes = append(notes, "with it come "+strings.Join(comes, ", "))
