@@ -17,7 +17,7 @@ import (
 func TestSwapMariaDB(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		at   string // where the filesystem with snapshots is mounted
+		at   string // what lies on the filesystem with snapshots: mounted itself, or a directory of it, as provision has it
 	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv(inside) == "" {
@@ -49,8 +49,11 @@ func (w *swappingMariaDB) install(at string) {
 	image := filepath.Join(w.TempDir(), "disk")
 	w.sh(`export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends install btrfs-progs; truncate -s 3G "$1"; mkfs.btrfs -q "$1"`, image)
 	loop := w.sh(`losetup --find --show --direct-io=on "$1"`, image)
-	w.Cleanup(func() { w.sh(`umount -l "$2"; losetup --detach "$1"`, loop, at) })
-	w.sh(`mount "$1" /mnt; [ ! -d "$2" ] || cp -a "$2/." /mnt/; mkdir -p "$2"; umount /mnt; mount "$1" "$2"
+	w.Cleanup(func() {
+		w.sh(`umount -l "$2"; ! mountpoint -q /srv || umount -l /srv; losetup --detach "$1"`, loop, at)
+	})
+	w.sh(`if [ -d "$2" ]; then mount "$1" /mnt; cp -a "$2/." /mnt/; umount /mnt; mount "$1" "$2"
+else mkdir "$2"; mount "$1" /srv; mkdir /srv/data; mount --bind /srv/data "$2"; fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q -y --no-install-recommends install mariadb-server procps
 echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
@@ -156,13 +159,13 @@ func (w *swappingMariaDB) andBack(at string) {
 		w.Errorf("gone back there is %s", got)
 	}
 	aside := map[string]string{"/var/lib": "/var/lib/mysql.since-11.8", "/var/lib/mysql": "/var/lib/mysql/.mysql.since-11.8"}[at]
+	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
+		w.Errorf("what was written since is a database: %s", got)
+	}
 	if got := w.sh(`ls "$1"; rm -r "$1"`, aside); !strings.Contains(got, "ibdata1") {
 		w.Errorf("what was written since lies in %s: %s", aside, got)
 	}
-	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
-		w.Errorf("it is a database: %s", got)
-	}
-	if exists("/var/lib/plumb-releases/mysql-3306-11.8") || exists("/var/lib/mysql.before-11.8") {
+	if exists("/var/lib/plumb-releases") || exists("/var/lib/mysql.before-11.8") {
 		w.Error("gone back, what was made for the swap is still there")
 	}
 	w.swap(3, "--back", "--yes")
@@ -171,10 +174,10 @@ func (w *swappingMariaDB) andBack(at string) {
 // killed: what was begun is ended by the next run, whatever it was amid.
 func (w *swappingMariaDB) killed() {
 	w.Helper()
-	for _, amid := range []string{"/var/lib/plumb-releases/mysql-3306-11.8/new", "/var/lib/plumb-releases/mysql-3306-11.8/alone"} {
+	for _, amid := range []string{"/var/lib/plumb-releases/mysql-3306-11.8/new", "/var/lib/plumb-copies/swap-*/run", "/var/lib/mysql.before-11.8", "/var/lib/plumb-releases/mysql-3306-11.8/alone"} {
 		c := exec.Command("/run/plumb", "provision", "swap", "mysql:3306", "11.8", "--yes", "--timeout", "2m")
 		must(w.T, c.Start())
-		waitFor(w.T, amid, func() bool { return exists(amid) })
+		waitFor(w.T, amid, func() bool { found, _ := filepath.Glob(amid); return found != nil })
 		_ = c.Process.Kill()
 		_ = c.Wait()
 		w.swap(0, "11.8", "--yes")
@@ -186,5 +189,8 @@ func (w *swappingMariaDB) killed() {
 			w.Errorf("and back there is %s", got)
 		}
 		w.sh(`rm -r /var/lib/mysql.since-11.8`)
+		if left, _ := filepath.Glob("/var/lib/plumb-copies/*"); left != nil {
+			w.Errorf("killed amid %s, of the copy %v is left", amid, left)
+		}
 	}
 }

@@ -13,8 +13,8 @@ const armorBegins, armorEnds = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END
 
 // fingerprints gives the fingerprint of each primary key in an armored block (RFC 4880): a file that is said to hold one must hold no
 // other, of which apt would believe the signatures too.
-func fingerprints(armored []byte) (all []string, err error) {
-	packets, err := dearmored(string(armored))
+func fingerprints(armored string) (all []string, err error) {
+	packets, err := dearmored(armored)
 	if err != nil {
 		return nil, err
 	}

@@ -198,14 +198,14 @@ func (r Release) Fetch(dir string) change.Act {
 	return change.Act{Switch: &change.Switch{On: "the packages of " + r.Name + " in " + dir, From: change.None, After: r.Version, Exact: true,
 		Inspect:  change.Inspection{File: path.Join(dir, fetched), Match: `^([0-9].*)$`},
 		Do:       []change.Op{{Long: true, Argv: slices.Concat(quiet, []string{"sh", "-euc", fetch, "sh", dir, r.Version, exactly(slices.Concat(r.is, r.comes)), exactly(r.was)})}},
-		UndoNone: []change.Op{{Argv: []string{"rm", "-rf", "--one-file-system", "--", dir}}}}}
+		UndoNone: []change.Op{{Argv: []string{"rm", "-rf", "--one-file-system", "--", dir}}, {Argv: []string{"sh", "-c", `rmdir -- "$1" 2>/dev/null || :`, "sh", path.Dir(dir)}}}}}
 }
 
 // fetch downloads and unpacks. Names and versions hold no blanks.
 const fetch = `umask 022
 dir=$1 version=$2 new=$3 old=$4
 mkdir -p -- "${dir%/*}"
-exec 9>"${dir%/*}/lock" # one of a Plumb that was killed goes on without it
+exec 9<"${dir%/*}" # one of a Plumb that was killed goes on without it
 flock 9
 [ "$(cat "$dir/` + fetched + `" 2>/dev/null)" != "$version" ] || exit 0
 rm -rf --one-file-system -- "$dir"

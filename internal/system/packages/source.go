@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,9 +15,6 @@ import (
 	"plumb/internal/product"
 )
 
-//go:embed keys/*.asc
-var keys embed.FS
-
 // Where apt has its sources, and the keys that are good for one of them alone.
 const (
 	sourcesDir  = "/etc/apt/sources.list.d"
@@ -26,20 +22,16 @@ const (
 	listsDir    = "/var/lib/apt/lists"
 )
 
-// keyOf gives the key of a vendor, and proves that it is the pinned one and alone.
-func keyOf(v product.Vendor) (string, error) {
-	text, err := keys.ReadFile("keys/" + v.Name + ".asc")
+// pinned proves that the key of a vendor is the pinned one, and alone.
+func pinned(v product.Vendor) error {
+	found, err := fingerprints(v.Armor)
 	if err != nil {
-		return "", err
-	}
-	found, err := fingerprints(text)
-	if err != nil {
-		return "", fmt.Errorf("read the key of %s: %w", v.Name, err)
+		return fmt.Errorf("read the key of %s: %w", v.Name, err)
 	}
 	if !slices.Equal(found, []string{v.Key}) {
-		return "", fmt.Errorf("the key of %s is %s, and not the pinned one, %s", v.Name, strings.Join(found, ", "), v.Key)
+		return fmt.Errorf("the key of %s is %s, and not the pinned one, %s", v.Name, strings.Join(found, ", "), v.Key)
 	}
-	return string(text), nil
+	return nil
 }
 
 // Source says what enters a vendor's repository among the system's: its key, which apt takes for this source alone, the
@@ -59,8 +51,7 @@ func Source(ctx context.Context, h host.Reader, v product.Vendor, series string)
 		}
 		return r, err
 	}
-	key, err := keyOf(v)
-	if err != nil {
+	if err := pinned(v); err != nil {
 		return r, err
 	}
 	keyFile, sourceFile := path.Join(keyringsDir, "plumb-"+v.Name+".asc"), path.Join(sourcesDir, "plumb-"+v.Name+".sources")
@@ -70,7 +61,7 @@ func Source(ctx context.Context, h host.Reader, v product.Vendor, series string)
 	case err != nil:
 		return r, err
 	}
-	marked := strings.Replace(key, armorBegins+"\n", armorBegins+"\nComment: plumb {mark}\n", 1)
+	marked := strings.Replace(v.Armor, armorBegins+"\n", armorBegins+"\nComment: plumb {mark}\n", 1)
 	source := "# plumb {mark}\nTypes: deb\nURIs: " + uri + "\nSuites: " + suite + "\nComponents: main\nSigned-By: " + keyFile + "\n"
 	r.Acts = append(r.Acts, made{keyFile, "the key " + v.Key + " of " + v.Name, `^Comment: plumb ([a-z0-9]+)$`, `^=(.{4})$`, marked}.act(),
 		made{sourceFile, "the source of packages " + uri + " " + suite, `^# plumb ([a-z0-9]+)$`, "", source}.act(), lists(v, sourceFile, uri, suite))
@@ -170,5 +161,5 @@ func lists(v product.Vendor, sourceFile, uri, suite string) change.Act {
 		Inspect: change.Inspection{Argv: []string{"find", listsDir, "-maxdepth", "1", "-name", begin + "InRelease", "-printf", "%f"}},
 		Do: []change.Op{{Long: true, Argv: slices.Concat(quiet, []string{"apt-get", "-q", "-o", "Dir::Etc::SourceList=" + sourceFile, "-o", "Dir::Etc::SourceParts=/dev/null",
 			"-o", "APT::Get::List-Cleanup=0", "-o", "APT::Update::Error-Mode=any", "-o", "Acquire::Retries=1", "update"})}},
-		UndoNone: []change.Op{{Argv: []string{"find", listsDir, "-maxdepth", "1", "-type", "f", "-name", begin + "*", "-delete"}}}}}
+		UndoNone: []change.Op{{Argv: []string{"find", listsDir, "-maxdepth", "1", "-name", begin + "*", "-delete"}}}}}
 }

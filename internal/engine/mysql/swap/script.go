@@ -17,7 +17,7 @@ at=$(as mktemp -d /tmp/plumb-swap-XXXXXX)
 trap 'rm -rf -- "$at"' EXIT
 said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-gnu | tr ' ' :) as "$p/usr/sbin/mariadbd" --basedir="$p/usr" \
 	--datadir="$at" --log-error= --verbose --help 2>&1 >/dev/null) ||
-{ echo "the new server does not take the configuration as it is:" >&2; printf '%s\n' "$said" | tail -n 20 >&2; exit 1; }`
+{ echo "the new server does not take the configuration as it is:" >&2; { printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5 >&2; exit 1; }`
 
 // putBack gives a directory the content that was kept. A directory of its own filesystem cannot be renamed: there what the new
 // server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on.
