@@ -18,7 +18,7 @@ func TestSwapMariaDB(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		at   string // what lies on the filesystem with snapshots: mounted itself, or a directory of it, as provision has it
-	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}} {
+	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			if os.Getenv(inside) == "" {
 				sandbox.NeedTime(t, "installs two versions of MariaDB: PLUMB_REAL=1 go test ./test/provision -run Swap")
@@ -30,11 +30,17 @@ func TestSwapMariaDB(t *testing.T) {
 			w := &swappingMariaDB{swapping{&bare{T: t, product: "mariadb"}}}
 			w.install(c.at)
 			w.looks()
-			w.fails()
-			w.there()
-			w.andBack(c.at)
-			if c.name == "plain" {
+			switch c.name {
+			case "none":
+				w.unrehearsed()
+			case "plain":
+				w.fails()
+				w.there()
+				w.andBack("/var/lib/mysql.since-11.8")
 				w.killed()
+			default:
+				w.there()
+				w.andBack("/var/lib/mysql/.mysql.since-11.8")
 			}
 			w.sh("service mariadb stop")
 		})
@@ -46,20 +52,25 @@ type swappingMariaDB struct{ swapping }
 
 func (w *swappingMariaDB) install(at string) {
 	w.Helper()
-	image := filepath.Join(w.TempDir(), "disk")
-	w.sh(`export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends install btrfs-progs; truncate -s 3G "$1"; mkfs.btrfs -q "$1"`, image)
-	loop := w.sh(`losetup --find --show --direct-io=on "$1"`, image)
-	w.Cleanup(func() {
-		w.sh(`umount -l "$2"; ! mountpoint -q /srv || umount -l /srv; losetup --detach "$1"`, loop, at)
-	})
-	w.sh(`if [ -d "$2" ]; then mount "$1" /mnt; cp -a "$2/." /mnt/; umount /mnt; mount "$1" "$2"
-else mkdir "$2"; mount "$1" /srv; mkdir /srv/data; mount --bind /srv/data "$2"; fi
-export DEBIAN_FRONTEND=noninteractive
+	if at != "" {
+		w.onBtrfs(at)
+	}
+	w.sh(`export DEBIAN_FRONTEND=noninteractive
 apt-get -q -y --no-install-recommends install mariadb-server procps
 echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
 printf '[mysqld]\nlog_bin\ninnodb_buffer_pool_size = 64M\n' >/etc/mysql/mariadb.conf.d/70-own.cnf
-apt-get -q update; service mariadb start`, loop, at)
+apt-get -q update; service mariadb start`)
 	w.own("CREATE DATABASE shop; CREATE TABLE shop.t AS SELECT seq AS a FROM mysql.help_topic, (SELECT 1 AS seq) s LIMIT 100; CREATE TABLE shop.m (a INT) ENGINE MyISAM; INSERT INTO shop.m VALUES (1)")
+}
+
+func (w *swappingMariaDB) onBtrfs(at string) {
+	w.Helper()
+	image := filepath.Join(w.TempDir(), "disk")
+	w.sh(`export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends install btrfs-progs; truncate -s 3G "$1"; mkfs.btrfs -q "$1"`, image)
+	// The loop goes with its last mount, also when this process is killed.
+	w.sh(`if [ -d "$2" ]; then mount -o loop "$1" /mnt; cp -a "$2/." /mnt/; umount /mnt; mount -o loop "$1" "$2"
+else mkdir "$2"; mount -o loop "$1" /srv; mkdir /srv/data; mount --bind /srv/data "$2"; fi`, image, at)
+	w.Cleanup(func() { w.sh(`umount -l "$1"; ! mountpoint -q /srv || umount -l /srv`, at) })
 }
 
 // own asks as root.
@@ -138,8 +149,28 @@ func (w *swappingMariaDB) there() {
 	}
 }
 
+// unrehearsed: where no copy can be made, nothing is done before somebody says so.
+func (w *swappingMariaDB) unrehearsed() {
+	w.Helper()
+	before := w.packages()
+	if out := w.swap(3, "11.8", "--yes"); !strings.Contains(out, "--unrehearsed") {
+		w.Errorf("no copy can be made: %s", out)
+	}
+	if now := w.packages(); now != before || exists("/var/lib/plumb-releases") {
+		w.Error("a swap that was not tried has changed something")
+	}
+	w.swap(0, "11.8", "--unrehearsed", "--yes")
+	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
+		w.Errorf("after the swap there is %s", got)
+	}
+	w.swap(0, "--back", "--yes")
+	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+		w.Errorf("gone back there is %s", got)
+	}
+}
+
 // andBack: how much is lost is said before, and what was written since is kept under another name.
-func (w *swappingMariaDB) andBack(at string) {
+func (w *swappingMariaDB) andBack(aside string) {
 	w.Helper()
 	for range 30 {
 		w.own("INSERT INTO shop.t VALUES (0)")
@@ -158,7 +189,6 @@ func (w *swappingMariaDB) andBack(at string) {
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back there is %s", got)
 	}
-	aside := map[string]string{"/var/lib": "/var/lib/mysql.since-11.8", "/var/lib/mysql": "/var/lib/mysql/.mysql.since-11.8"}[at]
 	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
 		w.Errorf("what was written since is a database: %s", got)
 	}

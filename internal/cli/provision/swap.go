@@ -282,18 +282,26 @@ func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	if err := v.Ask("Go back, and lose that?", v.yes); err != nil {
 		return err
 	}
-	for i, c := range slices.Backward(all) {
-		if i < len(all)-1 && !isFirst(c) { // of an earlier swap
-			break
-		}
+	for _, c := range ofLast(all) {
 		if err := w.Executor.Undo(ctx, []int{c.Number}, change.UndoOptions{}); err != nil {
 			return err
 		}
-		if i < len(all)-1 {
+	}
+	return v.Print("Gone back.\n")
+}
+
+// ofLast gives the changes of the last swap, the last first: what brought its programs goes after it. Those of earlier swaps stay.
+func ofLast(all []*change.Change) (last []*change.Change) {
+	for _, c := range slices.Backward(all) {
+		if len(last) > 0 && !isFirst(c) {
+			break
+		}
+		last = append(last, c)
+		if len(last) == 2 {
 			break
 		}
 	}
-	return v.Print("Gone back.\n")
+	return last
 }
 
 // lost says what would be lost by going back. unseen is why the server was not found.
