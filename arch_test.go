@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"explain", "fix", "rehearse/runner", "protect/keep", "protect/heir", "protect/service", "watch/sampler", "watch/record", "provision/disk", "provision/predict", "backup", "archive"},
 	{"protect/freeze", "watch/capture", "provision/move", "provision/boost"},
 	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
-	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend"},
+	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend", "provision/rehearsal"},
 	{"backup/moment"},
 	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/known"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"engine/samplertest"}, // for tests alone
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
-	{"engine/mysql/home", "engine/postgres/home", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                                            // what provision asks of them
+	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                       // what provision asks of them
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
@@ -47,7 +47,7 @@ var layers = [][]string{
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
 	{"cli/watch/incident", "cli/backup/upkeep"},
-	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/forecast", "cli/backup"},
+	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/provision/rehearse", "cli/forecast", "cli/backup"},
 	{"cli/protect", "cli/archive"},
 	{"cli"},
 }

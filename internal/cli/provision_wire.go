@@ -10,8 +10,12 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	provisioncli "plumb/internal/cli/provision"
+	"plumb/internal/cli/provision/rehearse"
+	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	mysqlhome "plumb/internal/engine/mysql/home"
+	mysqlpoint "plumb/internal/engine/mysql/point"
+	mysqlswap "plumb/internal/engine/mysql/swap"
 	postgreshome "plumb/internal/engine/postgres/home"
 	postgresswap "plumb/internal/engine/postgres/swap"
 	"plumb/internal/host"
@@ -26,7 +30,7 @@ import (
 // provision makes the command that lays hosts out, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: ways{}, Mover: mover, Tape: a.openTape})
-	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers}))
+	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers, Rehearse: rehearsals}))
 	return c
 }
 
@@ -36,8 +40,13 @@ func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 }
 
 // swappers lists who brings a server's data under another version.
-func swappers(cat *catalog.Catalog) []provision.Swapper {
-	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}}
+func swappers(cat *catalog.Catalog, g dsn.Given) []provision.Swapper {
+	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}, mysqlswap.Swapper{Catalog: cat, Point: mysqlpoint.New(cat, g.Target(product.MySQL))}}
+}
+
+// rehearsals tries swaps on copies of points.
+func rehearsals(s *shell.Shell, by provision.Swapper) func(context.Context, shell.Source, string, provision.Swap) error {
+	return rehearse.Rehearse{Shell: s, Points: keepers()}.Of(by)
 }
 
 // mover moves the data of servers that have points: their engines tell where a server stands.
@@ -48,11 +57,17 @@ func mover(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover {
 // ways are those of the host's system.
 type ways struct{}
 
+// Source implements provision.System.
+func (ways) Source(ctx context.Context, h host.Reader, vendor, version string) (provision.Making, error) {
+	r, err := packages.Source(ctx, h, product.VendorOf(vendor), version)
+	return provision.Making{Acts: r.Acts, Notes: r.Notes}, err
+}
+
 // Packages implements provision.System.
-func (ways) Packages(ctx context.Context, h host.Reader, flavor, version string, zfs bool) (m provision.Making, err error) {
+func (ways) Packages(ctx context.Context, h host.Reader, flavor, version, vendor string, zfs bool) (m provision.Making, err error) {
 	var want packages.Want
 	if flavor != "" {
-		if want, err = packages.Server(flavor, version); err != nil {
+		if want, err = packages.Server(flavor, version, vendor != ""); err != nil {
 			return m, err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"plumb/internal/host/redact"
@@ -63,7 +62,7 @@ var _ Streamer = (*LiveDoer)(nil)
 
 // Pipe implements Streamer.
 func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
-	line := strings.Join(p.Argv, " ")
+	line := named(p.Argv)
 	if len(p.Argv) == 0 {
 		return Flow{Code: -1}, kindError{"run: no command given", ErrRefused}
 	}

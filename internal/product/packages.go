@@ -10,10 +10,12 @@ type Packages struct {
 	// together with a server that holds nothing.
 	Answers []string
 	Home    string // where they make the first server's files
+	Service string // what starts and stops it, of Debian's; "" where that is not known
 	Socket  string // and where it listens, of Debian's
 	// Strangers are patterns of find(1) below Home, of which each is somebody's data and not
 	// what every new server has: alternatives of words that are all wanted.
 	Strangers [][]string
+	Kin       []string // sources of packages that come with the server's and have versions of their own
 	Leave     []string // users and groups that stay when the packages go
 }
 
@@ -31,7 +33,7 @@ func (p Packages) With(version string) string {
 func PackagesOf(flavor string) Packages {
 	switch flavor {
 	case MariaDB:
-		return Packages{Apt: "mariadb-server", Dnf: "mariadb-server", Home: "/var/lib/mysql", Socket: "/run/mysqld/mysqld.sock", Strangers: ofMySQL, Leave: []string{"mysql"},
+		return Packages{Apt: "mariadb-server", Dnf: "mariadb-server", Home: "/var/lib/mysql", Socket: "/run/mysqld/mysqld.sock", Service: "mariadb", Strangers: ofMySQL, Kin: []string{"galera-4"}, Leave: []string{"mysql"},
 			Answers: []string{"mariadb-server mariadb-server/postrm_remove_databases boolean true"}}
 	case MySQL:
 		return Packages{Apt: "mysql-server", Dnf: "mysql-server", Of: "mysql-server-{}", Home: "/var/lib/mysql", Socket: "/var/run/mysqld/mysqld.sock", Strangers: ofMySQL, Leave: []string{"mysql"}}

@@ -47,13 +47,34 @@ func Swap(from, to Release) Way {
 }
 
 func postgresWay(from, to Release) Way {
-	switch a, b := series(from.Version)[0], series(to.Version)[0]; {
-	case b < a:
+	a, b := major(series(from.Version)), major(series(to.Version))
+	switch order := slices.Compare(b, a); {
+	case len(b) < len(series(to.Version)):
+		return Way{No: to.Version + " is a minor version: packages are of a major version, and have its newest minor one", Else: "its major version, " + numbers(b)}
+	case order < 0:
 		return Way{No: "pg_upgrade goes to newer versions only", Else: dumped}
-	case b == a:
+	case order == 0:
 		return Way{No: "it is of that version: minor versions need no other data", Else: "the system's packages, and a restart"}
 	}
 	return Way{How: "pg_upgrade copies the data into a new cluster while the server stands still, and the old one stays as it was", Back: "the old cluster: what was written since is not in it"}
+}
+
+// major gives the part of a version of PostgreSQL that packages are called by: the first number, before 10 the first two.
+func major(version []int) []int {
+	n := 1
+	if version[0] < 10 {
+		n = 2
+	}
+	return version[:min(n, len(version))]
+}
+
+// numbers writes a version.
+func numbers(version []int) string {
+	var words []string
+	for _, n := range version {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ".")
 }
 
 func mariaWay(a, b []int) Way {
@@ -63,17 +84,14 @@ func mariaWay(a, b []int) Way {
 	case !less(a, b):
 		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
 	}
-	return inPlace("mariadb-upgrade")
+	return Way{How: "the newer server opens the same files, and mariadb-upgrade changes them, once both were tried on a copy",
+		Back: "the data as they were when the server was stopped, under the packages of before: what was written since is not in them"}
 }
 
 // inPlace is a newer package on the same data.
-func inPlace(then string) Way {
-	w := Way{How: "the newer server opens the same files, and changes them", Back: pointOnly,
+func inPlace() Way {
+	return Way{How: "the newer server opens the same files, and changes them", Back: pointOnly,
 		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back", "stop the server", "install the packages of the new one, and start it"}}
-	if then != "" {
-		w.Steps = append(w.Steps, then)
-	}
-	return w
 }
 
 // fromDown is the first of 8.0 to which MySQL says that one may go back within 8.0.
@@ -85,7 +103,7 @@ func mysqlWay(from, to Release, a, b []int) Way {
 	case !same && less(b, a):
 		return Way{No: "MySQL does not read what a newer series has written", Else: dumped}
 	case !same && from.Flavor == to.Flavor:
-		return inPlace("")
+		return inPlace()
 	case !same:
 		return Way{No: "another flavour and another series at once", Else: "one after the other, each with its proof"}
 	case less(b, a) && (a[0] != 8 || a[1] != 0 || len(b) < 3 || less(b, fromDown)):
@@ -93,7 +111,7 @@ func mysqlWay(from, to Release, a, b []int) Way {
 	case from.Flavor == to.Flavor:
 		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
 	}
-	w := inPlace("")
+	w := inPlace()
 	w.How = "the other flavour of the same series opens the same files; features of one alone must not be used"
 	w.Back = "the point that was taken before, which loses what was written since, or a replica of the old flavour that reads on by GTID, which loses nothing"
 	return w

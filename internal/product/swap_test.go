@@ -12,7 +12,11 @@ func TestSwap(t *testing.T) {
 		{Release{Postgres, "15.18"}, Release{Postgres, "17"}, true, false},
 		{Release{Postgres, "17.2"}, Release{Postgres, "15"}, false, false},
 		{Release{Postgres, "15.18"}, Release{Postgres, "15"}, false, false},
-		{Release{MariaDB, "10.11.14"}, Release{MariaDB, "11.8"}, true, true},
+		{Release{Postgres, "15.18"}, Release{Postgres, "17.2"}, false, false}, // no package is of a minor version
+		{Release{Postgres, "9.4.26"}, Release{Postgres, "9.6"}, true, false},
+		{Release{Postgres, "9.6.24"}, Release{Postgres, "9.4"}, false, false},
+		{Release{Postgres, "9.6.24"}, Release{Postgres, "17"}, true, false},
+		{Release{MariaDB, "10.11.14"}, Release{MariaDB, "11.8"}, true, false},
 		{Release{MariaDB, "11.8.3"}, Release{MariaDB, "10.11"}, false, false},
 		{Release{MariaDB, "10.11.14"}, Release{MariaDB, "10.11"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{MariaDB, "11.8"}, false, false},

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/stack"
 )
 
 // Swapper knows how a kind of server gets another version, with the data that it has. It only reads.
@@ -13,17 +14,34 @@ type Swapper interface {
 	// Kind is that of its things in the stack.
 	Kind() string
 	// Swap says what brings the data of a server under another release. The way is one that package product knows.
-	Swap(ctx context.Context, h host.Reader, w Swap) (Making, error)
-	// Since counts what has been written since the server was swapped, and is lost on the way back: at most so many
-	// transactions, of which the server's own are a part.
-	Since(ctx context.Context, h host.Reader, home Home) (transactions int64, err error)
+	Swap(ctx context.Context, h host.Reader, w Swap) (Course, error)
+	// Since counts what has been written since the server was swapped, and is lost on the way back.
+	Since(ctx context.Context, h host.Reader, home Home) (Lost, error)
 }
 
 // Swap is a server on its way to another release.
 type Swap struct {
-	Home Home
-	To   product.Release
-	At   string // the new data directory; "": where the packages keep it
+	Home  Home
+	Stack *stack.Stack
+	To    product.Release
+	At    string // the new data directory, or where those of before are kept; "": the usual place
+}
+
+// Course is how a server is swapped: each part is a change of the journal of its own.
+type Course struct {
+	// First is done while the server runs on as it is: it brings the programs that a rehearsal needs.
+	First Making
+	Swap  Making
+	// Next is what should follow, in words; "" for nothing.
+	Next string
+}
+
+// Lost is what the way back of a swap costs.
+type Lost struct {
+	Transactions int64  // at most, the server's own among them
+	In           string // the engine of the server that counts them; "" where it has one
+	Logged       *int64 // how many its binary log has; nil where that is not known
+	But          string // what is lost too and not counted; "" for nothing
 }
 
 // WayTo gives the way of a server to what somebody calls a version, or a flavour with one: 17, percona:8.0.

@@ -9,8 +9,11 @@ import (
 
 // System is the host's own ways: packages, units, timers, profiles and labels. It only reads.
 type System interface {
-	// Packages says what installs a server of a flavour ("": none), and ZFS, where they are missing.
-	Packages(ctx context.Context, h host.Reader, flavor, version string, zfs bool) (Making, error)
+	// Source says what enters the repository of a server's makers among the system's sources of packages, for a version of it.
+	Source(ctx context.Context, h host.Reader, vendor, version string) (Making, error)
+	// Packages says what installs a server of a flavour ("": none), from the system's sources or those of a vendor, and ZFS, where they are
+	// missing.
+	Packages(ctx context.Context, h host.Reader, flavor, version, vendor string, zfs bool) (Making, error)
 	// Pool says what has a pool scrubbed and trimmed from time to time.
 	Pool(ctx context.Context, h host.Reader, pool string) (Making, error)
 	// Places gives what a server needs beside its files to use volumes: that it waits for their mounts, and that a

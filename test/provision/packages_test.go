@@ -17,7 +17,7 @@ import (
 // recipeOf plans the packages of a server.
 func (m *machine) recipeOf(flavor string) change.Recipe {
 	m.t.Helper()
-	w, err := packages.Server(flavor, "")
+	w, err := packages.Server(flavor, "", false)
 	must(m.t, err)
 	r, err := packages.Recipe(context.Background(), m.h, w)
 	must(m.t, err)

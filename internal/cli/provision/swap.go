@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +24,9 @@ import (
 // Swapping is what swap alone needs to know of servers.
 type Swapping struct {
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
-	Swappers func(*catalog.Catalog) []provision.Swapper
+	Swappers func(*catalog.Catalog, dsn.Given) []provision.Swapper
+	// Rehearse gives what tries a swap before it is carried out; nil where that cannot be done.
+	Rehearse func(*shell.Shell, provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
 // swapping is swap, with its flags.
@@ -30,6 +35,7 @@ type swapping struct {
 	Swapping
 	at          string
 	back        bool
+	unrehearsed bool
 	dryRun, yes bool
 }
 
@@ -50,13 +56,21 @@ cluster, with its configuration, at the same port. The old cluster stays as it
 was. --back starts that one again, says beforehand how many transactions are
 lost by it, and keeps the new one under another name.
 
+A MariaDB of Debian's packages it brings under a newer series whose packages the
+system's sources have. They are fetched, and tried on a copy of a point: the new
+server starts on it, mariadb-upgrade runs, and all tables are checked and must
+sum up to the same. Then the server is stopped, its data are copied, the
+packages are exchanged, and mariadb-upgrade runs before anybody comes in. --back
+brings the packages of before and the copy, and keeps what was written since.
+
 For other ways it lists what to do.
 
 ` + cacheExits,
 		Example: `  plumb provision swap postgres:5432 17 --dry-run
   plumb provision swap postgres:5432 17
   plumb provision swap postgres:5432 --back
-  plumb provision swap mysql:3306 mariadb:11.8    what to do, and the way back`,
+  plumb provision swap mysql:3306 11.8
+  plumb provision swap mysql:3306 percona:8.0     what to do, and the way back`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if v.back == (len(args) == 2) {
@@ -65,7 +79,8 @@ For other ways it lists what to do.
 			if err := v.Validate(); err != nil {
 				return err
 			}
-			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
+			v.CommandTime = 5 * time.Minute // apt-get -s reads all lists of packages, here those of two releases, and on a busy machine that takes
+			if v.at != "" {             // a script goes to a directory of its own, and cuts names at their last /
 				at, err := filepath.Abs(v.at)
 				if err != nil {
 					return err
@@ -78,8 +93,9 @@ For other ways it lists what to do.
 	v.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringVar(&v.at, "at", "", "make the new data directory `DIR`, which is not there yet, instead of where the packages keep it")
+	fl.StringVar(&v.at, "at", "", "PostgreSQL: make the new data directory `DIR`, which is not there yet, instead of where the packages keep it; MariaDB: keep the data of before in DIR instead of beside the data directory")
 	fl.BoolVar(&v.back, "back", false, "go back to what was before: what was written since is lost")
+	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&v.yes, "yes", false, "do not ask")
 	return c
@@ -92,6 +108,7 @@ type swap struct {
 	home   provision.Home
 	engine provision.Engine
 	by     provision.Swapper // nil: only a person does it
+	try    func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
 func (v *swapping) run(ctx context.Context, args []string) error {
@@ -105,15 +122,22 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 	}
 	defer o.close()
 	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User}}}
-	for _, by := range v.Swappers(o.Catalog) {
+	given, err := dsn.Read(v.DSN)
+	if err != nil {
+		return err
+	}
+	for _, by := range v.Swappers(o.Catalog, given) {
 		if by.Kind() == ref.Kind {
 			w.by = by
+			if !v.unrehearsed {
+				w.try = v.Rehearse(v.Shell, by)
+			}
 		}
 	}
 	if ended, err := v.goOn(ctx, w); err != nil || ended {
 		return err
 	}
-	err = v.find(ctx, w, ref)
+	err = v.find(ctx, w, ref, given)
 	switch {
 	case v.back: // which needs no server that answers
 		return v.goBack(ctx, w, err)
@@ -124,11 +148,7 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 }
 
 // find describes the server.
-func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref) (err error) {
-	given, err := dsn.Read(v.DSN)
-	if err != nil {
-		return err
-	}
+func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref, given dsn.Given) (err error) {
 	if w.Stack.Find(ref) == nil {
 		return hint.With(fmt.Errorf("%s does not run here", ref), "plumb stack shows which servers do")
 	}
@@ -159,8 +179,21 @@ func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	if err := v.Ask("Go on with it?", v.yes); err != nil {
 		return false, err
 	}
+	only := isFirst(all[len(all)-1])
 	_, err = w.run.GoOn(ctx)
-	return true, err
+	return !only, err
+}
+
+// programsOf begins the name of the change that only brings what a rehearsal needs.
+const programsOf = "programs of "
+
+// isFirst tells whether a change is that one.
+func isFirst(c *change.Change) bool {
+	if len(c.Steps) == 0 {
+		return false
+	}
+	name, _ := c.Steps[0].To.Text()
+	return strings.HasPrefix(name, programsOf)
 }
 
 // forth brings the server under another release.
@@ -169,19 +202,24 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	if way.No != "" {
 		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "what there is: "+way.Else)
 	}
-	var m provision.Making
-	if len(way.Steps) == 0 && w.by != nil {
+	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
+	var course provision.Course
+	byHand := len(way.Steps) > 0 || w.by == nil
+	if byHand && v.at != "" {
+		return hint.Usage("--at says where Plumb puts data, and this way is gone by hand", "leave it out")
+	}
+	if !byHand {
 		var err error
-		if m, err = w.by.Swap(ctx, w.doer, provision.Swap{Home: w.home, To: to, At: v.at}); err != nil {
+		if course, err = w.by.Swap(ctx, w.doer, swap); err != nil {
 			return fmt.Errorf("plan the way from %s to %s: %w", from, to, err)
 		}
 	}
-	name := fmt.Sprintf("%s from %s to %s", w.home.Server, from, to)
-	s := provision.Stage{Name: name, Why: way.How, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof}
-	if err := v.Print(view.Swap(s, way, shell.Screen(v.Out))); err != nil || v.dryRun {
+	first := stageOf(w, programsOf+to.String(), "", course.First)
+	s := stageOf(w, fmt.Sprintf("%s from %s to %s", w.home.Server, from, to), way.How, course.Swap)
+	if err := v.Print(view.Swap(first, s, way, !byHand && w.try != nil, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
-	if m.Done() {
+	if course.Swap.Done() {
 		return errors.New("nothing was done: Plumb does not go this way itself")
 	}
 	if err := w.Executor.Trusted(); err != nil {
@@ -190,11 +228,43 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	if err := v.Ask("Do it?", v.yes); err != nil {
 		return err
 	}
+	if err := v.prepare(ctx, w, first, swap); err != nil {
+		return err
+	}
 	out, err := w.run.Stage(ctx, s)
 	if err != nil {
 		return err
 	}
-	return v.Print(view.Swapped(w.home.Server, out.Number, shell.Screen(v.Out)))
+	return v.Print(view.Swapped(w.home.Server, out.Number, course.Next, shell.Screen(v.Out)))
+}
+
+// prepare brings the programs of the new version, and tries them. Where that fails, they go again.
+func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, to provision.Swap) error {
+	if !first.Done {
+		if _, err := w.run.Stage(ctx, first); err != nil {
+			return err
+		}
+	}
+	if w.try == nil {
+		return nil
+	}
+	err := w.try(ctx, v.Source, v.state, to)
+	if err == nil {
+		return nil
+	}
+	all, left := w.run.Stages(ctx)
+	if left == nil && len(all) > 0 && isFirst(all[len(all)-1]) {
+		left = w.Executor.Undo(context.WithoutCancel(ctx), []int{all[len(all)-1].Number}, change.UndoOptions{})
+	}
+	if left != nil {
+		err = fmt.Errorf("%w (and what was fetched for it is still there: %w)", err, left)
+	}
+	return err
+}
+
+// stageOf makes a part of a swap ready to be carried out.
+func stageOf(w *swap, name, why string, m provision.Making) provision.Stage {
+	return provision.Stage{Name: name, Why: why, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof, Done: m.Done()}
 }
 
 // goBack starts what was before.
@@ -212,10 +282,26 @@ func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	if err := v.Ask("Go back, and lose that?", v.yes); err != nil {
 		return err
 	}
-	if err := w.Executor.Undo(ctx, []int{all[len(all)-1].Number}, change.UndoOptions{}); err != nil {
-		return err
+	for _, c := range ofLast(all) {
+		if err := w.Executor.Undo(ctx, []int{c.Number}, change.UndoOptions{}); err != nil {
+			return err
+		}
 	}
 	return v.Print("Gone back.\n")
+}
+
+// ofLast gives the changes of the last swap, the last first: what brought its programs goes after it. Those of earlier swaps stay.
+func ofLast(all []*change.Change) (last []*change.Change) {
+	for _, c := range slices.Backward(all) {
+		if len(last) > 0 && !isFirst(c) {
+			break
+		}
+		last = append(last, c)
+		if len(last) == 2 {
+			break
+		}
+	}
+	return last
 }
 
 // lost says what would be lost by going back. unseen is why the server was not found.
@@ -223,12 +309,9 @@ func (v *swapping) lost(ctx context.Context, w *swap, unseen error) string {
 	if unseen == nil && w.by == nil {
 		unseen = errors.New("nobody counts it")
 	}
-	var n int64
+	var n provision.Lost
 	if unseen == nil {
 		n, unseen = w.by.Since(ctx, w.doer, w.home)
 	}
-	if unseen != nil {
-		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
-	}
-	return fmt.Sprintf("at most %d transactions have written since, the server's own among them: they are lost", n)
+	return view.Lost(n, unseen)
 }

@@ -317,6 +317,13 @@ func (c *Copy) Starved(ctx context.Context, err error) error {
 	return err
 }
 
+// Become has the next start of a copy be that of another server program, for which it is made harmless anew. Its server
+// was stopped.
+func (c *Copy) Become(ctx context.Context, sv protect.Server) error {
+	c.Server = sv
+	return c.engine.Neutralise(ctx, c.maker.Keeper.Do, c.Copy)
+}
+
 // answer waits until the server lets us in.
 func (c *Copy) answer(ctx context.Context, within time.Duration) (load.Admin, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -85,11 +85,27 @@ func (p *planning) filesystem(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.Type == "btrfs" {
+	if f.Type == "btrfs" && !m.Done() {
 		m.Notes = append(m.Notes, "nodatacow: pages are overwritten in place, so btrfs keeps no checksums of them; the server keeps its own")
 	}
 	p.Layout.Made = made(p.Know.Catalog, "filesystem", m.Made)
-	p.Layout.Made["cow"] = stack.Bool(false)
+	if cow, known := p.copies(!m.Done()); known {
+		p.Layout.Made["cow"] = cow
+	}
 	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m)
 	return nil
+}
+
+// copies tells whether the filesystem writes each page to a new place. One that is made is told not to; one that is there
+// already does as it is mounted.
+func (p *planning) copies(new bool) (cow stack.Value, known bool) {
+	if new {
+		return stack.Bool(false), true
+	}
+	for _, fs := range p.Stack.OfKind("filesystem") {
+		if fs.Text("mountpoint") == p.mountedAt() {
+			return fs.Get("cow")
+		}
+	}
+	return stack.Value{}, false
 }

@@ -116,7 +116,10 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	if flavor == "" && !zfs {
 		return false, nil
 	}
-	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, zfs)
+	if missing, err := p.source(ctx, flavor); err != nil || missing {
+		return missing, err
+	}
+	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, p.Spec.From, zfs)
 	if err != nil {
 		return false, err
 	}
@@ -136,6 +139,20 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	}
 	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
 	p.stage(name, why, m)
+	return true, nil
+}
+
+// source enters the makers' repository, where the server is to come from there. What it has is known once it was read.
+func (p *planning) source(ctx context.Context, flavor string) (missing bool, err error) {
+	if p.Spec.From == "" || flavor == "" {
+		return false, nil
+	}
+	m, err := p.System.Source(ctx, p.d, p.Spec.From, p.Spec.Server.Version)
+	if err != nil || m.Done() {
+		return false, err
+	}
+	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
+	p.stage("source "+p.Spec.From, "the repository of the server's makers, with the key that is good for it alone", m)
 	return true, nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -68,6 +70,8 @@ type reader struct {
 	s   Spec
 	// disks are all that were named so far, by what must not be there twice.
 	disks map[string]*strictyaml.Node
+	// vendor is where packages.from stands.
+	vendor *strictyaml.Node
 }
 
 // alone says when a file holds a second document, which would not be read.
@@ -96,7 +100,9 @@ func (r *reader) file(root *strictyaml.Node) {
 		"use":        way(func(n *strictyaml.Node) { r.s.Use = r.dataset(n, "use") }),
 		"filesystem": way(r.filesystem),
 		"server":     r.server,
+		"packages":   r.packages,
 	}, "server")
+	r.from()
 	switch {
 	case len(ways) == 0 && strictyaml.IsMap(root):
 		r.doc.Errorf(root, "a spec needs one of the keys pool, use and filesystem: where data shall lie")
@@ -120,6 +126,29 @@ func (r *reader) server(n *strictyaml.Node) {
 		"databases": func(n *strictyaml.Node) { s.Databases = r.databases(n) },
 	}, "product")
 }
+
+func (r *reader) packages(n *strictyaml.Node) {
+	r.doc.Object(n, "packages", strictyaml.Fields{
+		"from": func(n *strictyaml.Node) {
+			r.s.From, r.vendor = r.doc.OneOf(n, "packages.from", product.VendorNames()...), n
+		},
+	}, "from")
+}
+
+// from refuses a repository that does not have the server.
+func (r *reader) from() {
+	v, s := product.VendorOf(r.s.From), r.s.Server
+	switch {
+	case r.s.From == "" || s.Product == "":
+	case !slices.Contains(v.Flavors, s.Product):
+		r.doc.Errorf(r.vendor, "%s has no %s", v.Name, s.Product)
+	case v.Needs() && !series.MatchString(s.Version):
+		r.doc.Errorf(r.vendor, "%s has a repository for each series: name it as server.version, such as 11.8", v.Name)
+	}
+}
+
+// series are the first two numbers of a version.
+var series = regexp.MustCompile(`^[0-9]{1,3}[.][0-9]{1,3}$`)
 
 func (r *reader) filesystem(n *strictyaml.Node) {
 	f := &Filesystem{}

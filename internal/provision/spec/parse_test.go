@@ -78,6 +78,11 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"mariadb}", "mariadb, databases: [{name: Shop}]}", "begins with a small letter"},
 		{"mariadb}", "mariadb, databases: [{name: shop, owner: root}]}", "is not root, which is the server's own"},
 		{"mariadb}", "mariadb, databases: [\"a'; DROP\"]}", "begins with a small letter"},
+		{"mariadb}", "mariadb, version: 11.8}\npackages: {from: mariadb.com}", `packages.from is one of mariadb.org, postgresql.org, not "mariadb.com"; did you mean mariadb.org?`},
+		{"mariadb}", "mariadb, version: 11.8}\npackages: {from: postgresql.org}", "postgresql.org has no mariadb"},
+		{"mariadb}", "mariadb}\npackages: {from: mariadb.org}", "mariadb.org has a repository for each series: name it as server.version"},
+		{"mariadb}", "mariadb, version: 11.8.3}\npackages: {from: mariadb.org}", "name it as server.version"},
+		{"mariadb}", "mariadb, version: 11.8}\npackages: {}", `needs the key "from"`},
 		{"mariadb}", "mariadb}\n---\nuse: x", "a second document is not read"},
 		{"pool:", "plumb: 2\npool:", "x.yaml:1: it is a spec of version 2"},
 	} {

@@ -29,6 +29,9 @@ type Spec struct {
 	Use        string // a pool, or a dataset of one, that is there already: only datasets are made in it
 	Filesystem *Filesystem
 	Server     Server
+	// From names the makers' repository, as package product does, from which a server is installed that is not there; "": the
+	// system's own sources.
+	From string
 }
 
 // Pool is a pool of ZFS that is made.

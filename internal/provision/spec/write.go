@@ -52,6 +52,10 @@ func Text(s Spec) []byte {
 	for _, d := range s.Server.Databases {
 		fmt.Fprintf(w, "    - {name: %s, owner: %s}\n", d.Name, d.Owner)
 	}
+	if s.From != "" {
+		w.line(0, "packages", " ")
+		w.line(1, "from", s.From)
+	}
 	return w.Bytes()
 }
 

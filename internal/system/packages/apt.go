@@ -52,6 +52,9 @@ func (a apt) recipe(w Want) (r change.Recipe, err error) {
 	if err := refuse(missing, s, there); err != nil {
 		return r, err
 	}
+	if err := w.ofSeries(s.comes); err != nil {
+		return r, err
+	}
 	left, err := a.absent(w.Server.Leave)
 	if err != nil {
 		return r, err
@@ -129,6 +132,16 @@ func refuse(missing []string, s simulated, there []installed) error {
 		if i.status == isRemoved && slices.ContainsFunc(s.comes, func(c installed) bool { return c.name == i.name }) {
 			return &change.Refusal{Why: fmt.Sprintf("%s was removed here and has left its configuration, which taking the package away would remove too", plain(i.name)),
 				What: "apt-get purge " + plain(i.name) + " removes it, or install the package yourself"}
+		}
+	}
+	return nil
+}
+
+// ofSeries refuses a server of another series than is wanted.
+func (w Want) ofSeries(comes []installed) error {
+	for _, c := range comes {
+		if of := upstream(c.version); w.Series != "" && plain(c.name) == w.Names[0] && of != w.Series && !strings.HasPrefix(of, w.Series+".") {
+			return &change.Refusal{Why: fmt.Sprintf("the sources of packages would give %s %s, and %s is wanted", plain(c.name), c.version, w.Series), What: "apt-cache policy " + w.Names[0] + " shows which there are, and why that one is preferred"}
 		}
 	}
 	return nil

@@ -25,12 +25,17 @@ type Want struct {
 	// Server tells what the packages of a server make and leave; the zero value
 	// for those of no server.
 	Server product.Packages
+	// Series is that of the server, whose sources may have others too; "": whichever they have.
+	Series string
 }
 
 // Server are the packages of a server of a flavour, in a version or, for "", the one
-// that the system has.
-func Server(flavor, version string) (Want, error) {
+// that the system has. Where its makers' repository is among the sources, any version can be chosen.
+func Server(flavor, version string, makers bool) (Want, error) {
 	p := product.PackagesOf(flavor)
+	if makers && p.Of == "" {
+		return Want{Names: []string{p.Apt}, Server: p, Series: version}, nil
+	}
 	name := p.With(version)
 	if name == "" {
 		return Want{}, &change.Refusal{Why: fmt.Sprintf("the system's packages have no %s of a version that can be chosen", product.OfFlavor(flavor).Label(flavor)),

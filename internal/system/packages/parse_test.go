@@ -45,9 +45,20 @@ func FuzzParseSimulation(f *testing.F) {
 	f.Add([]byte(simulation1))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := parseSimulation(text)
-		for _, c := range s.comes {
+		for _, c := range append(s.comes, s.others...) {
 			if err == nil && (!isPackage(c.name) || !isVersion(c.version)) {
 				t.Fatalf("%+v would become an argument", c)
+			}
+		}
+	})
+}
+
+func FuzzParseVersions(f *testing.F) {
+	f.Add([]byte("mariadb-server | 1:11.8.3-0+deb13u1 | http://deb.debian.org/debian trixie/main amd64 Packages\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, v := range parseVersions(text) {
+			if !isVersion(v) {
+				t.Fatalf("%q would become an argument", v)
 			}
 		}
 	})
@@ -110,7 +121,7 @@ func TestWhatCannotBeTakenBackIsRefused(t *testing.T) {
 }
 
 func TestInstallIsExact(t *testing.T) {
-	w, err := Server("postgres", "15")
+	w, err := Server("postgres", "15", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +149,7 @@ func TestInstallIsExact(t *testing.T) {
 
 // dnf does not run here: what would be run is compared as text.
 func TestDnf(t *testing.T) {
-	w, err := Server("mariadb", "")
+	w, err := Server("mariadb", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,6 +10,7 @@ import (
 type simulated struct {
 	comes   []installed // packages that are not there now
 	changes []string    // that would get another version
+	others  []installed // the same, in that version
 	goes    []string    // that would be removed
 }
 
@@ -28,7 +30,11 @@ func parseSimulation(text []byte) (s simulated, err error) {
 			s.goes = append(s.goes, plain(f[1]))
 		case "Inst":
 			if len(f) > 2 && strings.HasPrefix(f[2], "[") {
-				s.changes = append(s.changes, plain(f[1]))
+				p, err := parseInst(slices.Delete(f, 2, 3))
+				if err != nil {
+					return s, err
+				}
+				s.changes, s.others = append(s.changes, plain(p.name)), append(s.others, p)
 				continue
 			}
 			p, err := parseInst(f)

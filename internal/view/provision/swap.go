@@ -5,13 +5,17 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/product"
+	"plumb/internal/protect"
 	"plumb/internal/provision"
+	"plumb/internal/provision/rehearsal"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
 // Swap shows the way of a server to another release, and the way back.
-func Swap(s provision.Stage, way product.Way, screen page.Screen) string {
+// first is what is done before, and tried tells that the new version is tried on a copy then.
+func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Screen) string {
 	o := page.NewPage(screen)
 	o.Para(page.Bold, 0, s.Name)
 	o.Hang(page.Normal, "    how     ", way.How)
@@ -19,23 +23,62 @@ func Swap(s provision.Stage, way product.Way, screen page.Screen) string {
 	for i, step := range way.Steps {
 		o.Hang(page.Normal, fmt.Sprintf("    %-8d", i+1), step)
 	}
-	for _, step := range s.Steps {
-		for _, a := range step.Recipe.Acts {
-			showAct(o, a)
+	acts := func(steps []change.Prepared) {
+		for _, step := range steps {
+			for _, a := range step.Recipe.Acts {
+				showAct(o, a)
+			}
 		}
 	}
+	acts(first.Steps)
+	if tried {
+		o.Hang(page.Normal, "    try     ", "a point is taken, and on a copy of it the old server sums up all tables, the new one starts, upgrades, checks them and sums them up again: what differs ends the swap, and the server was not touched")
+	}
+	acts(s.Steps)
 	for _, note := range s.Notes {
 		o.Labelled(page.Dim, "    note    ", page.Normal, note)
 	}
 	return o.String()
 }
 
-// Swapped says what should follow.
-func Swapped(server stack.Ref, number int, screen page.Screen) string {
+// Rehearsed says what came of trying the new version on a copy.
+func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
+	o := page.NewPage(screen)
+	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
+	for _, c := range r.Checks {
+		o.Para(page.Normal, 4, c.What+": nothing is wrong")
+	}
+	return o.String()
+}
+
+// Swapped says what should follow; next is "" for nothing.
+func Swapped(server stack.Ref, number int, next string, screen page.Screen) string {
 	o := page.NewPage(screen)
 	o.Para(page.Normal, 0, fmt.Sprintf("Done: change %d. plumb provision swap %s --back goes back, without what is written from now on.", number, server))
-	o.Para(page.Normal, 0, "Next: vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet.")
+	if next != "" {
+		o.Para(page.Normal, 0, "Next: "+next+".")
+	}
 	return o.String()
+}
+
+// Lost says what going back loses. unseen is why that is not known.
+func Lost(n provision.Lost, unseen error) string {
+	if unseen != nil {
+		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
+	}
+	to := ""
+	if n.In != "" {
+		to = " to " + n.In
+	}
+	text := fmt.Sprintf("at most %d transactions have written%s since, the server's own among them", n.Transactions, to)
+	if n.Logged != nil {
+		text += fmt.Sprintf(", and its binary log has %d", *n.Logged)
+	}
+	text += ": they are lost"
+	if n.But != "" {
+		text += ", and with them, not counted, " + n.But
+	}
+	return text
 }
 
 // SwapBack says what going back costs.

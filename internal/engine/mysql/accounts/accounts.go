@@ -71,8 +71,11 @@ func (l look) open() (all []account, err error) {
 // ownLogin refuses to close the account that Plumb itself comes in with, unless root is let in by the socket.
 func (l look) ownLogin(open []account) error {
 	rows, err := l.texts("SELECT CURRENT_USER()")
-	if err != nil || len(rows) != 1 {
-		return fmt.Errorf("see as whom Plumb comes in: %d answers: %w", len(rows), err)
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 {
+		return fmt.Errorf("see as whom Plumb comes in: the server gives %d answers, and one is expected", len(rows))
 	}
 	for _, a := range open {
 		if a.user+"@"+a.host == rows[0] && (a.user != "root" || a.host != "localhost" || l.t.Network != "unix") {
@@ -172,10 +175,15 @@ func (l look) socket(why string) (string, error) {
 		return "", &change.Refusal{Why: why + ", and the server has no " + plugin + " that would ask the kernel who it is",
 			What: "INSTALL PLUGIN " + plugin + " SONAME '" + plugin + ".so', or give the account a password yourself"}
 	}
+	return l.vouchedBy(), nil
+}
+
+// vouchedBy says it in the server's words.
+func (l look) vouchedBy() string {
 	if l.mariadb {
-		return "VIA " + plugin, nil
+		return "VIA " + l.plugin()
 	}
-	return "WITH " + plugin, nil
+	return "WITH " + l.plugin()
 }
 
 // lock shuts an account, and leaves it and its rights.

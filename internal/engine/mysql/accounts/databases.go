@@ -33,12 +33,8 @@ func Databases(ctx context.Context, h host.Reader, t host.Target, flavor string,
 		return nil, nil
 	}
 	l := look{ctx: ctx, h: h, t: t, mariadb: flavor == product.MariaDB}
-	socket, err := l.socket("an owner of a database is to come in")
-	if err != nil {
-		return nil, err
-	}
 	for _, d := range want {
-		for _, s := range []*change.Switch{l.database(d), l.owner(d.Owner, socket), l.rights(d)} {
+		for _, s := range []*change.Switch{l.database(d), l.owner(d.Owner), l.rights(d)} {
 			is, err := l.texts(s.Inspect.Query)
 			if err != nil {
 				return nil, err
@@ -48,7 +44,16 @@ func Databases(ctx context.Context, h host.Reader, t host.Target, flavor string,
 			}
 		}
 	}
-	return acts, nil
+	return acts, l.vouched(acts)
+}
+
+// vouched refuses to make accounts for which the kernel cannot vouch. Who has one already needs no plugin.
+func (l look) vouched(acts []change.Act) error {
+	if !slices.ContainsFunc(acts, func(a change.Act) bool { return strings.HasPrefix(a.Switch.Do[0].Statement, "CREATE USER ") }) {
+		return nil
+	}
+	_, err := l.socket("an owner of a database is to come in")
+	return err
 }
 
 const there = "there"
@@ -68,12 +73,12 @@ func (l look) database(d spec.Database) *change.Switch {
 			Inspect: l.asked("SELECT " + in("TABLES", "TABLE_SCHEMA") + " + " + in("ROUTINES", "ROUTINE_SCHEMA") + " + " + in("EVENTS", "EVENT_SCHEMA"))}}
 }
 
-// owner makes an account that the kernel vouches for, as socket says in the server's words.
-func (l look) owner(name, socket string) *change.Switch {
+// owner makes an account that the kernel vouches for.
+func (l look) owner(name string) *change.Switch {
 	a := account{user: name, host: "localhost"}
 	return &change.Switch{On: l.t.Name + " account " + a.name(), Exact: true, From: change.None, After: there,
 		Inspect: l.asked("SELECT '" + there + "' FROM mysql.user WHERE User = '" + a.user + "' AND Host = '" + a.host + "'"),
-		Do:      []change.Op{l.op("CREATE USER IF NOT EXISTS " + a.name() + " IDENTIFIED " + socket)},
+		Do:      []change.Op{l.op("CREATE USER IF NOT EXISTS " + a.name() + " IDENTIFIED " + l.vouchedBy())},
 		Undo:    []change.Op{l.op("DROP USER IF EXISTS " + a.name())}}
 }
 

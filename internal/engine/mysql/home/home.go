@@ -113,8 +113,11 @@ const listens = "bind_address"
 // loopback has a server that listens to everybody listen to this host alone.
 func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) ([]change.Act, error) {
 	rows, err := h.Query(ctx, home.Target, "SELECT @@GLOBAL."+listens+", @@GLOBAL.skip_networking")
-	if err != nil || len(rows.Values) != 1 {
-		return nil, fmt.Errorf("see to whom %s listens: %d answers: %w", home.Server, len(rows.Values), err)
+	if err != nil {
+		return nil, fmt.Errorf("see to whom %s listens: %w", home.Server, err)
+	}
+	if len(rows.Values) != 1 {
+		return nil, fmt.Errorf("see to whom %s listens: it gives %d answers, and one is expected", home.Server, len(rows.Values))
 	}
 	at, off := host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1)
 	if off == "1" || !slices.Contains([]string{"", "*", "::", "0.0.0.0"}, at) {

@@ -30,22 +30,23 @@ var _ provision.Swapper = Swapper{}
 func (Swapper) Kind() string { return product.Postgres }
 
 // Swap implements provision.Swapper.
-func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (out provision.Making, err error) {
+func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (course provision.Course, err error) {
 	old, err := read(ctx, h, w.Home)
 	if err == nil {
 		err = s.settings(ctx, h, w.Home.Target, w.To.Version)
 	}
 	if err != nil {
-		return out, err
+		return course, err
 	}
 	n, err := old.next(ctx, h, w.To.Version, w.At)
 	if err != nil {
-		return out, err
+		return course, err
 	}
 	look, shows, err := service.Listening(w.Home.Target.Network, w.Home.Target.Address)
 	if err != nil {
-		return out, err
+		return course, err
 	}
+	out := &course.Swap
 	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
 	out.Notes = []string{
 		"it is rehearsed first: pg_upgrade --check reads the running server and a new cluster that is thrown away; what it refuses ends the swap before anything stands still",
@@ -54,7 +55,8 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (out
 		"its configuration is taken over; what ALTER SYSTEM has set too",
 	}
 	out.Proof = proof(w)
-	return out, nil
+	course.Next = "vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet"
+	return course, nil
 }
 
 // settings refuses those that the new version does not have: with one it does not start.
@@ -149,24 +151,27 @@ func proof(w provision.Swap) func(context.Context, host.Reader) error {
 var began = regexp.MustCompile(`(?m)^next ([0-9]+)$`)
 
 // Since implements provision.Swapper.
-func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (int64, error) {
+func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (lost provision.Lost, err error) {
 	rows, err := h.Query(ctx, home.Target, "SELECT current_setting('config_file'), txid_snapshot_xmax(txid_current_snapshot())")
-	if err != nil || len(rows.Values) != 1 {
-		return 0, fmt.Errorf("ask %s which transaction is next: %w", home.Server, err)
+	if err != nil {
+		return lost, fmt.Errorf("ask %s which transaction is next: %w", home.Server, err)
+	}
+	if len(rows.Values) != 1 {
+		return lost, fmt.Errorf("ask %s which transaction is next: it gives %d answers, and one is expected", home.Server, len(rows.Values))
 	}
 	file := path.Dir(host.Text(rows.Values[0], 0)) + mark
 	text, err := h.ReadFile(ctx, file)
 	if err != nil {
-		return 0, fmt.Errorf("see with which transaction the new server began: %w", err)
+		return lost, fmt.Errorf("see with which transaction the new server began: %w", err)
 	}
 	part := began.FindSubmatch(text)
 	if part == nil {
-		return 0, fmt.Errorf("%s does not say with which transaction the new server began", file)
+		return lost, fmt.Errorf("%s does not say with which transaction the new server began", file)
 	}
 	first, err := strconv.ParseInt(string(part[1]), 10, 64)
 	now, err2 := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
 	if err != nil || err2 != nil || now < first {
-		return 0, fmt.Errorf("transactions from %s to %s are no number of them", part[1], host.Text(rows.Values[0], 1))
+		return lost, fmt.Errorf("transactions from %s to %s are no number of them", part[1], host.Text(rows.Values[0], 1))
 	}
-	return now - first, nil
+	return provision.Lost{Transactions: now - first}, nil
 }

@@ -1,0 +1,59 @@
+// Package rehearse has a swap tried on a copy of a point of this machine, before it is carried out.
+package rehearse
+
+import (
+	"context"
+	"fmt"
+
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/provision"
+	"plumb/internal/provision/rehearsal"
+	view "plumb/internal/view/provision"
+)
+
+// Rehearse is what provision's swap is given.
+type Rehearse struct {
+	Shell  *shell.Shell
+	Points machine.Adapters
+}
+
+// Of gives what tries a swap; nil where its ways cannot be tried. source and state are those of the command.
+func (r Rehearse) Of(by provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error {
+	can, ok := by.(rehearsal.Rehearser)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, source shell.Source, state string, w provision.Swap) error {
+		at := machine.At(state)
+		at.Source = source
+		opener := machine.Opener{Shell: r.Shell, Adapters: r.Points}
+		return opener.On(at, func(m *machine.Machine) error {
+			defer opener.Done()
+			return try(ctx, opener, m, w, can.Release(w))
+		})
+	}
+}
+
+// try takes a point, and tries the release on a copy of it.
+func try(ctx context.Context, opener machine.Opener, m *machine.Machine, w provision.Swap, to rehearsal.Release) error {
+	plan, err := m.Keeper.Plan(ctx, m.Doer, w.Stack, w.Home.Server)
+	if err == nil {
+		err = plan.Possible()
+	}
+	if err != nil {
+		return hint.With(fmt.Errorf("no copy can be made on which %s could be tried first, and nothing was done: %w", w.To, err), "--unrehearsed swaps without")
+	}
+	p, err := m.Keeper.Take(ctx, plan, protect.TakeOptions{})
+	if err != nil {
+		return fmt.Errorf("take a point to try %s on, and nothing was done: %w", w.To, err)
+	}
+	res, err := rehearsal.Rehearsal{Copies: m.Copies, Doing: m.Clones.Doing}.Run(ctx, p, to)
+	opener.Done()
+	if err != nil {
+		return fmt.Errorf("the server was not touched, and goes on as it is: %w", err)
+	}
+	return opener.Print(view.Rehearsed(w.To, p, res, shell.Screen(opener.Out)))
+}

@@ -1,0 +1,186 @@
+package swap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/change"
+	engine "plumb/internal/engine/mysql"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/observe"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/provision"
+	"plumb/internal/units"
+)
+
+// server is one that can be swapped.
+type server struct {
+	home    provision.Home
+	places  []place // its data first
+	plugins string  // storage engines that must be loaded, as plugin_load_add takes them
+	size    int64   // of all places, in bytes on their disks
+}
+
+// place is a directory of which the way back needs the content.
+type place struct {
+	dir   string
+	kept  string // its content at the stop
+	aside string // what the new server wrote, once the way back was gone
+}
+
+func refusal(what, why string, args ...any) error {
+	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
+}
+
+const byHand = "take a point (plumb snapshot), stop the server, exchange its packages, start it, and run mariadb-upgrade"
+
+// read looks at the server, and refuses what could not be taken back.
+func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out server, err error) {
+	sv, _, err := s.Point.Describe(ctx, h, w.Stack, w.Home.Server)
+	if err != nil {
+		return out, err
+	}
+	out = server{home: w.Home, plugins: sv.Settings["plugin_load_add"]}
+	for _, check := range []func() error{
+		func() error { return ofPackages(ctx, h, w.Home, sv) },
+		func() error { return alone(ctx, h, w.Home) },
+		func() (err error) { out.places, err = places(sv, seriesOf(w.To.Version), w.At); return err },
+		func() error { return out.measure(ctx, h) },
+	} {
+		if err := check(); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// ofPackages refuses a server that is not the one that Debian's packages start and stop.
+func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv protect.Server) error {
+	if sv.Flavor != product.MariaDB || !slices.Equal(sv.Program, []string{"/usr/sbin/mariadbd"}) {
+		return refusal(byHand, "its program is %s, and not that of Debian's packages", strings.Join(sv.Program, " "))
+	}
+	unit := product.PackagesOf(product.MariaDB).Service + ".service"
+	switch _, err := h.Stat(ctx, "/run/systemd/system"); {
+	case err == nil && home.Unit != unit:
+		return refusal(byHand, "%s does not start it, but %q", unit, home.Unit)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	line, err := h.ReadFile(ctx, "/proc/"+strconv.Itoa(home.PID)+"/cmdline")
+	if err != nil {
+		return fmt.Errorf("see how it was started: %w", err)
+	}
+	for word := range strings.SplitSeq(string(line), "\x00") {
+		if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"--defaults-file", "--defaults-extra-file", "--defaults-group-suffix", "--no-defaults"}, name) {
+			return refusal(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+		}
+	}
+	return nil
+}
+
+// alone refuses a server that others follow, or that is one of several.
+func alone(ctx context.Context, h host.Reader, home provision.Home) error {
+	elsewhere := "SELECT FILENAME FROM information_schema.INNODB_SYS_TABLESPACES WHERE FILENAME LIKE '/%'"
+	if !engine.AtLeast(home.Version, "10.6") {
+		elsewhere = "SELECT PATH FROM information_schema.INNODB_SYS_DATAFILES WHERE PATH LIKE '/%'"
+	}
+	count := func(query string) (int, error) {
+		rows, err := h.Query(ctx, home.Target, query)
+		if err != nil {
+			return 0, fmt.Errorf("see who relies on it: %w", err)
+		}
+		return len(rows.Values), nil
+	}
+	for _, c := range []struct{ query, why, what string }{
+		{"SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_cluster_size' AND Value > 0", "it is a node of a cluster", "bring one node after the other under the new version, by hand"},
+		{"SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'", "replicas read from it, and one of an older version may not understand what a newer writes", "bring the replicas under the new version first"},
+		{"XA RECOVER", "transactions are prepared in it, which a newer server may not take over", "commit or roll them back"},
+		{elsewhere, "tables of it have a DATA DIRECTORY of their own, which the copy would not hold", "ALTER TABLE … DATA DIRECTORY back into the data directory"},
+	} {
+		switch n, err := count(c.query); {
+		case err != nil:
+			return err
+		case n > 0:
+			return refusal(c.what, "%s (%d)", c.why, n)
+		}
+	}
+	return nil
+}
+
+// places gives the directories that are kept: the data, and what of them lies elsewhere.
+func places(sv protect.Server, series, at string) (all []place, err error) {
+	for _, d := range sv.Dirs {
+		switch {
+		case d.Link != "" || d.Role == "tablespace":
+			return nil, refusal(byHand, "the directory %s of it is elsewhere: what changes there is not taken back", d.Path)
+		case !slices.Contains([]string{"data", "redo", "undo", "doublewrite", "binlog", "relaylog"}, d.Role):
+			continue
+		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(d.Path, p.dir) }):
+			continue
+		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(p.dir, d.Path) }):
+			return nil, refusal(byHand, "its directory %s lies above another of its own", d.Path)
+		}
+		p := place{dir: d.Path, kept: d.Path + ".before-" + series, aside: path.Base(d.Path) + ".since-" + series}
+		if at != "" {
+			p.kept = path.Join(at, strings.ReplaceAll(strings.Trim(d.Path, "/"), "/", "-")+".before-"+series)
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 || all[0].dir != sv.Dir("data") {
+		return nil, fmt.Errorf("where %s keeps its data is not known", sv.Ref)
+	}
+	return all, nil
+}
+
+// measure finds how much the places hold, and whether copies of them fit.
+func (s *server) measure(ctx context.Context, h host.Reader) error {
+	type device struct{ major, minor uint32 }
+	want, have := map[device]int64{}, map[device]int64{}
+	for _, p := range s.places {
+		text, err := h.Output(ctx, "find", p.dir, "-xdev", "-type", "f", "-printf", `%b\n`)
+		if err != nil {
+			return fmt.Errorf("see how much is in %s: %w", p.dir, err)
+		}
+		var blocks int64
+		for line := range strings.Lines(string(text)) {
+			n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+			if err != nil {
+				return fmt.Errorf("see how much is in %s: find says %q", p.dir, strings.TrimSpace(line))
+			}
+			blocks += n
+		}
+		above := path.Dir(p.kept)
+		st, err := h.Stat(ctx, above)
+		if err != nil {
+			return fmt.Errorf("see where the data of before are kept: %w", err)
+		}
+		room, err := h.Statfs(ctx, above)
+		if err != nil {
+			return fmt.Errorf("see how much room is at %s: %w", above, err)
+		}
+		on := device{uint32(st.DevMajor), uint32(st.DevMinor)}
+		want[on] += blocks * 512
+		have[on] = int64(room.AvailBytes)
+		s.size += blocks * 512
+		const more = 256 << 20 // what packages and the upgrade need
+		if have[on] < want[on]+more {
+			return hint.With(fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(want[on])), above, units.Measured(float64(have[on]))),
+				"--at DIR names a directory of root's with more room")
+		}
+	}
+	return nil
+}
+
+var leading = regexp.MustCompile(`^(\d+)\.(\d+)`)
+
+// seriesOf gives the first two numbers of a version, between which data are not exchanged without an upgrade.
+func seriesOf(version string) string { return leading.FindString(version) }

@@ -1,0 +1,112 @@
+package swap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/provision"
+	"plumb/internal/provision/rehearsal"
+	"plumb/internal/system/packages"
+)
+
+var _ rehearsal.Rehearser = Swapper{}
+
+// Release implements rehearsal.Rehearser.
+func (s Swapper) Release(w provision.Swap) rehearsal.Release {
+	return release{s, w.To.Version, path.Join(dirOf(w.Home, seriesOf(w.To.Version)), packages.Programs)}
+}
+
+// release is the new version, by programs that lie below a directory as they will below the root.
+type release struct {
+	Swapper
+	version, dir string
+}
+
+// Becomes implements rehearsal.Release.
+func (r release) Becomes(ctx context.Context, h host.Reader, sv protect.Server) (protect.Server, error) {
+	program := path.Join(r.dir, "usr/sbin/mariadbd")
+	if _, err := h.Stat(ctx, program); err != nil {
+		return sv, err
+	}
+	var libraries []string
+	for _, pattern := range []string{"/usr/lib/*-linux-gnu", "/lib/*-linux-gnu"} {
+		found, err := h.Glob(ctx, r.dir+pattern)
+		if err != nil {
+			return sv, err
+		}
+		libraries = append(libraries, found...)
+	}
+	sv.Program, sv.Version, sv.Settings = []string{program}, r.version, maps.Clone(sv.Settings)
+	sv.Product = product.Release{Flavor: product.MariaDB, Version: r.version}.String()
+	sv.Env = nil
+	if libraries != nil {
+		sv.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
+	}
+	for name := range sv.Settings {
+		if f := r.Catalog.Fact(product.MySQL, name); f != nil && f.Knob != nil && !f.Knob.Has(product.MariaDB, r.version) {
+			delete(sv.Settings, name) // the next act looks whether its own configuration has such a one
+		}
+	}
+	for _, name := range []string{"plugin_dir", "lc_messages_dir", "character_sets_dir"} { // they lie below the other
+		delete(sv.Settings, name)
+	}
+	sv.Settings["basedir"] = path.Join(r.dir, "usr")
+	return sv, nil
+}
+
+// Upgrade implements rehearsal.Release.
+func (r release) Upgrade(ctx context.Context, d host.Streamer, c protect.Copy) error {
+	argv := slices.Concat(c.Server.As(d.About().Root), []string{"env", "LC_ALL=C"}, c.Server.Env,
+		[]string{path.Join(r.dir, "usr/bin/mariadb-upgrade"), "--no-defaults", "--socket=" + path.Join(c.Run, "mysqld.sock"), "--user=root"})
+	var said tail
+	if _, err := d.Pipe(ctx, host.Pipe{Argv: argv, Out: &said}); err != nil {
+		return fmt.Errorf("mariadb-upgrade: %w\n%s", err, said)
+	}
+	return nil
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = (*t)[max(0, len(*t)-2000):]
+	return len(p), nil
+}
+
+// Sums implements rehearsal.Release.
+func (release) Sums(ctx context.Context, a load.Admin) (map[string]string, error) {
+	rows, err := a.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') "+
+		"AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') AND ENGINE NOT IN ('FEDERATED', 'SPIDER', 'CONNECT') ORDER BY 1, 2")
+	if err != nil {
+		return nil, fmt.Errorf("list the tables: %w", err)
+	}
+	if rows.Cut {
+		return nil, errors.New("list the tables: there are more than can be listed")
+	}
+	sums := map[string]string{}
+	for _, row := range rows.Values {
+		name := identifier(host.Text(row, 0)) + "." + identifier(host.Text(row, 1))
+		sum, err := a.Query(ctx, "CHECKSUM TABLE "+name+" EXTENDED")
+		if err != nil {
+			return nil, fmt.Errorf("sum up the table %s: %w", name, err)
+		}
+		if len(sum.Values) != 1 || host.Text(sum.Values[0], 1) == "" {
+			return nil, fmt.Errorf("sum up the table %s: it cannot be read", name)
+		}
+		sums[name] = host.Text(sum.Values[0], 1)
+	}
+	return sums, nil
+}
+
+// identifier writes a name as SQL.
+func identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

@@ -1,0 +1,77 @@
+package swap
+
+// names are what all scripts call their first arguments. as runs a command as the server's user, with no rights of root's: the
+// directories are that user's, who could put a link in the way.
+const names = `dir=$1 uid=$2 gid=$3
+shift 3
+export LC_ALL=C
+as() { setpriv --reuid="$uid" --regid="$gid" --init-groups --inh-caps=-all -- "$@"; }
+`
+
+// mark is the file that says that the data were brought under the new server, and where its log stood before.
+const mark = "upgraded"
+
+// configured has the program of the new version read the configuration, as its packages will find it.
+const configured = names + `p="$dir/programs"
+at=$(as mktemp -d /tmp/plumb-swap-XXXXXX)
+trap 'rm -rf -- "$at"' EXIT
+said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-gnu | tr ' ' :) as "$p/usr/sbin/mariadbd" --basedir="$p/usr" \
+	--datadir="$at" --log-error= --verbose --help 2>&1 >/dev/null) ||
+{ echo "the new server does not take the configuration as it is:" >&2; { printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5 >&2; exit 1; }`
+
+// putBack gives a directory the content that was kept. A directory of its own filesystem cannot be renamed: there what the new
+// server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on.
+const putBack = names + `data=$1 kept=$2 aside=$3
+exec 9>"$dir/alone"
+flock 9
+[ -d "$kept" ] || exit 0
+if ! mountpoint -q "$data"; then
+	aside="${data%/*}/$aside"
+	if [ -e "$data" ]; then
+		[ ! -e "$aside" ] || { echo "$aside is there already, from an earlier way back: move it away" >&2; exit 1; }
+		mv -T "$data" "$aside"
+	fi
+	mv -T "$kept" "$data"
+	sync -f "$data"
+	exit 0
+fi
+within="$data/.$aside"
+as mkdir -p -m 700 "$within"
+if [ ! -e "$within/.all" ]; then
+	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec mv -t "$within" -- {} +
+	as touch "$within/.all"
+fi
+as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
+as cp -a "$kept/." "$data/"
+sync -f "$data"
+rm -rf --one-file-system -- "$kept"`
+
+// upgrade runs mariadb-upgrade on a server that asks nobody who he is, and to which only its own user and root can come: over
+// a socket in a directory of its own. The lock waits for the server of a script that was killed.
+const upgrade = names + `data=$1 was=$2 plugins=$3
+[ ! -e "$dir/` + mark + `" ] || exit 0
+exec 9>"$dir/alone"
+flock 9
+run=$(mktemp -d /run/plumb-upgrade-XXXXXX)
+chown "$uid:$gid" "$run"
+trap 'rm -rf -- "$run"' EXIT
+fails() { tail -n 30 "$run/log" "$run/said" >&2 2>/dev/null || :; exit 1; }
+runs() { case $(sed -n 's/^State:[ \t]*\(.\).*/\1/p' "/proc/$server/status" 2>/dev/null) in ''|Z|X) return 1 ;; esac; }
+sql() { as mariadb --no-defaults --socket="$run/s" --user=root --batch --raw --skip-column-names --execute="$1"; }
+(exec setpriv --reuid="$uid" --regid="$gid" --init-groups --inh-caps=-all --pdeathsig TERM -- /usr/sbin/mariadbd --datadir="$data" --socket="$run/s" --pid-file="$run/pid" \
+	--log-error="$run/log" --skip-networking --skip-grant-tables --skip-slave-start --event-scheduler=DISABLED ${plugins:+"--plugin-load-add=$plugins"}) &
+server=$!
+until as mariadb-admin --no-defaults --socket="$run/s" --user=root ping >/dev/null 2>&1; do
+	runs || fails
+	sleep 0.2
+done
+next=$(sql 'SHOW ENGINE INNODB STATUS' | sed -n 's/^Trx id counter \([0-9]*\).*/\1/p' | head -n 1)
+gtid=$(sql 'SELECT @@GLOBAL.gtid_binlog_pos')
+[ -n "$next" ] || { echo "the server does not say which transaction is next" >&2; exit 1; }
+as mariadb-upgrade --no-defaults --socket="$run/s" --user=root >"$run/said" 2>&1 || fails
+kill -TERM "$server"
+wait "$server" || fails
+as sync -f "$data"
+printf 'from %s\nnext %s\ngtid %s\n' "$was" "$next" "$gtid" >"$dir/` + mark + `.new"
+sync "$dir/` + mark + `.new"
+mv -T "$dir/` + mark + `.new" "$dir/` + mark + `"`

@@ -1,0 +1,126 @@
+package swap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plumb/internal/host"
+	"plumb/internal/provision"
+)
+
+// stood is where a server's logs stood at a moment.
+type stood struct {
+	next int64            // transaction of InnoDB
+	gtid map[uint32]int64 // the last number of each domain in its binary log
+}
+
+// Since implements provision.Swapper.
+func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (lost provision.Lost, err error) {
+	file := path.Join(dirOf(home, seriesOf(home.Version)), mark)
+	text, err := h.ReadFile(ctx, file)
+	if err != nil {
+		return lost, fmt.Errorf("see where the new server began: %w", err)
+	}
+	then, err := parseMark(text)
+	if err != nil {
+		return lost, fmt.Errorf("%s: %w", file, err)
+	}
+	now, err := stands(ctx, h, home.Target)
+	if err != nil {
+		return lost, fmt.Errorf("see where %s stands: %w", home.Server, err)
+	}
+	return between(then, now)
+}
+
+// between counts what was written from one moment to another.
+func between(then, now stood) (lost provision.Lost, err error) {
+	if now.next < then.next {
+		return lost, fmt.Errorf("transactions from %d to %d are no number of them", then.next, now.next)
+	}
+	lost = provision.Lost{Transactions: now.next - then.next, In: "InnoDB", But: "what was written to tables of other engines"}
+	if now.gtid == nil {
+		return lost, nil
+	}
+	var logged int64
+	for domain, last := range now.gtid {
+		n := last - then.gtid[domain]
+		if n < 0 {
+			return lost, nil // somebody has begun the log anew
+		}
+		logged += n
+	}
+	lost.Logged = &logged
+	return lost, nil
+}
+
+// stands asks a server. InnoDB gives each transaction a number as it begins, and one as it commits.
+func stands(ctx context.Context, h host.Reader, t host.Target) (s stood, err error) {
+	rows, err := h.Query(ctx, t, "SHOW ENGINE INNODB STATUS")
+	if err != nil {
+		return s, err
+	}
+	if len(rows.Values) != 1 {
+		return s, fmt.Errorf("InnoDB gives %d answers, and one is expected", len(rows.Values))
+	}
+	if s.next, err = parseCounter(host.Text(rows.Values[0], 2)); err != nil {
+		return s, err
+	}
+	rows, err = h.Query(ctx, t, "SELECT @@GLOBAL.log_bin, @@GLOBAL.gtid_binlog_pos")
+	if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "1" {
+		return s, err
+	}
+	s.gtid, err = parseGTIDs(host.Text(rows.Values[0], 1))
+	return s, err
+}
+
+var counter = regexp.MustCompile(`(?m)^Trx id counter ([0-9]{1,18})\b`)
+
+// parseCounter reads which transaction is next from what SHOW ENGINE INNODB STATUS prints.
+func parseCounter(text string) (int64, error) {
+	m := counter.FindStringSubmatch(text)
+	if m == nil {
+		return 0, errors.New("InnoDB does not say which transaction is next")
+	}
+	return strconv.ParseInt(m[1], 10, 64)
+}
+
+var marked = regexp.MustCompile(`^from [0-9.]+\nnext ([0-9]{1,18})\ngtid ([0-9,-]*)\n$`)
+
+// parseMark reads the file that the upgrade wrote.
+func parseMark(text []byte) (s stood, err error) {
+	m := marked.FindStringSubmatch(string(text))
+	if m == nil {
+		return s, errors.New("it does not say where the new server began")
+	}
+	if s.next, err = strconv.ParseInt(m[1], 10, 64); err != nil {
+		return s, err
+	}
+	s.gtid, err = parseGTIDs(m[2])
+	return s, err
+}
+
+// parseGTIDs reads the last number of each domain: 0-1-17,3-2-5. A domain's numbers go up by one, whichever server writes.
+func parseGTIDs(text string) (map[uint32]int64, error) {
+	all := map[uint32]int64{}
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		part := strings.Split(one, "-")
+		if len(part) != 3 {
+			return nil, fmt.Errorf("%q is no GTID", one)
+		}
+		domain, err := strconv.ParseUint(part[0], 10, 32)
+		last, err2 := strconv.ParseInt(part[2], 10, 64)
+		if err != nil || err2 != nil || last < 0 {
+			return nil, fmt.Errorf("%q is no GTID", one)
+		}
+		all[uint32(domain)] = max(all[uint32(domain)], last)
+	}
+	return all, nil
+}

@@ -1,0 +1,174 @@
+// Package swap brings a MariaDB of Debian's packages under a newer series: the packages of that are fetched first, and tried
+// on a copy of a point. Then the server is stopped, its data are copied, the packages are exchanged, and mariadb-upgrade runs
+// while nobody else comes in. The copy, and the packages of before, are the way back. It implements provision.Swapper.
+package swap
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/engine/mysql/point"
+	"plumb/internal/host"
+	"plumb/internal/product"
+	"plumb/internal/protect/service"
+	"plumb/internal/provision"
+	"plumb/internal/system/packages"
+	"plumb/internal/units"
+)
+
+// Swapper implements provision.Swapper.
+type Swapper struct {
+	Catalog *catalog.Catalog
+	Point   *point.Engine // which knows where a server keeps what
+}
+
+var _ provision.Swapper = Swapper{}
+
+// Kind implements provision.Swapper.
+func (Swapper) Kind() string { return product.MySQL }
+
+// releases is where the packages of both versions are kept. Server's users pass through it, so it is not below that of the journals.
+const releases = "/var/lib/plumb-releases"
+
+// odd are characters that a directory of packages must not have: with a colon in its path, apt-get installs nothing and says that all is well.
+var odd = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
+// dirOf is where those of one swap are.
+func dirOf(home provision.Home, series string) string {
+	return path.Join(releases, odd.ReplaceAllString(home.Server.String(), "-")+"-"+series)
+}
+
+// Swap implements provision.Swapper.
+func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (course provision.Course, err error) {
+	old, err := s.read(ctx, h, w)
+	if err != nil {
+		return course, err
+	}
+	kin := product.PackagesOf(product.MariaDB)
+	release, err := packages.Newer(ctx, h, kin.Apt, w.To.Version, kin.Kin)
+	if err != nil {
+		return course, err
+	}
+	look, shows, err := service.Listening(w.Home.Target.Network, w.Home.Target.Address)
+	if err != nil {
+		return course, err
+	}
+	n := next{server: old, release: release, dir: dirOf(w.Home, seriesOf(w.To.Version)), service: kin.Service, look: look, shows: shows}
+	there, err := release.Fetched(ctx, h, n.dir)
+	if err != nil {
+		return course, fmt.Errorf("see what was fetched before: %w", err)
+	}
+	if !there {
+		course.First.Acts = []change.Act{release.Fetch(n.dir)}
+	}
+	course.Swap.Acts = n.acts()
+	course.Swap.Notes = n.notes()
+	course.Swap.Proof = proof(w)
+	return course, nil
+}
+
+// next is a server on its way.
+type next struct {
+	server
+	release packages.Release
+	dir     string // of the packages
+	service string
+	look    change.Inspection
+	shows   string
+}
+
+func (n next) acts() (all []change.Act) {
+	all = append(all, n.stop())
+	for _, p := range n.places {
+		all = append(all, change.Act{Copy: &change.Copy{From: p.dir, To: p.kept, Unused: true}})
+	}
+	return append(all, n.release.Replace(n.dir, n.putBack()...), n.upgrade(), n.start())
+}
+
+func (n next) notes() []string {
+	changes, comes := n.release.Changes()
+	notes := []string{
+		fmt.Sprintf("the server stands still while %s are copied, the packages are exchanged and mariadb-upgrade runs", units.Measured(float64(n.size))),
+		strings.Join(changes, ", ") + " get another version",
+	}
+	if comes != nil {
+		notes = append(notes, "with it come "+strings.Join(comes, ", "))
+	}
+	for _, p := range n.places {
+		notes = append(notes, fmt.Sprintf("what is in %s at the stop is kept in %s, and takes its room until you remove it", p.dir, p.kept))
+	}
+	return append(notes, "configuration that somebody changed stays, and what nobody changed becomes that of the new packages")
+}
+
+// patience is how long a server may take to stop or to answer, in milliseconds.
+const patience = 10 * 60 * 1000
+
+// script is an operation in the words of a shell. Its arguments are data, and never part of it.
+func script(text string, args ...string) change.Op {
+	return change.Op{Long: true, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
+}
+
+func (n next) control(word string) change.Op {
+	return change.Op{Argv: []string{"service", n.service, word}}
+}
+
+// who are the first arguments of all scripts.
+func (n next) who(more ...string) []string {
+	return append([]string{n.dir, strconv.Itoa(n.home.UID), strconv.Itoa(n.home.GID)}, more...)
+}
+
+// stop stops the server, once the new one has read its configuration. A server that was killed in place of stopped leaves a log
+// that a newer one does not read.
+func (n next) stop() change.Act {
+	t := n.home.Target
+	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience,
+		Do: []change.Op{script(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
+			n.control("stop"), {Argv: service.UntilEnded(n.home.PID)}},
+		Undo: []change.Op{n.control("start")}}}
+}
+
+// putBack puts the data of before in their place, and keeps those of the new server under another name.
+func (n next) putBack() (ops []change.Op) {
+	for _, p := range n.places {
+		ops = append(ops, script(putBack, n.who(p.dir, p.kept, p.aside)...))
+	}
+	return ops
+}
+
+// upgrade runs mariadb-upgrade on a server to which nobody else can come, and notes where its log stood before that.
+func (n next) upgrade() change.Act {
+	mark := path.Join(n.dir, mark)
+	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Exact: true,
+		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
+		Do:      []change.Op{script(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
+		Undo:    []change.Op{{Argv: []string{"rm", "-f", "--", mark}}}}}
+}
+
+func (n next) start() change.Act {
+	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
+		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}}}
+}
+
+// proof sees that it is the new series that answers.
+func proof(w provision.Swap) func(context.Context, host.Reader) error {
+	return func(ctx context.Context, h host.Reader) error {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // the first session may be one of before
+			rows, err := h.Query(ctx, w.Home.Target, "SELECT @@version")
+			switch {
+			case err == nil && len(rows.Values) == 1 && seriesOf(host.Text(rows.Values[0], 0)) == seriesOf(w.To.Version):
+				return nil
+			case err == nil:
+				return fmt.Errorf("another version than %s answers", w.To.Version)
+			case ctx.Err() != nil || time.Now().After(end):
+				return fmt.Errorf("see that it answers: %w", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package swap
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/protect"
+)
+
+// What is lost is counted from what both moments say, and what cannot be counted is said.
+func TestBetween(t *testing.T) {
+	then, err := parseMark([]byte("from 10.11.14\nnext 100\ngtid 0-1-7,3-2-5\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		now    string // GTIDs; "-": no binary log
+		next   int64
+		logged int64 // -1: not known
+		ok     bool
+	}{
+		"both":            {"0-1-9,3-9-6", 120, 3, true},
+		"a new domain":    {"0-1-7,3-2-5,4-1-2", 104, 2, true},
+		"no log":          {"-", 120, -1, true},
+		"the log is anew": {"0-1-2", 120, -1, true},
+		"going back":      {"0-1-9", 99, -1, false},
+	} {
+		now := stood{next: c.next}
+		if c.now != "-" {
+			if now.gtid, err = parseGTIDs(c.now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost, err := between(then, now)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if c.ok && (lost.Transactions != c.next-100 || (lost.Logged == nil) != (c.logged < 0) || lost.Logged != nil && *lost.Logged != c.logged || lost.But == "") {
+			t.Errorf("%s: %+v", name, lost)
+		}
+	}
+}
+
+func TestMarksThatSayNothing(t *testing.T) {
+	for _, text := range []string{"", "from 10.11.14\n", "from 10.11.14\nnext x\ngtid \n", "from 10.11.14\nnext 1\ngtid 0-1\n", "from 1\nnext 9999999999999999999\ngtid \n"} {
+		if s, err := parseMark([]byte(text)); err == nil {
+			t.Errorf("%q is %+v", text, s)
+		}
+	}
+	if _, err := parseCounter("TRANSACTIONS\nno counter\n"); err == nil {
+		t.Error("a monitor without the counter has one")
+	}
+	if n, err := parseCounter("------------\nTRANSACTIONS\n------------\nTrx id counter 4711\nPurge done for trx's n:o < 4710"); err != nil || n != 4711 {
+		t.Errorf("the counter is %d: %v", n, err)
+	}
+}
+
+// All that the way back needs is kept, each directory once, and what cannot be kept is refused.
+func TestPlaces(t *testing.T) {
+	dirs := func(all ...protect.Dir) protect.Server { return protect.Server{Dirs: all} }
+	data := protect.Dir{Role: "data", Path: "/var/lib/mysql"}
+	all, err := places(dirs(data, protect.Dir{Role: "redo", Path: "/var/lib/mysql-log"}, protect.Dir{Role: "undo", Path: "/var/lib/mysql/undo"}, protect.Dir{Role: "pid", Path: "/run/mysqld"}), "11.8", "")
+	if err != nil || len(all) != 2 || all[1] != (place{"/var/lib/mysql-log", "/var/lib/mysql-log.before-11.8", "mysql-log.since-11.8"}) {
+		t.Errorf("%+v %v", all, err)
+	}
+	if all, err = places(dirs(data), "11.8", "/srv/kept"); err != nil || all[0].kept != "/srv/kept/var-lib-mysql.before-11.8" {
+		t.Errorf("%+v %v", all, err)
+	}
+	for what, sv := range map[string]protect.Server{
+		"a database elsewhere":   dirs(data, protect.Dir{Role: "data", Path: "/srv/shop", Link: "shop"}),
+		"a tablespace elsewhere": dirs(data, protect.Dir{Role: "tablespace", Path: "/srv/t"}),
+		"one above the data":     dirs(data, protect.Dir{Role: "binlog", Path: "/var/lib"}),
+		"no data":                dirs(protect.Dir{Role: "redo", Path: "/srv/log"}),
+	} {
+		if all, err := places(sv, "11.8", ""); err == nil {
+			t.Errorf("%s: %+v", what, all)
+		}
+	}
+}
+
+func TestSeriesOf(t *testing.T) {
+	for text, want := range map[string]string{"11.8": "11.8", "10.11.14-MariaDB-0+deb12u2": "10.11", "11": "", "": ""} {
+		if got := seriesOf(text); got != want {
+			t.Errorf("%q is of the series %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzMark(f *testing.F) {
+	f.Add("from 10.11.14\nnext 100\ngtid 0-1-7,3-2-5\n")
+	f.Add("------------\nTrx id counter 4711\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := parseMark([]byte(text)); err == nil && (s.next < 0 || !strings.HasPrefix(text, "from ")) {
+			t.Errorf("%q is %+v", text, s)
+		}
+		if n, err := parseCounter(text); err == nil && n < 0 {
+			t.Errorf("%q counts %d", text, n)
+		}
+	})
+}

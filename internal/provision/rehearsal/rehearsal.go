@@ -1,0 +1,151 @@
+// Package rehearsal tries another release of a server on a copy of a point, before anything is done to the server itself.
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/load"
+	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
+	"plumb/internal/provision"
+)
+
+// Rehearser is a provision.Swapper whose ways can be tried on a copy.
+type Rehearser interface {
+	Release(w provision.Swap) Release
+}
+
+// Release is what is tried.
+type Release interface {
+	// Becomes gives a copy's server as the other release starts it.
+	Becomes(ctx context.Context, h host.Reader, sv protect.Server) (protect.Server, error)
+	// Upgrade brings the data of a copy under the release, whose server runs on it.
+	Upgrade(ctx context.Context, d host.Streamer, c protect.Copy) error
+	// Sums tells what is in each table, in words that are the same under both releases.
+	Sums(ctx context.Context, a load.Admin) (map[string]string, error)
+}
+
+// Rehearsal says how a release is tried.
+type Rehearsal struct {
+	Copies instance.Maker
+	Doing  func(what string) // told what goes on; nil for nobody
+}
+
+// limit is how long a copy's server may take to answer.
+const limit = time.Hour
+
+// Result is what came of it.
+type Result struct {
+	Tables int // whose contents are the same under both
+	Checks []protect.Check
+	Took   time.Duration
+}
+
+// Run tries a release on a copy of a point, and leaves nothing of it. An error says what of it does not work.
+func (r Rehearsal) Run(ctx context.Context, p protect.Point, to Release) (out Result, err error) {
+	began := time.Now()
+	c, err := r.Copies.Make(ctx, p, instance.Options{Name: "swap-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Gentle: true})
+	if err != nil {
+		return out, fmt.Errorf("make a copy of point %s: %w", p.ID, err)
+	}
+	defer func() { err = errors.Join(err, c.Remove(context.WithoutCancel(ctx))) }()
+	r.say("reading the copy under the old release")
+	before, err := r.before(ctx, c, to)
+	if err != nil {
+		return out, fmt.Errorf("read a copy of point %s as it is: %w", p.ID, err)
+	}
+	after, checks, err := r.after(ctx, c, p, to)
+	if err != nil {
+		return out, fmt.Errorf("try the new release on a copy of point %s: %w", p.ID, err)
+	}
+	out = Result{Tables: len(before), Checks: checks, Took: time.Since(began)}
+	return out, errors.Join(Same(before, after), wrong(checks))
+}
+
+// before reads what is in the copy, as the server of now does. Its end is an orderly one: the other release begins with no
+// log to recover.
+func (r Rehearsal) before(ctx context.Context, c *instance.Copy, to Release) (sums map[string]string, err error) {
+	a, err := c.Start(ctx, true, limit)
+	if err != nil {
+		return nil, err
+	}
+	sums, err = to.Sums(ctx, a)
+	return sums, errors.Join(err, a.Close(), c.Stop(ctx))
+}
+
+// after brings the copy under the other release, and reads it as that does.
+func (r Rehearsal) after(ctx context.Context, c *instance.Copy, p protect.Point, to Release) (sums map[string]string, checks []protect.Check, err error) {
+	sv, err := to.Becomes(ctx, r.Copies.Keeper.Do, c.Server)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Become(ctx, sv); err != nil {
+		return nil, nil, err
+	}
+	r.say("starting the new release on it")
+	a, err := c.Start(ctx, true, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if err := to.Upgrade(ctx, r.Copies.Keeper.Do, c.Copy); err != nil {
+		return nil, nil, err
+	}
+	r.say("checking it")
+	if sums, err = to.Sums(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	e, err := r.Copies.Keeper.EngineOf(p.Server)
+	if err != nil {
+		return nil, nil, err
+	}
+	checks, err = e.Check(ctx, a, c.Copy, true)
+	return sums, checks, err
+}
+
+// Same is an error that names the tables whose contents are not the same.
+func Same(before, after map[string]string) error {
+	var other []string
+	for name, sum := range before {
+		if after[name] != sum {
+			other = append(other, name)
+		}
+	}
+	for name := range after {
+		if _, there := before[name]; !there {
+			other = append(other, name)
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	slices.Sort(other)
+	more := ""
+	if len(other) > 5 {
+		more = fmt.Sprintf(" and %d more", len(other)-5)
+	}
+	return fmt.Errorf("the new release reads other contents of %s%s than the old one", strings.Join(other[:min(5, len(other))], ", "), more)
+}
+
+// wrong gives what checks have found.
+func wrong(checks []protect.Check) error {
+	var all []error
+	for _, c := range checks {
+		if c.Wrong != "" {
+			all = append(all, fmt.Errorf("%s under the new release: %s", c.What, c.Wrong))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (r Rehearsal) say(what string) {
+	if r.Doing != nil {
+		r.Doing(what)
+	}
+}

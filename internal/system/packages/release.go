@@ -1,0 +1,265 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+)
+
+// Release is another version of the packages of a server that is here, and what it would change.
+type Release struct {
+	Name    string // of the server's package
+	Version string // of it, as dpkg writes one: 1:11.8.3-0+deb13u1
+	was, is []installed
+	comes   []installed
+}
+
+// Newer finds the packages of a series that the system's sources have for a server: the newest of it. It refuses what could not be taken
+// back: packages of others may neither change nor go.
+func Newer(ctx context.Context, h host.Reader, name, series string, kin []string) (r Release, err error) {
+	switch is, err := has(ctx, h, aptGet); {
+	case err != nil:
+		return r, err
+	case !is:
+		return r, &change.Refusal{Why: "this system has no apt-get", What: "exchange the packages yourself"}
+	}
+	a := apt{ctx, h}
+	there, err := a.listed()
+	if err != nil {
+		return r, err
+	}
+	if !slices.ContainsFunc(there, func(i installed) bool { return plain(i.name) == name && i.status == isInstalled }) {
+		return r, &change.Refusal{Why: fmt.Sprintf("the package %s is not installed: the server came here in another way", name), What: "exchange its programs in the way they came"}
+	}
+	r.Name = name
+	if r.Version, err = a.newest(name, series); err != nil {
+		return r, err
+	}
+	text, err := a.h.Output(ctx, slices.Concat(exchange, []string{name + "=" + r.Version})...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return r, fmt.Errorf("see what comes in with %s %s: %w", name, r.Version, err)
+	}
+	if err != nil {
+		return r, &change.Refusal{Why: fmt.Sprintf("apt-get cannot bring %s %s here: %v", name, r.Version, err), What: "apt-get -s install " + name + "=" + r.Version + " says what is missing"}
+	}
+	s, err := parseSimulation(text)
+	if err != nil {
+		return r, err
+	}
+	r.is, r.comes = s.others, s.comes
+	if r.was, err = among(there, r.is); err != nil {
+		return r, err
+	}
+	return r, a.alone(s, r, kin)
+}
+
+// exchange computes what another version of a package changes; what follows are packages. It takes no lock and writes no cache.
+var exchange = []string{"apt-get", "-s", "-o", "Debug::NoLocking=1", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "--no-install-recommends", "install", "--"}
+
+// newest gives the newest version of a series that there is of a package.
+func (a apt) newest(name, series string) (string, error) {
+	text, err := a.h.Output(a.ctx, "apt-cache", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=", "madison", "--", name)
+	if err != nil {
+		return "", fmt.Errorf("see which versions there are of %s: %w", name, err)
+	}
+	all := parseVersions(text)
+	for _, v := range all { // the newest is first
+		if of := upstream(v); of == series || strings.HasPrefix(of, series+".") {
+			return v, nil
+		}
+	}
+	has := "none"
+	if len(all) > 0 {
+		has = strings.Join(all, ", ")
+	}
+	return "", &change.Refusal{Why: fmt.Sprintf("the sources of packages have no %s of %s: they have %s", name, series, has),
+		What: "enter the system's next release, or the makers' repository, in /etc/apt/sources.list.d, and apt-get update"}
+}
+
+// parseVersions reads the versions of a package as apt-cache madison prints them, each once:
+//
+//	mariadb-server | 1:11.8.3-0+deb13u1 | http://deb.debian.org/debian trixie/main amd64 Packages
+func parseVersions(text []byte) (all []string) {
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(line, "|")
+		if len(f) < 3 {
+			continue
+		}
+		if v := strings.TrimSpace(f[1]); isVersion(v) && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// upstream gives the version that the makers gave: 1:11.8.3-0+deb13u1 is 11.8.3.
+func upstream(version string) string {
+	if _, after, ok := strings.Cut(version, ":"); ok {
+		version = after
+	}
+	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end >= 0 {
+		version = version[:end]
+	}
+	return strings.Trim(version, ".")
+}
+
+// among finds packages in the list of those that are installed.
+func among(there, want []installed) (found []installed, err error) {
+	for _, w := range want {
+		at := slices.IndexFunc(there, func(i installed) bool { return plain(i.name) == plain(w.name) && i.status == isInstalled })
+		if at < 0 || !isPackage(there[at].name) || !isVersion(there[at].version) {
+			return nil, fmt.Errorf("apt-get would give %s another version, and dpkg does not list it as installed", plain(w.name))
+		}
+		found = append(found, there[at])
+	}
+	return found, nil
+}
+
+// alone refuses what changes or removes packages that are not the server's: those of its source, or of its kin.
+func (a apt) alone(s simulated, r Release, kin []string) error {
+	text, err := a.h.Output(a.ctx, "dpkg-query", "-W", `-f=${Package} ${source:Package}\n`)
+	if err != nil {
+		return fmt.Errorf("list the packages' sources: %w", err)
+	}
+	source := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 {
+			source[f[0]] = f[1]
+		}
+	}
+	own := append([]string{source[r.Name]}, kin...)
+	var others, first []string
+	for _, c := range r.is {
+		if !slices.Contains(own, source[plain(c.name)]) {
+			others, first = append(others, plain(c.name)), append(first, c.name+"="+c.version)
+		}
+	}
+	if len(s.goes) > 0 { // what comes may be what takes their place
+		for _, c := range r.comes {
+			first = append(first, c.name+"="+c.version)
+		}
+	}
+	if len(others)+len(s.goes) == 0 {
+		return nil
+	}
+	why := fmt.Sprintf("with %s %s, apt-get would", r.Name, r.Version)
+	if len(others) > 0 {
+		why += " give " + strings.Join(others, ", ") + " another version"
+	}
+	if len(s.goes) > 0 {
+		if len(others) > 0 {
+			why += " and"
+		}
+		why += " remove " + strings.Join(s.goes, ", ")
+	}
+	return &change.Refusal{Why: why + ", of which others here have need too: that is not taken back", What: "bring those here first, if they suit the others: apt-get install " + strings.Join(first, " ")}
+}
+
+// Is tells the makers' version of the server.
+func (r Release) Is() string { return upstream(r.Version) }
+
+// Changes lists, for people, the packages that get another version, and those that come.
+func (r Release) Changes() (changes, comes []string) {
+	for _, c := range r.is {
+		changes = append(changes, plain(c.name))
+	}
+	for _, c := range r.comes {
+		comes = append(comes, plain(c.name))
+	}
+	return changes, comes
+}
+
+// Programs is where the new version's files lie below the directory of Fetch, as they will below the root.
+const Programs = "programs"
+
+// whole is the file that says that all was fetched.
+const fetched = "whole"
+
+// Fetched tells whether a directory holds all of the release.
+func (r Release) Fetched(ctx context.Context, h host.Reader, dir string) (bool, error) {
+	text, err := h.ReadFile(ctx, path.Join(dir, fetched))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return strings.TrimSpace(string(text)) == r.Version, err
+}
+
+// Fetch brings the packages into a directory, those of before too: the way back must not depend on what
+// the archive has by then. apt-get proves each against its signed lists.
+func (r Release) Fetch(dir string) change.Act {
+	return change.Act{Switch: &change.Switch{On: "the packages of " + r.Name + " in " + dir, From: change.None, After: r.Version, Exact: true,
+		Inspect:  change.Inspection{File: path.Join(dir, fetched), Match: `^([0-9].*)$`},
+		Do:       []change.Op{{Long: true, Argv: slices.Concat(quiet, []string{"sh", "-euc", fetch, "sh", dir, r.Version, exactly(slices.Concat(r.is, r.comes)), exactly(r.was)})}},
+		UndoNone: []change.Op{{Argv: []string{"rm", "-rf", "--one-file-system", "--", dir}}, {Argv: []string{"sh", "-c", `rmdir -- "$1" 2>/dev/null || :`, "sh", path.Dir(dir)}}}}}
+}
+
+// fetch downloads and unpacks. Names and versions hold no blanks.
+const fetch = `umask 022
+dir=$1 version=$2 new=$3 old=$4
+mkdir -p -- "${dir%/*}"
+exec 9<"${dir%/*}" # one of a Plumb that was killed goes on without it
+flock 9
+[ "$(cat "$dir/` + fetched + `" 2>/dev/null)" != "$version" ] || exit 0
+rm -rf --one-file-system -- "$dir"
+mkdir -p -- "$dir/new" "$dir/old" "$dir/` + Programs + `"
+cd "$dir/new" && apt-get -q -o Acquire::Retries=1 download $new
+cd "$dir/old" && apt-get -q -o Acquire::Retries=1 download $old
+for f in "$dir"/new/*.deb; do dpkg -x "$f" "$dir/` + Programs + `"; done
+sync -f "$dir"
+printf '%s\n' "$version" >"$dir/` + fetched + `.new"
+mv -T "$dir/` + fetched + `.new" "$dir/` + fetched + `"`
+
+func exactly(all []installed) string {
+	var words []string
+	for _, i := range all {
+		words = append(words, i.name+"="+i.version)
+	}
+	return strings.Join(words, " ")
+}
+
+// silent runs a command in which packages' scripts neither start nor stop a server: who changes the packages decides
+// about that. It has mounts of its own, so that whatever happens nothing of it is left.
+var silent = []string{"unshare", "--mount", "--propagation", "private", "sh", "-euc", `mount -t tmpfs -o size=64k,mode=755 plumb /mnt
+printf '#!/bin/sh\nexit 0\n' >/mnt/nothing
+chmod 755 /mnt/nothing
+for f in /usr/sbin/invoke-rc.d /usr/bin/deb-systemd-invoke; do [ ! -e "$f" ] || mount --bind /mnt/nothing "$f"; done
+umount -l /mnt
+exec "$@"`, "sh"}
+
+// these installs the packages of a directory, and no others: apt-get is told of no source that had some.
+func these(dir string) change.Op {
+	get := slices.Concat(quiet, []string{"apt-get", "-y", "-q", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
+		"-o", "DPkg::Lock::Timeout=120", "-o", "Dir::Etc::SourceList=/dev/null", "-o", "Dir::Etc::SourceParts=/dev/null", "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=",
+		"--no-install-recommends", "--no-remove", "--allow-downgrades", "install", "--"})
+	return change.Op{Long: true, Argv: slices.Concat(silent, goOn, []string{"sh", "-c", `dir=$1; shift; exec "$@" "$dir"/*.deb`, "sh", dir}, get)}
+}
+
+// Replace installs what Fetch brought, while the server stands still. before is what an undo does first, while the new packages are
+// still there: the scripts of the old ones put data aside that a newer server has written.
+func (r Release) Replace(dir string, before ...change.Op) change.Act {
+	var names, lines, came []string
+	for _, i := range slices.Concat(r.is, r.comes) {
+		names, lines = append(names, i.name), append(lines, i.line())
+	}
+	for _, i := range r.comes {
+		came = append(came, i.name)
+	}
+	slices.Sort(lines)
+	s := &change.Switch{On: "the packages of " + r.Name, After: strings.Join(lines, "\n"), Exact: true,
+		Inspect: change.Inspection{Argv: listing(), Among: names},
+		Do:      []change.Op{these(path.Join(dir, "new"))},
+		Undo:    append(before, these(path.Join(dir, "old")))}
+	if came != nil {
+		s.Do = append(s.Do, change.Op{Argv: append([]string{"apt-mark", "auto"}, came...)})
+		s.Undo = append(s.Undo, purge(came, nil, nil)...)
+	}
+	return change.Act{Switch: s}
+}

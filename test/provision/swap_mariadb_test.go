@@ -1,0 +1,226 @@
+package provision
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plumb/test/sandbox"
+)
+
+// TestSwapMariaDB brings a MariaDB 10.11 of Debian 12 under 11.8 of Debian 13, writes, and goes back: the new one was tried on a
+// copy of a point, how much is lost is said beforehand, and the data and the packages of before are there again.
+func TestSwapMariaDB(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   string // what lies on the filesystem with snapshots: mounted itself, or a directory of it, as provision has it
+	}{{"plain", "/var/lib"}, {"mounted", "/var/lib/mysql"}, {"none", ""}} {
+		t.Run(c.name, func(t *testing.T) {
+			if os.Getenv(inside) == "" {
+				sandbox.NeedTime(t, "installs two versions of MariaDB: PLUMB_REAL=1 go test ./test/provision -run Swap")
+				plumb, err := binary()
+				must(t, err)
+				inDebianWith(t, plumb)
+				return
+			}
+			w := &swappingMariaDB{swapping{&bare{T: t, product: "mariadb"}}}
+			w.install(c.at)
+			w.looks()
+			switch c.name {
+			case "none":
+				w.unrehearsed()
+			case "plain":
+				w.fails()
+				w.there()
+				w.andBack("/var/lib/mysql.since-11.8")
+				w.killed()
+			default:
+				w.there()
+				w.andBack("/var/lib/mysql/.mysql.since-11.8")
+			}
+			w.sh("service mariadb stop")
+		})
+	}
+}
+
+// swappingMariaDB is a Debian with a MariaDB 10.11, whose sources have 11.8 too.
+type swappingMariaDB struct{ swapping }
+
+func (w *swappingMariaDB) install(at string) {
+	w.Helper()
+	if at != "" {
+		w.onBtrfs(at)
+	}
+	w.sh(`export DEBIAN_FRONTEND=noninteractive
+apt-get -q -y --no-install-recommends install mariadb-server procps
+echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
+printf '[mysqld]\nlog_bin\ninnodb_buffer_pool_size = 64M\n' >/etc/mysql/mariadb.conf.d/70-own.cnf
+apt-get -q update; service mariadb start`)
+	w.own("CREATE DATABASE shop; CREATE TABLE shop.t AS SELECT seq AS a FROM mysql.help_topic, (SELECT 1 AS seq) s LIMIT 100; CREATE TABLE shop.m (a INT) ENGINE MyISAM; INSERT INTO shop.m VALUES (1)")
+}
+
+func (w *swappingMariaDB) onBtrfs(at string) {
+	w.Helper()
+	image := filepath.Join(w.TempDir(), "disk")
+	w.sh(`export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends install btrfs-progs; truncate -s 3G "$1"; mkfs.btrfs -q "$1"`, image)
+	// The loop goes with its last mount, also when this process is killed.
+	w.sh(`if [ -d "$2" ]; then mount -o loop "$1" /mnt; cp -a "$2/." /mnt/; umount /mnt; mount -o loop "$1" "$2"
+else mkdir "$2"; mount -o loop "$1" /srv; mkdir /srv/data; mount --bind /srv/data "$2"; fi`, image, at)
+	w.Cleanup(func() { w.sh(`umount -l "$1"; ! mountpoint -q /srv || umount -l /srv`, at) })
+}
+
+// own asks as root.
+func (w *swappingMariaDB) own(statement string) string {
+	w.Helper()
+	return w.sh(`mariadb -N -B -e "$1"`, statement)
+}
+
+func (w *swappingMariaDB) swap(code int, more ...string) string {
+	w.Helper()
+	c := exec.Command("/run/plumb", append([]string{"provision", "swap", "mysql:3306", "--timeout", "2m"}, more...)...)
+	out, _ := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != code {
+		w.Fatalf("swap %v ended with %d, want %d\n%s", more, c.ProcessState.ExitCode(), code, out)
+	}
+	w.Logf("swap %v\n%s", more, out)
+	return string(out)
+}
+
+func (w *swappingMariaDB) packages() string {
+	w.Helper()
+	return w.sh(`dpkg-query -W -f='${Package} ${Version} ${db:Status-Status}\n' | grep -v not-installed`)
+}
+
+// looks: libraries that others use too are a person's to bring, and a dry run changes nothing.
+func (w *swappingMariaDB) looks() {
+	w.Helper()
+	before := w.packages()
+	out := w.swap(3, "11.8", "--dry-run")
+	first := regexp.MustCompile(`(?s)apt-get install ([^\n]*(?:\n +[^\n]+)*)`).FindStringSubmatch(out)
+	if first == nil || !strings.Contains(out, "libc6") {
+		w.Fatalf("it does not say which packages others need too: %s", out)
+	}
+	if now := w.packages(); now != before {
+		w.Error("a dry run changed packages")
+	}
+	w.sh("export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends -o Dpkg::Options::=--force-confold install $1", strings.Join(strings.Fields(first[1]), " "))
+	w.sh("service mariadb status >/dev/null || service mariadb start")
+	before = w.packages()
+	w.swap(0, "11.8", "--dry-run")
+	if now := w.packages(); now != before || exists("/var/lib/plumb-releases") {
+		w.Error("a dry run changed something")
+	}
+	if out := w.swap(3, "12.3"); !strings.Contains(out, "have no") {
+		w.Errorf("a series that nobody has: %s", out)
+	}
+}
+
+// fails: what the new server does not take ends the swap while the old one runs on.
+func (w *swappingMariaDB) fails() {
+	w.Helper()
+	pid := w.own("SELECT @@pid_file, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'Uptime_since_flush_status'")
+	before := w.packages()
+	w.sh("printf '[mysqld]\\ninnodb_change_buffering = none\\nloose_x = 1\\nnothing_of_this_name = 1\\n' >/etc/mysql/mariadb.conf.d/99-bad.cnf")
+	if out := w.swap(3, "11.8", "--yes"); !strings.Contains(out, "nothing_of_this_name") {
+		w.Errorf("a setting that the new server does not have: %s", out)
+	}
+	w.sh("rm /etc/mysql/mariadb.conf.d/99-bad.cnf")
+	if now := w.packages(); now != before || strings.Fields(pid)[0] != w.own("SELECT @@pid_file") || w.own("SELECT COUNT(*) FROM shop.t") != "100" {
+		w.Error("a swap that failed changed something")
+	}
+}
+
+const isMariaDB = "SELECT CONCAT((SELECT COUNT(*) FROM shop.t), ' ', (SELECT COUNT(*) FROM shop.m), ' ', SUBSTRING_INDEX(@@version, '.', 2), ' ', @@innodb_buffer_pool_size DIV 1048576)"
+
+func (w *swappingMariaDB) there() {
+	w.Helper()
+	if out := w.swap(0, "11.8", "--yes"); !strings.Contains(out, "sum up to the same") {
+		w.Errorf("it was not tried on a copy: %s", out)
+	}
+	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
+		w.Errorf("after the swap there is %s", got)
+	}
+	if out := w.sh("mariadb-upgrade --check-if-upgrade-is-needed 2>&1 || :"); !strings.Contains(out, "no need") {
+		w.Errorf("after the swap: %s", out)
+	}
+}
+
+// unrehearsed: where no copy can be made, nothing is done before somebody says so.
+func (w *swappingMariaDB) unrehearsed() {
+	w.Helper()
+	before := w.packages()
+	if out := w.swap(3, "11.8", "--yes"); !strings.Contains(out, "--unrehearsed") {
+		w.Errorf("no copy can be made: %s", out)
+	}
+	if now := w.packages(); now != before || exists("/var/lib/plumb-releases") {
+		w.Error("a swap that was not tried has changed something")
+	}
+	w.swap(0, "11.8", "--unrehearsed", "--yes")
+	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
+		w.Errorf("after the swap there is %s", got)
+	}
+	w.swap(0, "--back", "--yes")
+	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+		w.Errorf("gone back there is %s", got)
+	}
+}
+
+// andBack: how much is lost is said before, and what was written since is kept under another name.
+func (w *swappingMariaDB) andBack(aside string) {
+	w.Helper()
+	for range 30 {
+		w.own("INSERT INTO shop.t VALUES (0)")
+	}
+	n := regexp.MustCompile(`at most\s+([0-9]+)\s+transactions[^:]*has\s+([0-9]+):`).FindStringSubmatch(w.swap(0, "--back", "--dry-run"))
+	if n == nil {
+		w.Fatal("what is lost is not said")
+	}
+	if most, err := strconv.Atoi(n[1]); err != nil || most < 30 || most > 3000 {
+		w.Errorf("30 were written, and at most %d are said to be lost: %v", most, err)
+	}
+	if logged, err := strconv.Atoi(n[2]); err != nil || logged < 30 || logged > 100 {
+		w.Errorf("30 were written, and the binary log is said to have %d: %v", logged, err)
+	}
+	w.swap(0, "--back", "--yes")
+	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+		w.Errorf("gone back there is %s", got)
+	}
+	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
+		w.Errorf("what was written since is a database: %s", got)
+	}
+	if got := w.sh(`ls "$1"; rm -r "$1"`, aside); !strings.Contains(got, "ibdata1") {
+		w.Errorf("what was written since lies in %s: %s", aside, got)
+	}
+	if exists("/var/lib/plumb-releases") || exists("/var/lib/mysql.before-11.8") {
+		w.Error("gone back, what was made for the swap is still there")
+	}
+	w.swap(3, "--back", "--yes")
+}
+
+// killed: what was begun is ended by the next run, whatever it was amid.
+func (w *swappingMariaDB) killed() {
+	w.Helper()
+	for _, amid := range []string{"/var/lib/plumb-releases/mysql-3306-11.8/new", "/var/lib/plumb-copies/swap-*/run", "/var/lib/mysql.before-11.8", "/var/lib/plumb-releases/mysql-3306-11.8/alone"} {
+		c := exec.Command("/run/plumb", "provision", "swap", "mysql:3306", "11.8", "--yes", "--timeout", "2m")
+		must(w.T, c.Start())
+		waitFor(w.T, amid, func() bool { found, _ := filepath.Glob(amid); return found != nil })
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		w.swap(0, "11.8", "--yes")
+		if got := w.own(isMariaDB); got != "100 1 11.8 64" {
+			w.Errorf("killed and gone on with there is %s", got)
+		}
+		w.swap(0, "--back", "--yes")
+		if got := w.own(isMariaDB); got != "100 1 10.11 64" {
+			w.Errorf("and back there is %s", got)
+		}
+		w.sh(`rm -r /var/lib/mysql.since-11.8`)
+		if left, _ := filepath.Glob("/var/lib/plumb-copies/*"); left != nil {
+			w.Errorf("killed amid %s, of the copy %v is left", amid, left)
+		}
+	}
+}
