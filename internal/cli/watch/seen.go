@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -30,8 +31,9 @@ func (s seen) Picture(at time.Time, st *stack.Stack) {
 // looker checks a picture and reads the points in time, beside the sampling and
 // never twice at a time.
 type looker struct {
-	e    *metrics.Exporter
-	warn check.Warn
+	e     *metrics.Exporter
+	shell *shell.Shell
+	with  feed.Adapters
 
 	mu   sync.Mutex
 	busy bool
@@ -48,33 +50,31 @@ func (l *looker) at(s *stack.Stack) {
 	l.busy = true
 	l.done.Go(func() {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
-		l.check(s)
-		l.points()
-		debug.FreeOSMemory() // the rules were most of it
+		live := host.NewLive(host.LiveOptions{})
+		defer live.Close()
+		l.check(live, s)
+		l.points(live)
+		debug.FreeOSMemory()
 	})
 }
 
 func (l *looker) wait() { l.done.Wait() }
 
-// check loads the rules each time: they are large, and needed for a second
-// every ten minutes.
-func (l *looker) check(s *stack.Stack) {
-	know, err := check.Load(check.Choice{}, nil, l.warn)
+func (l *looker) check(live *host.Live, s *stack.Stack) {
+	found, err := l.with.Findings(context.Background(), l.shell, live, s)
 	if err != nil {
-		l.warn("check", err)
+		l.shell.Warn("check", err)
 		return
 	}
-	l.e.Checked(know.Judge(s, false).Advice.Findings)
+	l.e.Checked(found)
 }
 
 // pointsTime is how long the points may take to be read.
 const pointsTime = 30 * time.Second
 
-func (l *looker) points() {
+func (l *looker) points(live *host.Live) {
 	ctx, cancel := context.WithTimeout(context.Background(), pointsTime)
 	defer cancel()
-	live := host.NewLive(host.LiveOptions{})
-	defer live.Close()
 	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
 	if err == nil {
 		l.e.Kept(points)
