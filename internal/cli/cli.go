@@ -31,15 +31,17 @@ type app struct {
 // Program is Main for the program itself, which runs itself again for what
 // needs much memory. Whoever else calls Main, as a test does, has no such commands.
 func Program(args []string, in io.Reader, out, err io.Writer) int {
-	return run(&app{Shell: shell.New(in, out, err), program: true}, args)
+	a := &app{Shell: shell.New(in, out, err), program: true}
+	return a.main(args)
 }
 
 // Main runs one command and gives the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
-	return run(&app{Shell: shell.New(in, out, err)}, args)
+	a := &app{Shell: shell.New(in, out, err)}
+	return a.main(args)
 }
 
-func run(a *app, args []string) int {
+func (a *app) main(args []string) int {
 	ctx, stop := shell.Ending()
 	defer stop()
 	root := a.root()

@@ -73,7 +73,6 @@ type Live struct {
 	about    About
 	commands []commandPattern
 	stuck    stuckCount
-	again    stuckCount // runs of our own program that do not end
 	hung     hungThings
 
 	mu       sync.Mutex

@@ -147,7 +147,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, a feed.Adapters, from feed.
 			}
 		})
 	}
-	look := &looker{e: e, shell: s, with: a}
+	look := &looker{ctx: ctx, e: e, shell: s, with: a}
 	if f.once {
 		running.Go(func() { cancel(printOnce(ctx, s, e)) })
 	}

@@ -31,6 +31,7 @@ func (s seen) Picture(at time.Time, st *stack.Stack) {
 // looker checks a picture and reads the points in time, beside the sampling and
 // never twice at a time.
 type looker struct {
+	ctx   context.Context // of the command
 	e     *metrics.Exporter
 	shell *shell.Shell
 	with  feed.Adapters
@@ -50,20 +51,20 @@ func (l *looker) at(s *stack.Stack) {
 	l.busy = true
 	l.done.Go(func() {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
-		live := host.NewLive(host.LiveOptions{})
-		defer live.Close()
-		l.check(live, s)
-		l.points(live)
+		l.check(s)
+		l.points()
 		debug.FreeOSMemory()
 	})
 }
 
 func (l *looker) wait() { l.done.Wait() }
 
-func (l *looker) check(live *host.Live, s *stack.Stack) {
-	found, err := l.with.Findings(context.Background(), l.shell, live, s)
+func (l *looker) check(s *stack.Stack) {
+	found, err := l.with.Findings(l.ctx, l.shell, s)
 	if err != nil {
-		l.shell.Warn("check", err)
+		if l.ctx.Err() == nil {
+			l.shell.Warn("check", err)
+		}
 		return
 	}
 	l.e.Checked(found)
@@ -72,9 +73,11 @@ func (l *looker) check(live *host.Live, s *stack.Stack) {
 // pointsTime is how long the points may take to be read.
 const pointsTime = 30 * time.Second
 
-func (l *looker) points(live *host.Live) {
+func (l *looker) points() {
 	ctx, cancel := context.WithTimeout(context.Background(), pointsTime)
 	defer cancel()
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
 	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
 	if err == nil {
 		l.e.Kept(points)

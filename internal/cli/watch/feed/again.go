@@ -9,7 +9,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/check"
 	"plumb/internal/cli/shell"
-	"plumb/internal/host"
+	"plumb/internal/host/again"
 	"plumb/internal/rule"
 	"plumb/internal/sample"
 	"plumb/internal/stack"
@@ -31,6 +31,9 @@ type looked struct {
 	Asked []string     `json:"asked"` // of servers: the words of each question
 }
 
+// What looks and what judges; each is one at a time.
+var looker, judger again.Program
+
 const (
 	mostAnswer = 64 << 20
 	startTime  = 15 * time.Second // to start, and to end after its own deadline
@@ -39,7 +42,7 @@ const (
 
 // AnswerLook is plumb look: it reads this host and writes what it saw.
 func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Source) error {
-	ctx, cancel := host.WhileWanted(ctx, s.In)
+	ctx, cancel := again.WhileWanted(ctx, s.In)
 	defer cancel()
 	live, g, err := src.Live(a.Dialers)
 	if err != nil {
@@ -59,12 +62,12 @@ func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Sourc
 }
 
 // lookAgain has plumb look read this host. What that asked of servers is our own, too.
-func lookAgain(ctx context.Context, live *host.Live, own *sample.Own, src shell.Source) (*stack.Stack, error) {
-	again := host.Again{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
+func lookAgain(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
+	c := again.Call{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
 	if name := shell.OrEnvironment(src.DSN); name != "" { // never on a command line
-		again.Args, again.First = append(again.Args, "--dsn", "-"), []byte(name+"\n")
+		c.Args, c.First = append(c.Args, "--dsn", "-"), []byte(name+"\n")
 	}
-	text, err := live.Again(ctx, again)
+	text, err := looker.Run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,7 @@ func AnswerJudge(ctx context.Context, s *shell.Shell) error {
 	if err := json.NewDecoder(s.In).Decode(&seen); err != nil {
 		return fmt.Errorf("read the host that is to be judged: %w", err)
 	}
-	_, cancel := host.WhileWanted(ctx, s.In)
+	_, cancel := again.WhileWanted(ctx, s.In)
 	defer cancel()
 	findings, err := judgeHere(s, &seen)
 	if err != nil {
@@ -115,7 +118,7 @@ func judgeHere(s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 }
 
 // Findings gives what check finds on a host: the rule, and the things of each case.
-func (a Adapters) Findings(ctx context.Context, s *shell.Shell, live *host.Live, seen *stack.Stack) ([]advise.Finding, error) {
+func (a Adapters) Findings(ctx context.Context, s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 	if !a.Again {
 		return judgeHere(s, seen)
 	}
@@ -123,7 +126,7 @@ func (a Adapters) Findings(ctx context.Context, s *shell.Shell, live *host.Live,
 	if err != nil {
 		return nil, err
 	}
-	if text, err = live.Again(ctx, host.Again{Args: []string{Judge}, First: append(text, '\n'), Limit: judgeTime, Most: mostAnswer}); err != nil {
+	if text, err = judger.Run(ctx, again.Call{Args: []string{Judge}, First: append(text, '\n'), Limit: judgeTime, Most: mostAnswer}); err != nil {
 		return nil, err
 	}
 	var all []found

@@ -89,7 +89,7 @@ func asParent(t *testing.T, does string, src shell.Source) (*stack.Stack, *sampl
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
 	own := sample.NewOwn(live)
-	s, err := lookAgain(t.Context(), live, own, src)
+	s, err := lookAgain(t.Context(), own, src)
 	return s, own, err
 }
 
@@ -143,13 +143,11 @@ func TestJudgeInAProcessOfItsOwn(t *testing.T) {
 	db := stack.NewThing("mysql", "3306")
 	db.Set("sync_binlog", stack.Int(0), "SHOW GLOBAL VARIABLES")
 	sick.Add("mysql", stack.Observation{Things: []*stack.Thing{db}})
-	live := host.NewLive(host.LiveOptions{})
-	defer live.Close()
-	here, err := Adapters{}.Findings(t.Context(), &s, live, sick)
+	here, err := Adapters{}.Findings(t.Context(), &s, sick)
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := Adapters{Again: true}.Findings(t.Context(), &s, live, sick)
+	elsewhere, err := Adapters{Again: true}.Findings(t.Context(), &s, sick)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func Live(s *shell.Shell, a Adapters) Feed {
 // run samples a machine.
 func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, src shell.Source, sinks ...watch.Sink) error {
 	own := sample.NewOwn(live)
-	look := func(ctx context.Context) (*stack.Stack, error) { return lookAgain(ctx, live, own, src) }
+	look := func(ctx context.Context) (*stack.Stack, error) { return lookAgain(ctx, own, src) }
 	if !a.Again {
 		here, err := Looker(s, a, g, src.Timeout)
 		if err != nil {

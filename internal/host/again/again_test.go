@@ -1,4 +1,4 @@
-package host
+package again
 
 import (
 	"bufio"
@@ -42,8 +42,7 @@ func TestAgainChild(t *testing.T) {
 		<-ctx.Done()
 	case "starts one and is killed":
 		os.Setenv("PLUMB_TEST_AGAIN", "tells and waits")
-		l := NewLive(LiveOptions{})
-		_, _ = l.Again(context.Background(), again())
+		_, _ = new(Program).Run(context.Background(), again())
 	case "tells and waits":
 		ctx, cancel := WhileWanted(context.Background(), os.Stdin)
 		defer cancel()
@@ -57,21 +56,19 @@ func TestAgainChild(t *testing.T) {
 	os.Exit(0)
 }
 
-func again() Again {
-	return Again{Args: []string{"-test.run=^TestAgainChild$"}, First: []byte("a word\n"), Limit: 20 * time.Second, Most: 1 << 20}
+func again() Call {
+	return Call{Args: []string{"-test.run=^TestAgainChild$"}, First: []byte("a word\n"), Limit: 20 * time.Second, Most: 1 << 20}
 }
 
 func TestAgain(t *testing.T) {
-	for does, want := range map[string]string{"dies": "it has no memory", "is cut off": errCutOff.Error(), "says too much": ErrTooLarge.Error(), "hangs": context.DeadlineExceeded.Error()} {
+	for does, want := range map[string]string{"dies": "it has no memory", "is cut off": ErrCutOff.Error(), "says too much": ErrTooLarge.Error(), "hangs": context.DeadlineExceeded.Error()} {
 		t.Run(does, func(t *testing.T) {
 			t.Setenv("PLUMB_TEST_AGAIN", does)
 			a := again()
 			if does == "hangs" {
 				a.Limit = time.Second
 			}
-			l := NewLive(LiveOptions{})
-			defer l.Close()
-			answer, err := l.Again(t.Context(), a)
+			answer, err := new(Program).Run(t.Context(), a)
 			if err == nil || !strings.Contains(err.Error(), want) || answer != nil {
 				t.Errorf("it gave %q, %v, and %q was to be said", answer, err, want)
 			}
@@ -81,10 +78,8 @@ func TestAgain(t *testing.T) {
 
 func TestAgainAnswers(t *testing.T) {
 	t.Setenv("PLUMB_TEST_AGAIN", "answers")
-	l := NewLive(LiveOptions{})
-	defer l.Close()
 	began := time.Now()
-	answer, err := l.Again(t.Context(), again())
+	answer, err := new(Program).Run(t.Context(), again())
 	if err != nil || !bytes.HasPrefix(answer, []byte("it was told a word, and")) {
 		t.Fatalf("it gave %q, %v", answer, err)
 	}
@@ -98,9 +93,7 @@ func TestAgainIsEndedWithItsContext(t *testing.T) {
 	t.Setenv("PLUMB_TEST_AGAIN", "waits")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	l := NewLive(LiveOptions{})
-	defer l.Close()
-	if _, err := l.Again(ctx, again()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := new(Program).Run(ctx, again()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it gave %v", err)
 	}
 }
@@ -108,7 +101,7 @@ func TestAgainIsEndedWithItsContext(t *testing.T) {
 // When we are killed the other ends too: nobody reads a host for nobody.
 func TestAgainDiesWithItsParent(t *testing.T) {
 	told := t.TempDir() + "/told"
-	c := exec.Command(ownProgram, "-test.run=^TestAgainChild$")
+	c := exec.Command(ownFile, "-test.run=^TestAgainChild$")
 	c.Env = append(os.Environ(), "PLUMB_TEST_AGAIN=starts one and is killed", "PLUMB_TEST_TOLD="+told)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
@@ -136,10 +129,20 @@ func TestAgainDiesWithItsParent(t *testing.T) {
 
 // One that stays in the kernel is not followed by another every ten minutes.
 func TestAgainWaitsForTheOneBefore(t *testing.T) {
-	l := NewLive(LiveOptions{})
-	defer l.Close()
-	l.again.n.Add(1)
-	if _, err := l.Again(t.Context(), again()); !errors.Is(err, errAgain) {
+	p := new(Program)
+	r := newRun(again(), func() {}) // never started, so it never ends: a test has no process that stays in the kernel
+	if err := p.end(r); !errors.Is(err, ErrStays) {
+		t.Fatalf("it ended with %v", err)
+	}
+	if _, err := p.Run(t.Context(), again()); !errors.Is(err, ErrStays) {
 		t.Errorf("it gave %v", err)
+	}
+	t.Setenv("PLUMB_TEST_AGAIN", "answers")
+	r.ended <- nil
+	for end := time.Now().Add(30 * time.Second); p.stays.Load() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := p.Run(t.Context(), again()); err != nil {
+		t.Errorf("after its end: %v", err)
 	}
 }
