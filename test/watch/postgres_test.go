@@ -79,9 +79,9 @@ func oneRead(r *rand.Rand) string {
 }
 
 // quiet teaches what the disk does unloaded, by one slow client.
-func (s *scene) quiet(d time.Duration, next func(*rand.Rand) string) {
+func (s *scene) quiet(d time.Duration) {
 	s.t.Helper()
-	stop := s.asking(1, 2*time.Millisecond, next)
+	stop := s.asking(1, 2*time.Millisecond, oneRead)
 	time.Sleep(d)
 	stop()
 }
@@ -178,7 +178,7 @@ func TestPostgresCommitsWaitForTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := pg(t, "shared_buffers = 256MB\nmax_wal_size = 4GB\n")
 			s.watch()
-			s.quiet(40*time.Second, oneUpdate)
+			s.quiet(40 * time.Second) // one client that commits would wait for the log already
 			s.asking(8, c.think, c.next)
 			s.incident(c.want, looked)
 		})
@@ -198,7 +198,7 @@ func TestPostgresDeviceIsSaturated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := pgIn(t, "shared_buffers = "+c.buffers+"\n", func(b *sandbox.Box) ([]string, error) { return b.Cgroup(c.memory) })
 			s.watch()
-			s.quiet(60*time.Second, oneRead)
+			s.quiet(60 * time.Second)
 			s.asking(32, c.think, oneRead)
 			s.incident(c.want, looked)
 		})
