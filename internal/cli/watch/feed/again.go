@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,6 +69,9 @@ func lookAgain(ctx context.Context, own *sample.Own, src shell.Source) (*stack.S
 		c.Args, c.First = append(c.Args, "--dsn", "-"), []byte(name+"\n")
 	}
 	text, err := looker.Run(ctx, c)
+	if ctx.Err() != nil {
+		return nil, errors.New("read this host: interrupted")
+	}
 	if err != nil {
 		return nil, err
 	}
