@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -67,33 +66,6 @@ func TestABurstIsUsedUp(t *testing.T) {
 				sandbox.Need(t, s.box.Throttle(s.below, 300))
 			}
 			s.raised("limit/volume", want, 70*time.Second)
-		})
-	}
-}
-
-// Incident 15: somebody else reads from the same disk. The twin is alone.
-func TestSomebodyElseHasTheDisk(t *testing.T) {
-	for name, want := range map[string]bool{"incident": true, "twin": false} {
-		t.Run(name, func(t *testing.T) {
-			s := mariadb(t, "innodb_buffer_pool_size=16M\n", nil)
-			file := filepath.Join(s.dir, "dump")
-			check_(t, exec.Command("dd", "if=/dev/urandom", "of="+file, "bs=1M", "count=400", "oflag=direct").Run())
-			s.watch()
-			s.calm(60 * time.Second)
-			if want {
-				ctx, cancel := context.WithCancel(context.Background())
-				var all sync.WaitGroup
-				t.Cleanup(func() { cancel(); all.Wait() })
-				for range 6 {
-					all.Go(func() {
-						for ctx.Err() == nil {
-							_ = exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=1M", "iflag=direct").Run()
-						}
-					})
-				}
-			}
-			s.load(3, slowly(readRow))
-			s.raised("intruder/others", want, looked)
 		})
 	}
 }
