@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"hint", "product"},
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/statement", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
-	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground"},
+	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
 	{"host/memory", "host/mounts"},
 	{"host/hosttest", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "forecast/space", "forecast/model"},
@@ -57,8 +57,8 @@ var only = map[string]struct {
 	who []string
 	why string
 }{
-	"os/exec":                             {[]string{"host", "host/foreground"}, "every command must be recordable, bounded and known to only read, but for a person's own"},
-	"syscall":                             {[]string{"host", "host/reach", "host/foreground", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
+	"os/exec":                             {[]string{"host", "host/foreground", "host/again"}, "every command must be recordable, bounded and known to only read, but for a person's own and this program's"},
+	"syscall":                             {[]string{"host", "host/reach", "host/foreground", "host/again", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
 	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self", "host/tree"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
@@ -71,7 +71,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

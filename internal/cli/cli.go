@@ -23,17 +23,31 @@ const exitTable = `Exit codes:
   3  what was to be read could not be read`
 
 // app is the process, with the commands as its methods.
-type app struct{ shell.Shell }
+type app struct {
+	shell.Shell
+	program bool // it is plumb itself, which can be run again
+}
+
+// Program is Main for the program itself, which runs itself again for what
+// needs much memory. Whoever else calls Main, as a test does, has no such commands.
+func Program(args []string, in io.Reader, out, err io.Writer) int {
+	a := &app{Shell: shell.New(in, out, err), program: true}
+	return a.main(args)
+}
 
 // Main runs one command and gives the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{Shell: shell.New(in, out, err)}
+	return a.main(args)
+}
+
+func (a *app) main(args []string) int {
 	ctx, stop := shell.Ending()
 	defer stop()
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	return a.Exit(root.ExecuteContext(ctx))
 }
@@ -65,6 +79,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.SetFlagErrorFunc(shell.FlagError)
 	a.arrange(root, a.groups())
 	root.AddCommand(a.man(), a.leftovers())
+	root.AddCommand(a.again()...)
 	root.AddCommand(protectcli.Hidden(&a.Shell, keepers())...)
 	return root
 }

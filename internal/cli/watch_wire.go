@@ -18,8 +18,8 @@ import (
 )
 
 // watched are the adapters of watch.
-func watched() feed.Adapters {
-	return feed.Adapters{Dialers: watchDialers, Phases: phases, Finders: finders, Planners: planners, Grants: watchGrants}
+func (a *app) watched() feed.Adapters {
+	return feed.Adapters{Again: a.program, Dialers: watchDialers, Phases: phases, Finders: finders, Planners: planners, Grants: watchGrants}
 }
 
 // watchDialers are all dialers, and those of sessions that explain statements.

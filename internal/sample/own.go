@@ -2,6 +2,8 @@ package sample
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -32,6 +34,24 @@ func (o *Own) Query(ctx context.Context, t host.Target, query string) (host.Rows
 	}
 	o.mu.Unlock()
 	return o.Reader.Query(ctx, t, query)
+}
+
+// Asked gives the words of all that was asked, for another process to learn.
+func (o *Own) Asked() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.asked))
+}
+
+// Learn notes what another process of ours has asked.
+func (o *Own) Learn(asked []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, key := range asked {
+		if len(o.asked) < mostAsked && key != "" {
+			o.asked[key] = true
+		}
+	}
 }
 
 // Has tells whether a statement, as a server shows it without its literals, is

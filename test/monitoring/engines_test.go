@@ -76,11 +76,16 @@ func TestDashboardAndAlerts(t *testing.T) {
 // stopped. The end of a host is told as its own command tells it: not at all.
 func send(t *testing.T, e *metrics.Exporter, url, instance string) (stop func()) {
 	t.Helper()
-	push, err := outlet.NewPush(outlet.Target{URL: url}, "plumb/test", func(err error) {
+	return sendTo(t, e, outlet.Target{URL: url}, instance, func(err error) {
 		if err != nil {
 			t.Log(err)
 		}
 	})
+}
+
+func sendTo(t *testing.T, e *metrics.Exporter, target outlet.Target, instance string, changed func(error)) (stop func()) {
+	t.Helper()
+	push, err := outlet.NewPush(target, "plumb/test", changed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +216,42 @@ func TestRemoteWrite(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				e = again()
 				eventually(t, "what was sent meanwhile is there", time.Minute, func() bool { return noHole(t, e, what) })
+			}
+		})
+	}
+}
+
+// The Prometheus and the VictoriaMetrics of the test set-up know remote write 1.0
+// alone, and are sent that after the first request. PLUMB_PROMETHEUS names a
+// Prometheus that knows 2.0, which is what it then gets.
+func TestRemoteWrite2(t *testing.T) {
+	bin := programs(t)
+	for name, engineOf := range map[string]func(*testing.T) engine{
+		"Prometheus":      func(t *testing.T) engine { return prometheus(t, bin, "", nil) },
+		"VictoriaMetrics": func(t *testing.T) engine { return victoria(t, bin, t.TempDir(), sandbox.FreePort(t)) },
+		"newer Prometheus": func(t *testing.T) engine {
+			newer := os.Getenv("PLUMB_PROMETHEUS")
+			if newer == "" {
+				t.Skip("PLUMB_PROMETHEUS names no Prometheus that knows remote write 2.0")
+			}
+			return prometheus(t, filepath.Dir(newer), "", nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host, e := makeHost(t, false, 5000), engineOf(t)
+			host.live(t)
+			said := make(chan string, 100)
+			stop := sendTo(t, host.Exporter, outlet.Target{URL: e.url + "/api/v1/write", Second: true}, "db1", func(err error) { said <- fmt.Sprint(err) })
+			what := `plumb_source_batches_total{source="everything",job="plumb",instance="db1"}`
+			eventually(t, "a dozen samples are there", time.Minute, func() bool { return noHole(t, e, what) })
+			stop()
+			close(said)
+			all := ""
+			for text := range said {
+				all += text + "\n"
+			}
+			if older := strings.Contains(all, "is sent 1.0"); older != (name != "newer Prometheus") || strings.Count(all, "\n") > 1 {
+				t.Errorf("it said %q", all)
 			}
 		})
 	}

@@ -5,8 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"sync"
 	"testing"
 	"time"
+
+	"plumb/test/sandbox"
 )
 
 // How long an incident is looked at: a verdict has 25 s.
@@ -26,6 +30,63 @@ func TestADeviceIsSaturated(t *testing.T) {
 			stop := s.load(32, work)
 			defer stop()
 			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 1 with a limit: the disk below lets 500 requests a second through, as
+// it did while it was learned what one request takes. The twin's pool fits.
+func TestTheDiskBelowIsLimited(t *testing.T) {
+	for name, c := range map[string]struct{ pool, want string }{"incident": {"16M", "device/saturated"}, "twin": {"512M", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := deep(t, ofMySQL).mariadb("innodb_buffer_pool_size="+c.pool+"\n", nil)
+			sandbox.Need(t, s.box.Throttle(s.below, 500))
+			s.watch()
+			s.calm(60 * time.Second)
+			work := readRow
+			if c.want == "" {
+				work = slowly(readRow)
+			}
+			s.load(8, work)
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 3: a volume whose burst is used up. Until then it did more; the twin's goes on.
+func TestABurstIsUsedUp(t *testing.T) {
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := deep(t, ofMySQL).mariadb("innodb_buffer_pool_size=16M\n", nil)
+			s.watch()
+			s.calm(60 * time.Second)
+			s.load(8, readRow)
+			time.Sleep(30 * time.Second)
+			if want {
+				sandbox.Need(t, s.box.Throttle(s.below, 300))
+			}
+			s.raised("limit/volume", want, 70*time.Second)
+		})
+	}
+}
+
+// Incident 19: the disk finishes nothing, because the filesystem that it is a file of is frozen.
+func TestTheDiskHangs(t *testing.T) {
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := deep(t, ofMySQL).mariadb("innodb_buffer_pool_size=256M\ninnodb_flush_log_at_trx_commit=1\n", nil)
+			s.watch()
+			s.load(4, slowly(updateRow))
+			time.Sleep(20 * time.Second)
+			if want {
+				thaw := sync.OnceFunc(func() { _ = exec.Command("fsfreeze", "-u", s.below).Run() })
+				t.Cleanup(thaw) // before all that waits for it
+				if out, err := exec.Command("fsfreeze", "-f", s.below).CombinedOutput(); err != nil {
+					t.Skipf("fsfreeze does not work here: %v %s", err, out)
+				}
+				defer thaw()
+			}
+			s.raised("device/hung", want, 40*time.Second)
 		})
 	}
 }
@@ -181,6 +242,65 @@ func TestNoConnectionIsLeft(t *testing.T) {
 				return err
 			})
 			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 7: a pool of 24 MB, and more writes than its pages are flushed for.
+func TestSessionsMakeRoomInThePool(t *testing.T) {
+	for name, c := range map[string]struct {
+		pool string
+		want bool
+	}{"incident": {"24M", true}, "twin": {"512M", false}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size="+c.pool+"\ninnodb_log_file_size=1G\ninnodb_flush_log_at_trx_commit=0\n", nil)
+			s.watch()
+			s.load(16, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
+				return err
+			})
+			s.raised("pool/free-pages", c.want, looked)
+		})
+	}
+}
+
+// Incident 13: one row that all want, and commits that are slow. The lock is
+// raised as what the log looks like from above; the twin's clients want rows of their own.
+func TestHotRowIsASymptomOfTheLog(t *testing.T) {
+	for name, hot := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\nlog_bin\nsync_binlog=1\ninnodb_flush_log_at_trx_commit=1\n", nil)
+			s.watch()
+			s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				if !hot {
+					return slowly(readRow)(ctx, c, r)
+				}
+				_, err := c.ExecContext(ctx, "UPDATE w.t SET n=n+1 WHERE id=7")
+				return err
+			})
+			s.raised("lock/blocked", hot, looked)
+		})
+	}
+}
+
+// Incident 17: an index that is gone, so that each statement reads the table.
+func TestAnIndexIsGone(t *testing.T) {
+	for name, c := range map[string]struct {
+		index, want string
+	}{"incident": {"", "cpu/busy"}, "twin": {"CREATE INDEX n ON w.t (n)", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\n", nil)
+			s.exec("UPDATE w.t SET n=id")
+			if c.index != "" {
+				s.exec(c.index)
+			}
+			s.watch()
+			s.load(6, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(20 * time.Millisecond)
+				var id int
+				return c.QueryRowContext(ctx, fmt.Sprintf("SELECT id FROM w.t WHERE n=%d", 1+r.IntN(190000))).Scan(&id)
+			})
 			s.incident(c.want, looked)
 		})
 	}

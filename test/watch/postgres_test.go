@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,11 +17,19 @@ import (
 )
 
 // pg makes a scene with a PostgreSQL and a table of some 100 MB.
-func pg(t *testing.T, settings string) *scene {
+func pg(t *testing.T, settings string) *scene { return pgIn(t, settings, nil) }
+
+// pgIn has it run by a command that puts it somewhere; nil for none.
+func pgIn(t *testing.T, settings string, wrap func(*sandbox.Box) ([]string, error)) *scene {
 	t.Helper()
 	s := place(t, ofPostgres)
+	o := sandbox.PostgresOptions{Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings}
 	var err error
-	s.server, err = s.box.Postgres(sandbox.PostgresOptions{Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings})
+	if wrap != nil {
+		o.Wrap, err = wrap(s.box)
+		sandbox.Need(t, err)
+	}
+	s.server, err = s.box.Postgres(o)
 	sandbox.Need(t, err)
 	c := s.connect(t.Context())
 	defer c.Close(context.Background())
@@ -38,8 +48,20 @@ func (s *scene) connect(ctx context.Context) *pgconn.PgConn {
 	return c
 }
 
-// updates has n clients change rows, each change a transaction of its own.
-func (s *scene) updates(n int, think time.Duration) (stop func()) {
+// needVersion skips a test for which the installed server is too old.
+func (s *scene) needVersion(major int) {
+	s.t.Helper()
+	c := s.connect(s.t.Context())
+	defer c.Close(context.Background())
+	if have, _ := strconv.Atoi(strings.FieldsFunc(c.ParameterStatus("server_version"), func(r rune) bool { return r < '0' || r > '9' })[0]); have < major {
+		sandbox.Need(s.t, sandbox.Missing{What: fmt.Sprintf("the installed PostgreSQL is of version %d", have), Hint: fmt.Sprintf("install postgresql-%d", major)})
+	}
+}
+
+// asking has n clients ask for what next gives, each again when it was answered
+// and has thought about it. What a client's server refuses ends that client.
+func (s *scene) asking(n int, think time.Duration, next func(r *rand.Rand) string) (stop func()) {
+	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for i := range n {
@@ -49,13 +71,52 @@ func (s *scene) updates(n int, think time.Duration) (stop func()) {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for ctx.Err() == nil {
 				time.Sleep(think)
-				if _, err := c.Exec(ctx, fmt.Sprintf("UPDATE t SET n = n + 1 WHERE id = %d", 1+r.IntN(190000))).ReadAll(); err != nil {
+				if _, err := c.Exec(ctx, next(r)).ReadAll(); err != nil {
 					return
 				}
 			}
 		})
 	}
-	return sync.OnceFunc(func() { cancel(); all.Wait() })
+	stop = sync.OnceFunc(func() { cancel(); all.Wait() })
+	s.t.Cleanup(stop)
+	return stop
+}
+
+func oneUpdate(r *rand.Rand) string {
+	return fmt.Sprintf("UPDATE t SET n = n + 1 WHERE id = %d", 1+r.IntN(190000))
+}
+
+func oneRead(r *rand.Rand) string {
+	return fmt.Sprintf("SELECT pad FROM t WHERE id = %d", 1+r.IntN(190000))
+}
+
+// quiet teaches what the disk does unloaded, by one slow client.
+func (s *scene) quiet(d time.Duration) {
+	s.t.Helper()
+	stop := s.asking(1, 2*time.Millisecond, oneRead)
+	time.Sleep(d)
+	stop()
+}
+
+// raised waits, and tells whether a verdict was raised, first or not: one that is
+// the effect of another, or has a rival that says the same, may come behind it.
+func (s *scene) raised(id string, want bool, d time.Duration) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.all = map[string]bool{}
+	s.mu.Unlock()
+	time.Sleep(d)
+	m := s.judge.Moment(s.judge.Known())
+	s.mu.Lock()
+	got := s.all[id]
+	s.mu.Unlock()
+	verdict := "RIGHT"
+	if got != want {
+		verdict = "WRONG"
+		s.t.Errorf("%s was raised: %v, want %v", id, got, want)
+	}
+	s.t.Logf("RUN %s %s: %s raised %v, want %v", verdict, s.t.Name(), id, got, want)
+	s.show(m)
 }
 
 // Incident 6: a log that is too small, so that checkpoints are requested again
@@ -68,18 +129,127 @@ func TestCheckpointsAreRequested(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := pg(t, "shared_buffers = 256MB\nsynchronous_commit = off\nmin_wal_size = 32MB\nmax_wal_size = "+c.size+"\n")
 			s.watch()
-			stop := s.updates(4, 0)
-			defer stop()
-			time.Sleep(100 * time.Second)
-			m := s.judge.Moment(s.judge.Known())
-			s.mu.Lock()
-			got := s.all["log/checkpoint"]
-			s.mu.Unlock()
-			if got != c.want {
-				t.Errorf("log/checkpoint was raised: %v, want %v", got, c.want)
+			s.asking(4, 0, oneUpdate)
+			s.raised("log/checkpoint", c.want, 100*time.Second)
+		})
+	}
+}
+
+// Incident 12 on PostgreSQL: somebody holds a row, idle in a transaction or at
+// work in it. The twin holds a row that nobody wants.
+func TestPostgresRowIsHeld(t *testing.T) {
+	for name, c := range map[string]struct {
+		row  int
+		then string // what who holds it does
+		want string
+	}{"idle": {7, "", "lock/blocked"}, "at work": {7, "SELECT pg_sleep(300)", "lock/blocked"}, "twin": {199999, "", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, "shared_buffers = 256MB\nsynchronous_commit = off\n")
+			s.watch()
+			holder := s.connect(t.Context())
+			_, err := holder.Exec(t.Context(), fmt.Sprintf("BEGIN; UPDATE t SET n = n + 1 WHERE id = %d", c.row)).ReadAll()
+			check_(t, err)
+			ctx, cancel := context.WithCancel(context.Background())
+			var working sync.WaitGroup
+			t.Cleanup(func() { cancel(); working.Wait(); holder.Close(context.Background()) })
+			if c.then != "" {
+				working.Go(func() { _, _ = holder.Exec(ctx, c.then).ReadAll() }) // until it is cancelled
 			}
-			s.t.Logf("RUN %s: raised %v", t.Name(), got)
-			s.show(m)
+			stop := s.asking(4, 20*time.Millisecond, func(*rand.Rand) string { return "UPDATE t SET n = n + 1 WHERE id = 7" })
+			s.incident(c.want, looked)
+			cancel()
+			working.Wait()
+			holder.Close(context.Background()) // lets them go
+			stop()
+		})
+	}
+}
+
+// Incident 14 on PostgreSQL: no place is left but those of superusers.
+func TestPostgresNoPlaceIsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients int
+		want    string
+	}{"incident": {17, "slots/connections"}, "twin": {5, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, "shared_buffers = 256MB\nmax_connections = 20\nsuperuser_reserved_connections = 3\n")
+			s.watch()
+			s.asking(c.clients, 0, func(*rand.Rand) string { return "SELECT pg_sleep(1)" })
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 4 on PostgreSQL: commits that must be durable one by one. The twin reads.
+func TestPostgresCommitsWaitForTheLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		next  func(*rand.Rand) string
+		think time.Duration
+		want  string
+	}{"incident": {oneUpdate, 0, "log/flush"}, "twin": {oneRead, 20 * time.Millisecond, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, "shared_buffers = 256MB\nmax_wal_size = 4GB\n")
+			s.watch()
+			s.quiet(40 * time.Second) // one client that commits would wait for the log already
+			s.asking(8, c.think, c.next)
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 1 on PostgreSQL: more readers than the device serves at a time. The
+// page cache would serve all of the table, so a control group bounds it; the
+// twin's table fits into its shared buffers.
+func TestPostgresDeviceIsSaturated(t *testing.T) {
+	for name, c := range map[string]struct {
+		buffers string
+		memory  int64
+		think   time.Duration
+		want    string
+	}{"incident": {"16MB", 96 << 20, 0, "device/saturated"}, "twin": {"512MB", 1 << 30, 20 * time.Millisecond, ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pgIn(t, "shared_buffers = "+c.buffers+"\n", func(b *sandbox.Box) ([]string, error) { return b.Cgroup(c.memory) })
+			s.watch()
+			s.quiet(60 * time.Second)
+			s.asking(32, c.think, oneRead)
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// Incident 8: sessions must write pages themselves, because the buffers are few
+// and the background writer is off. Before 16 a server does not tell whose writes those are.
+func TestPostgresSessionsMakeRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings string
+		want     bool
+	}{"incident": {"shared_buffers = 16MB\nbgwriter_lru_maxpages = 0\n", true}, "twin": {"shared_buffers = 512MB\n", false}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, c.settings+"synchronous_commit = off\nmax_wal_size = 4GB\n")
+			s.needVersion(16)
+			s.watch()
+			s.asking(4, 0, oneUpdate)
+			s.raised("pool/free-pages", c.want, looked)
+		})
+	}
+}
+
+// Incident 16: commits wait for a standby that does not answer. There is none at
+// all, which a session's wait cannot be told from one that was stopped; the twin's commits
+// are local.
+func TestCommitsWaitForAStandby(t *testing.T) {
+	for name, c := range map[string]struct{ commit, want string }{"incident": {"on", "replica/ack"}, "twin": {"local", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, "shared_buffers = 256MB\nmax_wal_size = 4GB\nfsync = off\nsynchronous_commit = "+c.commit+"\n")
+			admin := s.connect(t.Context())
+			defer admin.Close(context.Background())
+			for _, q := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"} {
+				_, err := admin.Exec(t.Context(), q).ReadAll()
+				check_(t, err)
+			}
+			s.watch()
+			s.asking(4, 20*time.Millisecond, oneUpdate)
+			s.incident(c.want, looked)
 		})
 	}
 }

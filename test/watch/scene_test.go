@@ -51,6 +51,7 @@ type scene struct {
 	server *sandbox.Server
 	db     *sql.DB
 	dir    string // of the filesystem
+	below  string // of the filesystem in which its disk is a file; "" where nobody needs it
 	device string // the loop device: loop3
 	ref    stack.Ref
 	kind   kind
@@ -90,19 +91,41 @@ func place(t *testing.T, of kind) *scene {
 		}
 	})
 	s := &scene{t: t, box: box, kind: of, all: map[string]bool{}}
-	s.dir, err = box.Filesystem("data", "ext4", 1500, nil, "")
-	sandbox.Need(t, err)
-	var at unix.Stat_t
-	check_(t, unix.Stat(s.dir, &at))
-	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
+	s.on("data")
 	return s
+}
+
+// deep makes the filesystem of a scene on a disk that is a file of another one:
+// what is done to that one, the disk suffers without knowing why.
+func deep(t *testing.T, of kind) *scene {
+	t.Helper()
+	s := place(t, of)
+	var err error
+	s.below, err = s.box.Filesystem("below", "ext4", 2500, nil, "")
+	sandbox.Need(t, err)
+	s.on("below/data")
+	return s
+}
+
+func (s *scene) on(name string) {
+	s.t.Helper()
+	var err error
+	s.dir, err = s.box.Filesystem(name, "ext4", 1500, nil, "")
+	sandbox.Need(s.t, err)
+	var at unix.Stat_t
+	check_(s.t, unix.Stat(s.dir, &at))
+	s.device = fmt.Sprintf("loop%d", unix.Minor(at.Dev))
 }
 
 // mariadb makes a scene with a table of some 100 MB.
 func mariadb(t *testing.T, settings string, wrap []string) *scene {
 	t.Helper()
-	s := place(t, ofMySQL)
-	box := s.box
+	return place(t, ofMySQL).mariadb(settings, wrap)
+}
+
+func (s *scene) mariadb(settings string, wrap []string) *scene {
+	t, box := s.t, s.box
+	t.Helper()
 	var err error
 	if wrap != nil { // it starts as root, to enter its group, and steps down itself
 		uid, _ := box.User()

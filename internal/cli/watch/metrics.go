@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type metricsFlags struct {
 	listen     outlet.Listening
 	textfile   outlet.Textfile
 	target     outlet.Target
+	version    string // of remote write
 	labels     map[string]string
 	every      time.Duration
 	once       bool
@@ -39,7 +41,7 @@ type metricsFlags struct {
 const usualListen = "127.0.0.1:9931"
 
 // Metrics makes the command plumb watch metrics.
-func Metrics(s *shell.Shell, from feed.Feed) *cobra.Command {
+func Metrics(s *shell.Shell, a feed.Adapters, from feed.Feed) *cobra.Command {
 	var f metricsFlags
 	c := &cobra.Command{
 		Use:   "metrics",
@@ -62,7 +64,7 @@ of --token or a certificate by --client-ca. Secrets are read from files.
   plumb watch metrics --listen :9931 --tls-cert c.pem --tls-key k.pem --token /etc/plumb/scrape.token
   plumb watch metrics --remote-write https://metrics.example/api/v1/write --remote-login /etc/plumb/push.login`,
 		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runMetrics(c.Context(), s, from, f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runMetrics(c.Context(), s, a, from, f) },
 	}
 	f.LiveFlags(c)
 	fl := c.Flags()
@@ -72,7 +74,8 @@ of --token or a certificate by --client-ca. Secrets are read from files.
 	fl.StringVar(&f.listen.Token, "token", "", "answer only those who send the token in `FILE` (Authorization: Bearer …)")
 	fl.StringVar(&f.listen.ClientCA, "client-ca", "", "answer only those whose certificate an authority in `FILE` has signed")
 	fl.StringVar(&f.textfile.Path, "textfile", "", "write `DIR/NAME.prom` for node_exporter's textfile collector; removed at the end")
-	fl.StringVar(&f.target.URL, "remote-write", "", "send by remote write 1.0 to `URL`")
+	fl.StringVar(&f.target.URL, "remote-write", "", "send by remote write to `URL`")
+	fl.StringVar(&f.version, "remote-write-version", writeVersions()[0], "send in this `VERSION` of remote write; one that takes no 2.0 is sent 1.0")
 	fl.StringVar(&f.target.Token, "remote-token", "", "log in there with the token in `FILE`")
 	fl.StringVar(&f.target.Login, "remote-login", "", "log in there with the user:password in `FILE`")
 	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the authorities in `FILE` there, instead of the system's")
@@ -84,9 +87,11 @@ of --token or a certificate by --client-ca. Secrets are read from files.
 	fl.StringSliceVar(&f.compat, "compat", nil, "name what `EXPORTERS` have too as they do, instead of by our names: node, mysqld")
 	fl.IntVar(&f.mostSeries, "most-series", metrics.MostSeries, "show at most `N` series; servers and what they lie on come first")
 	fl.IntVar(&f.statements, "statements", 0, "also show the `N` dearest statements of each server, without literals")
-	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }})
+	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }, "remote-write-version": writeVersions})
 	return c
 }
+
+func writeVersions() []string { return []string{"1.0", "2.0"} }
 
 // validate finds what is wrong with the flags before anything is read.
 func (f *metricsFlags) validate() error {
@@ -106,6 +111,8 @@ func (f *metricsFlags) validate() error {
 	switch {
 	case f.every < time.Second || f.every > time.Hour:
 		return hint.Usage(fmt.Sprintf("--every %s is out of range", f.every), "1s to 1h")
+	case !slices.Contains(writeVersions(), f.version):
+		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "want "+hint.OneOf(writeVersions()))
 	case f.mostSeries < 100 || f.mostSeries > 1_000_000:
 		return hint.Usage(fmt.Sprintf("--most-series %d is out of range", f.mostSeries), "100 to 1000000")
 	case f.statements < 0 || f.statements > 500:
@@ -118,7 +125,7 @@ func (f *metricsFlags) validate() error {
 	return f.Source.Validate()
 }
 
-func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFlags) error {
+func runMetrics(ctx context.Context, s *shell.Shell, a feed.Adapters, from feed.Feed, f metricsFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
@@ -140,7 +147,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, from feed.Feed, f metricsFl
 			}
 		})
 	}
-	look := &looker{e: e, warn: s.Warn}
+	look := &looker{ctx: ctx, e: e, shell: s, with: a}
 	if f.once {
 		running.Go(func() { cancel(printOnce(ctx, s, e)) })
 	}
@@ -186,6 +193,7 @@ func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err 
 		o.runs = append(o.runs, func(ctx context.Context) error { return l.Serve(ctx, e.Handler(!l.Here())) })
 	}
 	if f.target.URL != "" {
+		f.target.Second = f.version == writeVersions()[1]
 		push, err := outlet.NewPush(f.target, "plumb/"+shell.Version(), func(err error) { s.Warn("remote write", err) })
 		if err != nil {
 			return o, err

@@ -1,11 +1,12 @@
 package watch
 
 import (
+	"context"
 	"runtime/debug"
 	"sync"
 	"time"
 
-	"plumb/internal/check"
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/stack"
 	"plumb/internal/view/metrics"
@@ -28,8 +29,10 @@ func (s seen) Picture(at time.Time, st *stack.Stack) {
 // looker checks a picture and reads what is written down of points and backups, beside the sampling and
 // never twice at a time.
 type looker struct {
-	e    *metrics.Exporter
-	warn check.Warn
+	ctx   context.Context // of the command
+	e     *metrics.Exporter
+	shell *shell.Shell
+	with  feed.Adapters
 
 	mu   sync.Mutex
 	busy bool
@@ -48,19 +51,19 @@ func (l *looker) at(s *stack.Stack) {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
 		l.check(s)
 		feed.Kept(l.e)
-		debug.FreeOSMemory() // the rules were most of it
+		debug.FreeOSMemory()
 	})
 }
 
 func (l *looker) wait() { l.done.Wait() }
 
-// check loads the rules each time: they are large, and needed for a second
-// every ten minutes.
 func (l *looker) check(s *stack.Stack) {
-	know, err := check.Load(check.Choice{}, nil, l.warn)
+	found, err := l.with.Findings(l.ctx, l.shell, s)
 	if err != nil {
-		l.warn("check", err)
+		if l.ctx.Err() == nil {
+			l.shell.Warn("check", err)
+		}
 		return
 	}
-	l.e.Checked(know.Judge(s, false).Advice.Findings)
+	l.e.Checked(found)
 }

@@ -71,7 +71,7 @@ small queries a second.
 	powerfulFlag(c, &f.powerful)
 	c.Flags().BoolVar(&f.grants, "grants", false, "print what makes the least user a watch needs, and change nothing")
 	from := feed.Live(s, a)
-	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), incident.Capture(s, a, place{}.directory), Metrics(s, from), Nagios(s), Emit(s))
+	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), incident.Capture(s, a, place{}.directory), Metrics(s, a, from), Nagios(s), Emit(s))
 	return c
 }
 

@@ -57,21 +57,22 @@ func (m *minute) snapshot() *minute {
 	return c
 }
 
-// encode writes the values. What the columns are called is in the schemas.
-func (m *minute) encode() []byte {
-	dst := binary.AppendUvarint(nil, uint64(len(m.order)))
-	dst = appendInts(dst, 0, 0, m.order)
+// encode writes the values, in form 2. What the columns are called is in the schemas.
+func (m *minute) encode() (plain, coded []byte) {
+	o := newOutput()
+	o.plain = binary.AppendUvarint(o.plain, uint64(len(m.order)))
+	o.plain = appendInts(o.plain, 0, 0, m.order)
 	var whole []int64
 	for _, s := range m.sections {
-		dst = appendTimes(dst, m.t0.UnixNano(), s.at)
-		dst = appendTimes(dst, 0, s.took)
-		dst = appendInts(dst, 0, 0, s.gaps)
+		o.times(m.t0.UnixNano(), s.at)
+		o.times(0, s.took)
+		o.plain = appendInts(o.plain, 0, 0, s.gaps)
 		for i, values := range s.values {
-			dst = appendMissing(dst, s.missing[i])
-			dst = appendColumn(dst, 0, values, whole)
+			o.plain = appendMissing(o.plain, s.missing[i])
+			o.column(values, whole)
 		}
 	}
-	return dst
+	return o.plain, o.coder.end()
 }
 
 func appendMissing(dst []byte, rows []int64) []byte {
@@ -87,17 +88,22 @@ func appendMissing(dst []byte, rows []int64) []byte {
 // Nanoseconds are rarely all meant: appendTimes writes the largest unit that
 // loses nothing, and then the numbers.
 func appendTimes(dst []byte, start int64, ns []int64) []byte {
-	unit := byte(3)
+	unit, by := inUnits(start, ns)
+	return appendInts(append(dst, unit), 0, 0, by)
+}
+
+func inUnits(start int64, ns []int64) (unit byte, by []int64) {
+	unit = 3
 	for _, n := range ns {
 		for unit > 0 && (n-start)%scales[unit] != 0 {
 			unit--
 		}
 	}
-	by := make([]int64, len(ns))
+	by = make([]int64, len(ns))
 	for i, n := range ns {
 		by[i] = (n - start) / scales[unit]
 	}
-	return appendInts(append(dst, unit), 0, 0, by)
+	return unit, by
 }
 
 var scales = [4]int64{1, 1e3, 1e6, 1e9}
@@ -108,11 +114,19 @@ func (in *input) times(start int64, n int) []int64 {
 		in.fail()
 		return nil
 	}
-	ns := in.ints(0, n)
+	ns := in.whole(n)
 	for i := range ns {
 		ns[i] = ns[i]*scales[unit] + start
 	}
 	return ns
+}
+
+// whole reads whole numbers in the form of the block.
+func (in *input) whole(n int) []int64 {
+	if in.coded != nil {
+		return in.closeInts(n)
+	}
+	return in.ints(0, n)
 }
 
 // missing reads rows of which there are n: present[i] is false in those.
@@ -137,10 +151,9 @@ func (in *input) missing(n int) (present []bool, count int) {
 	return present, n - absent
 }
 
-// decode reads what encode wrote, in the order in which the batches came. The
-// gaps of batch i are the list of that id.
-func decode(data []byte, t0 time.Time, schemas []schema) (entries []entry, gaps []int64, err error) {
-	in := &input{data: data}
+// decode reads what encode wrote, in either form, in the order in which the
+// batches came. The gaps of batch i are the list of that id.
+func decode(in *input, t0 time.Time, schemas []schema) (entries []entry, gaps []int64, err error) {
 	n := in.count(mostRows)
 	order := in.ints(0, n)
 	members := make([][]int, len(schemas))

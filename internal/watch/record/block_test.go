@@ -108,7 +108,11 @@ func TestBlocksAreReadBackExactly(t *testing.T) {
 			}
 			schemas = append(schemas, sc)
 		}
-		got, gaps, err := decode(m.encode(), m.t0, schemas)
+		in, err := openBlock(packBlock(m.encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, gaps, err := decode(in, m.t0, schemas)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// A column is the values of one series in one block, in order of time. Its
-// first byte says how they are written: the mode in the low two bits, above
+// A column is the values of one series in one block, in order of time. This is
+// how statements are written, and in blocks of form 1 all else was, too. Its
+// first byte says how the values are written: the mode in the low two bits, above
 // them four for the number of decimals.
 const (
 	modeDelta  = 0 // varints: by how much each differs from the one before
@@ -160,6 +161,11 @@ func appendXOR(dst []byte, base float64, values []float64) []byte {
 type input struct {
 	data []byte
 	bad  bool
+
+	// of a block of form 2
+	coded *decoder
+	lore  lore
+	had   [][]int64 // rests of the columns before
 }
 
 func (in *input) fail() { in.bad, in.data = true, nil }
@@ -205,8 +211,11 @@ func (in *input) count(most int) int {
 	return int(v)
 }
 
-// column reads n values that appendColumn wrote.
+// column reads n values that appendColumn wrote, or, in form 2, output.column.
 func (in *input) column(base float64, n int) []float64 {
+	if in.coded != nil {
+		return in.closeColumn(n)
+	}
 	if n > 0 && len(in.data) > 0 && in.data[0] == modeXOR {
 		in.byte()
 		return in.xor(base, n)

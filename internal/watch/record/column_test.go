@@ -2,6 +2,8 @@ package record
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,6 +34,65 @@ func TestColumnsAreReadBackBitByBit(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestColumnsOfForm2AreReadBackBitByBit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := newOutput()
+		columns := rapid.SliceOfN(rapid.SliceOf(anyFloat()), 1, 5).Draw(t, "columns")
+		whole := rapid.SliceOfN(rapid.SliceOf(rapid.Int64()), 1, 5).Draw(t, "whole")
+		for _, c := range columns {
+			o.column(c, nil)
+		}
+		for _, c := range append(whole, whole[0]) { // one is there twice
+			o.ints(0, c)
+		}
+		in := coded(o.plain, o.coder.end())
+		for _, want := range columns {
+			got := in.column(0, len(want))
+			for i := range want {
+				if in.bad || math.Float64bits(got[i]) != math.Float64bits(want[i]) {
+					t.Fatalf("read %v of %v, bad: %v", got, want, in.bad)
+				}
+			}
+		}
+		for _, want := range append(whole, whole[0]) {
+			if got := in.whole(len(want)); in.bad || !slices.Equal(got, want) {
+				t.Fatalf("read %v of %v, bad: %v", got, want, in.bad)
+			}
+		}
+		if len(in.data) != 0 {
+			t.Fatalf("%d bytes are left", len(in.data))
+		}
+	})
+}
+
+// What can be foretold takes next to nothing, and chance no more than it is.
+func TestRoomThatColumnsTake(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for name, c := range map[string]struct {
+		next func(last float64) float64
+		bits float64 // a value
+	}{
+		"rests":           {func(last float64) float64 { return last }, 0.01},
+		"a steady rate":   {func(last float64) float64 { return last + 70_000 }, 0.01},
+		"300 to count":    {func(last float64) float64 { return last + float64(r.IntN(300)) }, 8.5},
+		"pieces of 16K":   {func(last float64) float64 { return last + 16384*float64(r.IntN(100)) }, 6.9},
+		"a share":         {func(float64) float64 { return float64(r.IntN(10000)) / 10000 }, 13.6},
+		"rarely anything": {func(last float64) float64 { return last + float64(r.IntN(50)/49) }, 0.2},
+	} {
+		o, columns := newOutput(), 200
+		for range columns {
+			values := []float64{0}
+			for len(values) < 61 {
+				values = append(values, c.next(values[len(values)-1]))
+			}
+			o.column(values, nil)
+		}
+		if got := 8 * float64(len(o.coder.end())) / float64(60*columns); got > c.bits {
+			t.Errorf("%s: %.3f bits a value, and %.3f are enough", name, got, c.bits)
+		}
+	}
 }
 
 func TestSteadyCounterTakesAByteAValue(t *testing.T) {

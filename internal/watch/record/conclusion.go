@@ -137,7 +137,7 @@ func learned(ctx context.Context, db *sql.DB, before time.Time) (all []watch.Bas
 	}
 	var plain []byte
 	if err == nil {
-		plain, err = checked(data, "", crc, ns)
+		plain, err = checked(data, crc, ns)
 	}
 	if err == nil {
 		err = json.Unmarshal(plain, &all)

@@ -4,8 +4,8 @@
 // says the same again.
 //
 // A recording is a directory with one database of SQLite in it. Values lie in
-// one blob for each minute and tier: columns of differences, packed by
-// zstd. The 1 s tier is what was written, exactly; the 10 s and the 60 s tier
+// one blob for each minute and tier: columns, of which only what could not be
+// foretold takes much room. The 1 s tier is what was written, exactly; the 10 s and the 60 s tier
 // are made of it, with the mean of a gauge between its least and most, and the
 // last value of a counter. Each blob has its checksum: one that is damaged is a
 // gap, and all others can still be read.

@@ -63,7 +63,7 @@ func (w *words) flushOf(number int64, t tier, m *minute, pictures []picture, b *
 			f.last = max(f.last, at)
 		}
 	}
-	f.schema, f.data = strings.Join(ids, ","), pack(m.encode())
+	f.schema, f.data = strings.Join(ids, ","), packBlock(m.encode())
 	if len(m.sessions) > 0 {
 		f.sessions = pack(encodeSessions(m.sessions))
 	}

@@ -15,8 +15,10 @@ import (
 	"plumb/internal/hint"
 )
 
-// Form is the number of the form in which recordings are written.
-const Form = 1
+// Form is the number of the form in which recordings are written. Form 1 had
+// its blocks all in zstd. It is read for ever; who goes on with such a recording
+// leaves those blocks as they are, and adds others.
+const Form = 2
 
 // ErrNewer says that a recording is of a form this program does not know.
 var ErrNewer = errors.New("a newer plumb wrote it")
@@ -97,6 +99,13 @@ func check(ctx context.Context, db *sql.DB) error {
 		return hint.With(fmt.Errorf("it is of form %d, and this plumb knows form %d: %w (%s)", n, Form, ErrNewer, version), "use that plumb, or name another directory")
 	}
 	return sameTables(ctx, db)
+}
+
+// renew says of a recording of an older form that it now holds blocks of ours,
+// so that an older plumb does not take them for damaged ones.
+func renew(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, `UPDATE meta SET value = ? WHERE key = 'form' AND value <> ?`, strconv.Itoa(Form), strconv.Itoa(Form))
+	return err
 }
 
 func sameTables(ctx context.Context, db *sql.DB) error {

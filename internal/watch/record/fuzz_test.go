@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
@@ -25,7 +26,10 @@ func FuzzBlock(f *testing.F) {
 	}
 	full.stated[0].statements = full.stated[0].statements[:3] // small seeds are minimised soon
 	statements, _ := encodeStatements(full.stated, nil, func(d digest) int64 { return words.id(d.encode()) })
-	f.Add(full.encode())
+	plain, rests := full.encode()
+	f.Add(append(binary.AppendUvarint(nil, uint64(len(plain))), append(plain, rests...)...))
+	f.Add(packBlock(plain, rests))
+	f.Add(full.encode1())
 	f.Add(encodeSessions(full.sessions))
 	f.Add(statements)
 	f.Add(schemas[0].encode())
@@ -33,9 +37,14 @@ func FuzzBlock(f *testing.F) {
 	f.Add((*words)[0])
 	f.Add(pack(statements))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if entries, gaps, err := decode(data, sunday, schemas); err == nil && len(entries) != len(gaps) {
-			t.Error("entries and gaps differ in number")
+		halves := &input{data: data}
+		plain := halves.bytes(halves.count(len(data)))
+		for _, in := range []*input{{data: data}, coded(plain, halves.data)} {
+			if entries, gaps, err := decode(in, sunday, schemas); err == nil && len(entries) != len(gaps) {
+				t.Error("entries and gaps differ in number")
+			}
 		}
+		_, _ = openBlock(data)
 		_, _ = decodeSessions(data)
 		_, _, _ = decodeStatements(data, base{1: {1, 2}}, func(int64) (digest, bool) { return digest{}, true })
 		if s, err := decodeSchema(data); err == nil && len(s.columns) > len(data) {

@@ -98,7 +98,10 @@ func (l *library) values(ctx context.Context, r blockRow) ([]entry, error) {
 	if err := l.db.QueryRowContext(ctx, `SELECT schema, data, crc FROM block WHERE id = ?`, r.id).Scan(&names, &data, &crc); err != nil {
 		return nil, fmt.Errorf("read block %d: %w", r.id, err)
 	}
-	plain, err := checked(data, names, crc, int64(r.tier), r.t0)
+	if sum(data, names, int64(r.tier), r.t0) != crc {
+		return nil, errDamaged
+	}
+	in, err := openBlock(data)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +116,7 @@ func (l *library) values(ctx context.Context, r blockRow) ([]entry, error) {
 		}
 		schemas = append(schemas, sc)
 	}
-	entries, gaps, err := decode(plain, time.Unix(0, r.t0), schemas)
+	entries, gaps, err := decode(in, time.Unix(0, r.t0), schemas)
 	for i := range entries {
 		if gaps[i] != 0 && err == nil {
 			entries[i].Gaps, err = word1(ctx, l.db, l.gapLists, "gap_list", gaps[i], decodeGaps)
@@ -125,8 +128,8 @@ func (l *library) values(ctx context.Context, r blockRow) ([]entry, error) {
 	return entries, nil
 }
 
-func checked(data []byte, text string, crc int64, numbers ...int64) ([]byte, error) {
-	if sum(data, text, numbers...) != crc {
+func checked(data []byte, crc int64, numbers ...int64) ([]byte, error) {
+	if sum(data, "", numbers...) != crc {
 		return nil, errDamaged
 	}
 	return unpack(data)
@@ -177,7 +180,7 @@ func (l *library) addSessions(ctx context.Context, r blockRow, entries []entry) 
 	if err != nil {
 		return fmt.Errorf("read the sessions of block %d: %w", r.id, err)
 	}
-	plain, err := checked(data, "", crc, r.id)
+	plain, err := checked(data, crc, r.id)
 	if err != nil {
 		return err
 	}
@@ -216,7 +219,7 @@ func (l *library) statements(ctx context.Context, id int64) ([]statementRow, bas
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the statements of block %d: %w", id, err)
 	}
-	plain, err := checked(data, "", crc, id, against)
+	plain, err := checked(data, crc, id, against)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,6 +34,35 @@ func unpack(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// A block of form 2 begins with this byte, which no frame of zstd begins with;
+// then come the length of the part that zstd packed, that, and what was coded.
+const formByte = 2
+
+func packBlock(plain, coded []byte) []byte {
+	packed := pack(plain)
+	data := binary.AppendUvarint([]byte{formByte}, uint64(len(packed)))
+	return append(append(data, packed...), coded...)
+}
+
+// openBlock makes what reads a block of either form.
+func openBlock(data []byte) (*input, error) {
+	if len(data) == 0 || data[0] != formByte {
+		plain, err := unpack(data)
+		return &input{data: plain}, err
+	}
+	in := &input{data: data[1:]}
+	packed := in.bytes(in.count(len(in.data)))
+	if in.bad {
+		return nil, errDamaged
+	}
+	plain, err := unpack(packed)
+	return coded(plain, in.data), err
+}
+
+func coded(plain, rest []byte) *input {
+	return &input{data: plain, coded: newDecoder(rest), lore: lore{}}
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // sum is the checksum of a row: its numbers, its texts, its data.

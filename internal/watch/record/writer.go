@@ -166,8 +166,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	}
 	if !old {
 		err = create(ctx, w.db, map[string]string{"form": strconv.Itoa(Form), "plumb": w.opt.Plumb, "host": w.opt.Host})
-	} else {
-		err = check(ctx, w.db)
+	} else if err = check(ctx, w.db); err == nil {
+		err = renew(ctx, w.db)
 	}
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package feed
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type Adapters struct {
 	// also when our user can do more than read.
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
 	Grants   func() string // what makes the least user that watching needs, for each server
+	Again    bool          // this program can be run again, to look and to judge; not so in a test
 }
 
 // Live makes the feed of this machine.
@@ -48,15 +50,20 @@ func Live(s *shell.Shell, a Adapters) Feed {
 		}
 		defer live.Close()
 		s.WarnUnverified(g)
-		return run(ctx, s, live, a, g, src.Timeout, sinks...)
+		return run(ctx, s, live, a, g, src, sinks...)
 	}
 }
 
 // run samples a machine.
-func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, limit time.Duration, sinks ...watch.Sink) error {
-	look, err := Looker(s, a, g, limit)
-	if err != nil {
-		return err
+func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, src shell.Source, sinks ...watch.Sink) error {
+	own := sample.NewOwn(live)
+	look := func(ctx context.Context) (*stack.Stack, error) { return lookAgain(ctx, own, src) }
+	if !a.Again {
+		here, err := Looker(s, a, g, src.Timeout)
+		if err != nil {
+			return err
+		}
+		look = func(ctx context.Context) (*stack.Stack, error) { return here(ctx, own) }
 	}
 	told := tellers(sinks)
 	if len(told) > 0 {
@@ -65,7 +72,6 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 		defer t.end()
 		sinks = append(sinks, t)
 	}
-	own := sample.NewOwn(live)
 	for _, sink := range sinks {
 		if who, ok := sink.(Asks); ok {
 			q := newQuestions(own, func(powerful bool) map[string]sample.Planner { return a.Planners(g, powerful) })
@@ -73,8 +79,15 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 			sinks = append(sinks, q)
 		}
 	}
-	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g),
-		Look: func(ctx context.Context) (*stack.Stack, error) { return look(ctx, own) }}, sinks...)
+	stayingSmall()
+	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g), Look: look}, sinks...)
+}
+
+// stayingSmall gives back what reading the knowledge needed, and has the
+// collector run sooner: what watch keeps is little and lives for months beside a database.
+func stayingSmall() {
+	debug.SetGCPercent(50)
+	debug.FreeOSMemory()
 }
 
 // Looker makes what reads a machine as a whole, as a check does.

@@ -37,6 +37,13 @@ type Target struct {
 	Login     string // file with user:password; "" for none
 	CA        string // file of the authorities that are trusted instead of the system's; "" for those
 	Cert, Key string // files of a client certificate; "" for none
+	Second    bool   // remote write 2.0, as long as the receiver takes it
+}
+
+// Request is what is sent. Its body is made for remote write 2.0, or for 1.0.
+type Request interface {
+	Body(second bool) []byte
+	Len() int // bytes that it takes while it waits
 }
 
 // Push sends requests of remote write in order, again and again until they are
@@ -45,9 +52,11 @@ type Push struct {
 	url, shown, authorization, agent string // shown: the URL without what may be secret
 	client                           *http.Client
 	changed                          func(error) // told when it begins to fail, and nil when it goes well again
+	second                           bool        // what is sent is of remote write 2.0; only Run's goroutine uses it
 
 	mu      sync.Mutex
 	waiting []request
+	added   int // requests ever
 	bytes   int
 	counts  Counts
 	more    chan struct{}
@@ -55,7 +64,8 @@ type Push struct {
 }
 
 type request struct {
-	body    []byte
+	Request
+	number  int
 	samples int
 }
 
@@ -76,7 +86,7 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	if u.User != nil {
 		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there", "--remote-login FILE, with user:password in its first line")
 	}
-	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, more: make(chan struct{}, 1), pause: sleep}
+	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, second: t.Second, more: make(chan struct{}, 1), pause: sleep}
 	if p.authorization, err = t.authorization(); err != nil {
 		return nil, err
 	}
@@ -128,10 +138,11 @@ func (t Target) tls() (*tls.Config, error) {
 }
 
 // Add puts a request at the end of those that wait.
-func (p *Push) Add(body []byte, samples int) {
+func (p *Push) Add(r Request, samples int) {
 	p.mu.Lock()
-	p.waiting = append(p.waiting, request{body, samples})
-	p.bytes += len(body)
+	p.added++
+	p.waiting = append(p.waiting, request{r, p.added, samples})
+	p.bytes += r.Len()
 	for len(p.waiting) > 1 && (len(p.waiting) > mostWaiting || p.bytes > mostBytes) {
 		p.counts.Dropped += float64(p.waiting[0].samples)
 		p.shift()
@@ -145,7 +156,7 @@ func (p *Push) Add(body []byte, samples int) {
 
 // shift takes away the oldest. Its caller holds the lock.
 func (p *Push) shift() {
-	p.bytes -= len(p.waiting[0].body)
+	p.bytes -= p.waiting[0].Len()
 	p.waiting = append([]request(nil), p.waiting[1:]...)
 }
 
@@ -170,21 +181,27 @@ func (p *Push) Run(ctx context.Context) {
 			}
 			continue
 		}
-		wait, again, err := p.send(ctx, next.body)
+		a := p.send(ctx, next)
 		if ctx.Err() != nil {
 			return
 		}
+		if p.second && a.older() {
+			p.second = false
+			p.changed(fmt.Errorf("%s takes no remote write 2.0: it is sent 1.0", p.shown))
+			continue
+		}
+		err, again := a.err, a.again
 		if failing != (err != nil) {
 			failing = err != nil
 			p.changed(err)
 		}
-		p.note(next, again, err)
+		p.note(next, a)
 		if !again {
 			backoff = firstBackoff
 			continue
 		}
 		// Many agents that lost one receiver do not come back all at once.
-		p.pause(ctx, max(wait, backoff/2+rand.N(backoff)))
+		p.pause(ctx, max(a.wait, backoff/2+rand.N(backoff)))
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
@@ -207,33 +224,63 @@ func (p *Push) oldest() (request, bool) {
 
 // note counts what became of a request, and takes it away unless it is sent
 // again. It may have been dropped meanwhile.
-func (p *Push) note(r request, again bool, err error) {
+func (p *Push) note(r request, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if again {
+	if a.again {
 		p.counts.Retries++
 		return
 	}
-	if len(p.waiting) == 0 || &p.waiting[0].body[0] != &r.body[0] {
+	if len(p.waiting) == 0 || p.waiting[0].number != r.number {
 		p.counts.Dropped -= float64(r.samples) // it went out after all
 	} else {
 		p.shift()
 	}
-	if err != nil {
-		p.counts.Refused += float64(r.samples)
-	} else {
-		p.counts.Sent += float64(r.samples)
+	sent := r.samples
+	if a.err != nil {
+		sent = min(a.written, r.samples)
 	}
+	p.counts.Sent += float64(sent)
+	p.counts.Refused += float64(r.samples - sent)
 }
 
-// send sends one request. The receiver says whether it is worth to try again,
-// and after what time.
-func (p *Push) send(ctx context.Context, body []byte) (wait time.Duration, again bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
-	if err != nil {
-		return 0, false, err
+// answer is what the receiver says to a request: whether it is worth to try
+// again, and after what time.
+type answer struct {
+	code    int  // 0: there was none
+	counted bool // it says how much it has written, as every receiver of remote write 2.0 does
+	written int  // samples, as far as it says
+	wait    time.Duration
+	again   bool
+	err     error
+}
+
+// older tells whether a request of remote write 2.0 came to a receiver that knows
+// only 1.0. Many of those take it for an empty one of 1.0, and say that all is
+// well; the specification says how to tell.
+func (a answer) older() bool {
+	return !a.counted && (a.code/100 == 2 || a.code == http.StatusUnsupportedMediaType || a.code == http.StatusBadRequest)
+}
+
+// The names of the headers by which a receiver of remote write 2.0 says how much it has written.
+const writtenHeader = "X-Prometheus-Remote-Write-%s-Written"
+
+// kindOf are the headers that say which message is sent.
+func kindOf(second bool) (content, version string) {
+	if second {
+		return "application/x-protobuf;proto=io.prometheus.write.v2.Request", "2.0.0"
 	}
-	for name, value := range map[string]string{"Content-Type": "application/x-protobuf", "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": "0.1.0",
+	return "application/x-protobuf", "0.1.0"
+}
+
+// send sends one request.
+func (p *Push) send(ctx context.Context, r Request) answer {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(r.Body(p.second)))
+	if err != nil {
+		return answer{err: err}
+	}
+	content, version := kindOf(p.second)
+	for name, value := range map[string]string{"Content-Type": content, "Content-Encoding": "snappy", "X-Prometheus-Remote-Write-Version": version,
 		"User-Agent": p.agent, "Authorization": p.authorization} {
 		if value != "" {
 			req.Header.Set(name, value)
@@ -244,15 +291,23 @@ func (p *Push) send(ctx context.Context, body []byte) (wait time.Duration, again
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err
 		}
-		return 0, true, fmt.Errorf("send to %s: %w", p.shown, err)
+		return answer{again: true, err: fmt.Errorf("send to %s: %w", p.shown, err)}
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
 	resp.Body.Close()
-	if resp.StatusCode/100 == 2 {
-		return 0, false, nil
+	a := answer{code: resp.StatusCode}
+	for _, what := range []string{"Samples", "Histograms", "Exemplars"} {
+		a.counted = a.counted || resp.Header.Get(fmt.Sprintf(writtenHeader, what)) != ""
 	}
-	err = fmt.Errorf("send to %s: %s: %w", p.shown, resp.Status, errors.New(string(bytes.TrimSpace(text))))
-	return retryAfter(resp.Header.Get("Retry-After")), !slices.Contains(unwanted, resp.StatusCode), err
+	if a.code/100 == 2 {
+		return a
+	}
+	if n, err := strconv.Atoi(resp.Header.Get(fmt.Sprintf(writtenHeader, "Samples"))); err == nil && p.second {
+		a.written = max(0, n)
+	}
+	a.err = fmt.Errorf("send to %s: %s: %w", p.shown, resp.Status, errors.New(string(bytes.TrimSpace(text))))
+	a.wait, a.again = retryAfter(resp.Header.Get("Retry-After")), !slices.Contains(unwanted, a.code)
+	return a
 }
 
 // unwanted are the answers to a request that would be refused again. After all

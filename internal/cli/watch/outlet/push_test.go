@@ -20,6 +20,21 @@ type receiver struct {
 	codes  []int
 	bodies []string
 	heads  []http.Header
+
+	older   bool // it knows remote write 1.0 alone, and
+	refuses int  // answers this to 2.0
+}
+
+// text is a request that is the same in both versions, but that 2.0 is marked.
+type text string
+
+func (q text) Len() int { return len(q) }
+
+func (q text) Body(second bool) []byte {
+	if second {
+		return []byte("2" + q)
+	}
+	return []byte(q)
 }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
@@ -30,7 +45,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if len(r.codes) > 1 {
 		r.codes = r.codes[1:]
 	}
-	if code/100 == 2 {
+	second := strings.Contains(q.Header.Get("Content-Type"), "v2")
+	if second && r.older && code/100 == 2 {
+		code = r.refuses
+	} else if second {
+		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", "3")
+	}
+	if code/100 == 2 && !(second && r.older) {
 		r.bodies = append(r.bodies, string(body))
 	}
 	r.heads = append(r.heads, q.Header)
@@ -85,7 +106,7 @@ func run(t *testing.T, p *Push) {
 func TestSendsInOrderUntilTaken(t *testing.T) {
 	p, r, said := pushing(t, Target{Token: write(t, "token", secret)}, 503, 429, 302, 401, 204)
 	for _, body := range []string{"a", "b", "c"} {
-		p.Add([]byte(body), 10)
+		p.Add(text(body), 10)
 	}
 	run(t, p)
 	if c := p.Counts(); r.got() != "abc" || c.Sent != 30 || c.Retries != 4 || c.Dropped+c.Refused != 0 {
@@ -103,8 +124,8 @@ func TestSendsInOrderUntilTaken(t *testing.T) {
 // What is refused for good is not sent for ever.
 func TestRefusedForGood(t *testing.T) {
 	p, r, _ := pushing(t, Target{}, 400, 204)
-	p.Add([]byte("bad"), 1)
-	p.Add([]byte("good"), 2)
+	p.Add(text("bad"), 1)
+	p.Add(text("good"), 2)
 	run(t, p)
 	if c := p.Counts(); r.got() != "good" || c.Refused != 1 || c.Sent != 2 {
 		t.Errorf("it got %q; %+v", r.got(), c)
@@ -115,19 +136,19 @@ func TestRefusedForGood(t *testing.T) {
 func TestBoundedWhileNobodyTakes(t *testing.T) {
 	p, r, _ := pushing(t, Target{}, 204)
 	for i := range 3 * mostWaiting {
-		p.Add([]byte{byte(i)}, 1)
+		p.Add(text([]byte{byte(i)}), 1)
 	}
 	if c := p.Counts(); c.Waiting != mostWaiting || c.Dropped != 2*mostWaiting {
 		t.Errorf("got %+v", c)
 	}
 	for range 5 {
-		p.Add(make([]byte, mostBytes/2), 1)
+		p.Add(text(make([]byte, mostBytes/2)), 1)
 	}
 	if c := p.Counts(); c.Waiting != 2 || p.bytes > mostBytes {
 		t.Errorf("%d bytes wait: %+v", p.bytes, c)
 	}
-	p.Add(make([]byte, 2*mostBytes), 1)
-	p.Add([]byte("new"), 1)
+	p.Add(text(make([]byte, 2*mostBytes)), 1)
+	p.Add(text("new"), 1)
 	run(t, p)
 	if c := p.Counts(); r.got() != "new" || c.Sent+c.Dropped != 3*mostWaiting+7 {
 		t.Errorf("it got %d bytes; %+v", len(r.got()), c)
@@ -156,5 +177,49 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
+	}
+}
+
+// A receiver of remote write 2.0 is sent that, and nothing else.
+func TestSendsVersion2(t *testing.T) {
+	p, r, said := pushing(t, Target{Second: true}, 503, 204)
+	p.Add(text("a"), 1)
+	p.Add(text("b"), 1)
+	run(t, p)
+	h := r.heads[len(r.heads)-1]
+	if c := p.Counts(); r.got() != "2a2b" || c.Sent != 2 || c.Retries != 1 || len(said()) != 2 {
+		t.Errorf("it got %q; %+v; it said %q", r.got(), c, said())
+	}
+	if h.Get("Content-Type") != "application/x-protobuf;proto=io.prometheus.write.v2.Request" || h.Get("X-Prometheus-Remote-Write-Version") != "2.0.0" {
+		t.Errorf("got %v", h)
+	}
+}
+
+// One that knows 1.0 alone is sent that instead, whatever it answers to 2.0, and
+// nothing is lost: not what it took for an empty request, either.
+func TestOlderReceiverIsSentVersion1(t *testing.T) {
+	for _, answers := range []int{204, 400, 415} {
+		p, r, said := pushing(t, Target{Second: true}, 204)
+		r.older, r.refuses = true, answers
+		p.Add(text("a"), 10)
+		p.Add(text("b"), 10)
+		run(t, p)
+		if c := p.Counts(); r.got() != "ab" || c.Sent != 20 || c.Refused+c.Retries+c.Dropped != 0 {
+			t.Errorf("%d: it got %q; %+v", answers, r.got(), c)
+		}
+		if s := said(); len(s) != 1 || !strings.Contains(s[0], "it is sent 1.0") || len(r.heads) != 3 {
+			t.Errorf("%d: it said %q, and was asked %d times", answers, s, len(r.heads))
+		}
+	}
+}
+
+// What a receiver wrote of a request that it refused was not refused.
+func TestWrittenInPart(t *testing.T) {
+	p, _, _ := pushing(t, Target{Second: true}, 400, 204)
+	p.Add(text("a"), 10)
+	p.Add(text("b"), 10)
+	run(t, p)
+	if c := p.Counts(); c.Sent != 13 || c.Refused != 7 {
+		t.Errorf("got %+v", c)
 	}
 }

@@ -1,0 +1,149 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"plumb/internal/advise"
+	"plumb/internal/check"
+	"plumb/internal/cli/shell"
+	"plumb/internal/host/again"
+	"plumb/internal/rule"
+	"plumb/internal/sample"
+	"plumb/internal/stack"
+)
+
+// Reading and judging a host as a whole takes more memory than all else that
+// watch does, for some seconds every ten minutes. So it is done by this program
+// run again, which ends with it: plumb look and plumb judge, both hidden.
+
+// Look and Judge are the names of those commands.
+const (
+	Look  = "look"
+	Judge = "judge"
+)
+
+// looked is what plumb look answers.
+type looked struct {
+	Stack *stack.Stack `json:"stack"`
+	Asked []string     `json:"asked"` // of servers: the words of each question
+}
+
+// What looks and what judges; each is one at a time.
+var looker, judger again.Program
+
+const (
+	mostAnswer = 64 << 20
+	startTime  = 15 * time.Second // to start, and to end after its own deadline
+	judgeTime  = time.Minute
+)
+
+// AnswerLook is plumb look: it reads this host and writes what it saw.
+func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Source) error {
+	ctx, cancel := again.WhileWanted(ctx, s.In)
+	defer cancel()
+	live, g, err := src.Live(a.Dialers)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	look, err := Looker(s, a, g, src.Timeout)
+	if err != nil {
+		return err
+	}
+	own := sample.NewOwn(live)
+	seen, err := look(ctx, own)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(s.Out).Encode(looked{seen, own.Asked()})
+}
+
+// lookAgain has plumb look read this host. What that asked of servers is our own, too.
+func lookAgain(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
+	c := again.Call{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
+	if name := shell.OrEnvironment(src.DSN); name != "" { // never on a command line
+		c.Args, c.First = append(c.Args, "--dsn", "-"), []byte(name+"\n")
+	}
+	text, err := looker.Run(ctx, c)
+	if ctx.Err() != nil {
+		return nil, errors.New("read this host: interrupted")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var got looked
+	if err := json.Unmarshal(text, &got); err != nil || got.Stack == nil {
+		return nil, fmt.Errorf("read what plumb %s answers: %w", Look, err)
+	}
+	own.Learn(got.Asked)
+	return got.Stack, nil
+}
+
+// found is a finding as plumb judge answers it: what metrics tell of it.
+type found struct {
+	Rule   string        `json:"rule"`
+	Harm   rule.Harm     `json:"harm"`
+	Things [][]stack.Ref `json:"things"` // of each case
+}
+
+// AnswerJudge is plumb judge: it is given a host in a line, and writes what is out of line there.
+func AnswerJudge(ctx context.Context, s *shell.Shell) error {
+	var seen stack.Stack
+	if err := json.NewDecoder(s.In).Decode(&seen); err != nil {
+		return fmt.Errorf("read the host that is to be judged: %w", err)
+	}
+	_, cancel := again.WhileWanted(ctx, s.In)
+	defer cancel()
+	findings, err := judgeHere(s, &seen)
+	if err != nil {
+		return err
+	}
+	all := []found{}
+	for _, f := range findings {
+		one := found{Rule: f.Rule.ID, Harm: f.Rule.Harm}
+		for _, c := range f.Cases {
+			one.Things = append(one.Things, c.Things)
+		}
+		all = append(all, one)
+	}
+	return json.NewEncoder(s.Out).Encode(all)
+}
+
+func judgeHere(s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
+	know, err := check.Load(check.Choice{}, nil, s.Warn)
+	if err != nil {
+		return nil, err
+	}
+	return know.Judge(seen, false).Advice.Findings, nil
+}
+
+// Findings gives what check finds on a host: the rule, and the things of each case.
+func (a Adapters) Findings(ctx context.Context, s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
+	if !a.Again {
+		return judgeHere(s, seen)
+	}
+	text, err := json.Marshal(seen)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = judger.Run(ctx, again.Call{Args: []string{Judge}, First: append(text, '\n'), Limit: judgeTime, Most: mostAnswer}); err != nil {
+		return nil, err
+	}
+	var all []found
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read what plumb %s answers: %w", Judge, err)
+	}
+	var findings []advise.Finding
+	for _, f := range all {
+		one := advise.Finding{Rule: &rule.Rule{ID: f.Rule, Harm: f.Harm}}
+		for _, things := range f.Things {
+			one.Cases = append(one.Cases, advise.Case{Things: things})
+		}
+		findings = append(findings, one)
+	}
+	return findings, nil
+}
