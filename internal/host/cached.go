@@ -13,7 +13,8 @@ import (
 // probe that samples passes a context from Fresh. It is safe for concurrent
 // use; what it gives must not be changed, except for bytes.
 type Cached struct {
-	r Reader
+	r     Reader
+	about About // as it was when the look began
 
 	mu    sync.Mutex
 	asked map[string]*question
@@ -29,7 +30,9 @@ type question struct {
 var _ Reader = (*Cached)(nil)
 
 // NewCached remembers what r answers.
-func NewCached(r Reader) *Cached { return &Cached{r: r, asked: map[string]*question{}} }
+func NewCached(r Reader) *Cached {
+	return &Cached{r: r, about: r.About(), asked: map[string]*question{}}
+}
 
 // ask gives the remembered answer, waits for one on its way, or asks.
 func ask[T any](o *Cached, ctx context.Context, key string, call func() (T, error)) (T, error) {
@@ -67,7 +70,7 @@ func ask[T any](o *Cached, ctx context.Context, key string, call func() (T, erro
 }
 
 // About implements Reader.
-func (o *Cached) About() About { return o.r.About() }
+func (o *Cached) About() About { return o.about }
 
 // ReadFile implements Reader.
 func (o *Cached) ReadFile(ctx context.Context, name string) ([]byte, error) {

@@ -84,27 +84,19 @@ var _ Reader = (*Live)(nil)
 
 // NewLive makes the reader of this machine. Close it when done.
 func NewLive(o LiveOptions) *Live {
-	about := About{
-		Taken: time.Now().UTC().Truncate(time.Millisecond),
-		Root:  os.Geteuid() == 0,
-		User:  strconv.Itoa(os.Geteuid()),
-		Plumb: o.Plumb,
-		Note:  o.Note,
-		Given: o.Given,
-	}
+	about := About{Root: os.Geteuid() == 0, User: strconv.Itoa(os.Geteuid()), Plumb: o.Plumb, Note: o.Note, Given: o.Given}
 	if u, err := user.Current(); err == nil {
 		about.User = u.Username
 	}
-	return &Live{
-		options:  o.withDefaults(),
-		about:    about,
-		commands: readingCommands(),
-		sessions: map[string]*openSession{},
-	}
+	return &Live{options: o.withDefaults(), about: about, commands: readingCommands(), sessions: map[string]*openSession{}}
 }
 
-// About implements Reader.
-func (l *Live) About() About { return l.about }
+// About implements Reader. Taken is now: a reader can live for months, and one look of it is what a Cached remembers.
+func (l *Live) About() About {
+	a := l.about
+	a.Taken = time.Now().UTC().Truncate(time.Millisecond)
+	return a
+}
 
 // Close ends the database sessions. It does not wait for one that hangs.
 func (l *Live) Close() error {

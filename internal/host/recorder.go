@@ -21,7 +21,8 @@ const maxRecorded = tape.MaxMemory / 2
 // costs nothing where its reader did so already. It is safe for concurrent
 // use.
 type Recorder struct {
-	r Reader
+	r     Reader
+	about About // as it was when the recording began
 
 	mu      sync.Mutex
 	calls   map[string][]tape.Entry
@@ -34,7 +35,7 @@ var _ Reader = (*Recorder)(nil)
 
 // NewRecorder records what r answers.
 func NewRecorder(r Reader) *Recorder {
-	return &Recorder{r: r, calls: map[string][]tape.Entry{}}
+	return &Recorder{r: r, about: r.About(), calls: map[string][]tape.Entry{}}
 }
 
 // Tape gives what was recorded so far.
@@ -44,7 +45,7 @@ func (rec *Recorder) Tape() (*tape.Tape, error) {
 	if rec.failure != nil {
 		return nil, rec.failure
 	}
-	about, err := json.Marshal(rec.r.About())
+	about, err := json.Marshal(rec.about)
 	if err != nil {
 		return nil, fmt.Errorf("record who was read: %w", err)
 	}
@@ -90,7 +91,7 @@ func (rec *Recorder) keep(op string, of []string, answer any, err error) {
 }
 
 // About implements Reader.
-func (rec *Recorder) About() About { return rec.r.About() }
+func (rec *Recorder) About() About { return rec.about }
 
 // ReadFile implements Reader.
 func (rec *Recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {

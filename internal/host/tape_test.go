@@ -113,8 +113,8 @@ func TestReplayGivesWhatWasRecorded(t *testing.T) {
 	if got := calls(t, replay, dir); got != want {
 		t.Errorf("replay differs from live (-live +replay):\n%s", cmp.Diff(want, got))
 	}
-	if replay.About() != live.About() {
-		t.Errorf("about: %+v, want %+v", replay.About(), live.About())
+	if replay.About() != rec.About() {
+		t.Errorf("about: %+v, want %+v", replay.About(), rec.About())
 	}
 	if got := calls(t, live, dir); got != want {
 		t.Errorf("live differs from recorded (-recorded +live):\n%s", cmp.Diff(want, got))
