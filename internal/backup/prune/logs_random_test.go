@@ -344,7 +344,7 @@ func (p *past) needless() (out []string) {
 // TestLogsOfRandomPasts lets hosts have random pasts. At each moment all that could be restored from a base that is there,
 // or is taken back, still can be; and when it is quiet, two prunes leave nothing that is older.
 func TestLogsOfRandomPasts(t *testing.T) {
-	pasts := 12
+	pasts := 8
 	if n, err := strconv.Atoi(os.Getenv("PLUMB_PASTS")); err == nil && n > 0 {
 		pasts = n
 	} else if testing.Short() {
@@ -384,7 +384,7 @@ func TestLogsOfRandomPasts(t *testing.T) {
 		holes += p.holes()
 	}
 	t.Logf("%d pieces removed, %d prunes killed, %d holes", removed, killed, holes)
-	if pasts >= 12 && (removed < 2*pasts || killed < pasts/4 || holes == 0) {
+	if pasts >= 8 && (removed < 2*pasts || killed < pasts/4 || holes == 0) {
 		t.Errorf("%d pieces were removed, %d prunes killed, %d holes met", removed, killed, holes)
 	}
 }
