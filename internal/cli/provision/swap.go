@@ -80,7 +80,7 @@ For other ways it lists what to do.
 				return err
 			}
 			v.CommandTime = 5 * time.Minute // apt-get -s reads all lists of packages, here those of two releases, and on a busy machine that takes
-			if v.at != "" {             // a script goes to a directory of its own, and cuts names at their last /
+			if v.at != "" {                 // a script goes to a directory of its own, and cuts names at their last /
 				at, err := filepath.Abs(v.at)
 				if err != nil {
 					return err
