@@ -228,22 +228,10 @@ func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
-// named names a command in an error. Of a script that is one of its arguments its first line is enough: what went wrong comes after it.
-func named(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		if first, _, more := strings.Cut(w, "\n"); more {
-			w = first + " …"
-		}
-		words[i] = w
-	}
-	return strings.Join(words, " ")
-}
-
 // Run implements Doer. It waits for the command's end, at most RunTime. One that
 // waits in the kernel does not end even when it is killed: it is left behind.
 func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
-	line := named(argv)
+	line := redact.Command(argv)
 	if len(argv) == 0 {
 		return nil, kindError{"run: no command given", ErrRefused}
 	}

@@ -62,7 +62,7 @@ var _ Streamer = (*LiveDoer)(nil)
 
 // Pipe implements Streamer.
 func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
-	line := named(p.Argv)
+	line := redact.Command(p.Argv)
 	if len(p.Argv) == 0 {
 		return Flow{Code: -1}, kindError{"run: no command given", ErrRefused}
 	}
