@@ -306,6 +306,12 @@ func TestReplicateEncrypted(t *testing.T) {
 	must(t, err)
 }
 
+// encrypt makes the datasets anew, encrypted.
+func (w *world) encrypt(t *testing.T) {
+	t.Helper()
+	sh(t, "zfs destroy -r "+w.from.Name+"/db; echo 12345678 | zfs create -o encryption=on -o keyformat=passphrase "+w.from.Name+"/db; zfs create "+w.from.Name+"/db/log")
+}
+
 const envReplica = "PLUMB_REPLICA" // of the process that is killed: its directory, point, target and implementation
 
 func TestReplicateOfAKilledRun(t *testing.T) {
