@@ -65,7 +65,7 @@ lint:
 
 golden:
 	$(GO) run ./test/coverage -write
-	$(GO) test $$(grep -rl --include='*_test.go' -e '"update"' -e 'viewtest\.' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
+	$(GO) test $$(grep -rl --include='*_test.go' -e 'viewtest\.' internal test | xargs -n1 dirname | sort -u | sed 's|^|./|') -update
 
 fuzz:
 	@test/fuzz.sh
