@@ -96,7 +96,10 @@ func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 		if err != nil {
 			return true, err
 		}
-		err = host.RemoveTree(ctx, h.Do, name)
+		// The marker goes last: killed before, what is left is still known for ours.
+		if err = host.EmptyTree(ctx, h.Do, name, inventory.Marker); err == nil {
+			err = host.RemoveTree(ctx, h.Do, name)
+		}
 		return err == nil, err // a process that is just ending may write once more
 	})
 }
