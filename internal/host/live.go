@@ -19,9 +19,8 @@ type LiveOptions struct {
 	Note    string            // free text for About
 	Given   Given             // the server that DSN names, for About
 
-	// Again is after how long something that failed or hung is tried again: a
-	// login, a path. Longer than a check, whose probes must see one machine, and
-	// shorter than a minute; 45 s.
+	// Again is after how long something that failed or hung is tried again: a login, a path. Longer than a check, whose
+	// probes must see one machine, and shorter than a minute; 45 s.
 	Again time.Duration
 	Now   func() time.Time // the clock that Again is told by; time.Now
 
