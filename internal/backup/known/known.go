@@ -44,14 +44,14 @@ type Place struct {
 // Server is what a place has of one server, or of what a command gives.
 type Server struct {
 	Name     string      `json:"name"`
-	Point    bool        `json:"point,omitempty"`   // they are of points: plumb verify --restore can start a server on one
-	Backups  int         `json:"backups,omitempty"` // when they were listed
-	First    time.Time   `json:"first,omitzero"`    // when the first ended that is known of
-	Newest   time.Time   `json:"newest,omitzero"`   // when the newest ended that is there; zero when all are gone
-	Ends     []time.Time `json:"ends,omitempty"`    // of the last ones that were made there, oldest first, whether they are there or not
-	Restored time.Time   `json:"restored,omitzero"` // when a server last started on one
-	Failed   time.Time   `json:"failed,omitzero"`   // when one did not, if none did since
-	Why      string      `json:"why,omitempty"`     // not
+	Provable bool        `json:"provable,omitempty"` // plumb verify --restore can start a server on one
+	Backups  int         `json:"backups,omitempty"`  // when they were listed
+	First    time.Time   `json:"first,omitzero"`     // when the first ended that is known of
+	Newest   time.Time   `json:"newest,omitzero"`    // when the newest ended that is there; zero when all are gone
+	Ends     []time.Time `json:"ends,omitempty"`     // of the last ones that were made there, oldest first, whether they are there or not
+	Restored time.Time   `json:"restored,omitzero"`  // when a server last started on one
+	Failed   time.Time   `json:"failed,omitzero"`    // when one did not, if none did since
+	Why      string      `json:"why,omitempty"`      // not
 }
 
 // MostKeys is how many files with keys are written down of a place.
@@ -69,7 +69,7 @@ func (p *Place) Has(m manifest.Manifest) {
 	if s == nil {
 		return
 	}
-	s.Point = s.Point || m.Point != ""
+	s.Provable = s.Provable || m.Provable()
 	if s.First.IsZero() || m.Ended.Before(s.First) {
 		s.First = m.Ended
 	}

@@ -39,7 +39,7 @@ func TestPlace(t *testing.T) {
 	point.Point = "p"
 	p.Has(point)
 	p.Has(made("c", "", noon, ""))
-	if len(p.Servers) != 3 || p.Servers[0].Name != "command:dump" || p.Servers[1].Point || !p.Servers[2].Point {
+	if len(p.Servers) != 3 || p.Servers[0].Name != "command:dump" || p.Servers[1].Provable || !p.Servers[2].Provable {
 		t.Fatalf("%+v", p.Servers)
 	}
 	s := p.Servers[1]

@@ -29,7 +29,7 @@ type Manifest struct {
 	Host    string            `json:"host"`             // that made it, as it calls itself
 	Server  string            `json:"server,omitempty"` // whose data it holds: "mariadb:3306"
 	Point   string            `json:"point,omitempty"`  // of which it was made
-	Facts   map[string]string `json:"facts,omitempty"`  // position, version, label of the point
+	Facts   map[string]string `json:"facts,omitempty"`  // position, version, label of the point; of a base where in the log it begins
 	Began   time.Time         `json:"began"`
 	Ended   time.Time         `json:"ended"`
 	Plumb   string            `json:"plumb"` // version that made it

@@ -150,6 +150,9 @@ func (m Manifest) Bases() (all []string) {
 	return all
 }
 
+// Provable tells whether a server can be started on it: it is of a point, or a base that was seen to be one as it went by.
+func (m Manifest) Provable() bool { return m.Point != "" || len(m.Facts) > 0 }
+
 // Of says whose data a backup holds: a server, or what the command line called it.
 func (m Manifest) Of() string {
 	if m.Server != "" || len(m.Streams) == 0 {

@@ -80,6 +80,17 @@ func TestBackups(t *testing.T) {
 	if st := Assess(in); st.Met() || !strings.Contains(st.Servers[0].Unmet[0].Why, "the bucket is full") {
 		t.Errorf("%+v", st)
 	}
+	// One that some of its places lack is not made again, and told of.
+	a.fails, a.did = map[string]error{"backup mysql:3306": lacks{errors.New("the NAS is away")}}, nil
+	for range 2 {
+		if _, err := r.Run(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Backups, _ = Remember(ctx, r.Do, r.File)
+	if st := Assess(in); len(a.did) != 1 || st.Met() || !strings.Contains(st.Servers[0].Unmet[0].Why, "the NAS is away") {
+		t.Errorf("%s: %+v", kinds(a.did), st)
+	}
 	if files, err := Emit(Systemd, "/bin/true", p); err != nil || len(files) != 4 || !strings.Contains(files[2].Text, "--backups") {
 		t.Errorf("%v, %v", files, err)
 	}
@@ -87,3 +98,7 @@ func TestBackups(t *testing.T) {
 		t.Errorf("%v, %v", cron, err)
 	}
 }
+
+type lacks struct{ error }
+
+func (lacks) Partly() bool { return true }

@@ -65,8 +65,11 @@ func (m Memory) Last(kind Kind, server stack.Ref, target string) (Last, bool) {
 func (m *Memory) note(a Act, at time.Time, err error) {
 	l, known := m.Last(a.Kind, a.Server, a.Target)
 	l.Kind, l.Server, l.Target = a.Kind, a.Server, a.Target
+	if err == nil || partly(err) {
+		l.OK, l.Point = at, a.Point
+	}
 	if err == nil {
-		l.OK, l.Point, l.Since, l.Times, l.Why, l.Hint = at, a.Point, time.Time{}, 0, "", ""
+		l.Since, l.Times, l.Why, l.Hint = time.Time{}, 0, "", ""
 	} else {
 		if l.Since.IsZero() {
 			l.Since = at
@@ -83,6 +86,12 @@ func (m *Memory) note(a Act, at time.Time, err error) {
 			m.Lasts[i] = l
 		}
 	}
+}
+
+// partly tells whether an act was done, but not whole: it is told as one that failed, and not done again.
+func partly(err error) bool {
+	var p interface{ Partly() bool }
+	return errors.As(err, &p) && p.Partly()
 }
 
 // forget drops what the policy no longer asks for, so that it is not missed for ever.

@@ -156,7 +156,7 @@ func (l *look) tell(t *stack.Thing, name string) {
 func (l *look) times(t *stack.Thing, of map[int]known.Server) {
 	var first, newest, restored, failed time.Time
 	var ends []time.Time
-	why, point := "", false
+	why, provable := "", false
 	for _, s := range of {
 		if first.IsZero() || s.First.Before(first) {
 			first = s.First
@@ -165,12 +165,12 @@ func (l *look) times(t *stack.Thing, of map[int]known.Server) {
 		if s.Failed.After(failed) {
 			failed, why = s.Failed, s.Why
 		}
-		ends, point = append(ends, s.Ends...), point || s.Point
+		ends, provable = append(ends, s.Ends...), provable || s.Provable
 	}
 	l.age(t, "first_age", first)
 	l.age(t, "newest_age", newest)
 	l.age(t, "proven_age", restored)
-	t.Set("provable", stack.Bool(point), l.source)
+	t.Set("provable", stack.Bool(provable), l.source)
 	if usual, known := known.Usual(ends); known {
 		t.Set("usual_distance", stack.Int(int64(usual.Seconds())), l.source)
 	} else {
