@@ -36,7 +36,7 @@ func TestTryRemoveChangesNothing(t *testing.T) {
 	b.Die()
 	before := digest(t, books) + digest(t, at)
 	for _, c := range []struct{ kind, name, first string }{
-		{inventory.Tree, dir, "run rm -rf"}, {inventory.File, file, "remove " + file}, {inventory.Process, process.Name, "run sh -c kill"},
+		{inventory.Tree, dir, "run find " + dir}, {inventory.File, file, "remove " + file}, {inventory.Process, process.Name, "run sh -c kill"},
 	} {
 		first, err := inventory.TryRemove(t.Context(), h, kinds.All(), books, c.kind, c.name)
 		if err != nil || !strings.HasPrefix(first, c.first) {
