@@ -97,7 +97,7 @@ func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 			return true, err
 		}
 		// The marker goes last: killed before, what is left is still known for ours.
-		if err = emptied(ctx, h.Do, name); err == nil {
+		if err = errors.Join(h.late(ctx, name), emptied(ctx, h.Do, name)); err == nil {
 			err = host.RemoveTree(ctx, h.Do, name)
 		}
 		return err == nil, err // a process that is just ending may write once more
