@@ -340,16 +340,3 @@ func TestRemoveTree(t *testing.T) {
 	}
 	must(t, RemoveTree(t.Context(), doer(t), dir))
 }
-
-func TestEmptyTree(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"marker", "a", "b c"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
-	}
-	must(t, os.Symlink("/etc", filepath.Join(dir, "link")))
-	must(t, EmptyTree(t.Context(), doer(t), dir, "marker"))
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) != 1 || left[0].Name() != "marker" {
-		t.Errorf("%v, %v", left, err)
-	}
-}

@@ -97,11 +97,22 @@ func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 			return true, err
 		}
 		// The marker goes last: killed before, what is left is still known for ours.
-		if err = host.EmptyTree(ctx, h.Do, name, inventory.Marker); err == nil {
+		if err = errors.Join(h.late(ctx, name), emptied(ctx, h.Do, name)); err == nil {
 			err = host.RemoveTree(ctx, h.Do, name)
 		}
 		return err == nil, err // a process that is just ending may write once more
 	})
+}
+
+// emptied removes what is in a tree but for its marker, in steps that show that it goes on.
+func emptied(ctx context.Context, d host.Doer, dir string) error {
+	argv := []string{"find", dir, "-mindepth", "1", "-maxdepth", "1", "!", "-name", inventory.Marker, "-exec", "rm", "-rfv", "--one-file-system", "--", "{}", "+"}
+	if s, ok := d.(host.Streamer); ok {
+		_, err := s.Pipe(ctx, host.Pipe{Argv: argv, Works: true})
+		return err
+	}
+	_, err := d.Run(ctx, argv...)
+	return err
 }
 
 var errUnmarked = foreign("it holds no %s", inventory.Marker)

@@ -136,3 +136,16 @@ func (h holder) received(ctx context.Context, e inventory.Entry) error {
 		return err == nil, err
 	})
 }
+
+// late deletes the subvolumes in a tree of ours that were thought to be gone: what a killed run had begun made them since.
+func (h holder) late(ctx context.Context, tree string) error {
+	var all []error
+	for _, e := range h.Entries {
+		name := e.Thing.Name
+		if e.Thing.Kind == inventory.Received && strings.HasPrefix(name, tree+"/") && !inventory.Missing(ctx, h.Do, name) {
+			_, err := h.Do.Run(ctx, btrfs.Remove(name)...)
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
