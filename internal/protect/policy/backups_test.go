@@ -20,7 +20,7 @@ const backs = `points:
       - {to: ['s3://backups/db1', 'file:///mnt/nas/db1'], recipients: /etc/plumb/recipients.txt, every: 1d}
 `
 
-func TestBackups(t *testing.T) {
+func TestBackupsAreRead(t *testing.T) {
 	p := parse(t, backs)
 	s := p.Rules[0].Backup[0]
 	if !p.Backs() || s.Every != 24*time.Hour || s.Recipients != "/etc/plumb/recipients.txt" || s.Target() != "s3://backups/db1 and file:///mnt/nas/db1" {
@@ -38,7 +38,17 @@ func TestBackups(t *testing.T) {
 	if _, err := Parse("p", []byte(strings.Replace(backs, "/etc/plumb/rec", "rec", 1))); err == nil || !strings.Contains(err.Error(), "absolute path") {
 		t.Errorf("%v", err)
 	}
+	if files, err := Emit(Systemd, "/bin/true", p); err != nil || len(files) != 4 || !strings.Contains(files[2].Text, "--backups") {
+		t.Errorf("%v, %v", files, err)
+	}
+	if cron, err := Emit(Cron, "/usr/bin/plumb", p); err != nil || !strings.HasSuffix(cron[0].Text, "'/etc/plumb/protect.yaml' --backups\n") {
+		t.Errorf("%v, %v", cron, err)
+	}
+}
 
+func TestBackups(t *testing.T) {
+	p := parse(t, backs)
+	s := p.Rules[0].Backup[0]
 	ctx, file := context.Background(), filepath.Join(t.TempDir(), "protect", "status.json")
 	a := &acts{}
 	clock := now
@@ -90,12 +100,6 @@ func TestBackups(t *testing.T) {
 	in.Backups, _ = Remember(ctx, r.Do, r.File)
 	if st := Assess(in); len(a.did) != 1 || st.Met() || !strings.Contains(st.Servers[0].Unmet[0].Why, "the NAS is away") {
 		t.Errorf("%s: %+v", kinds(a.did), st)
-	}
-	if files, err := Emit(Systemd, "/bin/true", p); err != nil || len(files) != 4 || !strings.Contains(files[2].Text, "--backups") {
-		t.Errorf("%v, %v", files, err)
-	}
-	if cron, err := Emit(Cron, "/usr/bin/plumb", p); err != nil || !strings.HasSuffix(cron[0].Text, "'/etc/plumb/protect.yaml' --backups\n") {
-		t.Errorf("%v, %v", cron, err)
 	}
 }
 
