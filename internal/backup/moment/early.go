@@ -37,7 +37,7 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 		if first.ID == "" || f.Ended.Before(first.Ended) {
 			first = f.Manifest
 		}
-		if !f.Ended.After(a.To.Time) && f.Ended.After(fit.Ended) {
+		if !whole(f.Manifest).After(a.To.Time) && f.Ended.After(fit.Ended) {
 			fit = f.Manifest
 		}
 	}
@@ -56,7 +56,12 @@ func (r Restore) earliest(ctx context.Context, e Engine, m manifest.Manifest, a 
 	return hint.With(fmt.Errorf("%w; %s, and the earliest moment that the backups here reach is %s", early.error, why, reached(first)), "restore to that moment or a later one")
 }
 
+// whole is when a base was whole for certain: its end is told in whole seconds.
+func whole(m manifest.Manifest) time.Time {
+	return m.Ended.UTC().Truncate(time.Second).Add(time.Second)
+}
+
 // reached is the first moment to which a base can be brought.
 func reached(m manifest.Manifest) string {
-	return m.Ended.UTC().Truncate(time.Second).Add(time.Second).Format("2006-01-02 15:04:05 MST") + ", with backup " + m.ID
+	return whole(m).Format("2006-01-02 15:04:05 MST") + ", with backup " + m.ID
 }
