@@ -174,6 +174,7 @@ func TestRecorderDoesNotDependOnTheOrderOfCalls(t *testing.T) {
 	var tapes [2]bytes.Buffer
 	for i := range tapes {
 		rec := NewRecorder(NewCached(live))
+		rec.about.Taken = time.Time{} // two looks are of two times
 		var wg sync.WaitGroup
 		for _, name := range []string{"my.cnf", "latin1", "empty", "large", "none", "my.cnf", "large"} {
 			wg.Go(func() {
