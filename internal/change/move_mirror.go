@@ -255,6 +255,7 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 		return fmt.Errorf("%s/%s is not like that in %s", to.Path, name, from.Path)
 	}
 	first, fresh, newer := map[uint64]int{}, recent(list), recent(have)
+	before := map[int]copied{} // as it was noted: what is noted below says less of a file of just now, which can have a second name
 	for i, e := range list {
 		if e.Kind != 'f' {
 			continue
@@ -268,6 +269,10 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 			}
 		}
 		c, known := m.recs[m.key(list[of].Name)]
+		if of != i {
+			c = before[of]
+		}
+		before[i] = c
 		was, made := m.stamps(c)
 		if !known || was != stampOf(list[of]) || have[of].Inode != have[i].Inode || made.size != have[i].Size || !sameTime(made.modified, have[i].Modified) {
 			return fmt.Errorf("%s/%s was not read back as it is in %s", to.Path, e.Name, from.Path)
