@@ -118,7 +118,21 @@ func (s Shelf) Beginning(ctx context.Context, server string) (Beginning, error) 
 	if err != nil {
 		return Beginning{}, fmt.Errorf("read where the log of %s begins: %w", server, err)
 	}
-	return OpenBeginning(text, server, s.Trust...)
+	return manifest.Believe(s.Trust, s.Retired, func(keys ...note.Verifier) (Beginning, time.Time, error) {
+		b, err := OpenBeginning(text, server, keys...)
+		return b, b.signed(), err
+	})
+}
+
+// signed is when a beginning was signed: as late as the last that it says.
+func (b Beginning) signed() time.Time {
+	at := b.Since
+	for _, s := range b.Next {
+		if s.At.After(at) {
+			at = s.At
+		}
+	}
+	return at
 }
 
 // Pruned is the error of who asks for what was pruned.

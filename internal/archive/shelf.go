@@ -7,20 +7,23 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"filippo.io/age"
 	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup/chunk"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 )
 
 // Shelf is a store with archives, for who reads them.
 type Shelf struct {
-	Store store.Store
-	Trust []note.Verifier // whose entries are believed
-	Keys  []age.Identity
+	Store   store.Store
+	Trust   []note.Verifier    // whose entries are believed
+	Retired []manifest.Retired // of these keys what they had kept when they were given up
+	Keys    []age.Identity
 }
 
 // List gives the pieces that are there, of one server or ("") of all, by server, series, file and place. Their names
@@ -59,7 +62,10 @@ func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
 
 // Open opens the entry of a piece.
 func (s Shelf) Open(text []byte, p Piece) (Entry, error) {
-	e, err := open(text, s.Trust...)
+	e, err := manifest.Believe(s.Trust, s.Retired, func(keys ...note.Verifier) (Entry, time.Time, error) {
+		e, err := open(text, keys...)
+		return e, e.Kept, err
+	})
 	if err == nil && e.Piece != p { // of another piece, put here by who may write to the store
 		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)
 	}

@@ -2,7 +2,7 @@ package backup
 
 import (
 	"context"
-	"errors"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -16,15 +16,10 @@ func (v Vault) Proof(ctx context.Context, id string) (p manifest.Proof, by strin
 	if err != nil {
 		return p, "", err
 	}
-	p, by, err = manifest.OpenProof(text, id, v.Trust...)
-	for _, r := range v.Retired {
-		if !errors.Is(err, manifest.ErrStranger) {
-			break
-		}
-		if old, signed, bad := manifest.OpenProof(text, id, r.Verifier); bad == nil && !old.At.After(r.Until) {
-			return old, signed, nil
-		}
-	}
+	p, err = manifest.Believe(v.Trust, v.Retired, func(keys ...note.Verifier) (p manifest.Proof, at time.Time, err error) {
+		p, by, err = manifest.OpenProof(text, id, keys...)
+		return p, p.At, err
+	})
 	return p, by, err
 }
 

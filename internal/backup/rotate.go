@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/host"
 )
@@ -25,12 +26,6 @@ type succession struct {
 }
 
 const successionHead = "plumb: another key from now on"
-
-// Retired is a key that was given up. What it signed afterwards is of somebody who stole it.
-type Retired struct {
-	note.Verifier
-	Until time.Time
-}
 
 // Rotate makes a new key for this host. The old one is gone when it returns: what it signed is still believed.
 func Rotate(ctx context.Context, d host.Doer, dir, name string, now time.Time) (public string, err error) {
@@ -207,7 +202,7 @@ func (v Vault) through(all []succession) Vault {
 		if until.IsZero() {
 			v.Trust = append(v.Trust, k)
 		} else {
-			v.Retired = append(v.Retired, Retired{k, until})
+			v.Retired = append(v.Retired, manifest.Retired{Verifier: k, Until: until})
 		}
 	}
 	return v

@@ -21,7 +21,7 @@ type Vault struct {
 	Store store.Store
 	Trust []note.Verifier // whose backups are believed
 	// Retired are keys that were given up: of theirs only what had ended then is believed.
-	Retired []Retired
+	Retired []manifest.Retired
 	Doubt   func(Found) // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
 }
 

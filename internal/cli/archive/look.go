@@ -85,7 +85,7 @@ seen by who restores them.
 				if err != nil {
 					return err
 				}
-				found, pruned, err := stretches(c.Context(), archive.Shelf{Store: s, Trust: vault.Trust})
+				found, pruned, err := stretches(c.Context(), archive.Shelf{Store: s, Trust: vault.Trust, Retired: vault.Retired})
 				if err != nil {
 					return err
 				}

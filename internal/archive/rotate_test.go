@@ -1,0 +1,70 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/host/hosttest"
+)
+
+// What a host archived before it was given another key is read on, and so is where its log begins. What its old key signs
+// afterwards is of a thief.
+func TestFormerKey(t *testing.T) {
+	w, ctx, do, state := newWorld(t), t.Context(), hosttest.LiveDoer(t), t.TempDir()
+	now := time.Now()
+	keep := func(server string) Piece {
+		t.Helper()
+		p := piece(7)
+		p.Server = server
+		w.Now = func() time.Time { return now }
+		if _, err := w.Keep(ctx, Entry{Piece: p}, bytes.NewReader(noise(t, 7))); err != nil {
+			t.Fatal(err)
+		}
+		text, err := SignBeginning(Beginning{Server: server, Gone: at("3"), Since: now}, w.Sign)
+		if err == nil {
+			_, err = w.Keeper.Store.Put(ctx, BeginningName(server), text, store.Put{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	var err error
+	if w.Sign, w.Public, err = backup.HostKey(ctx, do, state, "db1"); err != nil {
+		t.Fatal(err)
+	}
+	before := keep("s-1")
+	if _, err := backup.Rotate(ctx, do, state, "db1", now); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Minute)
+	stolen := keep("s-2")
+	if w.Sign, w.Public, err = backup.HostKey(ctx, do, state, "db1"); err != nil {
+		t.Fatal(err)
+	}
+	after := keep("s-3")
+	v, err := backup.Vault{Store: w.Keeper.Store}.Own(ctx, do, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Trust, w.Retired = v.Trust, v.Retired
+	for _, p := range []Piece{before, after} {
+		if _, err := w.read(t, p); err != nil {
+			t.Errorf("%s: %v", p.Server, err)
+		}
+		if b, err := w.Beginning(ctx, p.Server); err != nil || b.Gone.Key != "3" {
+			t.Errorf("%s: %+v, %v", p.Server, b, err)
+		}
+	}
+	if _, err := w.read(t, stolen); !errors.Is(err, manifest.ErrStranger) {
+		t.Errorf("a thief's is believed: %v", err)
+	}
+	if _, err := w.Beginning(ctx, stolen.Server); !errors.Is(err, manifest.ErrStranger) {
+		t.Errorf("a thief's is believed: %v", err)
+	}
+}
