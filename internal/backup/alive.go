@@ -240,7 +240,7 @@ func (v Vault) TakeBack(ctx context.Context, id string) error {
 	if !manifest.IsStone(text) {
 		return hint.With(fmt.Errorf("take back backup %s: %w", id, ErrNotRemoved), "plumb backup list shows it")
 	}
-	s, err := manifest.OpenStone(text, id, v.Trust...)
+	s, err := v.OpenStone(text, id)
 	if err != nil && !errors.Is(err, manifest.ErrStranger) { // it is the manifest in it that must be signed by somebody who is trusted
 		return err
 	}

@@ -196,7 +196,7 @@ func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (is,
 	case err != nil:
 		return false, false, err
 	case manifest.IsStone(there):
-		_, err := manifest.OpenStone(there, m.ID, c.From.Trust...)
+		_, err := c.From.OpenStone(there, m.ID)
 		return false, err == nil, hint.With(err, "--trust KEY of the host that prunes the target")
 	case !bytes.Equal(there, text):
 		return false, false, hint.With(errors.New("there is another manifest of it already"), "compare the two: plumb backup list --from shows who signed each")

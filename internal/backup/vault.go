@@ -113,6 +113,14 @@ func (v Vault) signed(text []byte) (m manifest.Manifest, by string, err error) {
 	return m, by, err
 }
 
+// OpenStone reads the stone of a backup, if somebody signed it who is trusted, or was when he signed it.
+func (v Vault) OpenStone(text []byte, id string) (manifest.Stone, error) {
+	return manifest.Believe(v.Trust, v.Retired, func(keys ...note.Verifier) (manifest.Stone, time.Time, error) {
+		s, err := manifest.OpenStone(text, id, keys...)
+		return s, s.At, err
+	})
+}
+
 // Find gives the one backup whose id begins so; "" or "latest" for the newest of a server.
 func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, error) {
 	all, err := v.List(ctx)

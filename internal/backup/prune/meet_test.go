@@ -361,6 +361,23 @@ func TestCopyOfWhatWasPruned(t *testing.T) {
 	}
 }
 
+// What a prune marked before this host was given another key is known for pruned by a copy, and by a prune of another host.
+func TestStoneOfFormerKey(t *testing.T) {
+	w, to, base, _ := chained(t)
+	equal(t, "marked", to.prune(t, "last=1", 0).Marked, []string{base})
+	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now())
+	must(t, err)
+	w.Vault, err = backup.Vault{Store: w.Store}.Own(t.Context(), w.b.Do, w.b.Dir)
+	must(t, err)
+	if got, err := w.copy(t, to.Store, base); err != nil || len(got) != 1 || !got[0].Pruned {
+		t.Errorf("%+v, %v", got, err)
+	}
+	to.Trust, to.Retired, to.Own = w.Trust, w.Retired, nil
+	if p := to.plan(t); len(p.Brakes) > 0 || len(p.Leaving) != 1 || p.Leaving[0].ID != base {
+		t.Errorf("%+v", p)
+	}
+}
+
 // Two copies of one backup at once both end well.
 func TestTwoCopiesAtOnce(t *testing.T) {
 	for n := 1; ; n++ {

@@ -150,7 +150,7 @@ func (p Pruner) open(text []byte, id string) (*manifest.Manifest, error) {
 func (f *folder) stoneOf(p Pruner, text []byte) {
 	s, err := manifest.OpenStone(text, f.id, p.Own...)
 	if f.own = err == nil; !f.own {
-		s, err = manifest.OpenStone(text, f.id, p.Trust...)
+		s, err = p.OpenStone(text, f.id)
 	}
 	if err == nil && s.Was != nil {
 		f.held, err = p.open(s.Was, f.id)
