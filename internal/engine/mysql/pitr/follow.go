@@ -118,7 +118,7 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 	f.left = left{}
 	e, err := s.Entry(ctx, last)
 	if err != nil {
-		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the archive a new --name")
+		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the log another --binlog-name")
 	}
 	f.left = left{series: e.Series, file: e.File, to: e.To, tail: e.Tail, ends: e.Ends}
 	return nil

@@ -3,6 +3,7 @@ package pitr
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/protect/replay"
 )
 
@@ -176,5 +178,23 @@ func TestJointEnds(t *testing.T) {
 	}
 	if j.end(io.ErrClosedPipe) == nil {
 		t.Error("noise joins")
+	}
+}
+
+// With another key of its host a follower cannot go on, and says by which flag the log gets another name.
+func TestAnotherKey(t *testing.T) {
+	l, other := newLog(t), newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), change(1))
+	l.turns()
+	l.anew()
+	l.k.Sign, l.k.Public = other.k.Sign, other.k.Public
+	_, err := l.f.Turn(t.Context(), l.k)
+	if !errors.Is(err, manifest.ErrStranger) || !strings.Contains(hint.Of(err), "another --binlog-name") {
+		t.Errorf("%v: %s", err, hint.Of(err))
+	}
+	l.f.Server, l.shelf.Trust = "mysql-2", other.shelf.Trust
+	if why := l.turns(); why != "" || len(l.kept()) != 1 {
+		t.Error(why)
 	}
 }
