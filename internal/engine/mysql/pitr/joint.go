@@ -1,21 +1,22 @@
 package pitr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"plumb/internal/archive"
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/protect"
 )
 
 // joint sees the file go by in which a base ends, and finds out whether the log goes on there.
 type joint struct {
-	in   *io.PipeWriter
-	said chan error
-	over bool // it has seen enough
-	why  error
+	from protect.Position
+	seen bool  // the file was read
+	why  error // the log does not go on there
 }
 
 var (
@@ -23,40 +24,17 @@ var (
 	errOther = errors.New("it is another log")
 )
 
-func newJoint(from protect.Position) *joint {
-	out, in := io.Pipe()
-	j := &joint{in: in, said: make(chan error, 1)}
-	go func() {
-		err := joins(out, from)
-		_ = out.CloseWithError(errEnough)
-		j.said <- err
-	}()
-	return j
-}
-
-// Write implements io.Writer. It fails when the log does not go on there, so that no more is read of it.
-func (j *joint) Write(p []byte) (int, error) {
-	if !j.over {
-		if _, err := j.in.Write(p); errors.Is(err, errEnough) {
-			j.over, j.why = true, <-j.said
+// watch has a file written, and reads along. It ends when the log does not go on there, so that no more is read of it.
+func (j *joint) watch(ctx context.Context, write func(ctx context.Context, out io.Writer) error, out io.Writer) error {
+	j.seen = true
+	both := func(ctx context.Context, in io.Writer) error { return write(ctx, io.MultiWriter(in, out)) }
+	return archive.Through(ctx, both, func(in io.Reader) error {
+		if j.why = joins(in, j.from); j.why == nil {
+			_, _ = io.Copy(io.Discard, in) // of what went wrong then tells who writes
 		}
-	}
-	if j.why != nil {
-		return 0, j.why
-	}
-	return len(p), nil
+		return j.why
+	})
 }
-
-// end says why the log does not go on there, or nil when it does. With an error nothing more comes for that reason.
-func (j *joint) end(err error) error {
-	if !j.over {
-		_ = j.in.CloseWithError(err) // a nil error is the end
-		j.over, j.why = true, <-j.said
-	}
-	return j.why
-}
-
-var errEnough = errors.New("enough was read")
 
 // joins tells whether a file has the place at which a base ends, and is of the same log: the last GTIDs before it are
 // the base's.

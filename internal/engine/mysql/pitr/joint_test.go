@@ -168,16 +168,26 @@ func TestJointEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := newJoint(b.at)
-	if j.end(nil) == nil {
+	j := &joint{from: b.at}
+	nothing := func(context.Context, io.Writer) error { return nil }
+	if j.watch(t.Context(), nothing, io.Discard) == nil || j.why == nil {
 		t.Error("an empty file joins")
 	}
-	j = newJoint(b.at)
-	if _, err := io.Copy(j, bytes.NewReader(bytes.Repeat([]byte("noise"), 1000))); err == nil {
+	j = &joint{from: b.at}
+	noise := func(_ context.Context, out io.Writer) error {
+		_, err := io.Copy(out, bytes.NewReader(bytes.Repeat([]byte("noise"), 1000)))
+		if err == nil {
+			t.Error("noise is read to its end")
+		}
+		return err
+	}
+	if j.watch(t.Context(), noise, io.Discard) == nil || j.why == nil {
 		t.Error("noise joins")
 	}
-	if j.end(io.ErrClosedPipe) == nil {
-		t.Error("noise joins")
+	j = &joint{from: b.at}
+	cut := func(context.Context, io.Writer) error { return io.ErrClosedPipe }
+	if err := j.watch(t.Context(), cut, io.Discard); !errors.Is(err, io.ErrClosedPipe) || j.why == nil {
+		t.Error("what was not read joins")
 	}
 }
 

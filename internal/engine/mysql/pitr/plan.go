@@ -172,16 +172,12 @@ func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay
 	if l.files[b.at.File] == nil {
 		return way, false, fmt.Errorf("%s is not in it", b.at.File)
 	}
-	j := newJoint(b.at)
+	j := &joint{from: b.at}
 	l.joint = j
 	way, err = new(point.Engine).Way(ctx, l, sv, b.at, to)
-	why := j.end(err)
-	if l.joint != nil { // the file was not even read
-		l.joint = nil
-		return way, false, err
+	l.joint = nil
+	if j.why != nil && (err == nil || errors.Is(j.why, errOther)) {
+		err = j.why
 	}
-	if why != nil && (err == nil || errors.Is(why, errOther)) {
-		err = why
-	}
-	return way, why == nil, err
+	return way, j.seen && j.why == nil, err
 }

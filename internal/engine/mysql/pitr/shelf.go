@@ -20,7 +20,7 @@ type shelfLog struct {
 	series        string
 	names         []string // files in their order
 	files         map[string][]archive.Piece
-	joint         *joint // sees the next file that is read; nil for none
+	joint         *joint // sees the first file that is read; nil for none
 }
 
 // Where the log seems to be.
@@ -57,15 +57,11 @@ func (l *shelfLog) Pipe(ctx context.Context, p host.Pipe) (host.Flow, error) {
 	if len(p.Argv) != 3 || p.Argv[0] != "cat" {
 		return host.Flow{Code: -1}, fmt.Errorf("%q was asked of an archive", p.Argv)
 	}
-	out, j := p.Out, l.joint
-	if j != nil {
-		l.joint, out = nil, io.MultiWriter(j, out)
+	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, path.Base(p.Argv[2]), out) }
+	if j := l.joint; j != nil && !j.seen {
+		return host.Flow{}, j.watch(ctx, write, p.Out)
 	}
-	err := l.write(ctx, path.Base(p.Argv[2]), out)
-	if j != nil {
-		_ = j.end(err) // who asked for it is told by it
-	}
-	return host.Flow{}, err
+	return host.Flow{}, write(ctx, p.Out)
 }
 
 // write gives a file as far as it is in the archive. One that is not the last must be whole.
