@@ -20,6 +20,9 @@ type Place struct {
 	Line int    `json:"line,omitempty"` // of a log that branches the branch: a later one has the larger
 }
 
+// Before tells whether a place is known, and comes before another of its log.
+func (p Place) Before(other Place) bool { return p.Key != "" && p.Key < other.Key }
+
 // Product knows the logs of one product by the names of their pieces. None is opened: who prunes has no key.
 type Product interface {
 	// Stretches finds the stretches among pieces, which are in the order of Shelf.List.
@@ -48,7 +51,7 @@ func Logs(all []Piece) (logs [][]Piece) {
 // Since parts from the pieces of a log those that were pruned and are still there.
 func Since(product Product, log []Piece, gone Place) (kept []Piece, left int) {
 	for i, at := range product.Places(log) {
-		if at.Key != "" && at.Key < gone.Key {
+		if at.Before(gone) {
 			left++
 		} else {
 			kept = append(kept, log[i])

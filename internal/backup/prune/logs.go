@@ -224,7 +224,7 @@ func (lim *limit) unknown(id string, began time.Time, f *folder) {
 
 // lets tells whether no backup needs a piece.
 func (lim limit) lets(k *piece) bool {
-	return lim.there && k.place.Key != "" && k.place.Key < lim.at.Key && k.place.Key < lim.last && k.place.Line <= lim.line &&
+	return lim.there && k.place.Before(lim.at) && k.place.Key < lim.last && k.place.Line <= lim.line &&
 		(lim.of == "" || k.newest().Before(lim.since))
 }
 
@@ -240,7 +240,7 @@ func (l *logOf) why(lim limit) string {
 	case !lim.there:
 		return "backup " + lim.by + " begins at " + lim.at.Text + ", which is not in the archive, and no other that stays begins in it"
 	case lim.of != "" && slices.ContainsFunc(l.stock, func(k *piece) bool {
-		return k.place.Key != "" && k.place.Key < lim.at.Key && !k.newest().Before(lim.since)
+		return k.place.Before(lim.at) && !k.newest().Before(lim.since)
 	}):
 		return "where backup " + lim.of + " begins is not known: what was archived since a day before it stays"
 	}
@@ -287,5 +287,5 @@ func (p Pruner) judgeLog(l *logOf, s survey, now, then limit) Log {
 
 // over tells whether a piece goes now: it was decided long ago that what lies before ripe does, and still no backup needs it.
 func (p Pruner) over(k *piece, s survey, ripe archive.Place, now limit) bool {
-	return k.place.Key < ripe.Key && now.lets(k) && s.old(k.newest(), p.Grace)
+	return k.place.Before(ripe) && now.lets(k) && s.old(k.newest(), p.Grace)
 }

@@ -40,13 +40,16 @@ func (w work) pruneLogs(ctx context.Context, s survey, shown Plan) error {
 			continue
 		}
 		switch err := w.markLog(ctx, l, s, shown); {
-		case err == nil && l.begins.Gone.Key != "":
+		case err == nil && slices.ContainsFunc(l.stock, func(k *piece) bool { return k.place.Before(l.begins.Gone) }):
 			pruned = append(pruned, l)
 		case err != nil:
 			if err = w.left(l.server, err); err != nil {
 				return fmt.Errorf("log of %s: %w", l.server, err)
 			}
 		}
+	}
+	if len(pruned) == 0 {
+		return nil // which spares another look
 	}
 	if s, err = w.again(ctx, s); err != nil {
 		return err
@@ -89,7 +92,7 @@ func (w work) markLog(ctx context.Context, l *logOf, s survey, shown Plan) error
 			next = then.at
 		}
 	}
-	if !slices.ContainsFunc(l.stock, func(k *piece) bool { return k.place.Key < next.Key && then.lets(k) }) {
+	if !slices.ContainsFunc(l.stock, func(k *piece) bool { return k.place.Before(next) && then.lets(k) }) {
 		next = archive.Place{} // there is nothing to mark
 	}
 	b := l.begins.Then(gone, next, s.at, slack)

@@ -134,7 +134,7 @@ var errEnough = errors.New("enough was read")
 func (p *planning) plan() ([]archive.Piece, error) {
 	pieces, missing, hole := p.w.run(p.b.start)
 	if len(pieces) == 0 {
-		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Key < gone.Gone.Key {
+		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
 			return nil, hint.With(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()), "from this backup nothing can be reached; take a later one")
 		}
 		return nil, hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
