@@ -112,17 +112,24 @@ func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Scree
 		p.Hang(page.Normal, "  "+page.Columns(inert(s.Server), 32)+"  ", inert(fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes)))))
 	}
 	for _, one := range pruned {
-		text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, one.Since.UTC().Format("2006-01-02 15:04:05 MST"), one.By)
-		if one.Left > 0 {
-			text += fmt.Sprintf("; %s from before not gone yet", is(one.Left))
-		}
-		if one.Doubt != "" {
-			text += ", which is not believed: " + one.Doubt
-		}
-		p.Hang(page.Dim, "  "+page.Columns(inert(one.Server), 32)+"  ", inert(text))
+		p.Hang(page.Dim, "  "+page.Columns(inert(one.Server), 32)+"  ", inert(prunedText(one)))
 	}
 	p.Para(page.Dim, 0, "As the names of the objects say. Whether they are signed and whole is seen by plumb restore --to.")
 	return p.String()
+}
+
+func prunedText(one Pruned) string {
+	if one.Before == "" { // nothing could be read, so that nobody says more
+		return "whether it was pruned is not known: " + one.Doubt
+	}
+	text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, one.Since.UTC().Format("2006-01-02 15:04:05 MST"), one.By)
+	if one.Left > 0 {
+		text += fmt.Sprintf("; %s from before not gone yet", is(one.Left))
+	}
+	if one.Doubt != "" {
+		text += ", which is not believed: " + one.Doubt
+	}
+	return text
 }
 
 func is(n int) string {
