@@ -16,60 +16,57 @@ import (
 	"plumb/internal/store/dir"
 )
 
+// meetings has something run again and again, and something else happen before each of its writes in turn. It counts them.
+func meetings(run func(n int, meet func(store.Store, func()) store.Store)) int {
+	for n := 1; ; n++ {
+		calls, met := 0, false
+		run(n, func(s store.Store, what func()) store.Store {
+			return &hooked{Store: s, before: func(string) {
+				if calls++; calls == n {
+					met = true
+					what()
+				}
+			}}
+		})
+		if !met {
+			return n - 1
+		}
+	}
+}
+
 // A backup begins, ends, or looks at what it builds on, at every moment at which a prune writes, and the other
 // way round: what is there in the end comes back.
 func TestEveryMeeting(t *testing.T) {
-	meetings := 0
-	for n := 1; ; n++ {
+	pruned := meetings(func(n int, meet func(store.Store, func()) store.Store) {
 		w := newWorld(t)
 		base := w.backup(t, "")
 		w.backup(t, "")
-		calls, done := 0, false
 		plain := w.Store
-		w.Store = &hooked{Store: plain, before: func(string) {
-			if calls++; calls != n {
-				return
-			}
-			done = true
+		w.Store = meet(plain, func() {
 			if _, err := w.b.Run(t.Context(), w.job(base)); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, backup.ErrRemoved) {
 				t.Errorf("meeting %d: %v", n, err)
 			}
-		}}
+		})
 		_, err := w.try(t, "last=1", 0)
 		must(t, err)
 		w.Store = plain
 		w.end(t, n)
-		if !done {
-			break
-		}
-		meetings++
-	}
-	for n := 1; ; n++ {
+	})
+	backedUp := meetings(func(n int, meet func(store.Store, func()) store.Store) {
 		w := newWorld(t)
 		base := w.backup(t, "")
 		w.backup(t, "")
-		calls, done := 0, false
 		plain := w.b.Store
-		w.b.Store = &hooked{Store: plain, before: func(string) {
-			if calls++; calls != n {
-				return
-			}
-			done = true
-			w.prune(t, "last=1", 0)
-		}}
+		w.b.Store = meet(plain, func() { w.prune(t, "last=1", 0) })
 		w.b.Workers = 1
 		_, err := w.b.Run(t.Context(), w.job(base))
 		if w.b.Store = plain; err != nil {
 			t.Errorf("meeting %d: %v", n, err)
 		}
 		w.end(t, -n)
-		if !done {
-			break
-		}
-		meetings++
-	}
-	if t.Logf("%d meetings", meetings); meetings < 15 {
-		t.Errorf("only %d meetings", meetings)
+	})
+	if t.Logf("%d and %d meetings", pruned, backedUp); pruned+backedUp < 15 {
+		t.Errorf("only %d meetings", pruned+backedUp)
 	}
 }
 
@@ -292,46 +289,27 @@ func must1[T any](v T, err error) T {
 
 // A prune of the target at every moment at which a copy writes there, and the other way round, harms neither.
 func TestCopyMeetsPrune(t *testing.T) {
-	meetings := 0
-	for n := 1; ; n++ {
+	copied := meetings(func(n int, meet func(store.Store, func()) store.Store) {
 		w, to, _, child := chained(t)
-		calls, done := 0, false
-		_, err := w.copy(t, &hooked{Store: to.Store, before: func(string) {
-			if calls++; calls == n {
-				done = true
-				to.prune(t, "last=1", 0)
-			}
-		}}, child)
+		_, err := w.copy(t, meet(to.Store, func() { to.prune(t, "last=1", 0) }), child)
 		must(t, err)
 		to.end(t, n)
-		if !done {
-			break
-		}
-		meetings++
-	}
-	for n := 1; ; n++ {
+	})
+	pruned := meetings(func(n int, meet func(store.Store, func()) store.Store) {
 		w, to, _, child := chained(t)
-		calls, done := 0, false
 		plain := to.Store
-		to.Store = &hooked{Store: plain, before: func(string) {
-			if calls++; calls == n {
-				done = true
-				if _, err := w.copy(t, plain, child); err != nil && !errors.Is(err, backup.ErrRemoved) {
-					t.Errorf("meeting %d: %v", n, err)
-				}
+		to.Store = meet(plain, func() {
+			if _, err := w.copy(t, plain, child); err != nil && !errors.Is(err, backup.ErrRemoved) {
+				t.Errorf("meeting %d: %v", n, err)
 			}
-		}}
+		})
 		_, err := to.try(t, "last=1", 0)
 		must(t, err)
 		to.Store = plain
 		to.end(t, -n)
-		if !done {
-			break
-		}
-		meetings++
-	}
-	if t.Logf("%d meetings", meetings); meetings < 12 {
-		t.Errorf("only %d meetings", meetings)
+	})
+	if t.Logf("%d and %d meetings", copied, pruned); copied+pruned < 12 {
+		t.Errorf("only %d meetings", copied+pruned)
 	}
 }
 
@@ -380,21 +358,14 @@ func TestStoneOfFormerKey(t *testing.T) {
 
 // Two copies of one backup at once both end well.
 func TestTwoCopiesAtOnce(t *testing.T) {
-	for n := 1; ; n++ {
+	meetings(func(n int, meet func(store.Store, func()) store.Store) {
 		w, to, _, child := chained(t)
-		calls, done := 0, false
-		_, err := w.copy(t, &hooked{Store: to.Store, before: func(string) {
-			if calls++; calls == n {
-				done = true
-				_, err := w.copy(t, to.Store, child)
-				must(t, err)
-			}
-		}}, child)
+		_, err := w.copy(t, meet(to.Store, func() {
+			_, err := w.copy(t, to.Store, child)
+			must(t, err)
+		}), child)
 		if err != nil || len(to.there(t)) != 3 {
 			t.Errorf("meeting %d: %v, there are %q", n, err, to.there(t))
 		}
-		if !done {
-			break
-		}
-	}
+	})
 }
