@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/hint"
@@ -33,13 +34,12 @@ func IsFile(name string) bool {
 
 // whole tells of a whole segment of a timeline where it begins. All are of one size.
 func whole(file string, size uint64) (timeline int, at uint64, is bool) {
-	m := segment.FindStringSubmatch(file)
-	if m == nil || m[4] != "" {
+	if len(file) != 24 || strings.Trim(file, "0123456789ABCDEF") != "" { // who prunes asks it of each segment for each base
 		return 0, 0, false
 	}
-	of, _ := strconv.ParseUint(m[1], 16, 32)
-	high, _ := strconv.ParseUint(m[2], 16, 32)
-	low, _ := strconv.ParseUint(m[3], 16, 32)
+	of, _ := strconv.ParseUint(file[:8], 16, 32)
+	high, _ := strconv.ParseUint(file[8:16], 16, 32)
+	low, _ := strconv.ParseUint(file[16:], 16, 32)
 	return int(of), high<<32 + low*size, true
 }
 

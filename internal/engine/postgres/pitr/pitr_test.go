@@ -235,3 +235,16 @@ func FuzzForeign(f *testing.F) {
 		Engine{}.Places([]archive.Piece{{Series: Series, File: name, To: size}})
 	})
 }
+
+// A whole segment is told by its name alone: 24 digits as the server writes them.
+func TestWhole(t *testing.T) {
+	for name, want := range map[string]bool{"000000020000000100000003": true, "FFFFFFFFFFFFFFFFFFFFFFFF": true, "000000020000000100000003.partial": false, "000000020000000100000003\n": false,
+		"00000002000000010000000": false, "00000002000000010000000a": false, "00000002 00000010000000": false, "00000002.history": false, "": false} {
+		if _, _, is := whole(name, 1<<24); is != want {
+			t.Errorf("%q: %t", name, is)
+		}
+	}
+	if timeline, at, _ := whole("000000020000000100000003", 1<<24); timeline != 2 || at != 1<<32+3<<24 {
+		t.Errorf("%d, %X", timeline, at)
+	}
+}
