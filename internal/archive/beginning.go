@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +12,6 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
-	"plumb/internal/hint"
 )
 
 // Beginning says where the log of a server begins since its older parts were pruned, and what goes next. It is one
@@ -83,18 +81,7 @@ func parseBeginning(text, server string) (b Beginning, err error) {
 	if !is {
 		return b, errors.New("it is something else")
 	}
-	var form struct {
-		Form int `json:"form"`
-	}
-	if err := json.Unmarshal([]byte(rest), &form); err != nil {
-		return b, err
-	}
-	if form.Form > Form {
-		return b, hint.Newer("it", form.Form, Form)
-	}
-	d := json.NewDecoder(bytes.NewReader([]byte(rest)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&b); err != nil {
+	if err := manifest.Decode([]byte(rest), "it", Form, &b); err != nil {
 		return Beginning{}, err
 	}
 	if b.Server != server { // of another server, put here by who may write to the store

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,21 +46,11 @@ func open(text []byte, trusted ...note.Verifier) (e Entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	var form struct {
-		Form int `json:"form"`
+	err = manifest.Decode([]byte(n.Text), "it is an entry", Form, &e)
+	if err == nil {
+		err = e.check()
 	}
-	if err := json.Unmarshal([]byte(n.Text), &form); err != nil {
-		return e, err
-	}
-	if form.Form > Form {
-		return e, hint.Newer("it is an entry", form.Form, Form)
-	}
-	d := json.NewDecoder(bytes.NewReader([]byte(n.Text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
-		return Entry{}, err
-	}
-	if err := e.check(); err != nil {
+	if err != nil {
 		return Entry{}, err
 	}
 	return e, nil

@@ -134,19 +134,24 @@ func signers(n *note.Note) string {
 	return fmt.Sprintf("%s, key %08x", n.UnverifiedSigs[0].Name, n.UnverifiedSigs[0].Hash)
 }
 
-func parse(text []byte) (m Manifest, err error) {
+// Decode reads what was signed, if it is of a form that is known and says nothing else.
+func Decode(text []byte, it string, most int, into any) error {
 	var form struct {
 		Form int `json:"form"`
 	}
 	if err := json.Unmarshal(text, &form); err != nil {
-		return m, fmt.Errorf("read a manifest: %w", err)
+		return err
 	}
-	if form.Form > Form {
-		return m, fmt.Errorf("read a manifest: %w", hint.Newer("it is a manifest", form.Form, Form))
+	if form.Form > most {
+		return hint.Newer(it, form.Form, most)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&m); err != nil {
+	return d.Decode(into)
+}
+
+func parse(text []byte) (m Manifest, err error) {
+	if err := Decode(text, "it is a manifest", Form, &m); err != nil {
 		return m, fmt.Errorf("read a manifest: %w", err)
 	}
 	if err := m.check(); err != nil {
