@@ -246,21 +246,18 @@ func (w work) leaving(ctx context.Context, s survey, f *folder, neededBy string)
 	return nil
 }
 
-// unlocked refuses what the store keeps locked.
-func unlocked(until, at time.Time) error {
-	if until.After(at) {
-		return fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime))
+// unlocked refuses an object that the store keeps locked.
+func (w work) unlocked(ctx context.Context, name string, at time.Time) error {
+	until, err := w.lockedUntil(ctx, name)
+	if err == nil && until.After(at) {
+		err = fmt.Errorf("%w: the store keeps it locked until %s", store.ErrDenied, until.UTC().Format(time.DateTime))
 	}
-	return nil
+	return err
 }
 
 // goes says on a stone that the objects go from now on: it can no more be taken back.
 func (w work) goes(ctx context.Context, s survey, f *folder) error {
-	until, err := w.until(ctx, f.id)
-	if err != nil {
-		return err
-	}
-	if err := unlocked(until, s.at); err != nil {
+	if err := w.unlocked(ctx, manifest.Name(f.id), s.at); err != nil { // which was written last, and is kept the longest
 		return err
 	}
 	text, tag, err := w.Store.Get(ctx, manifest.Name(f.id), make([]byte, manifest.MaxStone))

@@ -28,6 +28,7 @@ type LogDone struct {
 // backup need it that is there, can be taken back or is being made.
 func (w work) pruneLogs(ctx context.Context, s survey, shown Plan) error {
 	all, err := w.logs(ctx)
+	all = slices.DeleteFunc(all, func(l *logOf) bool { return l.product == nil || l.bad != nil })
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -36,9 +37,6 @@ func (w work) pruneLogs(ctx context.Context, s survey, shown Plan) error {
 	}
 	var pruned []*logOf
 	for _, l := range all {
-		if l.product == nil || l.bad != nil {
-			continue
-		}
 		switch err := w.markLog(ctx, l, s, shown); {
 		case err == nil && slices.ContainsFunc(l.stock, func(k *piece) bool { return k.place.Before(l.begins.Gone) }):
 			pruned = append(pruned, l)
@@ -190,19 +188,16 @@ func (w work) removePiece(ctx context.Context, k *piece, s survey) error {
 			return err
 		}
 	}
-	for _, i := range k.all() {
+	all := k.all()
+	for _, i := range all {
 		if !w.locks.Can {
 			break
 		}
-		until, err := w.lockedUntil(ctx, i.Name)
-		if err == nil {
-			err = unlocked(until, s.at)
-		}
-		if err != nil {
+		if err := w.unlocked(ctx, i.Name, s.at); err != nil {
 			return err
 		}
 	}
-	for _, i := range k.all() {
+	for _, i := range all {
 		if err := w.Store.Delete(ctx, i.Name); err != nil {
 			return err
 		}

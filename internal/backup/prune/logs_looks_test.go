@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/protect/keep"
@@ -40,10 +41,12 @@ func TestLogsLooks(t *testing.T) {
 	}
 	l.run(t, l.pg(1, 3))
 	prune("no log", 2)
+	l.keep(t, archive.Piece{Server: "other", Series: "what", File: "ever", To: 3})
+	prune("of no product", 2)
 	l.keep(t, ofWAL("00000002.history", 40))
 	l.wal(t, 1, 1, 2, 3)
 	prune("marked", 3)
 	prune("removed", 4)
-	equal(t, "there", l.pieces(t), []string{"1-3", "00000002.history"})
+	equal(t, "there", l.pieces(t), []string{"ever", "1-3", "00000002.history"})
 	prune("all is gone", 3)
 }
