@@ -123,7 +123,7 @@ func refuse(missing []string, s simulated, there []installed) error {
 	case len(s.goes) > 0:
 		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would remove %s", what, strings.Join(s.goes, ", ")), What: "remove them yourself, if that is what you want"}
 	case len(s.changes) > 0:
-		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would give %s another version, and that cannot be taken back", what, strings.Join(s.changes, ", ")),
+		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would give %s another version, and that cannot be taken back", what, strings.Join(plains(s.changes), ", ")),
 			What: "apt-get upgrade first"}
 	case len(s.comes) == 0:
 		return &change.Refusal{Why: fmt.Sprintf("apt-get would install nothing for %s", what), What: "apt-cache policy shows whether they are held back"}

@@ -53,7 +53,7 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 	if err != nil {
 		return r, err
 	}
-	r.is, r.comes = s.others, s.comes
+	r.is, r.comes = s.changes, s.comes
 	if r.was, err = among(there, r.is); err != nil {
 		return r, err
 	}
@@ -168,13 +168,7 @@ func (r Release) Is() string { return upstream(r.Version) }
 
 // Changes lists, for people, the packages that get another version, and those that come.
 func (r Release) Changes() (changes, comes []string) {
-	for _, c := range r.is {
-		changes = append(changes, plain(c.name))
-	}
-	for _, c := range r.comes {
-		comes = append(comes, plain(c.name))
-	}
-	return changes, comes
+	return plains(r.is), plains(r.comes)
 }
 
 // Programs is where the new version's files lie below the directory of Fetch, as they will below the root.
