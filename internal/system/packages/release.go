@@ -71,7 +71,7 @@ func (a apt) newest(name, series string) (string, error) {
 	}
 	all := parseVersions(text)
 	for _, v := range all { // the newest is first
-		if of := upstream(v); of == series || strings.HasPrefix(of, series+".") {
+		if isOf(v, series) {
 			return v, nil
 		}
 	}
@@ -109,6 +109,12 @@ func upstream(version string) string {
 		version = version[:end]
 	}
 	return strings.Trim(version, ".")
+}
+
+// isOf tells whether a version is of a series.
+func isOf(version, series string) bool {
+	of := upstream(version)
+	return of == series || strings.HasPrefix(of, series+".")
 }
 
 // among finds packages in the list of those that are installed.
