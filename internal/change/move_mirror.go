@@ -255,7 +255,6 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 		return fmt.Errorf("%s/%s is not like that in %s", to.Path, name, from.Path)
 	}
 	first, fresh, newer := map[uint64]int{}, recent(list), recent(have)
-	before := map[int]copied{} // as it was noted: what is noted below says less of a file of just now, which can have a second name
 	for i, e := range list {
 		if e.Kind != 'f' {
 			continue
@@ -269,12 +268,9 @@ func (m *mirror) compare(ctx context.Context, list []tree.Entry) error {
 			}
 		}
 		c, known := m.recs[m.key(list[of].Name)]
-		if of != i {
-			c = before[of]
-		}
-		before[i] = c
 		was, made := m.stamps(c)
-		if !known || was != stampOf(list[of]) || have[of].Inode != have[i].Inode || made.size != have[i].Size || !sameTime(made.modified, have[i].Modified) {
+		same := of != i || was == stampOf(e) // what is noted below of the first name says less of a file of just now
+		if !known || !same || have[of].Inode != have[i].Inode || made.size != have[i].Size || !sameTime(made.modified, have[i].Modified) {
 			return fmt.Errorf("%s/%s was not read back as it is in %s", to.Path, e.Name, from.Path)
 		}
 		if now := m.copied(c.sum, settled(e, fresh), settled(have[i], newer)); m.recs[m.key(e.Name)] != now { // giving it a second name has changed its time

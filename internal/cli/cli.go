@@ -14,6 +14,7 @@ import (
 
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/watch/feed"
 )
 
 const exitTable = `Exit codes:
@@ -25,13 +26,13 @@ const exitTable = `Exit codes:
 // app is the process, with the commands as its methods.
 type app struct {
 	shell.Shell
-	program bool // it is plumb itself, which can be run again
+	itself *feed.Again // plumb itself, which can be run again; nil where something else calls Main
 }
 
 // Program is Main for the program itself, which runs itself again for what
 // needs much memory. Whoever else calls Main, as a test does, has no such commands.
 func Program(args []string, in io.Reader, out, err io.Writer) int {
-	a := &app{Shell: shell.New(in, out, err), program: true}
+	a := &app{Shell: shell.New(in, out, err), itself: new(feed.Again)}
 	return a.main(args)
 }
 

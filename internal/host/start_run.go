@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/redact"
 )
 
 var _ Launcher = (*LiveDoer)(nil)
@@ -22,7 +24,7 @@ var _ Launcher = (*LiveDoer)(nil)
 // into its log, so it goes on when we are killed. The kernel gives it to init
 // then; we leave no zombie.
 func (h *LiveDoer) Start(ctx context.Context, p Process) (Running, error) {
-	line := strings.Join(p.Argv, " ")
+	line := redact.Command(p.Argv)
 	if len(p.Argv) == 0 {
 		return nil, kindError{"start: no command given", ErrRefused}
 	}

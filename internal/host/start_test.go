@@ -93,7 +93,7 @@ func TestStartRefuses(t *testing.T) {
 			t.Errorf("%s: it was started", name)
 		}
 	}
-	if _, err := h.Start(t.Context(), Process{Argv: []string{"no-such-program"}}); !errors.Is(err, ErrNoCommand) {
+	if _, err := h.Start(t.Context(), Process{Argv: []string{"no-such-program", "-c", "first line\nsecond line"}}); !errors.Is(err, ErrNoCommand) || !strings.Contains(err.Error(), "first line …: ") {
 		t.Errorf("a missing program: %v", err)
 	}
 }

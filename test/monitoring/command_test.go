@@ -20,6 +20,34 @@ import (
 
 var whereItListens = regexp.MustCompile(`metrics at (http://127\.0\.0\.1:\d+/metrics)`)
 
+// watching runs plumb watch until the end of the test, and gives what it says on its standard error.
+func watching(t *testing.T, p program.Program, args ...string) (c *exec.Cmd, said *bufio.Reader) {
+	t.Helper()
+	c = exec.Command(p.Path, append([]string{"watch"}, args...)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	errs, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	return c, bufio.NewReader(errs)
+}
+
+// listening gives where it listens, which it says first.
+func listening(t *testing.T, said *bufio.Reader) (page string) {
+	t.Helper()
+	line, err := said.ReadString('\n')
+	at := whereItListens.FindStringSubmatch(line)
+	if err != nil || at == nil {
+		t.Fatalf("it said %q, %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	return at[1]
+}
+
 // The command as a user runs it, on this host: it listens at once, writes its
 // file, answers a plugin, and takes the file away at its end.
 func TestCommand(t *testing.T) {
@@ -29,31 +57,16 @@ func TestCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "plumb.prom")
-	c := exec.Command(p.Path, "watch", "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--every", "1s")
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	errs, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Process.Kill() }()
-	lines := bufio.NewReader(errs)
-	said, err := lines.ReadString('\n')
-	at := whereItListens.FindStringSubmatch(said)
-	if err != nil || at == nil {
-		t.Fatalf("it said %q, %v", said, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	c, said := watching(t, p, "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--every", "1s")
+	page := listening(t, said)
 	eventually(t, "a page with the host is offered and written", 2*time.Minute, func() bool {
 		written, err := os.ReadFile(file)
-		return strings.Contains(got(at[1]), "plumb_host_info{") && err == nil && strings.Contains(string(written), "plumb_host_info{")
+		return strings.Contains(got(page), "plumb_host_info{") && err == nil && strings.Contains(string(written), "plumb_host_info{")
 	})
 	if st, err := os.Stat(file); err != nil || st.Mode() != 0o644 {
 		t.Errorf("the file: %v, %v", st.Mode(), err)
 	}
-	for _, from := range []string{at[1], file} {
+	for _, from := range []string{page, file} {
 		out, err := exec.Command(p.Path, "watch", "nagios", "--from", from).Output()
 		if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() > 3) || !strings.HasPrefix(string(out), "PLUMB ") || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("nagios --from %s: %q, %v", from, out, err)

@@ -1,7 +1,6 @@
 package monitoring
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -65,19 +64,6 @@ func TestWhatStaysIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := func(args ...string) (c *exec.Cmd, said *bufio.Reader) {
-		c = exec.Command(p.Path, append([]string{"watch"}, args...)...)
-		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		errs, err := c.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-		return c, bufio.NewReader(errs)
-	}
 	small := func(c *exec.Cmd) {
 		t.Helper()
 		most, now := mebibytes(t, c.Process.Pid, "VmHWM"), mebibytes(t, c.Process.Pid, "RssAnon")
@@ -98,22 +84,17 @@ func TestWhatStaysIsSmall(t *testing.T) {
 		return 0
 	}
 
-	recorder, _ := begin("record", "--dir", filepath.Join(t.TempDir(), "watch"))
-	c, said := begin("metrics", "--listen", "127.0.0.1:0")
-	line, err := said.ReadString('\n')
-	at := whereItListens.FindStringSubmatch(line)
-	if err != nil || at == nil {
-		t.Fatalf("it said %q, %v", line, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, said) }()
+	recorder, _ := watching(t, p, "record", "--dir", filepath.Join(t.TempDir(), "watch"))
+	c, said := watching(t, p, "metrics", "--listen", "127.0.0.1:0")
+	page := listening(t, said)
 	looking(c, "look")
 	looking(c, "judge")
-	eventually(t, "the host is checked", 2*time.Minute, func() bool { return strings.Contains(got(at[1]), "\nplumb_findings ") })
+	eventually(t, "the host is checked", 2*time.Minute, func() bool { return strings.Contains(got(page), "\nplumb_findings ") })
 	time.Sleep(60 * time.Second) // windows are judged and blocks are written meanwhile
 	small(c)
 	small(recorder)
 
-	c, said = begin("metrics", "--listen", "127.0.0.1:0")
+	c, said = watching(t, p, "metrics", "--listen", "127.0.0.1:0")
 	if err := syscall.Kill(looking(c, "look"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

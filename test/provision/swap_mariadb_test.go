@@ -2,7 +2,6 @@ package provision
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -27,7 +26,7 @@ func TestSwapMariaDB(t *testing.T) {
 				inDebianWith(t, plumb)
 				return
 			}
-			w := &swappingMariaDB{swapping{&bare{T: t, product: "mariadb"}}}
+			w := &swappingMariaDB{swapping{&bare{T: t, product: "mariadb"}, "mysql:3306"}}
 			w.install(c.at)
 			w.looks()
 			switch c.name {
@@ -77,17 +76,6 @@ else mkdir "$2"; mount -o loop "$1" /srv; mkdir /srv/data; mount --bind /srv/dat
 func (w *swappingMariaDB) own(statement string) string {
 	w.Helper()
 	return w.sh(`mariadb -N -B -e "$1"`, statement)
-}
-
-func (w *swappingMariaDB) swap(code int, more ...string) string {
-	w.Helper()
-	c := exec.Command("/run/plumb", append([]string{"provision", "swap", "mysql:3306", "--timeout", "2m"}, more...)...)
-	out, _ := c.CombinedOutput()
-	if c.ProcessState.ExitCode() != code {
-		w.Fatalf("swap %v ended with %d, want %d\n%s", more, c.ProcessState.ExitCode(), code, out)
-	}
-	w.Logf("swap %v\n%s", more, out)
-	return string(out)
 }
 
 func (w *swappingMariaDB) packages() string {
@@ -205,11 +193,7 @@ func (w *swappingMariaDB) andBack(aside string) {
 func (w *swappingMariaDB) killed() {
 	w.Helper()
 	for _, amid := range []string{"/var/lib/plumb-releases/mysql-3306-11.8/new", "/var/lib/plumb-copies/swap-*/run", "/var/lib/mysql.before-11.8", "/var/lib/plumb-releases/mysql-3306-11.8/alone"} {
-		c := exec.Command("/run/plumb", "provision", "swap", "mysql:3306", "11.8", "--yes", "--timeout", "2m")
-		must(w.T, c.Start())
-		waitFor(w.T, amid, func() bool { found, _ := filepath.Glob(amid); return found != nil })
-		_ = c.Process.Kill()
-		_ = c.Wait()
+		w.dies(amid, func() bool { found, _ := filepath.Glob(amid); return found != nil }, "11.8", "--yes")
 		w.swap(0, "11.8", "--yes")
 		if got := w.own(isMariaDB); got != "100 1 11.8 64" {
 			w.Errorf("killed and gone on with there is %s", got)

@@ -29,12 +29,15 @@ func TestSwapPostgres(t *testing.T) {
 	w.killed()
 }
 
-// swapping is a Debian with a PostgreSQL 15, and the programs of 17.
-type swapping struct{ *bare }
+// swapping is a Debian with a server, and the programs of a newer one: a PostgreSQL 15, and those of 17.
+type swapping struct {
+	*bare
+	server string // as plumb calls it
+}
 
 func newSwapping(t *testing.T) swapping {
 	t.Helper()
-	w := swapping{&bare{T: t, product: "postgres"}}
+	w := swapping{&bare{T: t, product: "postgres"}, "postgres:5432"}
 	w.sh(`echo 'deb http://deb.debian.org/debian/ trixie main' >/etc/apt/sources.list.d/trixie.list
 mkdir -p /etc/postgresql-common; echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 export DEBIAN_FRONTEND=noninteractive; apt-get -q update; apt-get -q -y --no-install-recommends install postgresql-15/bookworm postgresql-17/trixie
@@ -51,10 +54,25 @@ func (w swapping) own(statement string) string {
 	return w.sh(`setpriv --reuid=postgres --clear-groups psql -XqAtd postgres -c "$1"`, statement)
 }
 
-// swap runs plumb provision swap, and wants an exit code.
+// command is plumb provision swap.
+func (w swapping) command(more ...string) *exec.Cmd {
+	return exec.Command("/run/plumb", append([]string{"provision", "swap", w.server, "--timeout", "2m"}, more...)...)
+}
+
+// dies is killed as soon as something is there.
+func (w swapping) dies(what string, there func() bool, more ...string) {
+	w.Helper()
+	c := w.command(more...)
+	must(w.T, c.Start())
+	waitFor(w.T, what, there)
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+// swap runs it, and wants an exit code.
 func (w swapping) swap(code int, more ...string) string {
 	w.Helper()
-	c := exec.Command("/run/plumb", append([]string{"provision", "swap", "postgres:5432", "--timeout", "2m"}, more...)...)
+	c := w.command(more...)
 	out, err := c.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || c.ProcessState.ExitCode() != code {
 		w.Fatalf("swap %v ended with %d, want %d: %v\n%s", more, c.ProcessState.ExitCode(), code, err, out)
@@ -124,11 +142,7 @@ func (w swapping) andBack() {
 
 // killed: what was begun is ended by the next run, also where a script of the first one goes on meanwhile.
 func (w swapping) killed() {
-	c := exec.Command("/run/plumb", "provision", "swap", "postgres:5432", "17", "--yes", "--timeout", "2m")
-	must(w.T, c.Start())
-	waitFor(w.T, "a new cluster", func() bool { return exists("/etc/postgresql/17/main/begun-by-plumb") })
-	_ = c.Process.Kill()
-	_ = c.Wait()
+	w.dies("a new cluster", func() bool { return exists("/etc/postgresql/17/main/begun-by-plumb") }, "17", "--yes")
 	w.swap(0, "17", "--yes")
 	if got := w.own("SELECT count(*) || ' ' || current_setting('server_version_num')::int / 10000 FROM t"); got != "1000 17" {
 		w.Errorf("killed and gone on with there is %s", got)

@@ -157,8 +157,7 @@ func TestRedoLogTooSmall(t *testing.T) {
 			}
 			stop := s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
 				time.Sleep(think)
-				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
-				return err
+				return updateRows(ctx, c, r)
 			})
 			defer stop()
 			s.incident(c.want, looked)
@@ -243,10 +242,7 @@ func TestSessionsMakeRoomInThePool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := mariadb(t, "innodb_buffer_pool_size="+c.pool+"\ninnodb_log_file_size=1G\ninnodb_flush_log_at_trx_commit=0\n", nil)
 			s.watch()
-			s.load(16, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
-				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
-				return err
-			})
+			s.load(16, updateRows)
 			s.raised("pool/free-pages", c.want, looked)
 		})
 	}

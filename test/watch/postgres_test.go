@@ -98,27 +98,6 @@ func (s *scene) quiet(d time.Duration) {
 	stop()
 }
 
-// raised waits, and tells whether a verdict was raised, first or not: one that is
-// the effect of another, or has a rival that says the same, may come behind it.
-func (s *scene) raised(id string, want bool, d time.Duration) {
-	s.t.Helper()
-	s.mu.Lock()
-	s.all = map[string]bool{}
-	s.mu.Unlock()
-	time.Sleep(d)
-	m := s.judge.Moment(s.judge.Known())
-	s.mu.Lock()
-	got := s.all[id]
-	s.mu.Unlock()
-	verdict := "RIGHT"
-	if got != want {
-		verdict = "WRONG"
-		s.t.Errorf("%s was raised: %v, want %v", id, got, want)
-	}
-	s.t.Logf("RUN %s %s: %s raised %v, want %v", verdict, s.t.Name(), id, got, want)
-	s.show(m)
-}
-
 // Incident 6: a log that is too small, so that checkpoints are requested again
 // and again. It is raised beside log/flush, which may come first: commits wait.
 func TestCheckpointsAreRequested(t *testing.T) {

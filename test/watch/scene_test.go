@@ -275,6 +275,12 @@ func updateRow(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
 	return err
 }
 
+// updateRows writes more of a page than one row.
+func updateRows(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+	_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.t SET pad=REVERSE(pad), n=n+1 WHERE id BETWEEN %d AND %[1]d+20", 1+r.IntN(190000)))
+	return err
+}
+
 // calm teaches what the disk does unloaded, by one slow reader.
 func (s *scene) calm(d time.Duration) {
 	s.t.Helper()
@@ -319,6 +325,27 @@ func (s *scene) incident(want string, d time.Duration) {
 		s.t.Errorf("the first verdict is %q, want %q", s.first, want)
 	}
 	s.t.Logf("RUN %s %s: want %q, first %q after %s, all %q", verdict, s.t.Name(), want, s.first, took, all)
+	s.show(m)
+}
+
+// raised waits, and tells whether a verdict was raised, first or not: one that is
+// the effect of another, or has a rival that says the same, may come behind it.
+func (s *scene) raised(id string, want bool, d time.Duration) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.all = map[string]bool{}
+	s.mu.Unlock()
+	time.Sleep(d)
+	m := s.judge.Moment(s.judge.Known())
+	s.mu.Lock()
+	got := s.all[id]
+	s.mu.Unlock()
+	verdict := "RIGHT"
+	if got != want {
+		verdict = "WRONG"
+		s.t.Errorf("%s was raised: %v, want %v", id, got, want)
+	}
+	s.t.Logf("RUN %s %s: %s raised %v, want %v", verdict, s.t.Name(), id, got, want)
 	s.show(m)
 }
 

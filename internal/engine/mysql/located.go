@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -30,6 +31,21 @@ func Identify(version, comment string) (product, ver string) {
 
 // AtLeast compares two versions of one flavour.
 func AtLeast(version, least string) bool { return atLeast(version, least) }
+
+// Elsewhere asks which tablespaces are known by an absolute path, which are those outside the data directory.
+func Elsewhere(mariadb bool, version string) string {
+	column, table := "PATH", "INNODB_DATAFILES"
+	switch {
+	case mariadb && atLeast(version, "10.6"):
+		column, table = "FILENAME", "INNODB_SYS_TABLESPACES"
+	case mariadb || !atLeast(version, "8.0"):
+		table = "INNODB_SYS_DATAFILES"
+	}
+	return "SELECT " + column + " FROM information_schema." + table + " WHERE " + column + " LIKE '/%'"
+}
+
+// Identifier writes a name as SQL.
+func Identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // SeesTables tells from SHOW GRANTS whether all tables are visible.
 func SeesTables(grants host.Rows) bool { return seesTables(grants) }

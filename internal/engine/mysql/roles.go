@@ -148,14 +148,7 @@ func (l *look) logRole(datadir string) {
 // tablespaceRoles finds the directories of tablespaces outside the data
 // directory.
 func (l *look) tablespaceRoles(datadir string) {
-	q := "SELECT PATH FROM information_schema.INNODB_DATAFILES WHERE PATH LIKE '/%' LIMIT 200"
-	switch {
-	case l.isMariaDB() && atLeast(l.in.version, "10.6"):
-		q = "SELECT FILENAME FROM information_schema.INNODB_SYS_TABLESPACES WHERE FILENAME LIKE '/%' LIMIT 200"
-	case l.isMariaDB() || !atLeast(l.in.version, "8.0"):
-		q = "SELECT PATH FROM information_schema.INNODB_SYS_DATAFILES WHERE PATH LIKE '/%' LIMIT 200"
-	}
-	rows, ok := l.query(q, "tablespace")
+	rows, ok := l.query(Elsewhere(l.isMariaDB(), l.in.version)+" LIMIT 200", "tablespace")
 	if !ok {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"plumb/internal/change"
@@ -116,7 +117,8 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	if flavor == "" && !zfs {
 		return false, nil
 	}
-	if missing, err := p.source(ctx, flavor); err != nil || missing {
+	entered, missing, err := p.source(ctx, flavor)
+	if err != nil || missing {
 		return missing, err
 	}
 	m, err := p.System.Packages(ctx, p.d, flavor, want.Version, p.Spec.From, zfs)
@@ -125,7 +127,7 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	}
 	name, why := "packages", "what is missing of the server and of ZFS"
 	if m.Done() {
-		name, why = "start", "the server is installed, and does not run"
+		name, why, entered = "start", "the server is installed, and does not run", nil
 	}
 	if flavor != "" {
 		start, err := p.starts(ctx, flavor)
@@ -137,23 +139,24 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	if m.Done() {
 		return false, nil
 	}
-	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
+	m.Notes = append(slices.Concat(entered, m.Notes), "what comes next is planned once that is done, and shown by --dry-run then")
 	p.stage(name, why, m)
 	return true, nil
 }
 
-// source enters the makers' repository, where the server is to come from there. What it has is known once it was read.
-func (p *planning) source(ctx context.Context, flavor string) (missing bool, err error) {
+// source enters the makers' repository, where the server is to come from there. What it has is known once it was read. Of one
+// that is entered already there are notes.
+func (p *planning) source(ctx context.Context, flavor string) (entered []string, missing bool, err error) {
 	if p.Spec.From == "" || flavor == "" {
-		return false, nil
+		return nil, false, nil
 	}
 	m, err := p.System.Source(ctx, p.d, p.Spec.From, p.Spec.Server.Version)
 	if err != nil || m.Done() {
-		return false, err
+		return m.Notes, false, err
 	}
 	m.Notes = append(m.Notes, "what comes next is planned once that is done, and shown by --dry-run then")
 	p.stage("source "+p.Spec.From, "the repository of the server's makers, with the key that is good for it alone", m)
-	return true, nil
+	return nil, true, nil
 }
 
 // starts starts a server that was installed, where nobody else does: without systemd, Debian's packages start none.

@@ -76,7 +76,7 @@ func (r Rehearsal) before(ctx context.Context, c *instance.Copy, to Release) (su
 		return nil, err
 	}
 	sums, err = to.Sums(ctx, a)
-	return sums, errors.Join(err, a.Close(), c.Stop(ctx))
+	return sums, errors.Join(c.Starved(ctx, err), a.Close(), c.Stop(ctx))
 }
 
 // after brings the copy under the other release, and reads it as that does.
@@ -93,7 +93,7 @@ func (r Rehearsal) after(ctx context.Context, c *instance.Copy, p protect.Point,
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(c.Starved(ctx, err), a.Close()) }()
 	if err := to.Upgrade(ctx, r.Copies.Keeper.Do, c.Copy); err != nil {
 		return nil, nil, err
 	}

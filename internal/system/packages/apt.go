@@ -123,7 +123,7 @@ func refuse(missing []string, s simulated, there []installed) error {
 	case len(s.goes) > 0:
 		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would remove %s", what, strings.Join(s.goes, ", ")), What: "remove them yourself, if that is what you want"}
 	case len(s.changes) > 0:
-		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would give %s another version, and that cannot be taken back", what, strings.Join(s.changes, ", ")),
+		return &change.Refusal{Why: fmt.Sprintf("to install %s, apt-get would give %s another version, and that cannot be taken back", what, strings.Join(plains(s.changes), ", ")),
 			What: "apt-get upgrade first"}
 	case len(s.comes) == 0:
 		return &change.Refusal{Why: fmt.Sprintf("apt-get would install nothing for %s", what), What: "apt-cache policy shows whether they are held back"}
@@ -140,7 +140,7 @@ func refuse(missing []string, s simulated, there []installed) error {
 // ofSeries refuses a server of another series than is wanted.
 func (w Want) ofSeries(comes []installed) error {
 	for _, c := range comes {
-		if of := upstream(c.version); w.Series != "" && plain(c.name) == w.Names[0] && of != w.Series && !strings.HasPrefix(of, w.Series+".") {
+		if w.Series != "" && plain(c.name) == w.Names[0] && !isOf(c.version, w.Series) {
 			return &change.Refusal{Why: fmt.Sprintf("the sources of packages would give %s %s, and %s is wanted", plain(c.name), c.version, w.Series), What: "apt-cache policy " + w.Names[0] + " shows which there are, and why that one is preferred"}
 		}
 	}

@@ -43,3 +43,11 @@ func parseListing(text []byte) (all []installed) {
 
 // plain gives the name of a package without its architecture.
 func plain(name string) string { name, _, _ = strings.Cut(name, ":"); return name }
+
+// plains gives the names of packages without their architectures.
+func plains(all []installed) (names []string) {
+	for _, i := range all {
+		names = append(names, plain(i.name))
+	}
+	return names
+}

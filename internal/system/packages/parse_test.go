@@ -31,7 +31,7 @@ func TestParseSimulation(t *testing.T) {
 		t.Errorf("%v, %+v", err, s)
 	}
 	s, err = parseSimulation([]byte("Remv default-mysql-server [1.1.0] []\nInst libc6 [2.36-9] (2.36-9+deb12u10 Debian:12.12/oldstable [amd64])\n"))
-	if err != nil || !slices.Equal(s.goes, []string{"default-mysql-server"}) || !slices.Equal(s.changes, []string{"libc6"}) || s.comes != nil {
+	if err != nil || !slices.Equal(s.goes, []string{"default-mysql-server"}) || !slices.Equal(s.changes, []installed{{"libc6:amd64", "2.36-9+deb12u10", isInstalled}}) || s.comes != nil {
 		t.Errorf("%v, %+v", err, s)
 	}
 	for _, bad := range []string{"Inst x\n", "Inst x (1)\n", "Inst -o (1 Debian [amd64])\n", "Inst x (--force [amd64])\n", "Inst x (1;rm Debian [amd64])\n"} {
@@ -45,7 +45,7 @@ func FuzzParseSimulation(f *testing.F) {
 	f.Add([]byte(simulation1))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := parseSimulation(text)
-		for _, c := range append(s.comes, s.others...) {
+		for _, c := range append(s.comes, s.changes...) {
 			if err == nil && (!isPackage(c.name) || !isVersion(c.version)) {
 				t.Fatalf("%+v would become an argument", c)
 			}

@@ -53,7 +53,7 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 	if err != nil {
 		return r, err
 	}
-	r.is, r.comes = s.others, s.comes
+	r.is, r.comes = s.changes, s.comes
 	if r.was, err = among(there, r.is); err != nil {
 		return r, err
 	}
@@ -71,7 +71,7 @@ func (a apt) newest(name, series string) (string, error) {
 	}
 	all := parseVersions(text)
 	for _, v := range all { // the newest is first
-		if of := upstream(v); of == series || strings.HasPrefix(of, series+".") {
+		if isOf(v, series) {
 			return v, nil
 		}
 	}
@@ -109,6 +109,12 @@ func upstream(version string) string {
 		version = version[:end]
 	}
 	return strings.Trim(version, ".")
+}
+
+// isOf tells whether a version is of a series.
+func isOf(version, series string) bool {
+	of := upstream(version)
+	return of == series || strings.HasPrefix(of, series+".")
 }
 
 // among finds packages in the list of those that are installed.
@@ -168,13 +174,7 @@ func (r Release) Is() string { return upstream(r.Version) }
 
 // Changes lists, for people, the packages that get another version, and those that come.
 func (r Release) Changes() (changes, comes []string) {
-	for _, c := range r.is {
-		changes = append(changes, plain(c.name))
-	}
-	for _, c := range r.comes {
-		comes = append(comes, plain(c.name))
-	}
-	return changes, comes
+	return plains(r.is), plains(r.comes)
 }
 
 // Programs is where the new version's files lie below the directory of Fetch, as they will below the root.

@@ -9,8 +9,7 @@ import (
 // simulated is what apt-get says it would do.
 type simulated struct {
 	comes   []installed // packages that are not there now
-	changes []string    // that would get another version
-	others  []installed // the same, in that version
+	changes []installed // that would get another version: this one
 	goes    []string    // that would be removed
 }
 
@@ -34,7 +33,7 @@ func parseSimulation(text []byte) (s simulated, err error) {
 				if err != nil {
 					return s, err
 				}
-				s.changes, s.others = append(s.changes, plain(p.name)), append(s.others, p)
+				s.changes = append(s.changes, p)
 				continue
 			}
 			p, err := parseInst(f)

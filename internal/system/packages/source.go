@@ -37,16 +37,20 @@ func pinned(v product.Vendor) error {
 // Source says what enters a vendor's repository among the system's: its key, which apt takes for this source alone, the
 // source, and its lists. No acts: it is there. It only reads.
 func Source(ctx context.Context, h host.Reader, v product.Vendor, series string) (r change.Recipe, err error) {
-	if is, err := has(ctx, h, aptGet); err != nil || !is {
-		return r, errors.Join(err, &change.Refusal{Why: "this system has no apt-get, and Plumb knows the repositories of " + v.Name + " for that alone", What: "enter it yourself, and leave packages.from out"})
+	switch is, err := has(ctx, h, aptGet); {
+	case err != nil:
+		return r, err
+	case !is:
+		return r, &change.Refusal{Why: "this system has no apt-get, and Plumb knows the repositories of " + v.Name + " for that alone", What: "enter it yourself, and leave packages.from out"}
 	}
 	system, codename, err := release(ctx, h)
 	if err != nil {
 		return r, err
 	}
 	uri, suite := v.At(series, system, codename)
+	keyFile, sourceFile := path.Join(keyringsDir, "plumb-"+v.Name+".asc"), path.Join(sourcesDir, "plumb-"+v.Name+".sources")
 	if there, err := entered(ctx, h, uri); err != nil || there != "" {
-		if there != "" {
+		if there != "" && there != sourceFile {
 			r.Notes = []string{"the repository of " + v.Name + " is a source of packages already, in " + there + ": which key is good for it is said there"}
 		}
 		return r, err
@@ -54,7 +58,6 @@ func Source(ctx context.Context, h host.Reader, v product.Vendor, series string)
 	if err := pinned(v); err != nil {
 		return r, err
 	}
-	keyFile, sourceFile := path.Join(keyringsDir, "plumb-"+v.Name+".asc"), path.Join(sourcesDir, "plumb-"+v.Name+".sources")
 	switch _, err := h.Stat(ctx, keyringsDir); {
 	case errors.Is(err, fs.ErrNotExist):
 		r.Acts = append(r.Acts, change.Act{Make: &change.Make{Thing: change.Thing{Path: keyringsDir}, Directory: &change.Dir{Perm: 0o755, UID: 0, GID: 0}}})

@@ -108,6 +108,11 @@ func TestSourceThatIsThere(t *testing.T) {
 	if r, err := Source(t.Context(), h, v, "10.11"); err != nil || len(r.Acts) != 3 {
 		t.Errorf("a comment is taken for a source: %d acts, %v", len(r.Acts), err)
 	}
+	own := bookworm() // of which there is nothing to be told
+	own.files[sourcesDir+"/plumb-mariadb.org.sources"] = "Types: deb\nURIs: https://deb.mariadb.org/11.8/debian\n"
+	if r, err := Source(t.Context(), own, v, "11.8"); err != nil || len(r.Acts) != 0 || r.Notes != nil {
+		t.Errorf("%d acts, %q: %v", len(r.Acts), r.Notes, err)
+	}
 	h.files["/etc/os-release"] = "ID=alpine\n"
 	if _, err := Source(t.Context(), h, v, "11.8"); !isRefusal(err) {
 		t.Errorf("another system: %v", err)

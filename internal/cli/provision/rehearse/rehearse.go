@@ -30,10 +30,7 @@ func (r Rehearse) Of(by provision.Swapper) func(ctx context.Context, source shel
 		at := machine.At(state)
 		at.Source = source
 		opener := machine.Opener{Shell: r.Shell, Adapters: r.Points}
-		return opener.On(at, func(m *machine.Machine) error {
-			defer opener.Done()
-			return try(ctx, opener, m, w, can.Release(w))
-		})
+		return opener.On(at, func(m *machine.Machine) error { return try(ctx, opener, m, w, can.Release(w)) })
 	}
 }
 

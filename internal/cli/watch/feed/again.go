@@ -32,8 +32,8 @@ type looked struct {
 	Asked []string     `json:"asked"` // of servers: the words of each question
 }
 
-// What looks and what judges; each is one at a time.
-var looker, judger again.Program
+// Again is this program where it can be run again, to look and to judge; each is one at a time.
+type Again struct{ looker, judger again.Program }
 
 const (
 	mostAnswer = 64 << 20
@@ -62,13 +62,13 @@ func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Sourc
 	return json.NewEncoder(s.Out).Encode(looked{seen, own.Asked()})
 }
 
-// lookAgain has plumb look read this host. What that asked of servers is our own, too.
-func lookAgain(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
+// look has plumb look read this host. What that asked of servers is our own, too.
+func (a *Again) look(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
 	c := again.Call{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
 	if name := shell.OrEnvironment(src.DSN); name != "" { // never on a command line
 		c.Args, c.First = append(c.Args, "--dsn", "-"), []byte(name+"\n")
 	}
-	text, err := looker.Run(ctx, c)
+	text, err := a.looker.Run(ctx, c)
 	if ctx.Err() != nil {
 		return nil, errors.New("read this host: interrupted")
 	}
@@ -123,14 +123,19 @@ func judgeHere(s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 
 // Findings gives what check finds on a host: the rule, and the things of each case.
 func (a Adapters) Findings(ctx context.Context, s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
-	if !a.Again {
+	if a.Again == nil {
 		return judgeHere(s, seen)
 	}
+	return a.Again.judge(ctx, seen)
+}
+
+// judge has plumb judge judge it.
+func (a *Again) judge(ctx context.Context, seen *stack.Stack) ([]advise.Finding, error) {
 	text, err := json.Marshal(seen)
 	if err != nil {
 		return nil, err
 	}
-	if text, err = judger.Run(ctx, again.Call{Args: []string{Judge}, First: append(text, '\n'), Limit: judgeTime, Most: mostAnswer}); err != nil {
+	if text, err = a.judger.Run(ctx, again.Call{Args: []string{Judge}, First: append(text, '\n'), Limit: judgeTime, Most: mostAnswer}); err != nil {
 		return nil, err
 	}
 	var all []found

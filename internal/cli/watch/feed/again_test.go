@@ -89,7 +89,7 @@ func asParent(t *testing.T, does string, src shell.Source) (*stack.Stack, *sampl
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
 	own := sample.NewOwn(live)
-	s, err := lookAgain(t.Context(), own, src)
+	s, err := new(Again).look(t.Context(), own, src)
 	return s, own, err
 }
 
@@ -147,7 +147,7 @@ func TestJudgeInAProcessOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := Adapters{Again: true}.Findings(t.Context(), &s, sick)
+	elsewhere, err := Adapters{Again: new(Again)}.Findings(t.Context(), &s, sick)
 	if err != nil {
 		t.Fatal(err)
 	}

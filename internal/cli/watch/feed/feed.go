@@ -38,7 +38,7 @@ type Adapters struct {
 	// also when our user can do more than read.
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
 	Grants   func() string // what makes the least user that watching needs, for each server
-	Again    bool          // this program can be run again, to look and to judge; not so in a test
+	Again    *Again        // nil: this process looks and judges itself, as in a test
 }
 
 // Live makes the feed of this machine.
@@ -57,8 +57,8 @@ func Live(s *shell.Shell, a Adapters) Feed {
 // run samples a machine.
 func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, src shell.Source, sinks ...watch.Sink) error {
 	own := sample.NewOwn(live)
-	look := func(ctx context.Context) (*stack.Stack, error) { return lookAgain(ctx, own, src) }
-	if !a.Again {
+	look := func(ctx context.Context) (*stack.Stack, error) { return a.Again.look(ctx, own, src) }
+	if a.Again == nil {
 		here, err := Looker(s, a, g, src.Timeout)
 		if err != nil {
 			return err

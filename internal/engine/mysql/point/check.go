@@ -10,7 +10,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/observe"
-	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/units"
 )
@@ -28,7 +27,7 @@ func (*Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full boo
 	}
 	opened, checked := &verdict{}, &verdict{}
 	for _, row := range rows.Values {
-		name := identifier(host.Text(row, 0)) + "." + identifier(host.Text(row, 1))
+		name := engine.Identifier(host.Text(row, 0)) + "." + engine.Identifier(host.Text(row, 1))
 		switch kind := host.Text(row, 2); {
 		case kind == "":
 			opened.of(name, "it cannot be opened")
@@ -106,17 +105,14 @@ func checkTable(ctx context.Context, a load.Admin, name, how string) string {
 
 // strays looks whether the copy has files open that are not its own.
 func strays(ctx context.Context, a load.Admin, c protect.Copy) (protect.Check, error) {
-	// Of the system tablespace the dictionary keeps where the source had it; that the copy
-	// uses its own is in its configuration.
-	q := "SELECT PATH FROM information_schema.INNODB_DATAFILES WHERE CAST(SPACE AS UNSIGNED) <> 0 AND PATH"
-	switch {
-	case c.Server.Flavor == product.MariaDB && engine.AtLeast(c.Server.Version, "10.6"):
-		q = "SELECT FILENAME FROM information_schema.INNODB_SYS_TABLESPACES WHERE FILENAME"
-	case c.Server.Flavor == product.MariaDB || !engine.AtLeast(c.Server.Version, "8.0"):
-		q = "SELECT PATH FROM information_schema.INNODB_SYS_DATAFILES WHERE PATH"
+	q := engine.Elsewhere(isMariaDB(c.Server), c.Server.Version)
+	if !isMariaDB(c.Server) && since(c.Server, "8.0") {
+		// Of the system tablespace the dictionary keeps where the source had it; that the copy
+		// uses its own is in its configuration.
+		q += " AND CAST(SPACE AS UNSIGNED) <> 0"
 	}
 	out := protect.Check{What: "all tablespaces lie in the copy"}
-	rows, err := a.Query(ctx, q+" LIKE '/%'")
+	rows, err := a.Query(ctx, q)
 	if err != nil {
 		return out, err
 	}

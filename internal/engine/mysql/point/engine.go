@@ -45,6 +45,3 @@ func on(value string) bool {
 func quoted(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(text) + "'"
 }
-
-// identifier writes a name as SQL.
-func identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

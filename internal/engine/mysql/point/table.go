@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -22,7 +23,9 @@ func (*Engine) Place(t host.Target, _ tables.Name) host.Target { return t }
 // Drop implements tables.Engine.
 func (*Engine) Drop(of tables.Name) string { return "DROP TABLE IF EXISTS " + qualified(of) }
 
-func qualified(of tables.Name) string { return identifier(of[0]) + "." + identifier(of.Own()) }
+func qualified(of tables.Name) string {
+	return engine.Identifier(of[0]) + "." + engine.Identifier(of.Own())
+}
 
 // where picks a table out of a view of information_schema, whose names are compared without
 // regard to case by themselves.
@@ -89,7 +92,7 @@ func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c prote
 	if err != nil {
 		return tables.Carried{}, err
 	}
-	create, ok := strings.CutPrefix(create, "CREATE TABLE "+identifier(of.Own())+" (")
+	create, ok := strings.CutPrefix(create, "CREATE TABLE "+engine.Identifier(of.Own())+" (")
 	if !ok {
 		return tables.Carried{}, errors.New("the copy does not say how the table is made")
 	}
@@ -104,8 +107,8 @@ func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c prote
 		"--default-character-set=utf8mb4", "--user=root", "--socket="+socket(c))
 	names, literals := t.row()
 	h := tables.Carried{
-		Session: []string{"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES', time_zone = '+00:00'", "USE " + identifier(of[0])},
-		Make:    []string{"CREATE TABLE " + identifier(aside.Own()) + " (" + create},
+		Session: []string{"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES', time_zone = '+00:00'", "USE " + engine.Identifier(of[0])},
+		Make:    []string{"CREATE TABLE " + engine.Identifier(aside.Own()) + " (" + create},
 		Rows:    host.Pipe{Argv: argv, In: strings.NewReader("SET time_zone = '+00:00', sql_mode = '';\nSELECT " + literals + " FROM " + qualified(of) + ";\n")},
 		End:     '\n', Row: '(', Insert: "INSERT INTO " + qualified(aside) + " (" + names + ") VALUES",
 		Put:     []string{"RENAME TABLE " + qualified(aside) + " TO " + qualified(as)},
@@ -167,7 +170,7 @@ func (t *carrying) readColumns() error {
 
 // literal writes a value as SQL, in letters that mean the same in every session.
 func (c column) literal() string {
-	n := identifier(c.name)
+	n := engine.Identifier(c.name)
 	text := ""
 	switch c.kind {
 	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year":
@@ -200,7 +203,7 @@ func (c column) bytes() bool {
 // sum is short, and differs where a value does. A time is counted from 1970, not said in
 // a time zone.
 func (c column) sum() string {
-	n := identifier(c.name)
+	n := engine.Identifier(c.name)
 	switch {
 	case c.kind == "timestamp":
 		return "COALESCE(UNIX_TIMESTAMP(" + n + "), 'NULL')"
@@ -223,7 +226,7 @@ func (t *carrying) row() (names, literals string) {
 	var n, l []string
 	for _, c := range t.columns {
 		if !c.made {
-			n, l = append(n, identifier(c.name)), append(l, c.literal())
+			n, l = append(n, engine.Identifier(c.name)), append(l, c.literal())
 		}
 	}
 	return strings.Join(n, ", "), "CONCAT('(', " + strings.Join(l, ", ',', ") + ", ')')"
@@ -269,7 +272,7 @@ func (t *carrying) detach() error {
 		return err
 	}
 	for _, r := range rows.Values {
-		name := identifier(host.Text(r, 0))
+		name := engine.Identifier(host.Text(r, 0))
 		for line := range strings.Lines(create) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "CONSTRAINT "+name+" FOREIGN KEY ") {
 				t.keys = append(t.keys, strings.TrimSuffix(line, ","))
@@ -285,7 +288,7 @@ func (t *carrying) detach() error {
 	for _, r := range rows.Values {
 		name := host.Text(r, 0)
 		t.triggers = append(t.triggers, name)
-		if err := t.a.Exec(t.ctx, "DROP TRIGGER "+identifier(t.of[0])+"."+identifier(name)); err != nil {
+		if err := t.a.Exec(t.ctx, "DROP TRIGGER "+engine.Identifier(t.of[0])+"."+engine.Identifier(name)); err != nil {
 			return err
 		}
 	}

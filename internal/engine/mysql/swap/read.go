@@ -89,10 +89,6 @@ func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv prot
 
 // alone refuses a server that others follow, or that is one of several.
 func alone(ctx context.Context, h host.Reader, home provision.Home) error {
-	elsewhere := "SELECT FILENAME FROM information_schema.INNODB_SYS_TABLESPACES WHERE FILENAME LIKE '/%'"
-	if !engine.AtLeast(home.Version, "10.6") {
-		elsewhere = "SELECT PATH FROM information_schema.INNODB_SYS_DATAFILES WHERE PATH LIKE '/%'"
-	}
 	count := func(query string) (int, error) {
 		rows, err := h.Query(ctx, home.Target, query)
 		if err != nil {
@@ -104,7 +100,7 @@ func alone(ctx context.Context, h host.Reader, home provision.Home) error {
 		{"SHOW GLOBAL STATUS WHERE Variable_name = 'wsrep_cluster_size' AND Value > 0", "it is a node of a cluster", "bring one node after the other under the new version, by hand"},
 		{"SELECT ID FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'", "replicas read from it, and one of an older version may not understand what a newer writes", "bring the replicas under the new version first"},
 		{"XA RECOVER", "transactions are prepared in it, which a newer server may not take over", "commit or roll them back"},
-		{elsewhere, "tables of it have a DATA DIRECTORY of their own, which the copy would not hold", "ALTER TABLE … DATA DIRECTORY back into the data directory"},
+		{engine.Elsewhere(true, home.Version), "tables of it have a DATA DIRECTORY of their own, which the copy would not hold", "ALTER TABLE … DATA DIRECTORY back into the data directory"},
 	} {
 		switch n, err := count(c.query); {
 		case err != nil:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/product"
@@ -95,7 +96,7 @@ func (release) Sums(ctx context.Context, a load.Admin) (map[string]string, error
 	}
 	sums := map[string]string{}
 	for _, row := range rows.Values {
-		name := identifier(host.Text(row, 0)) + "." + identifier(host.Text(row, 1))
+		name := engine.Identifier(host.Text(row, 0)) + "." + engine.Identifier(host.Text(row, 1))
 		sum, err := a.Query(ctx, "CHECKSUM TABLE "+name+" EXTENDED")
 		if err != nil {
 			return nil, fmt.Errorf("sum up the table %s: %w", name, err)
@@ -107,6 +108,3 @@ func (release) Sums(ctx context.Context, a load.Admin) (map[string]string, error
 	}
 	return sums, nil
 }
-
-// identifier writes a name as SQL.
-func identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

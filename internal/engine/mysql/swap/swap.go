@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -70,7 +69,7 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	}
 	course.Swap.Acts = n.acts()
 	course.Swap.Notes = n.notes()
-	course.Swap.Proof = proof(w)
+	course.Swap.Proof = w.Answers("SELECT @@version", func(text string) bool { return seriesOf(text) == seriesOf(w.To.Version) })
 	return course, nil
 }
 
@@ -154,21 +153,4 @@ func (n next) upgrade() change.Act {
 func (n next) start() change.Act {
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
 		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}}}
-}
-
-// proof sees that it is the new series that answers.
-func proof(w provision.Swap) func(context.Context, host.Reader) error {
-	return func(ctx context.Context, h host.Reader) error {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // the first session may be one of before
-			rows, err := h.Query(ctx, w.Home.Target, "SELECT @@version")
-			switch {
-			case err == nil && len(rows.Values) == 1 && seriesOf(host.Text(rows.Values[0], 0)) == seriesOf(w.To.Version):
-				return nil
-			case err == nil:
-				return fmt.Errorf("another version than %s answers", w.To.Version)
-			case ctx.Err() != nil || time.Now().After(end):
-				return fmt.Errorf("see that it answers: %w", err)
-			}
-		}
-	}
 }

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -54,7 +53,7 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 		fmt.Sprintf("the old cluster stays in %s, as it was when it was stopped, and takes its room until pg_dropcluster %s %s", old.data, old.version, old.name),
 		"its configuration is taken over; what ALTER SYSTEM has set too",
 	}
-	out.Proof = proof(w)
+	out.Proof = w.Answers("SELECT current_setting('server_version_num')::int / 10000", func(text string) bool { return text == w.To.Version })
 	course.Next = "vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet"
 	return course, nil
 }
@@ -129,23 +128,6 @@ func upgrade(old, n cluster) change.Act {
 func start(n cluster, home provision.Home, look change.Inspection, shows string) change.Act {
 	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + n.title(), Inspect: look, After: shows, Exact: true, Patience: patience,
 		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop", "-m", "fast")}}}
-}
-
-// proof sees that it is the new version that answers.
-func proof(w provision.Swap) func(context.Context, host.Reader) error {
-	return func(ctx context.Context, h host.Reader) error {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // the first session may be one of before
-			rows, err := h.Query(ctx, w.Home.Target, "SELECT current_setting('server_version_num')::int / 10000")
-			switch {
-			case err == nil && len(rows.Values) == 1 && host.Text(rows.Values[0], 0) == w.To.Version:
-				return nil
-			case err == nil:
-				return fmt.Errorf("another version than %s answers", w.To.Version)
-			case ctx.Err() != nil || time.Now().After(end):
-				return fmt.Errorf("see that it answers: %w", err)
-			}
-		}
-	}
 }
 
 var began = regexp.MustCompile(`(?m)^next ([0-9]+)$`)
