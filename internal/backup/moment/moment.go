@@ -181,7 +181,10 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}
-	if err := r.room(ctx, log, at, run); err != nil {
+	if err := log.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
+		return err
+	}
+	if err := at.Room(ctx, r.Do, at.Data); err != nil {
 		return err
 	}
 	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], unpack(at.Data)...)); err != nil {
@@ -191,21 +194,6 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 		return err
 	}
 	return r.Do.Rename(ctx, at.Data, real)
-}
-
-// room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed
-// run left of it is taken away.
-func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string) error {
-	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at.Aside}, func(*inventory.Thing) error {
-		if err := r.Do.MakeDir(ctx, at.Aside, 0o711, -1, -1); err != nil {
-			return err
-		}
-		return r.Do.Append(ctx, path.Join(at.Aside, inventory.Marker), []byte(run+"\n"))
-	})
-	if err != nil {
-		return err
-	}
-	return at.Room(ctx, r.Do, at.Data)
 }
 
 // Room makes a directory of the user's alone.

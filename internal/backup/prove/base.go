@@ -48,7 +48,7 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
 	at := path.Join(under, "plumb-"+m.ID[max(0, len(m.ID)-8):])                      // a short name: sockets lie below it
-	if err := b.scratch(ctx, log, at, run); err != nil {
+	if err := log.Tree(ctx, inventory.Thing{Name: at}, 0o711); err != nil {
 		return d, nil, err
 	}
 	told, w, err := b.Restore.Copied(ctx, m, path.Join(at, "d"), b.UID, b.GID)
@@ -84,16 +84,4 @@ func (b Base) possible(ctx context.Context, m manifest.Manifest) (string, error)
 		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), real), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
 	}
 	return real, nil
-}
-
-// scratch makes the directory to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
-// when this one is killed.
-func (b Base) scratch(ctx context.Context, log *inventory.Log, at, run string) error {
-	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at}, func(*inventory.Thing) error {
-		if err := b.Restore.Do.MakeDir(ctx, at, 0o711, -1, -1); err != nil {
-			return err
-		}
-		return b.Restore.Do.Append(ctx, path.Join(at, inventory.Marker), []byte(run+"\n"))
-	})
-	return err
 }

@@ -85,7 +85,7 @@ func (p Proof) landed(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err != nil {
 		return "", nil, err
 	}
-	return p.Restore.Land(ctx, log, runOf(m), m, tree)
+	return p.Restore.Land(ctx, log, m, tree)
 }
 
 // possible looks for the dataset before anything is written down.
