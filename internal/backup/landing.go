@@ -19,8 +19,23 @@ import (
 	"plumb/internal/units"
 )
 
-// Restores is how the books of restores are called.
-const Restores = "restore-"
+// Begin begins a restore to a directory that is not there yet: it gives the path of that without links, and the book of
+// what is made for it.
+func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) (dir string, log *inventory.Log, err error) {
+	if dir, err = NewDirectory(ctx, r.Do, target); err != nil {
+		return "", nil, err
+	}
+	const kind = "restore-"
+	log, err = r.Book(ctx, kind, kind+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return dir, log, err
+}
+
+// Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so. What
+// stays of that is in nobody's way, or is refused when it is.
+func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Log, error) {
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
+	return inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+}
 
 // Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,
 // where only root enters, and compared; the directory gets its name when it is whole. What a killed run left is taken
@@ -31,14 +46,7 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, target, err)
 		}
 	}()
-	dir, err := NewDirectory(ctx, r.Do, target)
-	if err != nil {
-		return nil, err
-	}
-	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, Restores) })
-	run := Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	dir, log, err := r.Begin(ctx, m, target)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +97,6 @@ type Way struct {
 type Restore struct {
 	backup.Restore
 	Do      host.Launcher
-	Books   string // directory of the inventory
 	Engines []Engine
 }
 
@@ -163,14 +161,7 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
 		}
 	}()
-	real, err := backup.NewDirectory(ctx, r.Do, dir)
-	if err != nil {
-		return err
-	}
-	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, backup.Restores) })
-	run := backup.Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	real, log, err := r.Begin(ctx, m, dir)
 	if err != nil {
 		return err
 	}
