@@ -103,6 +103,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 
 // proof proves the backup of a point, and a base, which is in a directory.
 func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machine, r backup.Restore, m manifest.Manifest, under string, quiet bool) (got protect.Drill, notes []string, err error) {
+	_ = here.Copies.Sweep(ctx) // what the copy of a killed proof has of what was restored is in the way of taking that away
 	r.Books = here.Keeper.Books
 	run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(quiet)}
 	if m.Point != "" || !strings.HasPrefix(under, "/") {
