@@ -83,11 +83,7 @@ func BtrfsOf(ctx context.Context, h host.Reader, name string) (uuid string, m ob
 	if err != nil {
 		return "", m, err
 	}
-	for _, one := range all { // of two on one directory the later is seen
-		if observe.Within(name, one.Point) && len(one.Point) >= len(m.Point) {
-			m = one
-		}
-	}
+	m, _ = observe.Holding(all, name)
 	if m.Type != "btrfs" {
 		return "", m, nil
 	}
