@@ -19,8 +19,23 @@ import (
 	"plumb/internal/units"
 )
 
-// Restores is how the books of restores are called.
-const Restores = "restore-"
+// Begin begins a restore to a directory that is not there yet: it gives the path of that without links, and the book of
+// what is made for it.
+func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) (dir string, log *inventory.Log, err error) {
+	if dir, err = NewDirectory(ctx, r.Do, target); err != nil {
+		return "", nil, err
+	}
+	const kind = "restore-"
+	log, err = r.Book(ctx, kind, kind+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return dir, log, err
+}
+
+// Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so. What
+// stays of that is in nobody's way, or is refused when it is.
+func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Log, error) {
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
+	return inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+}
 
 // Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,
 // where only root enters, and compared; the directory gets its name when it is whole. What a killed run left is taken
@@ -31,19 +46,12 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, target, err)
 		}
 	}()
-	dir, err := NewDirectory(ctx, r.Do, target)
-	if err != nil {
-		return nil, err
-	}
-	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, Restores) })
-	run := Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	dir, log, err := r.Begin(ctx, m, target)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what was only needed for it
-	whole, all, err := r.Land(ctx, log, run, m, dir+".plumb-restore")
+	whole, all, err := r.Land(ctx, log, m, dir+".plumb-restore")
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +83,7 @@ func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error
 
 // Land restores a backup, and what it needs, to a new directory, which is taken away with the log. It gives
 // the directory in it that has the subvolumes, which can be written to, and nothing else.
-func (r Restore) Land(ctx context.Context, log *inventory.Log, run string, m manifest.Manifest, tree string) (whole string, all []Received, err error) {
+func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manifest, tree string) (whole string, all []Received, err error) {
 	chain, err := r.Chain(ctx, m)
 	if err == nil {
 		err = linked(chain, manifest.Btrfs)
@@ -87,7 +95,7 @@ func (r Restore) Land(ctx context.Context, log *inventory.Log, run string, m man
 	if err := l.ground(ctx); err != nil {
 		return "", nil, err
 	}
-	if err := l.make(ctx, run); err != nil {
+	if err := log.Tree(ctx, inventory.Thing{Name: tree, Proof: map[string]string{"filesystem": l.uuid}}, 0o700); err != nil {
 		return "", nil, err
 	}
 	whole = path.Join(tree, "whole")
@@ -147,18 +155,6 @@ func (l *landing) ground(ctx context.Context) error {
 			"make room, or mount the filesystem with -o compress=zstd: then nothing is refused for its size")
 	}
 	return nil
-}
-
-// make makes the directory in which all is done, for root alone. It is in the inventory before it is there.
-func (l *landing) make(ctx context.Context, run string) error {
-	t := inventory.Thing{Kind: inventory.Tree, Name: l.tree, Proof: map[string]string{"filesystem": l.uuid}}
-	_, err := l.log.Make(ctx, t, func(*inventory.Thing) error {
-		if err := l.Do.MakeDir(ctx, l.tree, 0o700, -1, -1); err != nil {
-			return err
-		}
-		return l.Do.Append(ctx, path.Join(l.tree, inventory.Marker), []byte(run+"\n"))
-	})
-	return err
 }
 
 // one receives the streams of one subvolume, one after the other, and makes of the last what can be written to.

@@ -27,7 +27,7 @@ type Restore struct {
 	Keys    []age.Identity
 	Workers int
 	Doing   func(Progress)
-	Books   string // directory of the inventory, for what is received by btrfs
+	Books   string // directory of the inventory, for what is made beside its target
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.

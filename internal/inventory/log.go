@@ -122,6 +122,21 @@ func (b *Log) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thi
 	return t, err
 }
 
+// Tree makes a directory that goes with all that is in it, and marks it as this run's.
+func (b *Log) Tree(ctx context.Context, t Thing, perm fs.FileMode) error {
+	b.mu.Lock()
+	run := b.pages.begin.Run
+	b.mu.Unlock()
+	t.Kind = Tree
+	_, err := b.Make(ctx, t, func(*Thing) error {
+		if err := b.d.MakeDir(ctx, t.Name, perm, -1, -1); err != nil {
+			return err
+		}
+		return b.d.Append(ctx, path.Join(t.Name, Marker), []byte(run+"\n"))
+	})
+	return err
+}
+
 // intend writes the intent down.
 func (b *Log) intend(ctx context.Context, t Thing) (n int, err error) {
 	b.mu.Lock()

@@ -19,13 +19,7 @@ import (
 // Open makes the lab's own directory.
 func (l *Lab) Open(ctx context.Context) error {
 	box := l.Box
-	_, err := box.Log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: box.Dir}, func(*inventory.Thing) error {
-		if _, err := box.Do.Run(ctx, "mkdir", "-m", "755", box.Dir); err != nil {
-			return err
-		}
-		return box.Do.Append(ctx, filepath.Join(box.Dir, inventory.Marker), []byte(box.Run+"\n"))
-	})
-	if err != nil {
+	if err := box.Log.Tree(ctx, inventory.Thing{Name: box.Dir}, 0o755); err != nil {
 		return fmt.Errorf("make the lab's directory %s: %w", box.Dir, err)
 	}
 	return nil

@@ -154,7 +154,7 @@ func (p *placer) locate(ctx context.Context, v *view, name string) (Mount, strin
 	if err != nil {
 		return Mount{}, "", err
 	}
-	m, err := mountFor(v.mounts, st, resolved)
+	m, err := MountFor(v.mounts, st, resolved)
 	if err != nil && v.why != nil {
 		err = fmt.Errorf("%w (%w)", err, v.why)
 	}
@@ -174,11 +174,11 @@ func (p *placer) resolve(ctx context.Context, v *view, name string) (string, hos
 	return resolved, st, err
 }
 
-// mountFor picks the mount a stat tells of: by mount id where the kernel gives
+// MountFor picks the mount a stat tells of: by mount id where the kernel gives
 // one, else by device number. Only among mounts of the same filesystem, and
 // for btrfs, whose subvolumes have numbers of their own, does the resolved
 // path decide.
-func mountFor(mounts []Mount, st host.Stat, resolved string) (Mount, error) {
+func MountFor(mounts []Mount, st host.Stat, resolved string) (Mount, error) {
 	if st.MountID != 0 {
 		if i := slices.IndexFunc(mounts, func(m Mount) bool { return m.ID == st.MountID }); i >= 0 {
 			return mounts[i], nil
@@ -221,6 +221,17 @@ func (p *placer) known(dev string) (stack.Ref, bool) {
 // Within reports whether a path is a directory or lies below it.
 func Within(name, dir string) bool {
 	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
+// Holding gives the mount that holds a path without links, which need not exist: nobody is asked but the table, so that no
+// file server is waited for. Of two mounts at one point the later is seen.
+func Holding(mounts []Mount, name string) (found Mount, is bool) {
+	for _, m := range mounts {
+		if Within(name, m.Point) && len(m.Point) >= len(found.Point) {
+			found, is = m, true
+		}
+	}
+	return found, is
 }
 
 // lastAt gives the mount that is visible at a mount point: the latest.

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"filippo.io/age"
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/sys/unix"
 
 	"plumb/internal/backup"
@@ -21,23 +19,17 @@ import (
 	"plumb/internal/btrfs"
 	"plumb/internal/btrfs/btrfstest"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/storage/point"
-	"plumb/internal/store/dir"
 	"plumb/test/sandbox"
 )
 
 // field is two filesystems of btrfs: one with the subvolumes of a server, and one to restore to; and a store.
 type field struct {
+	keep
 	from, to string
 	uuid     string // of the first
-	b        backup.Backup
-	vault    backup.Vault
-	key      *age.X25519Identity
-	at       string // of the store
-	books    string
 	points   int
 }
 
@@ -46,26 +38,11 @@ func newField(t *testing.T, megabytes int) *field {
 	box, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() { must(t, box.Close()) })
-	f := &field{from: box.RootBtrfs(t, "from", 512), to: box.RootBtrfs(t, "to", megabytes), at: t.TempDir(), books: filepath.Join(t.TempDir(), "books")}
+	f := &field{keep: newKeep(t), from: box.RootBtrfs(t, "from", 512), to: box.RootBtrfs(t, "to", megabytes)}
 	f.uuid = strings.TrimSpace(sh(t, "findmnt", "-n", "-o", "UUID", f.from))
 	for _, name := range []string{"data", "log"} {
 		sh(t, "btrfs", "subvolume", "create", filepath.Join(f.from, name))
 	}
-	f.key, err = age.GenerateX25519Identity()
-	must(t, err)
-	place, err := dir.Open(f.at)
-	must(t, err)
-	t.Cleanup(func() { _ = place.Close() })
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = d.Close() })
-	state := t.TempDir()
-	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
-	must(t, err)
-	own, err := note.NewVerifier(public)
-	must(t, err)
-	f.b = backup.Backup{Do: d, Store: place, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{f.key.Recipient()}, Words: []string{f.key.Recipient().String()},
-		Chunk: 256 << 10, Workers: 2, Now: time.Now}
-	f.vault = backup.Vault{Store: place, Trust: []note.Verifier{own}}
 	return f
 }
 
@@ -87,23 +64,6 @@ func (f *field) point(t *testing.T) protect.Point {
 	p.Members, err = point.Btrfs{}.Snapshot(t.Context(), f.b.Do, vols, protect.SnapshotName(p.ID), nil)
 	must(t, err)
 	return p
-}
-
-func (f *field) job(ctx context.Context, p protect.Point, full bool) (backup.Job, error) {
-	return backup.Point(ctx, f.b.Do, point.Btrfs{}, f.vault, p, []byte("told"), backup.Full{Asked: full})
-}
-
-func (f *field) up(t *testing.T, p protect.Point, full bool) backup.Result {
-	t.Helper()
-	job, err := f.job(t.Context(), p, full)
-	must(t, err)
-	res, err := f.b.Run(t.Context(), job)
-	must(t, err)
-	return res
-}
-
-func (f *field) restore() backup.Restore {
-	return backup.Restore{Vault: f.vault, Do: f.b.Do, Keys: []age.Identity{f.key}, Books: f.books}
 }
 
 // clean wants nothing in the second filesystem but what is named, and no book.

@@ -2,6 +2,7 @@
 package backup
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
+	"plumb/internal/storage/point"
 	"plumb/internal/store/dir"
 	"plumb/internal/zfs"
 	"plumb/test/sandbox"
@@ -42,13 +44,58 @@ func sh(t testing.TB, argv ...string) string {
 	return string(out)
 }
 
-// ground is a pool with the datasets of a server, and a store in a directory.
-type ground struct {
-	pool  *sandbox.Pool
+// keep is a store in a directory, and a host that backs up to it.
+type keep struct {
 	b     backup.Backup
 	vault backup.Vault
 	key   *age.X25519Identity
 	at    string // of the store
+	books string // of the inventory
+}
+
+func newKeep(t *testing.T) keep {
+	t.Helper()
+	k := keep{at: t.TempDir(), books: filepath.Join(t.TempDir(), "books")}
+	var err error
+	k.key, err = age.GenerateX25519Identity()
+	must(t, err)
+	place, err := dir.Open(k.at)
+	must(t, err)
+	t.Cleanup(func() { _ = place.Close() })
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { _ = d.Close() })
+	state := t.TempDir()
+	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
+	must(t, err)
+	own, err := note.NewVerifier(public)
+	must(t, err)
+	k.b = backup.Backup{Do: d, Store: place, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{k.key.Recipient()}, Words: []string{k.key.Recipient().String()},
+		Chunk: 256 << 10, Workers: 2, Now: time.Now}
+	k.vault = backup.Vault{Store: place, Trust: []note.Verifier{own}}
+	return k
+}
+
+func (k keep) job(ctx context.Context, p protect.Point, full bool) (backup.Job, error) {
+	return backup.Point(ctx, k.b.Do, point.Btrfs{}, k.vault, p, []byte("told"), backup.Full{Asked: full})
+}
+
+func (k keep) up(t *testing.T, p protect.Point, full bool) backup.Result {
+	t.Helper()
+	job, err := k.job(t.Context(), p, full)
+	must(t, err)
+	res, err := k.b.Run(t.Context(), job)
+	must(t, err)
+	return res
+}
+
+func (k keep) restore() backup.Restore {
+	return backup.Restore{Vault: k.vault, Do: k.b.Do, Keys: []age.Identity{k.key}, Books: k.books}
+}
+
+// ground is a pool with the datasets of a server, and a store.
+type ground struct {
+	keep
+	pool *sandbox.Pool
 }
 
 func newGround(t *testing.T) *ground {
@@ -63,23 +110,7 @@ func newGround(t *testing.T) *ground {
 		_, err := pool.Dataset(name)
 		must(t, err)
 	}
-	g := &ground{pool: pool, at: t.TempDir()}
-	g.key, err = age.GenerateX25519Identity()
-	must(t, err)
-	place, err := dir.Open(g.at)
-	must(t, err)
-	t.Cleanup(func() { _ = place.Close() })
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = d.Close() })
-	state := t.TempDir()
-	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
-	must(t, err)
-	own, err := note.NewVerifier(public)
-	must(t, err)
-	g.b = backup.Backup{Do: d, Store: place, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{g.key.Recipient()}, Words: []string{g.key.Recipient().String()},
-		Chunk: 256 << 10, Workers: 2, Now: time.Now}
-	g.vault = backup.Vault{Store: place, Trust: []note.Verifier{own}}
-	return g
+	return &ground{newKeep(t), pool}
 }
 
 // write puts files into the datasets.
@@ -102,19 +133,6 @@ func (g *ground) point(t *testing.T, id string) protect.Point {
 		p.Members = append(p.Members, protect.Member{Volume: protect.Volume{Name: of, Pool: g.pool.Name, Storage: "zfs"}, Snapshot: of + "@plumb-" + id, GUID: guid})
 	}
 	return p
-}
-
-func (g *ground) up(t *testing.T, p protect.Point, full bool) backup.Result {
-	t.Helper()
-	job, err := backup.Point(t.Context(), g.b.Do, nil, g.vault, p, []byte("told"), backup.Full{Asked: full})
-	must(t, err)
-	res, err := g.b.Run(t.Context(), job)
-	must(t, err)
-	return res
-}
-
-func (g *ground) restore() backup.Restore {
-	return backup.Restore{Vault: g.vault, Do: g.b.Do, Keys: []age.Identity{g.key}}
 }
 
 // sums gives what is in a directory.

@@ -116,13 +116,8 @@ func provenOnBtrfs(t *testing.T, of family) {
 	if run == nil {
 		t.Fatal("no server was started")
 	}
-	db, err := b.socket(run[1], 5432).Open()
-	must(t, err)
-	var rows int
-	must(t, db.QueryRow("SELECT COUNT(*) FROM plumbtest.t").Scan(&rows))
-	must(t, db.Close())
-	if rows != 3 {
-		t.Errorf("there are %d rows, and there were 3", rows)
+	if rows := cell(t, b.socket(run[1], 5432), "SELECT COUNT(*) FROM plumbtest.t"); rows != "3" {
+		t.Errorf("there are %s rows, and there were 3", rows)
 	}
 	v.typed(0, "clone", "drop", "back", "--yes")
 	says(t, v.typed(3, append([]string{"restore", "--into", other + "/back"}, from...)...), "is there")

@@ -63,13 +63,9 @@ func TestForeignSnapshots(t *testing.T) {
 	says(t, v.typed(0, "drill", db+"/log@"+hourly), "Snapshot "+db+"/log@"+hourly, "it started, and all checks are well", "others took it: nothing is known of how")
 	says(t, v.typed(0, "clone", db+"/data@"+hourly, "--name", "theirs"), "which others took", "proof none")
 	says(t, v.typed(0, "clone", "list"), "snapshot "+db+"/data@"+hourly+", which others took")
-	c, err := (&sandbox.Server{Engine: "mysql", Socket: filepath.Join(dir, "state-copies/theirs/run/mysqld.sock"), User: "root"}).Open()
-	must(t, err)
-	var n int
-	must(t, c.QueryRow("SELECT COUNT(*) FROM plumbtest.t").Scan(&n))
-	must(t, c.Close())
-	if n != 2 {
-		t.Errorf("the clone has %d rows, and 2 were there", n)
+	theirs := &sandbox.Server{Engine: "mysql", Socket: filepath.Join(dir, "state-copies/theirs/run/mysqld.sock"), User: "root"}
+	if n := cell(t, theirs, "SELECT COUNT(*) FROM plumbtest.t"); n != "2" {
+		t.Errorf("the clone has %s rows, and 2 were there", n)
 	}
 	says(t, v.typed(0, "clone", "refresh", "theirs", id, "--yes"), "point "+id)
 	says(t, v.typed(0, "clone", "refresh", "theirs", db+"/data@"+hourly, "--yes"), "which others took")

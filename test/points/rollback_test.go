@@ -14,6 +14,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
 	"plumb/internal/protect/rollback"
+	"plumb/test/sandbox"
 )
 
 // stopAndStart gives the commands that stop and start the server of the bench, as a person
@@ -44,7 +45,13 @@ const untilEnded = "while s=$(grep -s '^State:' /proc/$p/status); do case $s in 
 // ask gives one cell, or the error's text.
 func (b *bench) ask(t *testing.T, query string) (text string) {
 	t.Helper()
-	db, err := b.server.Open()
+	return cell(t, b.server, query)
+}
+
+// cell gives one of any server, or the error's text.
+func cell(t *testing.T, of *sandbox.Server, query string) (text string) {
+	t.Helper()
+	db, err := of.Open()
 	must(t, err)
 	defer db.Close()
 	if err := db.QueryRow(query).Scan(&text); err != nil {

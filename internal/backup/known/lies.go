@@ -55,12 +55,7 @@ func Holds(ctx context.Context, h host.Reader, dir string) (found observe.Mount,
 	if err != nil {
 		return found, false
 	}
-	for _, m := range all {
-		if observe.Within(dir, m.Point) && len(m.Point) >= len(found.Point) { // of two at one point the later is seen
-			found, is = m, true
-		}
-	}
-	return found, is
+	return observe.Holding(all, dir)
 }
 
 // remote are filesystems whose disks are in another machine.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,7 +97,6 @@ type Way struct {
 type Restore struct {
 	backup.Restore
 	Do      host.Launcher
-	Books   string // directory of the inventory
 	Engines []Engine
 }
 
@@ -163,14 +161,7 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
 		}
 	}()
-	real, err := backup.NewDirectory(ctx, r.Do, dir)
-	if err != nil {
-		return err
-	}
-	// What a killed run left is in nobody's way, so that it stays is no reason not to restore.
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, backup.Restores) })
-	run := backup.Restores + strings.ToLower(m.ID) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	log, err := inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	real, log, err := r.Begin(ctx, m, dir)
 	if err != nil {
 		return err
 	}
@@ -181,7 +172,10 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}
-	if err := r.room(ctx, log, at, run); err != nil {
+	if err := log.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
+		return err
+	}
+	if err := at.Room(ctx, r.Do, at.Data); err != nil {
 		return err
 	}
 	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], unpack(at.Data)...)); err != nil {
@@ -191,21 +185,6 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 		return err
 	}
 	return r.Do.Rename(ctx, at.Data, real)
-}
-
-// room makes the directory in which all is done. It is in the inventory before it is there, so that what a killed
-// run left of it is taken away.
-func (r Restore) room(ctx context.Context, log *inventory.Log, at At, run string) error {
-	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at.Aside}, func(*inventory.Thing) error {
-		if err := r.Do.MakeDir(ctx, at.Aside, 0o711, -1, -1); err != nil {
-			return err
-		}
-		return r.Do.Append(ctx, path.Join(at.Aside, inventory.Marker), []byte(run+"\n"))
-	})
-	if err != nil {
-		return err
-	}
-	return at.Room(ctx, r.Do, at.Data)
 }
 
 // Room makes a directory of the user's alone.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/inventory"
-	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/units"
@@ -37,18 +35,13 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
 		}
 	}()
-	under, err := b.possible(ctx, m)
-	if err != nil {
-		return d, nil, err
-	}
-	run := "verify-" + strings.ToLower(m.ID)
-	log, err := inventory.Open(ctx, b.Restore.Do, kinds.All(), b.Restore.Books, run)
+	log, err := b.Restore.Book(ctx, proofs, runOf(m))
 	if err != nil {
 		return d, nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
-	at := path.Join(under, "plumb-"+m.ID[max(0, len(m.ID)-8):])                      // a short name: sockets lie below it
-	if err := b.scratch(ctx, log, at, run); err != nil {
+	at, err := b.scratch(ctx, log, m)
+	if err != nil {
 		return d, nil, err
 	}
 	told, w, err := b.Restore.Copied(ctx, m, path.Join(at, "d"), b.UID, b.GID)
@@ -62,17 +55,15 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 	return d, w.Notes, err
 }
 
-// possible looks at the directory before anything is written down: nobody else may put another in the place of what is
-// made there, and there must be room for what is unpacked.
-func (b Base) possible(ctx context.Context, m manifest.Manifest) (string, error) {
-	if !path.IsAbs(b.Under) || strings.ContainsAny(b.Under, "\n'\\") {
-		return "", hint.Usage(fmt.Sprintf("%q is no directory to restore to", b.Under), "give an absolute path without quotes")
-	}
-	real, err := host.OnlyOurs(path.Clean(b.Under))
+// scratch makes the directory to restore to, where nobody else may put another in its place, and where there is room
+// for what is unpacked. What a killed run left in it is gone by now.
+func (b Base) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
+	at, err := backup.NewDirectory(ctx, b.Restore.Do, path.Join(b.Under, "plumb-"+m.ID[max(0, len(m.ID)-8):])) // a short name: sockets lie below it
 	if err != nil {
 		return "", err
 	}
-	room, err := b.Restore.Do.Statfs(ctx, real)
+	under := path.Dir(at)
+	room, err := b.Restore.Do.Statfs(ctx, under)
 	if err != nil {
 		return "", err
 	}
@@ -81,19 +72,7 @@ func (b Base) possible(ctx context.Context, m manifest.Manifest) (string, error)
 		bytes += s.Bytes
 	}
 	if free := int64(room.AvailBytes); free < bytes+bytes/10 {
-		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), real), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
+		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), under), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
 	}
-	return real, nil
-}
-
-// scratch makes the directory to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
-// when this one is killed.
-func (b Base) scratch(ctx context.Context, log *inventory.Log, at, run string) error {
-	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: at}, func(*inventory.Thing) error {
-		if err := b.Restore.Do.MakeDir(ctx, at, 0o711, -1, -1); err != nil {
-			return err
-		}
-		return b.Restore.Do.Append(ctx, path.Join(at, inventory.Marker), []byte(run+"\n"))
-	})
-	return err
+	return at, log.Tree(ctx, inventory.Thing{Name: at}, 0o711)
 }

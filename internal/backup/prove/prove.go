@@ -26,7 +26,6 @@ type Proof struct {
 	Restore backup.Restore
 	Under   string           // a dataset, or a directory on btrfs, in which one is made to restore to
 	Keeper  *protect.Keeper  // whose storages clone what was restored
-	Books   string           // directory of the inventory
 	Prove   replicate.Prover // starts a copy of a point
 }
 
@@ -45,9 +44,7 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	if err != nil {
 		return d, err
 	}
-	// What a killed run left of this backup would be in the way; what it left of another is in nobody's.
-	_, _ = inventory.SweepThose(ctx, p.Restore.Do, kinds.All(), p.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, proofs) })
-	log, err := inventory.Open(ctx, p.Restore.Do, kinds.All(), p.Books, runOf(m))
+	log, err := p.Restore.Book(ctx, proofs, runOf(m))
 	if err != nil {
 		return d, err
 	}
@@ -85,7 +82,7 @@ func (p Proof) landed(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err != nil {
 		return "", nil, err
 	}
-	return p.Restore.Land(ctx, log, runOf(m), m, tree)
+	return p.Restore.Land(ctx, log, m, tree)
 }
 
 // possible looks for the dataset before anything is written down.

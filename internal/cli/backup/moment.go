@@ -121,11 +121,10 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	books, err := o.books()
-	if err != nil {
+	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Do: d, Engines: v.moments.Engines}
+	if r.Books, err = o.books(); err != nil {
 		return err
 	}
-	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.doing(o.json)}, Do: d, Books: books, Engines: v.moments.Engines}
 	began := time.Now()
 	var w moment.Way
 	if l.dryRun {

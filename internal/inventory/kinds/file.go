@@ -75,11 +75,8 @@ func (h holder) file(ctx context.Context, e inventory.Entry) error {
 // with nothing mounted below it stays on the lab's own filesystem.
 func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
-	if err := mountedAgain(ctx, h.Do, e.Thing); err != nil {
+	if gone, err := missing(ctx, h.Do, e.Thing); err != nil || gone {
 		return err
-	}
-	if inventory.Missing(ctx, h.Do, name) {
-		return nil
 	}
 	err := h.ownTree(ctx, e)
 	if errors.Is(err, errUnmarked) && !e.Whole && h.Do.Remove(ctx, name) == nil {

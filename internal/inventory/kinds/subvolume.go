@@ -83,11 +83,7 @@ func BtrfsOf(ctx context.Context, h host.Reader, name string) (uuid string, m ob
 	if err != nil {
 		return "", m, err
 	}
-	for _, one := range all { // of two on one directory the later is seen
-		if observe.Within(name, one.Point) && len(one.Point) >= len(m.Point) {
-			m = one
-		}
-	}
+	m, _ = observe.Holding(all, name)
 	if m.Type != "btrfs" {
 		return "", m, nil
 	}
@@ -101,29 +97,27 @@ func BtrfsOf(ctx context.Context, h host.Reader, name string) (uuid string, m ob
 	return path.Base(path.Dir(path.Dir(found[0]))), m, nil
 }
 
-// mountedAgain is an error while the filesystem on which a thing was made is not mounted where it was: what is not
-// there could otherwise be taken for gone.
-func mountedAgain(ctx context.Context, h host.Reader, t inventory.Thing) error {
-	uuid := t.Proof["filesystem"]
-	if uuid == "" {
-		return nil
+// missing tells whether there is nothing under the name of a thing. While the btrfs on which it was made is not mounted where it was,
+// that is not known.
+func missing(ctx context.Context, h host.Reader, t inventory.Thing) (bool, error) {
+	if uuid := t.Proof["filesystem"]; uuid != "" {
+		now, _, err := BtrfsOf(ctx, h, t.Name)
+		if err == nil && now != uuid {
+			err = fmt.Errorf("it is not known whether it is there: the btrfs filesystem %s is not mounted where it was", uuid)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	now, _, err := BtrfsOf(ctx, h, t.Name)
-	if err == nil && now != uuid {
-		err = fmt.Errorf("it is not known whether it is there: the btrfs filesystem %s is not mounted where it was", uuid)
-	}
-	return err
+	return inventory.Missing(ctx, h, t.Name), nil
 }
 
 // received deletes a subvolume that was made in a tree of ours, which only root enters: what is there under its name is
 // ours, however far it came.
 func (h holder) received(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
-	if err := mountedAgain(ctx, h.Do, e.Thing); err != nil {
+	if gone, err := missing(ctx, h.Do, e.Thing); err != nil || gone {
 		return err
-	}
-	if inventory.Missing(ctx, h.Do, name) {
-		return nil
 	}
 	if !h.belowTree(ctx, name) {
 		return foreign("it lies in no directory of ours")

@@ -163,13 +163,7 @@ func (m Maker) place(ctx context.Context, name string) (string, error) {
 // make makes the directories, clones the snapshots into them, and neutralises the copy.
 func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 	do := c.maker.Keeper.Do
-	err := c.thing(ctx, inventory.Thing{Kind: inventory.Tree, Name: c.Dir}, func(*inventory.Thing) error {
-		if _, err := do.Run(ctx, "mkdir", "-m", "711", "--", c.Dir); err != nil {
-			return err
-		}
-		return do.Append(ctx, path.Join(c.Dir, inventory.Marker), []byte(c.Name+"\n"))
-	})
-	if err != nil {
+	if err := c.log.Tree(ctx, inventory.Thing{Name: c.Dir, Life: c.life}, 0o711); err != nil {
 		return fmt.Errorf("make the directory of the copy: %w", err)
 	}
 	if err := do.MakeDir(ctx, c.Root, 0o711, -1, -1); err != nil {

@@ -79,12 +79,7 @@ func (c *checking) shownAt(ctx context.Context, v *Volume) error {
 	if err != nil {
 		return err
 	}
-	var m observe.Mount
-	for _, o := range mounts {
-		if observe.Within(v.Mountpoint, o.Point) && len(o.Point) >= len(m.Point) {
-			m = o
-		}
-	}
+	m, _ := observe.Holding(mounts, v.Mountpoint)
 	if m.Type != onBtrfs || path.Join(m.Root, strings.TrimPrefix(v.Mountpoint, m.Point)) != v.Name {
 		return hint.With(fmt.Errorf("it is not what is seen on %s here", v.Mountpoint), "run plumb where the server's mounts are, outside of a container")
 	}

@@ -55,10 +55,9 @@ func sourceOf(ctx context.Context, h host.Reader, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, m := range all {
-		if m.ID == st.MountID {
-			return m.Source, nil
-		}
+	m, err := observe.MountFor(all, st, path.Clean(dir))
+	if err != nil {
+		return "", fmt.Errorf("on which mount %s lies is not known: %w", path.Clean(dir), err)
 	}
-	return "", fmt.Errorf("on which mount %s lies is not known", path.Clean(dir))
+	return m.Source, nil
 }

@@ -32,18 +32,11 @@ func mountFacts(ctx context.Context, h host.Reader, dir string) (f experiment.Vo
 	if st, err := h.Stat(ctx, dir); err == nil && st.Resolved != "" {
 		dir = st.Resolved
 	}
-	for _, m := range all {
-		if m.Point != "/" && dir != m.Point && !strings.HasPrefix(dir, m.Point+"/") || len(m.Point) < len(point) {
-			continue
-		}
-		point = m.Point
-		f = experiment.VolumeFacts{Filesystem: m.Type, Options: strings.Join(m.Options, ","), Device: m.Source}
-	}
-	f.Device = kernelName(ctx, h, f.Device)
-	if point == "" {
+	m, is := observe.Holding(all, dir)
+	if !is {
 		return f, "", fmt.Errorf("look what %s is on: no mount is above it", dir)
 	}
-	return f, point, nil
+	return experiment.VolumeFacts{Filesystem: m.Type, Options: strings.Join(m.Options, ","), Device: kernelName(ctx, h, m.Source)}, m.Point, nil
 }
 
 // kernelName gives the name in /proc/diskstats of what was mounted, "" when

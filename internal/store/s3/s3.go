@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -49,6 +50,7 @@ type Bucket struct {
 	url    string
 
 	versions versions
+	locks    atomic.Bool // all that is written, as it said
 }
 
 var _ store.Store = (*Bucket)(nil)
@@ -99,6 +101,24 @@ func (b *Bucket) Put(ctx context.Context, name string, data []byte, o store.Put)
 	if err := store.Check(name); err != nil {
 		return "", err
 	}
+	locked := !o.Until.IsZero() || b.locks.Load()
+	tag, err := b.put(ctx, name, data, o, locked)
+	if !locked && wantsMD5(err) {
+		b.locks.Store(true)
+		tag, err = b.put(ctx, name, data, o, true)
+	}
+	if err != nil {
+		err = said("keep", name, err)
+		if o.Was != "" && errors.Is(err, store.ErrNotFound) || o.Was != "" && errors.Is(err, store.ErrExists) {
+			err = fmt.Errorf("keep %s: %w", name, store.ErrChanged)
+		}
+		return "", err
+	}
+	return tag, nil
+}
+
+// put sends an object once. locked: it will be, because we ask for it or the bucket locks all.
+func (b *Bucket) put(ctx context.Context, name string, data []byte, o store.Put, locked bool) (string, error) {
 	var p minio.PutObjectOptions
 	p.DisableMultipart = true
 	p.DisableContentSha256 = true // the hash of the whole signs it; this would sign it once more, piece by piece
@@ -113,15 +133,18 @@ func (b *Bucket) Put(ctx context.Context, name string, data []byte, o store.Put)
 	}
 	ctx, watch, end := quiet(ctx)
 	defer end()
-	got, err := b.core.PutObject(ctx, b.bucket, b.before+name, watch(bytes.NewReader(data)), int64(len(data)), lockSum(data, o), sum(data, o), p)
+	got, err := b.core.PutObject(ctx, b.bucket, b.before+name, watch(bytes.NewReader(data)), int64(len(data)), lockSum(data, locked), sum(data, o), p)
 	if err != nil {
-		err = said("keep", name, cause(ctx, err))
-		if o.Was != "" && errors.Is(err, store.ErrNotFound) || o.Was != "" && errors.Is(err, store.ErrExists) {
-			err = fmt.Errorf("keep %s: %w", name, store.ErrChanged)
-		}
-		return "", err
+		return "", cause(ctx, err)
 	}
 	return got.ETag, nil
+}
+
+// wantsMD5 tells whether a store refuses an object because it would be locked, and came without an MD5: so Amazon does in a
+// bucket with a retention of its own.
+func wantsMD5(err error) bool {
+	answer := minio.ToErrorResponse(err)
+	return answer.StatusCode == http.StatusBadRequest && strings.Contains(answer.Message, "Content-MD5")
 }
 
 // sum is the hash that the request is signed with, so that a store refuses what was damaged on its way.
@@ -135,8 +158,8 @@ func sum(data []byte, o store.Put) string {
 
 // lockSum is the MD5 that S3 asks for where an object is locked. Elsewhere it would tell nothing more, and MD5 is the
 // slowest step on the way of a chunk.
-func lockSum(data []byte, o store.Put) string {
-	if o.Until.IsZero() {
+func lockSum(data []byte, locked bool) string {
+	if !locked {
 		return ""
 	}
 	made := md5.Sum(data)

@@ -79,6 +79,35 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A bucket that locks all that is written refuses what comes without an MD5, as Amazon says it. From then on it gets one.
+func TestBucketThatLocks(t *testing.T) {
+	refused := 0
+	b := open(t, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && r.Header.Get("Content-MD5") == "" {
+				refused++
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "application/xml")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, "<?xml version=\"1.0\"?><Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters</Message></Error>")
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+	for _, text := range []string{"first", "second"} {
+		if _, err := b.Put(t.Context(), text, []byte(text), store.Put{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := b.Get(t.Context(), text, make([]byte, 100)); err != nil || string(got) != text {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if refused != 1 {
+		t.Errorf("it refused %d times", refused)
+	}
+}
+
 // An answer that is cut, or longer than it says, is no object.
 func TestTornAnswers(t *testing.T) {
 	b := open(t, func(h http.Handler) http.Handler {
