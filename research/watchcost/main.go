@@ -5,6 +5,8 @@
 //
 //	make && unshare --pid --fork --mount-proc go run -C research ./watchcost -plumb $PWD/plumb
 //
+// With -loss 0.8 it measures what the load loses instead, at that share of what the server can do.
+//
 // unshare is for machines on which other servers run: Plumb would watch them too.
 package main
 
@@ -24,6 +26,7 @@ type options struct {
 	rounds       int
 	warm, length time.Duration
 	rate         int
+	loss         float64
 }
 
 func main() {
@@ -33,6 +36,7 @@ func main() {
 	flag.DurationVar(&o.warm, "warm", 20*time.Second, "time of a turn before it is measured: Plumb looks at the host as a whole then")
 	flag.DurationVar(&o.length, "length", 30*time.Second, "time that is measured in each turn")
 	flag.IntVar(&o.rate, "rate", 200, "transactions a second of the load")
+	flag.Float64Var(&o.loss, "loss", 0, "measure the loss in throughput at this share of what the server can do; 1 is all it can do")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "watchcost:", err)
@@ -65,6 +69,12 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
+	if err := fill(server); err != nil {
+		return err
+	}
+	if o.loss > 0 {
+		return measureLoss(o, server)
+	}
 	load, err := startLoad(server, o.rate)
 	if err != nil {
 		return err
@@ -73,9 +83,7 @@ func run(o options) error {
 	dsn := server.User + "@unix(" + server.Socket + ")/"
 	all := []*contender{
 		{name: "nothing", start: func() (*watchers, error) { return &watchers{}, nil }},
-		{name: "plumb", start: func() (*watchers, error) {
-			return start("9931", []string{o.plumb, "watch", "metrics", "--listen", "127.0.0.1:9931", "--dsn", "mysql://" + server.User + "@/?socket=" + server.Socket}, nil)
-		}},
+		{name: "plumb", start: func() (*watchers, error) { return startPlumb(o, server) }},
 		{name: "exporters", start: func() (*watchers, error) {
 			w, err := start("9932", []string{bin + "/prometheus-node-exporter", "--web.listen-address=127.0.0.1:9932"}, nil)
 			if err != nil {
@@ -105,6 +113,10 @@ func run(o options) error {
 	}
 	show(all)
 	return load.failed()
+}
+
+func startPlumb(o options, server *sandbox.Server) (*watchers, error) {
+	return start("9931", []string{o.plumb, "watch", "metrics", "--listen", "127.0.0.1:9931", "--dsn", "mysql://" + server.User + "@/?socket=" + server.Socket}, nil)
 }
 
 // turn watches for a while and measures.
