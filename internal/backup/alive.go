@@ -31,8 +31,12 @@ type claim struct {
 	// shared: others may be at the same, as two copies of one backup can be. All write the same objects, so that what another
 	// has said in the meantime is no reason to stop.
 	shared bool
-	mu     sync.Mutex
-	tag    string // of the claim in the store; "" for none yet
+	// fresh: nobody has used its id, which is random. The first writing of the claim makes sure of that.
+	fresh bool
+	mu    sync.Mutex
+	tag   string // of the claim in the store; "" for none yet
+	now   func() time.Time
+	last  time.Time // when it was written
 }
 
 // claims are those of a run, in every store that it goes to.
@@ -45,7 +49,7 @@ type claims struct {
 func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
 	for _, s := range b.targets() {
-		c.of[s] = &claim{in: s, id: id, needs: needs}
+		c.of[s] = &claim{in: s, id: id, needs: needs, fresh: !before, now: b.Now}
 	}
 	limited, end, err = c.keep(ctx, before, b.Beat)
 	return limited, c, end, err
@@ -111,7 +115,7 @@ func (c *claim) begin(ctx context.Context, before bool) (err error) {
 	if err == nil {
 		err = c.beat(ctx)
 	}
-	if err == nil {
+	if err == nil && !c.fresh {
 		err = c.open(ctx)
 	}
 	return err
@@ -162,8 +166,27 @@ func (c *claim) write(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("say in the store that the backup is being made: %w", err)
 	}
-	c.tag = tag
+	c.tag, c.last = tag, c.now().Round(0)
 	return nil
+}
+
+// young says that the run lives wherever it has not said so lately.
+func (c *claims) young(ctx context.Context, lately time.Duration) error {
+	return c.to.Each(ctx, func(s store.Store) error {
+		if c.of[s].saidWithin(cmp.Or(lately, DefaultBeat)) {
+			return nil
+		}
+		return c.of[s].beat(ctx)
+	})
+}
+
+// saidWithin goes by the clock on the wall, which goes on while a machine is suspended. Of one that was set back
+// nothing is known.
+func (c *claim) saidWithin(lately time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ago := c.now().Round(0).Sub(c.last)
+	return 0 <= ago && ago < lately
 }
 
 // open tells whether the backup can still be ended: neither is it whole, nor given up.

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -345,5 +347,58 @@ func TestKeyAtOnce(t *testing.T) {
 		if key != public[0] {
 			t.Errorf("keys: %q", public)
 		}
+	}
+}
+
+// calls writes down what a store is asked for.
+type calls struct {
+	store.Store
+	mu  sync.Mutex
+	all []string
+}
+
+func (c *calls) say(what, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, what+" "+path.Base(name))
+}
+
+func (c *calls) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	c.say("put", name)
+	return c.Store.Put(ctx, name, data, o)
+}
+
+func (c *calls) Get(ctx context.Context, name string, into []byte) ([]byte, string, error) {
+	c.say("get", name)
+	return c.Store.Get(ctx, name, into)
+}
+
+func (c *calls) List(ctx context.Context, prefix string, each func(store.Info) error) error {
+	c.say("list", "")
+	return c.Store.List(ctx, prefix, each)
+}
+
+func (c *calls) Delete(ctx context.Context, name string) error {
+	c.say("delete", name)
+	return c.Store.Delete(ctx, name)
+}
+
+// On a long line each call costs a round trip: a small backup has few of them.
+func TestFewRoundTrips(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Run(t.Context(), command("seq 10")); err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{Store: w.Store}
+	w.Store = c
+	if _, err := w.Run(t.Context(), command("seq 10")); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"get owner", "list .", "put claim", "put 000000000.zst.age", "put list-000000", "get list-000000", "list .", "put manifest", "get manifest", "delete claim"}
+	if i := slices.Index(c.all, "get list-000000"); i == 6 {
+		c.all[5], c.all[6] = c.all[6], c.all[5] // both are asked for at once
+	}
+	if !slices.Equal(c.all, want) {
+		t.Errorf("%q", c.all)
 	}
 }

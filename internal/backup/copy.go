@@ -128,7 +128,7 @@ func (c Copying) defended(ctx context.Context, m manifest.Manifest, text []byte,
 
 // alive says in the target that a backup is being copied there, and on which it builds, until end is called.
 func (c Copying) alive(ctx context.Context, m manifest.Manifest) (limited context.Context, all *claims, end func(), err error) {
-	all = &claims{to: store.NewFan(c.To), of: map[store.Store]*claim{c.To: {in: c.To, id: m.ID, needs: m.Bases(), shared: true}}}
+	all = &claims{to: store.NewFan(c.To), of: map[store.Store]*claim{c.To: {in: c.To, id: m.ID, needs: m.Bases(), shared: true, now: c.Now}}}
 	limited, end, err = all.keep(ctx, false, c.Beat)
 	return limited, all, end, err
 }

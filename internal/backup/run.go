@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -78,8 +80,8 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 		}
 		res.Streams = append(res.Streams, s)
 	}
-	// After the beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
-	if err := c.beat(ctx); err != nil {
+	// So long after a beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
+	if err := c.young(ctx, b.Beat); err != nil {
 		return err
 	}
 	return b.finish(ctx, c.to, res, lean)
@@ -201,26 +203,42 @@ func locked(lock time.Duration, now func() time.Time) store.Put {
 
 // whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
 func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
-	there, err := sizes(ctx, in, m.ID)
-	if err != nil {
+	var there map[string]int64
+	var unlisted error
+	var both sync.WaitGroup
+	both.Go(func() { there, unlisted = sizes(ctx, in, m.ID) }) // on a long line each waits for an answer
+	listed, err := chunks(ctx, in, m)
+	both.Wait()
+	if err = cmp.Or(err, unlisted); err != nil {
 		return 0, err
 	}
-	for n, s := range m.Streams {
-		err := stream.Read(ctx, stream.Reading{Store: in, ID: m.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
-			Only: func(int64) bool { return false },
-			Seen: func(at int64, c manifest.Chunk) error {
-				name := manifest.ChunkName(m.ID, n, at)
-				if size, is := there[name]; !is || size != c.Size {
-					return hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", size, name, c.Size), "something else removes objects below this prefix, or the store loses them")
-				}
-				objects++
-				return nil
-			}}, nil)
-		if err != nil {
-			return 0, err
+	for n, chunks := range listed {
+		for at, size := range chunks {
+			name := manifest.ChunkName(m.ID, n, int64(at))
+			if has, is := there[name]; !is || has != size {
+				return 0, hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", has, name, size), "something else removes objects below this prefix, or the store loses them")
+			}
+			objects++
 		}
 	}
 	return objects, nil
+}
+
+// chunks reads the lists of a backup back: of each stream the sizes of its chunks as objects.
+func chunks(ctx context.Context, in store.Store, m manifest.Manifest) ([][]int64, error) {
+	all := make([][]int64, len(m.Streams))
+	for n, s := range m.Streams {
+		err := stream.Read(ctx, stream.Reading{Store: in, ID: m.ID, Stream: n, Of: s, Workers: 1, Sealed: true,
+			Only: func(int64) bool { return false },
+			Seen: func(_ int64, c manifest.Chunk) error {
+				all[n] = append(all[n], c.Size)
+				return nil
+			}}, nil)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // sizes lists the objects that the store has of a backup, in bytes.

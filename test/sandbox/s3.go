@@ -51,7 +51,8 @@ func (b *Box) NewS3() (S3, error) {
 		return S3{}, err
 	}
 	address := s.Endpoint[len("http://"):]
-	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--port", address, "posix", "--versioning-dir", versions, dir); err != nil {
+	// Unlike the stores of the world it closes a connection after each request, unless it is told.
+	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--keep-alive", "--port", address, "posix", "--versioning-dir", versions, dir); err != nil {
 		return S3{}, err
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {

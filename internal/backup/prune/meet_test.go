@@ -90,6 +90,9 @@ func TestStoodStill(t *testing.T) {
 		w.backup(t, "")
 		plain, seen := w.b.Store, 0
 		w.b.Store = &hooked{Store: plain, before: func(name string) {
+			if at == "/claim" && strings.HasSuffix(name, "/0/list-000000") {
+				w.pass(backup.DefaultBeat) // or it need not say again that it lives
+			}
 			if seen++; !strings.HasSuffix(name, at) || seen == 1 || strings.Contains(at, "!") {
 				return
 			}
