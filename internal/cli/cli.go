@@ -70,8 +70,9 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		DisableAutoGenTag:          true,
-		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive")
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive", "provision")
+			return shell.Needs(c)
 		},
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },

@@ -120,7 +120,14 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), oneLine(verdict))
 	under := "  " + page.Columns("", headWidth)
-	p.Hang(page.Dim, under, oneLine(fmt.Sprintf("%s; recovered in %s, %s in all", d.At.UTC().Format(time.DateTime+" UTC"), span(d.Recovery), span(d.Took))))
+	when := d.At.UTC().Format(time.DateTime + " UTC")
+	if d.Recovery > 0 { // one that did not start recovered in no time at all
+		when += "; recovered in " + span(d.Recovery)
+	}
+	if d.Took > 0 {
+		when += ", " + span(d.Took) + " in all"
+	}
+	p.Hang(page.Dim, under, oneLine(when))
 	if pos := d.Position.String(); pos != "" {
 		text := "recovered position " + pos
 		if d.Exact != nil && *d.Exact {

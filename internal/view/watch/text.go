@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -268,7 +269,7 @@ func calls(n float64) string {
 	if n == 1 {
 		return "1 call"
 	}
-	return units.Whole(n) + " calls"
+	return units.Grouped(int64(math.Round(n))) + " calls"
 }
 
 // change says why a statement costs more or less than in the minute before.
