@@ -115,7 +115,7 @@ func TestEveryVerbHasItsPage(t *testing.T) {
 	}
 }
 
-var shown = regexp.MustCompile("(?ms)^```\n\\$ plumb ((?:explain |rules|[^\n]*fixtures/)[^\n]*)\n(.*?)^```$")
+var shown = regexp.MustCompile("(?ms)^```\n\\$ plumb ((?:explain |rules|forecast monitor |[^\n]*fixtures/)[^\n]*)\n(.*?)^```$")
 
 // TestShownOutputIsReal runs the commands of README and docs/ whose output is
 // the same everywhere: those on recorded hosts, and on the rules. A page may

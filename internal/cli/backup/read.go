@@ -117,9 +117,13 @@ func (o *opening) keys() ([]age.Identity, error) {
 	}
 	text, err := contents(o.identity)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys: %w", err)
+		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, hint.Cause(err))
 	}
-	return backup.Identities(text)
+	all, err := backup.Identities(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, err)
+	}
+	return all, nil
 }
 
 // opened is what backups are opened with. A newer one that is not believed is warned of.

@@ -345,7 +345,7 @@ func (c *Copy) tail(ctx context.Context, names ...string) string {
 	for _, name := range slices.Compact(names) {
 		text, err := c.maker.Keeper.Do.ReadFile(host.AsUser(ctx, c.Server.UID, c.Server.GID), name)
 		if err == nil && len(strings.TrimSpace(string(text))) > 0 {
-			return "\n" + string(text[max(0, len(text)-logTail):])
+			return "\n" + complaints(string(text[max(0, len(text)-logTail):]))
 		}
 	}
 	return ""

@@ -199,9 +199,12 @@ const (
 	labelWidth = 11
 )
 
-// remark is the most important thing to know of a point.
+// remark is where the server stood at a point, and what else to know of it.
 func remark(at protect.Point) string {
 	var parts []string
+	if pos := at.Position.String(); pos != "" {
+		parts = append(parts, pos)
+	}
 	if d := at.Drill; d != nil && !d.OK {
 		parts = append(parts, "drill failed: "+d.Why)
 	}
@@ -220,9 +223,6 @@ func remark(at protect.Point) string {
 	}
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)
-	}
-	if len(parts) == 0 {
-		parts = append(parts, at.Position.String())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -89,7 +89,7 @@ Exit codes:
 			o.Names = args
 			if o.keep != "" {
 				if o.Rules, err = keep.Parse(o.keep); err != nil {
-					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
+					return hint.Usage("--"+err.Error(), hint.Of(err))
 				}
 			}
 			return o.On(func(d *host.LiveDoer, s store.Store) error { return o.run(c.Context(), d, s) })
