@@ -68,7 +68,7 @@ func Planned(d time.Duration) string {
 func Span(d time.Duration) string {
 	switch {
 	case d > 0 && d < 10*time.Millisecond:
-		return Latency(d) // as seconds it would be mostly noughts
+		return Spaced(float64(d) / float64(time.Millisecond)) // as seconds it would be mostly noughts
 	case d >= 2*time.Minute:
 		return Short(d.Round(time.Second))
 	case d%time.Second == 0 && d > 0:
