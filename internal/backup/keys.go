@@ -159,11 +159,11 @@ func Recipients(lines ...string) ([]age.Recipient, error) {
 // Identities reads the keys that open backups, as age-keygen writes them.
 func Identities(text []byte) ([]age.Identity, error) {
 	if bytes.HasPrefix(text, []byte("age-encryption.org/")) {
-		return nil, hint.With(errors.New("read the keys: the file is encrypted itself"), "decrypt it first: age -d FILE, into memory and not onto a disk")
+		return nil, hint.With(errors.New("the file is encrypted itself"), "decrypt it first: age -d FILE, into memory and not onto a disk")
 	}
 	all, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("read the keys: there is none that age-keygen writes: AGE-SECRET-KEY-…") // its own error quotes them
+		return nil, hint.With(errors.New("there is no key in it as age-keygen writes it: AGE-SECRET-KEY-…"), "--identity is the file with the key, not with the recipient") // age's own error quotes them
 	}
 	return all, nil
 }

@@ -37,6 +37,8 @@ func ShowAs(t Type, v stack.Value) string {
 		return units.Number(x) + " %"
 	case t == Ratio && isNumber:
 		return units.Number(x*100) + " %"
+	case t == Rate && isNumber && x >= 1000:
+		return units.PerSecond(x) + "/s" // with commas
 	case t == Rate && isNumber:
 		return units.Number(x) + "/s"
 	case isInt:

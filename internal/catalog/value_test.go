@@ -23,7 +23,7 @@ func TestParseValueAndShow(t *testing.T) {
 		{Seconds, "1h", stack.Int(3600), "60 min"}, {Seconds, "28800", stack.Int(28800), "8 h"}, {Seconds, "5", stack.Int(5), "5 s"}, {Seconds, "4031", stack.Int(4031), "4031 s"}, {Seconds, "90", stack.Int(90), "90 s"},
 		{Seconds, "3542400", stack.Int(3542400), "41 days"}, {Micros, "5ms", stack.Int(5000), "5 ms"}, {Micros, "0", stack.Int(0), "0 s"},
 		{Percent, "93", stack.Float(93), "93 %"}, {Percent, "93.5%", stack.Float(93.5), "93.5 %"}, {Ratio, "0.931", stack.Float(0.931), "93.1 %"}, {Ratio, "50%", stack.Float(0.5), "50 %"},
-		{Rate, "3000/s", stack.Float(3000), "3000/s"}, {Rate, "0.25", stack.Float(0.25), "0.25/s"}, {Float, "2.3", stack.Float(2.3), "2.3"}, {Float, "0.00012", stack.Float(0.00012), "0.00012"},
+		{Rate, "3000/s", stack.Float(3000), "3,000/s"}, {Rate, "0.25", stack.Float(0.25), "0.25/s"}, {Float, "2.3", stack.Float(2.3), "2.3"}, {Float, "0.00012", stack.Float(0.00012), "0.00012"},
 		{Int, "151", stack.Int(151), "151"}, {Int, "0644", stack.Int(644), "644"}, {Text, "", stack.Text(""), `""`}, {Text, "O_DIRECT", stack.Text("O_DIRECT"), "O_DIRECT"},
 		{List, "a, b", stack.List([]string{"a", "b"}), "a, b"},
 	} {

@@ -66,12 +66,12 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
   plumb fix --dry-run             what would be done about it?
   plumb undo                      take it back
   plumb rehearse                  what would the advice bring here?`,
-		SilenceErrors:              true,
-		SuggestionsMinimumDistance: 2,
-		SilenceUsage:               true,
-		DisableAutoGenTag:          true,
-		PersistentPreRun: func(c *cobra.Command, _ []string) {
-			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive")
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive", "provision")
+			return shell.Needs(c)
 		},
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return a.start(c.Context()) },

@@ -63,7 +63,13 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 			root.AddCommand(c)
 		}
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", shell.Screen(a.Out).Width)))
+	width := shell.Screen(a.Out).Width
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", width)))
+	long := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = shell.Reflow(c.Long, min(width, 80))
+		long(c, args)
+	})
 	usual := root.UsageFunc()
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		if c != root {

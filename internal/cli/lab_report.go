@@ -39,7 +39,7 @@ what does not count and why, the whole set-up, and the command that repeats it.
 		Example: `  plumb lab report
   plumb lab report sync-binlog --html sync-binlog.html
   plumb lab report sync-binlog --csv > trials.csv`,
-		Args: cobra.MaximumNArgs(1),
+		Args: shell.AtMostOneArg("experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
 			name := ""
 			if len(args) > 0 {

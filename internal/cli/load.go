@@ -41,9 +41,8 @@ TPC-C, and is no TPC-C. Three things differ from the tools you know:
   plumb load tpcc prepare --scale 100 --threads 8 --dsn mysql://bench@db1/tpcc
   plumb load fileio run --file-test-mode=rndrd --threads 1,4,16,64,256
   plumb load fsync /var/lib/mysql`,
-		Args:                       a.noSuchLoad,
-		SuggestionsMinimumDistance: 2,
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args: a.noSuchLoad,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.loadOLTP(), a.loadTPCC(), a.loadFileIO(), a.loadFsync(), a.loadVerify(), a.loadCalibrate())
 	return c

@@ -18,9 +18,8 @@ import (
 func (a *app) rules() *cobra.Command {
 	var o rulesOptions
 	c := &cobra.Command{
-		Use:                        "rules",
-		SuggestionsMinimumDistance: 2,
-		Short:                      "list the rules, or test rules of your own",
+		Use:   "rules",
+		Short: "list the rules, or test rules of your own",
 		Long: `Rules lists the rules that check asks, with the harm each one is about.
 
 With --untested it lists those that no real host with the versions they are for

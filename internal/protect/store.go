@@ -62,7 +62,7 @@ func (s Store) trusted() error {
 func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error) {
 	files, err := h.Glob(ctx, path.Join(s.Dir, pointFiles))
 	if err != nil {
-		return nil, err
+		return nil, closed(err)
 	}
 	var bad []error
 	for _, file := range files {
@@ -74,7 +74,15 @@ func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error)
 		all = append(all, p)
 	}
 	slices.SortStableFunc(all, func(a, b Point) int { return strings.Compare(a.ID, b.ID) })
-	return all, errors.Join(bad...)
+	return all, closed(errors.Join(bad...))
+}
+
+// closed adds to the error of files that only root may read who may.
+func closed(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return hint.With(err, "run as root")
+	}
+	return err
 }
 
 // Get gives the point of an ID, or of the beginning of one that no other has.
@@ -102,7 +110,7 @@ func (s Store) Get(ctx context.Context, h host.Reader, id string) (Point, error)
 
 func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, err error) {
 	if err := ReadKept(ctx, h, file, "it is a point", Form, &p); err != nil {
-		return p, fmt.Errorf("read %s: %w", file, err)
+		return p, fmt.Errorf("read %s: %w", file, hint.Cause(err))
 	}
 	if s.file(p.ID) != file || p.Form < 1 {
 		return p, fmt.Errorf("read %s: it is no point of this name", file)

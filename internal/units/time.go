@@ -67,6 +67,8 @@ func Planned(d time.Duration) string {
 // Span writes how long something took or lasts: 0.35 s, 12.3 s, 2m30s.
 func Span(d time.Duration) string {
 	switch {
+	case d > 0 && d < 10*time.Millisecond:
+		return Spaced(float64(d) / float64(time.Millisecond)) // as seconds it would be mostly noughts
 	case d >= 2*time.Minute:
 		return Short(d.Round(time.Second))
 	case d%time.Second == 0 && d > 0:

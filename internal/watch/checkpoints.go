@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Checkpoints come minutes apart: what a window of seconds counts of them says
@@ -112,7 +113,7 @@ func (j *Judge) coming(w *judged, db *stack.Thing) {
 	requested, _ := grown(requestedName)
 	if over <= 0 || w.to.Sub(last.at) > time.Minute || over < enoughLately && requested < leastComing {
 		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: []string{"checkpoints_requested_lately"}, Probe: "watch",
-			Why: fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", over.Round(time.Second)), Hint: "look for " + enoughLately.String() + " or longer"})
+			Why: fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", units.Span(over.Round(time.Second))), Hint: "look for " + units.Span(enoughLately) + " or longer"})
 		return
 	}
 	j.set(db, "checkpoints_requested_lately", requested)

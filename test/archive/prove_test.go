@@ -59,7 +59,7 @@ func TestPostgreSQLBaseIsProven(t *testing.T) {
 	must(t, err)
 	must(t, os.RemoveAll(logs[0]))
 	says(t, c.prove(1), "nothing of the archive is replayed", "did not come up", "taken away")
-	says(t, c.list(), "no server started on it")
+	says(t, c.list(), "a server failed to start on it")
 
 	must(t, os.RemoveAll(c.store+"/archive"))
 	whole := fmt.Sprintf("pg_basebackup -h %s -U postgres -D - -Ft -X fetch -c fast", c.server.Socket)

@@ -36,7 +36,7 @@ func replicaVerified(t *testing.T, of family) {
 
 	target := other.Name + "/copies"
 	says(t, v.typed(0, "replicate", id, target, "--verify"), "A copy of it, started there", "it started, and all checks are well", "recovered position")
-	says(t, v.typed(0, "protect", "list"), "crash proven at "+target)
+	says(t, v.typed(0, "protect", "list"), "crash", "; proven at "+target)
 	if p, err := (protect.Store{Dir: filepath.Join(v.state, "points")}).Get(t.Context(), b.Do, id); err != nil || p.Drill != nil || p.Label != protect.Crash || len(p.Replicas) != 1 {
 		t.Errorf("a replica says nothing of the point: %+v, %v", p, err)
 	}

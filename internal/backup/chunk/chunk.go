@@ -14,6 +14,8 @@ import (
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
+
+	"plumb/internal/hint"
 )
 
 // Max is the most bytes of a stream that one chunk holds.
@@ -70,7 +72,7 @@ func (s *Sealer) Seal(plain []byte) ([]byte, error) {
 }
 
 // ErrKey is the error of a chunk that none of the keys opens.
-var ErrKey = errors.New("none of the keys opens it")
+var ErrKey = hint.With(errors.New("none of the keys opens it"), "age-keygen -y FILE prints whose key it is; the recovery sheet names who opens the backup")
 
 // Opener reads objects. It is used by one goroutine.
 type Opener struct {

@@ -97,7 +97,7 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 		if err == nil && !st.Mode.IsDir() {
 			err = fmt.Errorf("%s is no directory", p.Under)
 		}
-		return err
+		return hint.With(err, "name a directory that is there and has room for the backup: it is restored below it, and taken away")
 	}
 	if !zfs.IsDataset(p.Under) {
 		return hint.Usage(fmt.Sprintf("%q is no dataset", p.Under), "name one that has room for the backup: tank")

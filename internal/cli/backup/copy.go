@@ -64,7 +64,7 @@ Only backups that somebody signed whom this host trusts are copied.
 	o.trustFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&o.to, "to", "", "`URL` to copy to, as --from")
-	fl.StringVar(&o.server, "server", "", "of the backups only those of this server: mariadb:3306")
+	fl.StringVar(&o.server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
 	fl.BoolVar(&o.all, "all", false, "copy all backups")
 	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target keep every object for so many days, whoever wants to remove it")

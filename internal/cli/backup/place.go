@@ -101,6 +101,9 @@ func (p *place) open(at string) (store.Store, func() error, error) {
 // bucket opens one of S3. Of several stores each has its own endpoint, region and login, which its URL says.
 func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 	o := s3.Options{Endpoint: cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(p.region, os.Getenv("AWS_REGION")), Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	if u.Host == "" {
+		return nil, hint.Usage(fmt.Sprintf("%s names no bucket", u), "two slashes: s3://bucket/prefix")
+	}
 	said, err := url.ParseQuery(u.RawQuery)
 	for name, values := range said {
 		to := map[string]*string{"endpoint": &o.Endpoint, "region": &o.Region, "profile": &o.Profile}[name]

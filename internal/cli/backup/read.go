@@ -107,7 +107,7 @@ func (o *opening) flags(c *cobra.Command) {
 	o.place.flags(c, "from", oneURL)
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
-	c.Flags().StringVar(&o.server, "server", "", "of the backups only those of this server: mariadb:3306")
+	c.Flags().StringVar(&o.server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
 }
 
 // keys reads the identities; none when no file is named.
@@ -117,9 +117,13 @@ func (o *opening) keys() ([]age.Identity, error) {
 	}
 	text, err := contents(o.identity)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys: %w", err)
+		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, hint.Cause(err))
 	}
-	return backup.Identities(text)
+	all, err := backup.Identities(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, err)
+	}
+	return all, nil
 }
 
 // opened is what backups are opened with. A newer one that is not believed is warned of.
@@ -169,10 +173,10 @@ copy out of: it has lost its identity, replication and outward connections, runs
 the user plumb-verify without network, and answers root on a socket. plumb clone
 list shows it, and plumb clone drop takes it away.
 
---directory unpacks a base, which is what pg_basebackup gave to plumb backup, and
-has it replay the log that plumb archive has kept, up to --to. What is committed
-at the moment or later is not replayed. The way is read before anything is
-written, and refused when a part of it is missing.
+--directory unpacks a base, which is what pg_basebackup or mariadb-backup gave to
+plumb backup, and replays the log that plumb archive has kept, up to --to. What is
+committed at the moment or later is not replayed. All of that log is read before
+anything is written, and a part that is missing is refused.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
@@ -274,7 +278,7 @@ func (v *verbs) started(ctx context.Context, r backup.Restore, t target, told pr
 		return err
 	})
 	if err != nil {
-		err = fmt.Errorf("it is restored, and no server started on it: %w", err)
+		err = fmt.Errorf("it is restored, but a server failed to start on it: %w", err)
 	}
 	return one, err
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,12 +48,15 @@ installations: count the lines that its exporters answer, and give them with
 	return c
 }
 
+// mostHosts is more than anybody monitors with one server.
+const mostHosts = 10_000_000
+
 func runMonitor(s *shell.Shell, f monitorFlags) error {
-	if f.hosts < 1 || f.hosts > 10_000_000 {
-		return hint.Usage("the number of hosts is not named", "--hosts 200 names it")
+	if f.hosts < 1 || f.hosts > mostHosts {
+		return hint.Usage(fmt.Sprintf("--hosts %d cannot be: how many hosts are monitored?", f.hosts), fmt.Sprintf("1 to %d, such as --hosts 200", mostHosts))
 	}
 	if f.interval <= 0 || f.days < 0 || f.series < 0 {
-		return hint.Usage("--interval, --days and --series are above nought", "such as --interval 15s --days 15 --series 2500")
+		return hint.Usage("--interval, --days and --series cannot be negative", "give something like --interval 15s --days 15 --series 2500")
 	}
 	m := model.Monitoring{Hosts: float64(f.hosts), Interval: f.interval.Seconds(), Retention: float64(f.days)}
 	if f.series > 0 {

@@ -159,10 +159,10 @@ func parseAt(text string, last time.Time) (days int, err error) {
 			number, each = strings.TrimSuffix(number, "w"), 7
 		}
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n > space.MostDays {
+		if err != nil || n < 1 || n > space.MostDays/each {
 			return 0, hint.Usage(fmt.Sprintf("--at %s is no day that can be forecast", text), want+", at most three years")
 		}
-		return min(n*each, space.MostDays), nil
+		return n * each, nil
 	}
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {

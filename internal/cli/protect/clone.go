@@ -66,7 +66,10 @@ directories of the source. clone list shows what runs, clone drop takes it away.
   plumb clone 20261123T2105 --name r --count 5 --port 3310 --replica --source @replica.dsn`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && !strings.HasPrefix(args[0], "2") && !protect.IsForeign(args[0]) { // not how an ID begins
-				return v.NoSuchCommand(c, args)
+				if shell.LikeCommand(c, args[0]) != "" {
+					return v.NoSuchCommand(c, args)
+				}
+				return hint.Usage(fmt.Sprintf("%q is no point, and no command of plumb clone", args[0]), "plumb protect list shows the points; plumb clone --help the commands")
 			}
 			return shell.OneArg("point")(c, args)
 		},

@@ -49,7 +49,11 @@ Plumb, and good for plumb clone and plumb drill. It changes nothing.
 					}
 					unread = errors.Join(unread, err)
 				}
-				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, others, unread), view.Points(all, shell.Screen(v.Out))+view.Foreign(others, shell.Screen(v.Out))), unread)
+				text := view.Points(all, shell.Screen(v.Out)) + view.Foreign(others, shell.Screen(v.Out))
+				if unread != nil && len(all)+len(others) == 0 {
+					text = "" // whether there is none is not known
+				}
+				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, others, unread), text), unread)
 			})
 		},
 	}

@@ -60,7 +60,7 @@ when they were taken, such points stay.
 			f.server = append(args, "")[0]
 			return v.On(f.Place, func(m *machine.Machine) error {
 				if f.rules, err = keep.Parse(f.keep); err != nil {
-					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
+					return hint.Usage("--"+err.Error(), hint.Of(err))
 				}
 				return v.runPrune(c.Context(), m, f)
 			})

@@ -173,7 +173,7 @@ func (v *verbs) proveReceived() *cobra.Command {
 		Short:  "start a copy of a point that another host sent here",
 		Long:   "Prove starts a copy of a point that plumb replicate sent to DATASET, and answers\nwhat came of it. The point is told on standard input.\n\n" + exits,
 		Hidden: true,
-		Args:   cobra.ExactArgs(2),
+		Args:   shell.Args(2, 2, "a POINT and a DATASET"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.received(c.Context(), p, args[1], "plumb prove "+args[0]+" "+args[1])
 		},

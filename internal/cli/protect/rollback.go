@@ -151,7 +151,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 	res, err := r.Run(ctx, plan, m.Begin(), nil)
 	if err != nil {
 		if res.Change > 0 {
-			err = hint.With(err, fmt.Sprintf("change %d in plumb history: %s", res.Change, res.Back))
+			err = hint.With(err, fmt.Sprintf("change %d in plumb history: %s; where something is left of it, plumb undo %d goes on", res.Change, res.Back, res.Change))
 		}
 		return err
 	}

@@ -60,7 +60,7 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	f.Place.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; the cheapest that is right otherwise")
-	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when a lock is not had by then: others wait behind who waits for it")
+	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when the lock is not obtained by then: other sessions queue behind it")
 	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "give up what is held after this time: the point is refused then")
 	fl.StringVar(&f.with, "with", "", "take the snapshots with the shell's `COMMAND`, which finds take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line, and prints an identity by which prune --with knows them again; ebs takes those of EBS with aws")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")

@@ -82,7 +82,7 @@ instance store after a stop, is taken out and added anew if Plumb added it.
 ` + cacheExits,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
   plumb provision cache add tank /dev/disk/by-id/nvme-optane --log --serial PHKE1234`,
-		Args: cobra.ExactArgs(2),
+		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error { return v.runAdd(c.Context(), args[0], args[1]) },
 	}
 	v.changing(c)
@@ -169,7 +169,7 @@ that Plumb added it and the disk is still that one. What others added, zpool
 remove takes out.
 
 ` + cacheExits,
-		Args: cobra.ExactArgs(2),
+		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := v.Validate(); err != nil {
 				return err
@@ -231,7 +231,7 @@ so that no data of it would reach it.
 
 ` + cacheExits,
 		Example: "  plumb provision cache warm tank tank/mariadb/data --for 2h",
-		Args:    cobra.MinimumNArgs(2),
+		Args:    shell.Args(2, 1000, "a POOL and the DATASETS to read"),
 		RunE:    func(c *cobra.Command, args []string) error { return v.runWarm(c.Context(), args[0], args[1:]) },
 	}
 	v.changing(c)

@@ -91,7 +91,7 @@ since.
   plumb provision shop.yaml --take-away    as it was before
   plumb provision shop.yaml --emit k8s     StorageClasses, operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
-		Args: cobra.MaximumNArgs(1),
+		Args: shell.AtMostOneArg("spec"),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case f.from != "":
@@ -154,7 +154,7 @@ func (f flags) validate() error {
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	case (f.stop == "") != (f.start == ""):
-		return hint.Usage("only one of two commands is given", "give both, --stop and --start")
+		return hint.Usage("of --stop and --start only one is given", "give both: the server is started by whatever stops it")
 	}
 	return f.Validate()
 }

@@ -71,7 +71,7 @@ For other ways it lists what to do.
   plumb provision swap postgres:5432 --back
   plumb provision swap mysql:3306 11.8
   plumb provision swap mysql:3306 percona:8.0     what to do, and the way back`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: shell.Args(1, 2, "a server and a release, or a server and --back"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if v.back == (len(args) == 2) {
 				return hint.Usage("swap wants a server and a release, or a server and --back", "plumb provision swap postgres:5432 17")

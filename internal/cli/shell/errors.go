@@ -93,15 +93,17 @@ func NoArgs(c *cobra.Command, args []string) error {
 }
 
 // OneArg wants exactly one argument.
-func OneArg(what string) cobra.PositionalArgs { return someArgs(1, what) }
+func OneArg(what string) cobra.PositionalArgs { return Args(1, 1, "one "+what) }
 
 // AtMostOneArg takes one argument or none.
-func AtMostOneArg(what string) cobra.PositionalArgs { return someArgs(0, what) }
+func AtMostOneArg(what string) cobra.PositionalArgs { return Args(0, 1, "one "+what) }
 
-func someArgs(least int, what string) cobra.PositionalArgs {
+// Args wants from least to most arguments; what names them, such as "a POOL and a
+// DEVICE".
+func Args(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > 1 {
-			return hint.Usage(fmt.Sprintf("%s wants one %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
+		if len(args) < least || len(args) > most {
+			return hint.Usage(fmt.Sprintf("%s wants %s, got %d", c.CommandPath(), what, len(args)), c.CommandPath()+" --help shows how it is used")
 		}
 		return nil
 	}

@@ -43,10 +43,19 @@ func (s *Shell) NoSuchCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	help := c.CommandPath() + " --help lists the commands"
-	if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-		help = "did you mean " + c.CommandPath() + " " + like[0] + "?"
+	if like := LikeCommand(c, args[0]); like != "" {
+		help = "did you mean " + c.CommandPath() + " " + like + "?"
 	}
 	return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), help)
+}
+
+// LikeCommand is the command below c that was probably meant; "" for none.
+func LikeCommand(c *cobra.Command, typed string) string {
+	c.SuggestionsMinimumDistance = 2 // cobra's own is none
+	if like := c.SuggestionsFor(typed); len(like) > 0 {
+		return like[0]
+	}
+	return ""
 }
 
 // Exit prints an error and gives its exit code.

@@ -26,8 +26,7 @@ func Screen(out io.Writer) page.Screen {
 	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 		s.Width = w
 	}
-	_, no := os.LookupEnv("NO_COLOR")
-	s.Colour = !no && os.Getenv("TERM") != "dumb"
+	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" // an empty one says nothing: no-color.org
 	return s
 }
 

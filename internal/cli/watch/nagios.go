@@ -45,7 +45,12 @@ Exit codes, as plugins have them:
 		Example: `  plumb watch nagios
   plumb watch nagios --from /var/lib/prometheus/node-exporter/plumb.prom
   plumb watch nagios --max-point-age 26h --max-proof-age 192h`,
-		Args: shell.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if err := shell.NoArgs(c, args); err != nil { // 2 would be CRITICAL
+				return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error { return runNagios(c.Context(), s, f) },
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -70,7 +75,7 @@ func runNagios(ctx context.Context, s *shell.Shell, f nagiosFlags) error {
 	defer cancel()
 	page, err := f.open(ctx)
 	if err != nil {
-		return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+		return said(s, metrics.UnknownLine(err.Error()+" (does plumb watch metrics run?)"), metrics.Unknown)
 	}
 	defer page.Close()
 	line, state := metrics.Plugin(page, time.Now(), f.limits)
@@ -84,7 +89,7 @@ func (f *nagiosFlags) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	st, err := os.Stat(f.from)
 	if err != nil {
-		return nil, fmt.Errorf("plumb watch metrics does not write: %w", err)
+		return nil, fmt.Errorf("open what plumb watch metrics writes: %w", err)
 	}
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file", f.from)

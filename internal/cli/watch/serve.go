@@ -55,7 +55,7 @@ The page asks for a token, which is printed once. It only reads.
 ` + shell.ReadExits,
 		Example: `  plumb watch serve
   plumb watch serve --port 0 --token-file /run/plumb/token`,
-		Args: cobra.NoArgs,
+		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runServe(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)

@@ -61,7 +61,12 @@ small queries a second.
   plumb watch --once --json
   plumb watch --once --for 2m       look longer: what a disk does unloaded is learned meanwhile`,
 		Args: s.NoSuchCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return runWatch(c.Context(), s, a, f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("for") && !f.once {
+				return hint.Usage("--for goes with --once", "plumb watch --once --for 2m; without --once it watches until it is ended")
+			}
+			return runWatch(c.Context(), s, a, f)
+		},
 	}
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")

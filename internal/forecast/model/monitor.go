@@ -49,17 +49,17 @@ func (m Monitoring) Predict() Result {
 	}
 	series := each.Times(m.Hosts)
 	samples := series.Times(1 / m.Interval)
-	r.add("series", Count, series, "%.0f hosts × %.0f", m.Hosts, each.Value)
-	r.add("samples", PerSecond, samples, "%.0f series / %s", series.Value, units.Time(1e6*m.Interval))
+	r.add("series", Count, series, "%s hosts × %s", units.PerSecond(m.Hosts), units.PerSecond(each.Value))
+	r.add("samples", PerSecond, samples, "%s series / %s", units.PerSecond(series.Value), units.Time(1e6*m.Interval))
 	memory := stats.Estimate{
 		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,
 		Low:   max(leastGiB*gibibyte, series.Low*3*1024),
 		High:  max(m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
 	}
 	memory.Low, memory.High = min(memory.Low, memory.Value), max(memory.High, memory.Value)
-	r.add("memory", Bytes, memory, "the larger of 8 hosts and of 15,000 samples a second to a GiB (seed:pmm-01); low: 3 KiB a series, high: PMM 3's own table")
+	r.add("memory", Bytes, memory, "the larger of 8 hosts and of 15,000 samples a second to a GiB, as published for PMM; low: 3 KiB a series, high: PMM 3's own table")
 	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
-	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core (seed:pmm-01); high: PMM 3's own table")
+	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core, as published for PMM; high: PMM 3's own table")
 	if m.Retention > 0 {
 		disk := samples.Times(bytesASample * 86400 * m.Retention)
 		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention

@@ -340,15 +340,17 @@ func (c *Copy) answer(ctx context.Context, within time.Duration) (load.Admin, er
 	}
 }
 
-// tail gives the end of the first log that says something.
-func (c *Copy) tail(ctx context.Context, names ...string) string {
-	for _, name := range slices.Compact(names) {
-		text, err := c.maker.Keeper.Do.ReadFile(host.AsUser(ctx, c.Server.UID, c.Server.GID), name)
-		if err == nil && len(strings.TrimSpace(string(text))) > 0 {
-			return "\n" + string(text[max(0, len(text)-logTail):])
-		}
+// tail gives the end of the log that the server keeps in its own directory, or else of
+// what it printed, which is in one of ours.
+func (c *Copy) tail(ctx context.Context, theirs, ours string) string {
+	text, err := c.maker.Keeper.Do.ReadFile(host.AsUser(ctx, c.Server.UID, c.Server.GID), theirs)
+	if err != nil || len(strings.TrimSpace(string(text))) == 0 {
+		text, err = c.maker.Keeper.Do.ReadFile(ctx, ours) // in a directory of ours
 	}
-	return ""
+	if err != nil || len(strings.TrimSpace(string(text))) == 0 {
+		return ""
+	}
+	return "\n" + complaints(string(text[max(0, len(text)-logTail):]))
 }
 
 // Stop ends the server in an orderly way.

@@ -35,8 +35,12 @@ var (
 
 const wall = "2006-01-02 15:04:05"
 
+// minutes is a date that names no second: its first one is meant.
+var minutes = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2})([^:0-9].*)?$`)
+
 // Parse reads what a person gives as target: FILE:POSITION, a GTID, or a date with its zone.
 func Parse(text string) (Target, error) {
+	text = minutes.ReplaceAllString(text, "$1:00$2")
 	t := Target{Text: text}
 	if m := place.FindStringSubmatch(text); m != nil {
 		n, err := strconv.ParseInt(m[2], 10, 64)

@@ -65,7 +65,7 @@ func Status(all []archive.Status, now time.Time, lag time.Duration, screen page.
 	p := page.NewPage(screen)
 	if len(all) == 0 {
 		p.Line(page.Normal, "No service of this host archives.")
-		p.Para(page.Dim, 0, "plumb archive run is one; --emit systemd makes its unit.")
+		p.Para(page.Dim, 0, "plumb archive run is such a service; with --emit systemd it prints the unit.")
 		return p.String()
 	}
 	for _, s := range all {

@@ -190,13 +190,13 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 	}
 	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn {
-		line += fmt.Sprintf(" It goes on with a run that had ended before: %s had been sent.", bytesText(r.Skipped))
+		line += fmt.Sprintf(" It went on where an earlier run had ended, which had sent %s.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)
 	if r.Whole != "" {
 		p.Para(page.Normal, 0, inert("All of it was sent: "+r.Whole+"."))
 	}
-	p.Para(page.Dim, 0, "All its objects are in the store, as a list of it says, and its manifest was read back. Whether it can be restored is not proven by that: plumb verify, plumb restore.")
+	p.Para(page.Dim, 0, "The store lists all its objects, and its manifest was read back. That does not prove that it can be restored: plumb verify does.")
 	return p.String()
 }
 
@@ -230,7 +230,7 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 		case f.Proof != nil && f.Proof.OK:
 			words = append(words, "a server started on it on "+f.Proof.At.UTC().Format(time.DateOnly))
 		case f.Proof != nil:
-			words = append(words, "no server started on it on "+f.Proof.At.UTC().Format(time.DateOnly))
+			words = append(words, "a server failed to start on it on "+f.Proof.At.UTC().Format(time.DateOnly))
 		}
 		p.Hang(page.Normal, head, inert(strings.Join(words, ", ")+", signed by "+f.By))
 	}
@@ -275,6 +275,6 @@ func Verified(all []backup.Verified, took time.Duration, screen page.Screen) str
 		}
 		p.Hang(page.Normal, v.ID+"  ", fmt.Sprintf("%s, all there and of the right size; %d read (%s of the streams), %s", units.Count(int(v.Objects), "object"), v.Read, bytesText(v.Bytes), opened))
 	}
-	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". That a server starts on what is restored is another proof.")
+	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". That a server starts on it is not proven by this: plumb verify --restore tries it.")
 	return p.String()
 }

@@ -15,7 +15,7 @@ import (
 // Text writes forecasts for people.
 func Text(all []space.Result, from string, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Normal, 0, "Space, from "+from+". Of ten futures, one is below the 10 % value and one above the 90 % value.")
+	p.Para(page.Normal, 0, "Space, from "+from+". Of 100 futures, 80 lie within the range of 80 %, and 95 within that of 95 %.")
 	for _, r := range all {
 		p.Blank()
 		one(p, r)
@@ -60,7 +60,7 @@ func nowWords(r space.Result) string {
 	if n == 0 {
 		return ""
 	}
-	limit := "; where it is full is not known"
+	limit := "; how much fits is not known (--limit)"
 	if r.Limit != nil {
 		limit = " of " + size(r.Limit.Bytes)
 	}
@@ -86,10 +86,10 @@ func FullWords(r space.Result) string {
 	words := []string{}
 	for i, name := range []string{"10", "50", "90"} {
 		if f.Dates[i] != nil {
-			words = append(words, fmt.Sprintf("with %s %% by %s", name, day(*f.Dates[i])))
+			words = append(words, fmt.Sprintf("in %s %% of futures by %s", name, day(*f.Dates[i])))
 		}
 	}
-	words = append(words, fmt.Sprintf("with %s by %s", chance(f.Chance), by))
+	words = append(words, fmt.Sprintf("in %s of futures by %s", chance(f.Chance), by))
 	return strings.Join(words, ", ")
 }
 

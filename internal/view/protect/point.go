@@ -120,7 +120,14 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), oneLine(verdict))
 	under := "  " + page.Columns("", headWidth)
-	p.Hang(page.Dim, under, oneLine(fmt.Sprintf("%s; recovered in %s, %s in all", d.At.UTC().Format(time.DateTime+" UTC"), span(d.Recovery), span(d.Took))))
+	when := d.At.UTC().Format(time.DateTime + " UTC")
+	if d.Recovery > 0 { // one that did not start recovered in no time at all
+		when += "; recovered in " + span(d.Recovery)
+	}
+	if d.Took > 0 {
+		when += ", " + span(d.Took) + " in all"
+	}
+	p.Hang(page.Dim, under, oneLine(when))
 	if pos := d.Position.String(); pos != "" {
 		text := "recovered position " + pos
 		if d.Exact != nil && *d.Exact {
@@ -192,9 +199,12 @@ const (
 	labelWidth = 11
 )
 
-// remark is the most important thing to know of a point.
+// remark is where the server stood at a point, and what else to know of it.
 func remark(at protect.Point) string {
 	var parts []string
+	if pos := at.Position.String(); pos != "" {
+		parts = append(parts, pos)
+	}
 	if d := at.Drill; d != nil && !d.OK {
 		parts = append(parts, "drill failed: "+d.Why)
 	}
@@ -213,9 +223,6 @@ func remark(at protect.Point) string {
 	}
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)
-	}
-	if len(parts) == 0 {
-		parts = append(parts, at.Position.String())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -64,9 +64,9 @@ func keyOf(server, id string) string {
 func touched(x watch.StatementChange) string {
 	switch {
 	case x.Examined != nil && x.Returned != nil:
-		return units.PerSecond(*x.Examined) + " rows for " + units.PerSecond(*x.Returned)
+		return units.PerSecond(*x.Examined) + " rows examined, " + units.PerSecond(*x.Returned) + " returned"
 	case x.Examined != nil:
-		return units.PerSecond(*x.Examined) + " rows"
+		return units.PerSecond(*x.Examined) + " rows examined"
 	case x.Bytes != nil:
 		return units.Measured(*x.Bytes)
 	case x.Returned != nil:

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -191,9 +192,11 @@ func called(name string) string {
 // asked is a fact as a verdict names it: db.share_log_low = 5.68 %.
 var asked = regexp.MustCompile(`\b[a-z]+\.([a-z0-9_]+)(?: =)? `)
 
-// inWords writes the facts that rule a verdict out as people read them.
+// inWords writes the facts that rule a verdict out as people read them. One that
+// does not exist there tells a person nothing.
 func inWords(why string) string {
-	return asked.ReplaceAllStringFunc(why, func(s string) string { return called(asked.FindStringSubmatch(s)[1]) + " " })
+	facts := slices.DeleteFunc(strings.Split(why, ", "), func(f string) bool { return strings.HasSuffix(f, " absent") })
+	return asked.ReplaceAllStringFunc(strings.Join(facts, ", "), func(s string) string { return called(asked.FindStringSubmatch(s)[1]) + " " })
 }
 
 func shown(cat *catalog.Catalog, e rule.Evidence) string {
@@ -268,7 +271,7 @@ func calls(n float64) string {
 	if n == 1 {
 		return "1 call"
 	}
-	return units.Whole(n) + " calls"
+	return units.Grouped(int64(math.Round(n))) + " calls"
 }
 
 // change says why a statement costs more or less than in the minute before.
@@ -321,8 +324,8 @@ func ruled(p *page.Page, s watch.Server) {
 	var parts []string
 	for _, r := range s.Ruled {
 		text := r.ID
-		if r.Why != "" {
-			text += " (" + inWords(r.Why) + ")"
+		if why := inWords(r.Why); why != "" {
+			text += " (" + why + ")"
 		}
 		parts = append(parts, text)
 	}

@@ -89,7 +89,7 @@ Exit codes:
 			o.Names = args
 			if o.keep != "" {
 				if o.Rules, err = keep.Parse(o.keep); err != nil {
-					return hint.Usage("--keep: "+err.Error(), hint.Of(err))
+					return hint.Usage("--"+err.Error(), hint.Of(err))
 				}
 			}
 			return o.On(func(d *host.LiveDoer, s store.Store) error { return o.run(c.Context(), d, s) })
@@ -99,7 +99,7 @@ Exit codes:
 	fl := c.Flags()
 	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
 	fl.StringVar(&o.back, "take-back", "", "bring back the backup of this `ID`, which was pruned and whose objects are still there")
-	fl.StringVar(&o.Server, "server", "", "of the backups only those of this server: mariadb:3306")
+	fl.StringVar(&o.Server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
 	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long what was pruned, or was killed, can come back: `TIME`, 24h at least")
 	fl.IntVar(&o.AllRight, "all-right", 0, "of each server exactly `N` backups may go, even if that is more than a quarter")
 	fl.BoolVar(&o.ShortLock, "short-lock", false, "it is meant so that the store locks objects for less time than the rules keep them")

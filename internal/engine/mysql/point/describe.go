@@ -40,6 +40,9 @@ func (e *Engine) Describe(ctx context.Context, h host.Reader, s *stack.Stack, db
 			"run Plumb in the container's host namespace against a server that systemd starts")
 	}
 	rows, err := h.Query(ctx, t, "SHOW GLOBAL VARIABLES")
+	if errors.Is(err, host.ErrLogin) {
+		err = hint.With(err, "run as root, or give a login with --dsn; --grants prints the rights that it needs")
+	}
 	if err != nil {
 		return protect.Server{}, t, fmt.Errorf("describe %s: %w", db, err)
 	}

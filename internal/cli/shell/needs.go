@@ -1,0 +1,84 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"plumb/internal/hint"
+)
+
+// How cobra notes on a flag the groups that it is in: the names of each, with
+// spaces between them.
+const (
+	together    = "cobra_annotation_required_if_others_set"
+	oneRequired = "cobra_annotation_one_required"
+	exclusive   = "cobra_annotation_mutually_exclusive"
+)
+
+// Needs says which flags a command lacks, and which of those given do not go
+// together. Cobra looks too, but its errors are no mistakes on the command line
+// to us, and have no hint.
+func Needs(c *cobra.Command) error {
+	help := c.CommandPath() + " --help shows how it is used"
+	var lacks []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
+			lacks = append(lacks, withValue(f))
+		}
+	})
+	if len(lacks) > 0 {
+		return hint.Usage(c.CommandPath()+" wants "+strings.Join(lacks, " and "), help)
+	}
+	for _, names := range flagGroups(c, oneRequired) {
+		if given, _ := parted(c, names); len(given) == 0 {
+			_, all := parted(c, names)
+			return hint.Usage(c.CommandPath()+" wants one of "+strings.Join(all, ", "), help)
+		}
+	}
+	for _, names := range flagGroups(c, exclusive) {
+		if given, _ := parted(c, names); len(given) > 1 {
+			return hint.Usage(strings.Join(given, " and ")+" do not go together", "give one of them")
+		}
+	}
+	for _, names := range flagGroups(c, together) {
+		if given, missing := parted(c, names); len(given) > 0 && len(missing) > 0 {
+			return hint.Usage(strings.Join(given, " and ")+" is given without "+strings.Join(missing, " and "), "give all of them")
+		}
+	}
+	return nil
+}
+
+// withValue writes a flag as its help does: --to URL.
+func withValue(f *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(f)
+	return strings.TrimSpace("--" + f.Name + " " + value)
+}
+
+// flagGroups gives the groups of a kind that a command's flags are in, each once.
+func flagGroups(c *cobra.Command, kind string) (all [][]string) {
+	var seen []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		for _, group := range f.Annotations[kind] {
+			if !slices.Contains(seen, group) {
+				seen = append(seen, group)
+				all = append(all, strings.Fields(group))
+			}
+		}
+	})
+	return all
+}
+
+// parted gives the flags of a group that were given, and those that were not.
+func parted(c *cobra.Command, names []string) (given, missing []string) {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			given = append(given, "--"+name)
+		} else {
+			missing = append(missing, "--"+name)
+		}
+	}
+	return given, missing
+}

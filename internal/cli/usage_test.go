@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+)
+
+// everyCommand gives the commands that can be typed, hidden ones too.
+func everyCommand(c *cobra.Command) (all []*cobra.Command) {
+	if c.Runnable() {
+		all = append(all, c)
+	}
+	for _, below := range c.Commands() {
+		all = append(all, everyCommand(below)...)
+	}
+	return all
+}
+
+// TestArgumentsTooManyAndTooFew: whoever gives a command other arguments than it
+// takes is told so as for every mistake on the command line, with a hint and code 2.
+func TestArgumentsTooManyAndTooFew(t *testing.T) {
+	a := &app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}
+	all := everyCommand(a.root())
+	if len(all) < 60 {
+		t.Fatalf("found only %d commands", len(all))
+	}
+	for _, c := range all {
+		for _, args := range [][]string{nil, slices.Repeat([]string{"2"}, 1001)} {
+			err := c.ValidateArgs(args)
+			if _, own := errors.AsType[shell.Ended](err); err == nil || own { // a plugin's code is UNKNOWN then
+				continue
+			}
+			if hint.AsUsage(err) == nil || hint.Of(err) == "" {
+				t.Errorf("%s with %d arguments: %v, hint %q", c.CommandPath(), len(args), err, hint.Of(err))
+			}
+		}
+	}
+}
+
+// TestFlagsThatAreMissingOrTooMany: a command line without a flag that is needed is
+// a mistake of the person, not of the machine.
+func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
+	for _, c := range []struct{ line, says, hint string }{
+		{"backup", "plumb backup wants --to URL", "plumb backup --help"},
+		{"restore --from file:///b", "plumb restore wants --identity FILE", "plumb restore --help"},
+		{"restore --from file:///b --identity k", "plumb restore wants one of --into, --output, --command, --directory", "plumb restore --help"},
+		{"restore --from file:///b --identity k --into a --output b", "--into and --output do not go together", "give one of them"},
+		{"rollback 2026 --stop true", "--stop is given without --start", "give all of them"},
+		{"provision a.yaml b.yaml", "plumb provision wants one spec, got 2", "plumb provision --help"},
+		{"provision cache add tank", "plumb provision cache add wants a POOL and a DEVICE, got 1", "--help"},
+		{"clone lst", "there is no command \"lst\"", "plumb clone list?"},
+		{"clone dev", "\"dev\" is no point", "plumb protect list"},
+		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
+		{"forecast monitor --hosts -1", "--hosts -1 cannot be", "--hosts 200"},
+		{"forecast space --at +200w", "--at +200w is no day", "at most three years"},
+	} {
+		r := run(nil, strings.Fields(c.line)...)
+		if r.code != shell.ExitUsage || r.out != "" || !strings.Contains(r.err, c.says) || !strings.Contains(r.err, "hint: ") || !strings.Contains(r.err, c.hint) {
+			t.Errorf("plumb %s: code %d, %q", c.line, r.code, r.err)
+		}
+	}
+}
