@@ -10,7 +10,8 @@ version=$(ls /usr/lib/postgresql)
 chown postgres:postgres /tank/pg/data /tank/pg/wal
 pg_createcluster "$version" main -d /tank/pg/data/main -- --waldir=/tank/pg/wal/wal
 service postgresql start
-as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
+demote=(setpriv --reuid=postgres --regid=postgres --init-groups)
+as_postgres() { "${demote[@]}" "$@"; }
 sql() { as_postgres psql -h "${2:-/run/postgresql}" -p "${3:-5432}" -XqtA -c "$1" "${4:-postgres}"; }
 until sql 'SELECT 1'; do sleep 1; done
 sql 'CREATE TABLE ledger (id INT PRIMARY KEY)'
@@ -22,7 +23,7 @@ typed 0 snapshot --dry-run
 start_writer() {
 	: >/run/acknowledged
 	seq "$(sql 'SELECT COALESCE(MAX(id), 0) + 1 FROM ledger')" 100000000 | sed 's/.*/INSERT INTO ledger VALUES (&) RETURNING id;/' |
-		as_postgres psql -XqtA >/run/acknowledged 2>/run/writer.err &
+		"${demote[@]}" psql -XqtA >/run/acknowledged 2>/run/writer.err & # no function: a kill would end only its shell
 	writer=$!
 	until [ "$(acknowledged)" -gt 0 ]; do sleep 0.1; done
 	sleep 2
