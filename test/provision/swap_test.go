@@ -58,7 +58,8 @@ export DEBIAN_FRONTEND=noninteractive; apt-get -q update; apt-get -q -y --no-ins
 pg_createcluster --locale=C.UTF-8 15 main -- --wal-segsize=2; pg_ctlcluster 15 main start`)
 	w.own("CREATE TABLE t AS SELECT generate_series(1, 1000) AS a, 0.1::float8 AS f, now() AS n")
 	w.own("CREATE TABLE \"a %I t\" (t text PRIMARY KEY, b bytea, i interval, j jsonb)")
-	w.own(`INSERT INTO "a %I t" VALUES ('ä', '\x00ff', '1 day -3 h', '{"a": 1}'), ('b', NULL, NULL, NULL); CREATE SEQUENCE s; SELECT nextval('s'), lo_from_bytea(0, 'x'); CREATE DATABASE "wörld;"`)
+	w.own(`INSERT INTO "a %I t" VALUES ('ä', '\x00ff', '1 day -3 h', '{"a": 1}'), ('b', NULL, NULL, NULL); CREATE SEQUENCE s; SELECT nextval('s'), lo_from_bytea(0, 'x')`)
+	w.own(`CREATE DATABASE "wörld;"`)
 	w.own("ALTER SYSTEM SET work_mem = '7MB'")
 	w.sh("echo \"maintenance_work_mem = '99MB'\" >>/etc/postgresql/15/main/postgresql.conf; pg_ctlcluster 15 main reload")
 	return w

@@ -163,6 +163,25 @@ func TestRefusedBeforeTheStop(t *testing.T) {
 	}
 }
 
+// Another place than theirs is refused where something is, or where others than root could put something.
+func TestElsewhereIsRefused(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	sh(t, `cd "$1"; mkdir -p there/taken open; chmod 777 open; ln -s there led`, y.dir)
+	for at, says := range map[string]string{"there/taken": "is there already", "none/db": "what", "open/db": "of root's", "led/db": "of root's", "old/db/within": "in one another", "old": "in one another"} {
+		y.at = y.dir + "/" + at
+		if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	// A link that names the old place would lead nowhere.
+	y.at = y.dir + "/there/db"
+	sh(t, `ln -s "$1/base/large" "$1/named"`, y.data)
+	draft, _ := y.draft()
+	if _, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "make it a relative link") && !strings.Contains(err.Error(), "names the directory") {
+		t.Error(err)
+	}
+}
+
 func TestServerThatNobodyStartsIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()
