@@ -173,7 +173,7 @@ func (y *toy) move() provision.Move {
 		told = append(told, change.Act{Switch: &tell})
 	}
 	return provision.Move{
-		Place: told,
+		Place:   told,
 		Home:    provision.Home{Server: stack.Ref{Kind: "toy", Name: "1"}, Data: y.data, UID: 65534, GID: 65534, PID: pid, Target: host.Target{Network: "unix", Address: y.socket}, Parts: []provision.Part{part}},
 		Volumes: []provision.Volume{{Role: "data", At: y.at, Aside: y.new}, {Role: "wal", At: part.At, Aside: y.wal}},
 		Parts:   []provision.Part{part}, Stop: y.stop, Start: y.start,
