@@ -13,7 +13,6 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/provision/cache"
 	"plumb/internal/provision/spec"
 	"plumb/internal/units"
