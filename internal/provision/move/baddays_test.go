@@ -163,6 +163,22 @@ func TestRefusedBeforeTheStop(t *testing.T) {
 	}
 }
 
+// Labels are set when all is mounted, and before the server is let in: a filesystem that is not there yet has none.
+func TestLabelsComeLast(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	w := y.move()
+	label := exact("the label", change.Inspection{File: y.dir + "/label", Match: `^(.*)$`}, "set", nil, []string{"rm", y.dir + "/label"})
+	label.Do = ops([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
+	w.Label = []change.Act{{Switch: &label}}
+	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
+	must(t, err)
+	out, err := y.executor(y.d).Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "toy", Name: "1"}, "move", made.Acts)}}, change.ApplyOptions{})
+	must(t, err)
+	y.kept("labelled")
+	must(t, y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	y.kept("and back")
+}
+
 // Another place than theirs is refused where something is, or where others than root could put something.
 func TestElsewhereIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())

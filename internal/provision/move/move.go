@@ -201,6 +201,7 @@ func (p *planning) list(ctx context.Context) error {
 			}
 		}
 	}
+	p.acts = append(p.acts, p.Label...)
 	phase(change.MoveGive)
 	p.add(p.starting())
 	return nil

@@ -184,6 +184,9 @@ func (p *planning) move(ctx context.Context) error {
 		return err
 	}
 	m.Place = append(m.Place, acts...)
+	if m.Label, err = p.System.Labels(ctx, p.d, p.Home, m.Volumes); err != nil {
+		return err
+	}
 	making, err := p.Mover.Move(ctx, p.d, p.Stack, m)
 	if err != nil {
 		return err
