@@ -230,7 +230,7 @@ func TestSELinuxFollowsThePolicy(t *testing.T) {
 	for says, want := range map[string]string{
 		"system_u:object_r:mysqld_db_t:s0\n": "restorecon -R -F /var/lib/mysql",
 		"system_u:object_r:var_lib_t:s0\n":   "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
-		"<<none>>\n":                          "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
+		"<<none>>\n":                         "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
 	} {
 		h := hosttest.Map{Files: files, Outputs: map[string]string{"matchpathcon -n /var/lib/mysql": says}}
 		acts, err := SELinux(t.Context(), h, "mysqld_db_t", []string{"/var/lib/mysql"})

@@ -74,7 +74,10 @@ func (r release) Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (
 	sv.Settings = rehearsal.Known(r.Catalog, product.Postgres, to, sv.Settings)
 	sv.Dirs = []protect.Dir{{Role: "data", Path: data}}
 	for _, d := range c.Server.Dirs { // the source's own, which it must not see
-		sv.Dirs = append(sv.Dirs, protect.Dir{Role: "old " + d.Role, Path: d.Path})
+		if d.Link = ""; d.Role == "data" {
+			d.Role = "old data"
+		}
+		sv.Dirs = append(sv.Dirs, d)
 	}
 	return sv, nil
 }
