@@ -30,7 +30,7 @@ type Window struct {
 // Look reads the counters n times and one, and gives the windows between. In a directory, if one is named, it times durable
 // writes meanwhile; with that, the counters may be missing.
 func Look(ctx context.Context, h host.Reader, n int, every time.Duration, dir string) (all []Window, err error) {
-	last, err := read(ctx, h)
+	last, err := glance(ctx, h)
 	if err != nil && dir == "" {
 		return nil, hint.With(fmt.Errorf("read the counters of the ARC: %w", err), "only OpenZFS has them, and only while its module is loaded; --fsync DIR judges a log device without them")
 	}
@@ -42,7 +42,7 @@ func Look(ctx context.Context, h host.Reader, n int, every time.Duration, dir st
 		}
 		now := look{at: time.Now()}
 		if counted {
-			if now, err = read(ctx, h); err != nil {
+			if now, err = glance(ctx, h); err != nil {
 				return all, fmt.Errorf("read the counters of the ARC: %w", err)
 			}
 		}
@@ -62,7 +62,7 @@ type look struct {
 	counters map[string]int64
 }
 
-func read(ctx context.Context, h host.Reader) (look, error) {
+func glance(ctx context.Context, h host.Reader) (look, error) {
 	text, err := h.ReadFile(ctx, arcstats)
 	if err != nil {
 		return look{at: time.Now()}, err
