@@ -4,15 +4,21 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
+	"plumb/knowledge"
 )
 
 // A server of which something would go on naming the old place is refused.
 func TestElsewhereIsRefused(t *testing.T) {
 	const ask, data = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_index', 'relay_log_index')", "/var/lib/mysql"
+	known, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
 	name, file := "log_bin_index", data+"/bin.index"
 	for what, c := range map[string]struct {
 		of    string // from where pid_file is known
@@ -32,7 +38,7 @@ func TestElsewhereIsRefused(t *testing.T) {
 		var s stack.Stack
 		s.Add("test", see)
 		h := hosttest.Map{Files: map[string]string{file: c.index}, Queries: map[string]host.Rows{ask: {Values: [][]*string{{&name, &file}}}}}
-		e := New(nil, nil)
+		e := New(known, nil)
 		if _, err := e.Elsewhere(t.Context(), h, &s, provision.Home{Server: db.Ref, Data: data}, "/srv/db"); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
