@@ -153,7 +153,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 // turns measures with the device and without it, and leaves it in its pool.
 func (v *caching) turns(ctx context.Context, o opened, pool, device, dir string, order []bool) (all []cache.Turn, err error) {
 	in := true
-	put := func(ctx context.Context, with bool) error {
+	put := func(ctx context.Context, with bool) (err error) {
 		switch {
 		case with == in:
 			return nil

@@ -26,7 +26,7 @@ type Durable struct {
 // Write makes durable writes in a directory for a while.
 func Write(ctx context.Context, dir string, d time.Duration) (*Durable, error) {
 	row := files.FsyncRow{Name: "log", By: files.ByFdatasync, Append: true, Threads: 1, Shared: true, WriteBytes: 4096}
-	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: d, Rows: []files.FsyncRow{row}}, nil)
+	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: d, Size: 4 << 20, Rows: []files.FsyncRow{row}}, nil)
 	if err == nil && len(r.Rows) == 1 {
 		err = r.Rows[0].Err
 	}
