@@ -2,6 +2,7 @@
 package rehearsal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -188,4 +189,14 @@ func Known(c *catalog.Catalog, kind string, to product.Release, settings map[str
 		}
 	}
 	return known
+}
+
+// Typed runs a command, and gives as an error what it said, not how it was typed: that can be a whole script.
+func Typed(ctx context.Context, d host.Streamer, argv []string) error {
+	var said bytes.Buffer
+	flow, err := d.Pipe(ctx, host.Pipe{Argv: append([]string{"sh", "-c", `exec 2>&1; exec "$@"`, "sh"}, argv...), Out: &said, Works: true})
+	if text := strings.TrimSpace(said.String()); err != nil && flow.Code > 0 && text != "" {
+		return errors.New(text)
+	}
+	return err
 }

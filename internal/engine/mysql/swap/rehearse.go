@@ -37,8 +37,7 @@ type release struct {
 
 // Possible implements rehearsal.Release. The server of a copy does not read that configuration.
 func (r release) Possible(ctx context.Context, d host.Streamer) error {
-	_, err := d.Pipe(ctx, host.Pipe{Argv: script(configured, r.next.who()...).Argv})
-	return err
+	return rehearsal.Typed(ctx, d, script(configured, r.next.who()...).Argv)
 }
 
 // Becomes implements rehearsal.Release.
