@@ -108,7 +108,7 @@ func TestCache(t *testing.T) {
 // comparing takes a log device out and adds it again, and leaves it in its pool.
 func comparing(t *testing.T, pool, device, was string, fuse bool, cache func(*testing.T, int, ...string) (string, string)) {
 	dir := strings.TrimSpace(zfs(t, "zfs", "get", "-H", "-o", "value", "mountpoint", pool))
-	compare := []string{"compare", pool, device, dir, "--every", "1s", "--yes"}
+	compare := []string{"compare", pool, device, dir, "--times", "1", "--every", "5s", "--yes"}
 	_, errs := cache(t, 3, compare...)
 	program.Reads(t, errs, "is no log device of pool")
 	cache(t, 0, "add", pool, device, "--log", "--yes")
@@ -128,7 +128,7 @@ func comparing(t *testing.T, pool, device, was string, fuse bool, cache func(*te
 		program.Reads(t, errs, "no write there is durable")
 		zfs(t, "zfs", "inherit", "sync", pool)
 	}
-	out, _ = built.Run(t, 0, "provision", "cache", "judge", "--fsync", dir, "--windows", "4", "--every", "500ms")
+	out, _ = built.Run(t, 0, "provision", "cache", "judge", "--fsync", dir, "--windows", "4", "--every", "2s")
 	program.Reads(t, out, "half of the durable writes of 4 KiB took at most")
 	cache(t, 0, "remove", pool, device, "--yes")
 	if now := config(t, pool); now != was {
