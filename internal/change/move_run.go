@@ -217,7 +217,8 @@ func (m *moving) shut(ctx context.Context, where func(int, Pair) string) error {
 	return nil
 }
 
-// inside refuses links that lead to what would stay where it is although the server writes there.
+// inside refuses links that lead to what would stay where it is although the server writes there, and those that would name
+// a place that is no more.
 func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error {
 	for _, e := range list {
 		if e.Kind != 'l' {
@@ -228,6 +229,9 @@ func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error
 			to = path.Join(pair.From, path.Dir(e.Name), to)
 		}
 		in := func(dir string) bool { return below(path.Clean(to), dir) }
+		if goes := m.o.Pairs[0]; path.IsAbs(e.Link) && goes.At != goes.From && in(goes.From) {
+			return &Refusal{Why: fmt.Sprintf("the link %s/%s names the directory %s, which will be %s", pair.From, e.Name, goes.From, goes.At), What: "make it a relative link"}
+		}
 		if in(pair.From) || slices.ContainsFunc(pair.Leads, in) || slices.ContainsFunc(m.o.Pairs, func(p Pair) bool { return in(p.From) }) {
 			continue
 		}

@@ -82,6 +82,8 @@ func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]str
 		{"boost", hostileName, "1m", "--dry-run"},
 		{"boost", "x", hostileName, "--", "true"},
 		{"provision", "cache", "judge", "--before", hostileName},
+		{"provision", "cache", "judge", "--fsync", hostileName},
+		{"provision", "cache", "compare", hostileName, hostileName, hostileName},
 		{"watch", hostileName},
 		{"watch", "replay", "--dir", filepath.Join(dir, hostileName)},
 		{"watch", "replay", "--at", hostileName},

@@ -96,20 +96,29 @@ func (ways) Pool(ctx context.Context, h host.Reader, pool string) (m provision.M
 
 // Places implements provision.System.
 func (ways) Places(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) (acts []change.Act, err error) {
-	var dirs []string
-	for _, v := range volumes {
-		dirs = append(dirs, v.At)
-	}
+	dirs := places(volumes)
 	if home.Unit != "" {
 		zfs := slices.ContainsFunc(volumes, func(v provision.Volume) bool { return v.Dataset != "" })
 		if acts, err = guard.Mounts(ctx, h, home.Unit, dirs, zfs); err != nil {
 			return nil, err
 		}
 	}
-	labels, err := guard.SELinux(ctx, h, guard.Label(home.Label), dirs)
-	if err != nil || home.Program == "" {
-		return append(acts, labels...), err
+	if home.Program == "" {
+		return acts, nil
 	}
 	profile, err := guard.AppArmor(ctx, h, home.Program, dirs)
-	return slices.Concat(acts, labels, profile), err
+	return append(acts, profile...), err
+}
+
+// Labels implements provision.System.
+func (ways) Labels(ctx context.Context, h host.Reader, home provision.Home, volumes []provision.Volume) ([]change.Act, error) {
+	return guard.SELinux(ctx, h, guard.Label(home.Label), places(volumes))
+}
+
+// places lists where volumes are mounted.
+func places(volumes []provision.Volume) (dirs []string) {
+	for _, v := range volumes {
+		dirs = append(dirs, v.At)
+	}
+	return dirs
 }

@@ -22,7 +22,7 @@ func TestReadingCommands(t *testing.T) {
 		"xfs_info /srv", "tune2fs -l /dev/sda1", "lvs --reportformat json --readonly -o +devices", "/usr/lib/postgresql/15/bin/postgres -C port -D /d",
 		"mysqld --version", "systemctl show mariadb.service -p LimitNOFILE", "btrfs filesystem usage -b /srv", "lsblk -J -b", "dmsetup table",
 		"dmsetup status --noflush --target thin-pool", "smartctl -n standby -j -H -A /dev/sda", "cmp -n 512 -i 0:1 /dev/zero /dev/sda",
-		"od -An -v -tx1 -w128 -j 0 -N 1 /dev/sda", "stat -c %U /srv", "find /srv -maxdepth 1 -name x -printf %i",
+		"od -An -v -tx1 -w128 -j 0 -N 1 /dev/sda", "stat -c %U /srv", "find /srv -maxdepth 1 -name x -printf %i", "matchpathcon -n /srv",
 	} {
 		if !allowed(line) {
 			t.Errorf("refused: %s", line)
@@ -33,7 +33,7 @@ func TestReadingCommands(t *testing.T) {
 		"sysctl -n vm.swappiness=0", "sysctl -w vm.swappiness=0", "nvme format /dev/nvme0", "tune2fs -O x /dev/sda1", "xfs_info -x", "btrfs device stats -z /srv",
 		"systemctl stop mariadb", "systemctl show x -H evil", "systemctl show x --host=evil", "systemctl show x --ho evil", "lvs -o x", "lvremove x",
 		"lvs --reportformat json --readonly --config x", "dmsetup table --showkeys", "dmsetup table --showk", "dmsetup remove x", "dmsetup status", "dmsetup ls --exec reboot", "mysqld --verbose --help", "mysqld",
-		"postgres -D /d", "mdadm --stop /dev/md0", "sh -c x", "bash", "uname -r x", "uname", "losetup -d /dev/loop0", "smartctl -t long /dev/sda", "find /srv -delete", "find /srv -maxdepth 1 -name x -delete",
+		"postgres -D /d", "mdadm --stop /dev/md0", "sh -c x", "bash", "uname -r x", "uname", "losetup -d /dev/loop0", "smartctl -t long /dev/sda", "find /srv -delete", "find /srv -maxdepth 1 -name x -delete", "matchpathcon -f x /srv",
 	} {
 		if allowed(line) {
 			t.Errorf("allowed: %s", line)

@@ -18,6 +18,9 @@ type Engine interface {
 	// Place gives the acts that tell a server where a part of its data lies from its next start
 	// on; none where it finds it by itself. They are done while it is stopped.
 	Place(ctx context.Context, h host.Reader, s *stack.Stack, server stack.Ref, part Part) ([]change.Act, error)
+	// Elsewhere gives the acts that tell a server that all of its data directory is at another place from its next start on. It
+	// refuses a server that is told of the old one in a way that would stay.
+	Elsewhere(ctx context.Context, h host.Reader, s *stack.Stack, home Home, at string) ([]change.Act, error)
 	// Accounts says what closes the ways into a server that nobody has data in yet, and what makes the databases that
 	// are wanted and not there.
 	Accounts(ctx context.Context, h host.Reader, s *stack.Stack, home Home, want []spec.Database) (Making, error)

@@ -22,6 +22,8 @@ type Move struct {
 	Volumes []Volume // made, and mounted at Aside until the move mounts them At
 	Parts   []Part   // what goes to the volumes that are not of the role data
 	// Place is done while the server is stopped: it tells the server where the parts lie.
-	Place       []change.Act
+	Place []change.Act
+	// Label is done once all volumes are in their places, before the server is let in.
+	Label       []change.Act
 	Stop, Start []string // the commands: each returns when it is done
 }

@@ -17,6 +17,8 @@ type System interface {
 	// Pool says what has a pool scrubbed and trimmed from time to time.
 	Pool(ctx context.Context, h host.Reader, pool string) (Making, error)
 	// Places gives what a server needs beside its files to use volumes: that it waits for their mounts, and that a
-	// profile and labels let it in.
+	// profile lets it in.
 	Places(ctx context.Context, h host.Reader, home Home, volumes []Volume) ([]change.Act, error)
+	// Labels gives what labels the volumes as the server's, once they are in their places.
+	Labels(ctx context.Context, h host.Reader, home Home, volumes []Volume) ([]change.Act, error)
 }

@@ -83,6 +83,7 @@ func TestCache(t *testing.T) {
 			program.Reads(t, errs, "does not stand in the journal")
 		})
 	}
+	t.Run("compare", func(t *testing.T) { comparing(t, pool, disks[0], was, fuse, cache) })
 	t.Run("of others", func(t *testing.T) {
 		zfs(t, "zpool", "add", pool, "cache", disks[1])
 		_, errs := cache(t, 3, "remove", pool, disks[1], "--yes")
@@ -102,6 +103,37 @@ func TestCache(t *testing.T) {
 		program.Reads(t, errs, "only OpenZFS has them")
 	}
 	t.Run("killed", func(t *testing.T) { killedAdding(t, pool, disks[0], was) })
+}
+
+// comparing takes a log device out and adds it again, and leaves it in its pool.
+func comparing(t *testing.T, pool, device, was string, fuse bool, cache func(*testing.T, int, ...string) (string, string)) {
+	dir := strings.TrimSpace(zfs(t, "zfs", "get", "-H", "-o", "value", "mountpoint", pool))
+	compare := []string{"compare", pool, device, dir, "--times", "1", "--every", "5s", "--yes"}
+	_, errs := cache(t, 3, compare...)
+	program.Reads(t, errs, "is no log device of pool")
+	cache(t, 0, "add", pool, device, "--log", "--yes")
+	with := config(t, pool)
+	_, errs = cache(t, 3, "compare", pool, device, t.TempDir(), "--yes")
+	program.Reads(t, errs, "does not lie in the pool")
+	cache(t, 0, append(compare, "--dry-run")...)
+	out, errs := cache(t, 0, compare...)
+	t.Log(out, errs)
+	program.Reads(t, out, `(?s)with .*writes?\n.*without .*without .*with `, "With the log device durable writes are|No difference can be told|not known")
+	if now := config(t, pool); now != with {
+		t.Errorf("after turns there is\n%s\nin place of\n%s", now, with)
+	}
+	if !fuse { // which has no such property
+		zfs(t, "zfs", "set", "sync=disabled", pool)
+		_, errs = cache(t, 3, compare...)
+		program.Reads(t, errs, "no write there is durable")
+		zfs(t, "zfs", "inherit", "sync", pool)
+	}
+	out, _ = built.Run(t, 0, "provision", "cache", "judge", "--fsync", dir, "--windows", "4", "--every", "2s")
+	program.Reads(t, out, "half of the durable writes of 4 KiB took at most")
+	cache(t, 0, "remove", pool, device, "--yes")
+	if now := config(t, pool); now != was {
+		t.Errorf("it is not gone:\n%s", now)
+	}
 }
 
 // inMemory wants a log refused that is memory.

@@ -51,7 +51,7 @@ func inDebianWith(t *testing.T, file string) bool {
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
-	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, file, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=20m")...)
+	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, file, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=40m")...)
 	c.Env = append(os.Environ(), inside+"=1", "TMPDIR=/tmp", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
@@ -107,12 +107,13 @@ func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
 // waitFor waits until something holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	const most = 10 * time.Minute // on a machine on which much else runs
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if holds() {
 			return
 		}
 	}
-	t.Fatalf("after a minute there is no %s", what)
+	t.Fatalf("after %s there is no %s", most, what)
 }
 
 // processes gives the numbers of the processes of a name in this root that have not ended. Orphans

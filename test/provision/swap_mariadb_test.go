@@ -62,16 +62,6 @@ apt-get -q update; service mariadb start`)
 	w.own("CREATE DATABASE shop; CREATE TABLE shop.t AS SELECT seq AS a FROM mysql.help_topic, (SELECT 1 AS seq) s LIMIT 100; CREATE TABLE shop.m (a INT) ENGINE MyISAM; INSERT INTO shop.m VALUES (1)")
 }
 
-func (w *swappingMariaDB) onBtrfs(at string) {
-	w.Helper()
-	image := filepath.Join(w.TempDir(), "disk")
-	w.sh(`export DEBIAN_FRONTEND=noninteractive; apt-get -q -y --no-install-recommends install btrfs-progs; truncate -s 3G "$1"; mkfs.btrfs -q "$1"`, image)
-	// The loop goes with its last mount, also when this process is killed.
-	w.sh(`if [ -d "$2" ]; then mount -o loop "$1" /mnt; cp -a "$2/." /mnt/; umount /mnt; mount -o loop "$1" "$2"
-else mkdir "$2"; mount -o loop "$1" /srv; mkdir /srv/data; mount --bind /srv/data "$2"; fi`, image, at)
-	w.Cleanup(func() { w.sh(`umount -l "$1"; ! mountpoint -q /srv || umount -l /srv`, at) })
-}
-
 // own asks as root.
 func (w *swappingMariaDB) own(statement string) string {
 	w.Helper()

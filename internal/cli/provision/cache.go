@@ -2,7 +2,6 @@ package provision
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/provision/cache"
 	"plumb/internal/provision/spec"
 	"plumb/internal/units"
@@ -32,6 +30,8 @@ type caching struct {
 	every  time.Duration
 	save   string
 	before string
+	fsync  string
+	times  int
 	dryRun bool
 	yes    bool
 }
@@ -47,7 +47,7 @@ away again.`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	for _, make := range []func(*caching) *cobra.Command{(*caching).add, (*caching).remove, (*caching).warm, (*caching).judge} {
+	for _, make := range []func(*caching) *cobra.Command{(*caching).add, (*caching).remove, (*caching).warm, (*caching).judge, (*caching).compare} {
 		v := &caching{lending: lending{Shell: s, Lending: l}}
 		one := make(v)
 		v.LiveFlags(one)
@@ -299,62 +299,4 @@ func (v *caching) read(ctx context.Context, o opened, w cache.Warming, draft cha
 	}
 	return v.Print(fmt.Sprintf("Read in %s. The cache devices hold %s, and held %s before (l2_asize); they are fed for as long as the ARC evicts.\n",
 		units.Span(time.Since(began)), units.Bytes(now), units.Bytes(was)))
-}
-
-func (v *caching) judge() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "judge",
-		Short: "tell whether the cache devices serve anything, with intervals",
-		Long: `Judge reads the counters of the ARC several times, and tells what share of the
-reads that missed it the cache devices served, with 95 % intervals. --save FILE
-keeps what was seen; --before FILE tells what has moved since. It changes
-nothing. Nothing is said to have moved unless the interval says so.
-
-The counters are of all pools of this host together. Of a separate log they tell
-nothing: plumb load fsync before and after tells what that brings.
-
-` + shell.ReadExits,
-		Example: `  plumb provision cache judge --save before.json     without the cache device
-  plumb provision cache judge --before before.json   with it, once it is warm`,
-		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return v.runJudge(c.Context()) },
-	}
-	fl := c.Flags()
-	fl.IntVar(&v.runs, "windows", 10, "so many windows, 4 to 1000")
-	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each")
-	fl.StringVar(&v.save, "save", "", "write what was seen into a new `FILE`")
-	fl.StringVar(&v.before, "before", "", "compare with what an earlier run saved in `FILE`")
-	return c
-}
-
-func (v *caching) runJudge(ctx context.Context) error {
-	if v.runs < 4 || v.runs > 1000 || v.every < 100*time.Millisecond || v.every > time.Hour {
-		return hint.Usage(fmt.Sprintf("--windows %d --every %s tells nothing", v.runs, v.every), "give something like --windows 10 --every 6s")
-	}
-	var before []cache.Window
-	if v.before != "" {
-		text, err := os.ReadFile(v.before)
-		if err == nil {
-			err = json.Unmarshal(text, &before)
-		}
-		if err != nil {
-			return fmt.Errorf("read what was seen before, %s: %w", v.before, hint.Cause(err))
-		}
-	}
-	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
-	defer h.Close()
-	seen, err := cache.Look(ctx, h, v.runs, v.every)
-	if err != nil {
-		return err
-	}
-	if v.save != "" {
-		text, err := json.MarshalIndent(seen, "", "  ")
-		if err == nil {
-			err = shell.WriteWhole(v.save, false, append(text, '\n'))
-		}
-		if err != nil {
-			return fmt.Errorf("write what was seen to %s: %w", v.save, hint.Cause(err))
-		}
-	}
-	return v.Print(view.CacheJudgement(cache.Measure(seen), before, shell.Screen(v.Out)))
 }

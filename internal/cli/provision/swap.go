@@ -50,18 +50,19 @@ func Swap(s *shell.Shell, l Lending, w Swapping) *cobra.Command {
 there is no way in place it says why, and what there is instead.
 
 A PostgreSQL of Debian's packages it brings under a newer version itself, once
-that is installed: pg_upgrade looks at the running server and at a cluster that
-is thrown away; then the server stands still while its data are copied to a new
-cluster, with its configuration, at the same port. The old cluster stays as it
-was. --back starts that one again, says beforehand how many transactions are
-lost by it, and keeps the new one under another name.
+that is installed. It is tried on a copy of a point: pg_upgrade runs, the new
+server starts, and all tables are checked and must sum up to the same. Then the
+server stands still while pg_upgrade copies its data to a new cluster, with its
+configuration, at the same port. The old cluster stays as it was. --back starts
+that one again, says beforehand how many transactions are lost by it, and keeps
+the new one under another name.
 
 A MariaDB of Debian's packages it brings under a newer series whose packages the
-system's sources have. They are fetched, and tried on a copy of a point: the new
-server starts on it, mariadb-upgrade runs, and all tables are checked and must
-sum up to the same. Then the server is stopped, its data are copied, the
-packages are exchanged, and mariadb-upgrade runs before anybody comes in. --back
-brings the packages of before and the copy, and keeps what was written since.
+system's sources have. They are fetched, and tried on a copy of a point in the
+same way, with mariadb-upgrade. Then the server is stopped, its data are copied,
+the packages are exchanged, and mariadb-upgrade runs before anybody comes in.
+--back brings the packages of before and the copy, and keeps what was written
+since.
 
 For other ways it lists what to do.
 

@@ -13,9 +13,8 @@ import (
 
 // enclosed gives the command that runs a server with mounts of its own, in which the
 // source's directories are covered, without network when it is closed, and with no more
-// memory than it was given.
-func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, error) {
-	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
+// memory than it was given. more are options of unshare, for what else it has of its own.
+func (c *Copy) enclosed(ctx context.Context, p host.Process, more ...string) (host.Process, error) {
 	groups, err := c.group(ctx)
 	if err != nil {
 		return p, err
@@ -28,7 +27,7 @@ func (c *Copy) enclosed(ctx context.Context, p host.Process) (host.Process, erro
 	if err != nil {
 		return p, err
 	}
-	argv := []string{"unshare", "--mount", "--propagation", "slave"} // what is unmounted on the host is not kept busy here
+	argv := append([]string{"unshare", "--mount", "--propagation", "slave"}, more...) // what is unmounted on the host is not kept busy here
 	if c.Closed {
 		argv = append(argv, "--net")
 	}

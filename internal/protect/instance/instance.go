@@ -278,17 +278,8 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 		return nil, err
 	}
 	c.stopBy = stop
-	if p, err = c.enclosed(ctx, p); err != nil {
-		return nil, err
-	}
-	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}, Life: c.life}
-	c.process, err = c.log.Make(ctx, t, func(t *inventory.Thing) (err error) {
-		if c.running, err = c.maker.Keeper.Do.Start(ctx, p); err != nil {
-			return err
-		}
-		return kinds.Proven(ctx, c.maker.Keeper.Do, t, c.running.PID())
-	})
-	if err != nil {
+	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
+	if err := c.begin(ctx, p); err != nil {
 		return nil, err
 	}
 	a, err := c.answer(ctx, within)
@@ -297,6 +288,44 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 	}
 	return a, nil
+}
+
+// begin starts a program of the copy, enclosed.
+func (c *Copy) begin(ctx context.Context, p host.Process, more ...string) error {
+	p, err := c.enclosed(ctx, p, more...)
+	if err != nil {
+		return err
+	}
+	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}, Life: c.life}
+	c.process, err = c.log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+		if c.running, err = c.maker.Keeper.Do.Start(ctx, p); err != nil {
+			return err
+		}
+		return kinds.Proven(ctx, c.maker.Keeper.Do, t, c.running.PID())
+	})
+	return err
+}
+
+// Work runs a program on the files of a copy whose server does not run, enclosed as a closed server is. What it leaves running
+// goes with it, also when it is killed: it has processes of its own.
+func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error) {
+	c.Closed = true
+	log := path.Join(c.Dir, name+".log")
+	p := host.Process{Argv: argv, Env: c.Server.Env, UID: c.Server.UID, GID: c.Server.GID, Log: log}
+	if err := c.begin(ctx, p, "--pid", "--fork", "--kill-child", "--mount-proc"); err != nil {
+		return err
+	}
+	select {
+	case <-c.running.Done():
+		err = c.running.Err()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w%s", name, c.Starved(ctx, err), c.tail(ctx, log))
+	}
+	c.running = nil
+	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 }
 
 // Starved adds to an error that the copy's server was killed for want of memory, if it was: that
@@ -312,9 +341,9 @@ func (c *Copy) Starved(ctx context.Context, err error) error {
 }
 
 // Become has the next start of a copy be that of another server program, for which it is made harmless anew. Its server
-// was stopped.
+// was stopped, and needs nothing any more by which it recovered.
 func (c *Copy) Become(ctx context.Context, sv protect.Server) error {
-	c.Server = sv
+	c.Server, c.Files, c.Position = sv, nil, protect.Position{}
 	return c.engine.Neutralise(ctx, c.maker.Keeper.Do, c.Copy)
 }
 

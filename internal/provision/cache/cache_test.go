@@ -2,10 +2,12 @@ package cache
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
 
@@ -23,15 +25,19 @@ func FuzzCounters(f *testing.F) {
 func TestBetween(t *testing.T) {
 	a := counters([]byte("hits 4 100\nmisses 4 10\nl2_hits 4 1\nl2_write_bytes 4 0\n"))
 	b := counters([]byte("hits 4 180\nmisses 4 30\nl2_hits 4 11\nl2_write_bytes 4 4096\n"))
-	w, err := between(a, b, 2*time.Second)
+	began := time.Now()
+	at := func(seconds time.Duration, counters map[string]int64) look {
+		return look{began.Add(seconds * time.Second), counters}
+	}
+	w, err := between(at(0, a), at(2, b))
 	if want := (Window{Seconds: 2, Reads: 100, Misses: 20, Served: 10, Fed: 4096}); err != nil || w != want {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if _, err := between(b, a, time.Second); err == nil {
+	if _, err := between(at(0, b), at(1, a)); err == nil {
 		t.Error("counters that began anew")
 	}
 	delete(b, "l2_hits")
-	if _, err := between(a, b, time.Second); err == nil || !strings.Contains(err.Error(), "l2_hits") {
+	if _, err := between(at(0, a), at(1, b)); err == nil || !strings.Contains(err.Error(), "l2_hits") {
 		t.Errorf("a counter that is not there is no nought: %v", err)
 	}
 }
@@ -106,5 +112,50 @@ func TestWarm(t *testing.T) {
 	m.Set("implementation", stack.Text("zfs-fuse"), "test")
 	if _, err := Warm(s, "t", []string{"t/a"}, time.Hour); err == nil {
 		t.Error("zfs-fuse has no parameters")
+	}
+}
+
+// A drift that is as large as what the device brings falls out.
+func TestCompareDrift(t *testing.T) {
+	var turns []Turn
+	for i, with := range Order(2) {
+		d := 1000 * math.Pow(1.1, float64(i)) // everything gets slower by a tenth each turn
+		if with {
+			d /= 2
+		}
+		turns = append(turns, Turn{with, Durable{Median: d * (1 + 0.01*float64(i%3))}})
+	}
+	e := Compare(turns).Effect
+	if e.Low > -0.5 || e.High < -0.5 || e.High > -0.3 {
+		t.Errorf("half as long, and %+v", e)
+	}
+	for i := range turns {
+		turns[i].Median = 1000 * math.Pow(1.1, float64(i))
+	}
+	if e := Compare(turns).Effect; e.Low > 0 || e.High < 0 {
+		t.Errorf("the device brings nothing, and %+v", e)
+	}
+	if e := Compare(turns[:1]).Effect; e.N != 0 && !math.IsInf(e.High, 0) && !math.IsNaN(e.High) {
+		t.Errorf("one turn is no comparison: %+v", e)
+	}
+}
+
+// Without counters a log is judged all the same, and nothing is said of reads.
+func TestLookWithoutCounters(t *testing.T) {
+	h := hosttest.Map{}
+	if _, err := Look(t.Context(), h, 2, 100*time.Millisecond, ""); err == nil || !strings.Contains(err.Error(), "counters of the ARC") {
+		t.Error(err)
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "plumb-test-") // in memory: on a disk that others use, no write may be durable in so short a time
+	if err != nil {
+		t.Skip("no memory to write to: ", err)
+	}
+	defer os.RemoveAll(dir)
+	all, err := Look(t.Context(), h, 3, 300*time.Millisecond, dir)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if f := Measure(all); f.Durable.N == 0 || f.Durable.Value <= 0 || f.Disk.N != 0 || f.Cache.N != 0 || f.Fed.N != 0 {
+		t.Errorf("%+v", f)
 	}
 }

@@ -163,6 +163,41 @@ func TestRefusedBeforeTheStop(t *testing.T) {
 	}
 }
 
+// Labels are set when all is mounted, and before the server is let in: a filesystem that is not there yet has none.
+func TestLabelsComeLast(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	w := y.move()
+	label := exact("the label", change.Inspection{File: y.dir + "/label", Match: `^(.+)$`}, "set", nil, []string{"rm", y.dir + "/label"})
+	label.Do = ops([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
+	w.Label = []change.Act{{Switch: &label}}
+	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
+	must(t, err)
+	out, err := y.executor(y.d).Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "toy", Name: "1"}, "move", made.Acts)}}, change.ApplyOptions{})
+	must(t, err)
+	y.kept("labelled")
+	must(t, y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	y.kept("and back")
+}
+
+// Another place than theirs is refused where something is, or where others than root could put something.
+func TestElsewhereIsRefused(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	sh(t, `cd "$1"; mkdir -p there/taken open; chmod 777 open; ln -s there led`, y.dir)
+	for at, says := range map[string]string{"there/taken": "is there already", "none/db": "what", "open/db": "of root's", "led/db": "of root's", "old/db/within": "in one another", "old": "in one another"} {
+		y.at = y.dir + "/" + at
+		if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	// A link that names the old place would lead nowhere.
+	y.at = y.dir + "/there/db"
+	sh(t, `ln -s "$1/base/large" "$1/named"`, y.data)
+	draft, _ := y.draft()
+	if _, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "make it a relative link") && !strings.Contains(err.Error(), "names the directory") {
+		t.Error(err)
+	}
+}
+
 func TestServerThatNobodyStartsIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()

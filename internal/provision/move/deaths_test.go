@@ -55,6 +55,7 @@ func (s still) Position(context.Context, host.Reader, host.Target) (protect.Posi
 type toy struct {
 	t                   *testing.T
 	dir, data, new, wal string
+	at                  string // where the data go: to their own place, unless a test says otherwise
 	socket, ledger      string
 	start, stop         []string
 	d                   *host.LiveDoer
@@ -90,21 +91,21 @@ func newToy(t *testing.T, base string) *toy {
 		t.Skip("mounts: run the tests as root")
 	}
 	t.Parallel() // each waits most of the time
-	y := &toy{t: t, dir: base, data: base + "/old/db", new: base + "/new", wal: base + "/newwal", socket: base + "/s", ledger: base + "/ledger", d: hosttest.LiveDoer(t)}
-	sh(t, `mkdir -p "$1/old/db/base/empty" "$1/old/db/pg_wal" "$1/new" "$1/newwal"; : >"$1/ledger"; cd "$1/old/db"; echo 15 >PG_VERSION
+	y := &toy{t: t, dir: base, data: base + "/old/db", at: base + "/old/db", new: base + "/new", wal: base + "/newwal", socket: base + "/s", ledger: base + "/ledger", d: hosttest.LiveDoer(t)}
+	sh(t, `mkdir -p "$1/old/db/base/empty" "$1/old/db/pg_wal" "$1/new" "$1/newwal" "$1/there"; echo "$1/old/db" >"$1/conf"; : >"$1/ledger"; cd "$1/old/db"; echo 15 >PG_VERSION
 echo first >base/log; echo first >pg_wal/1; ln base/log base/other-name; ln -s base/log link; head -c 1500000 /dev/urandom >base/large; truncate -s 40M base/holes; printf x >>base/holes
 touch -d @1500000000.123456789 base/large; chmod 2750 base; chown -R 65534:65534 .; chmod 700 .; printf '%s\n' "$2" >"$1/server.py"`, base, toyServer)
 	if out, err := exec.Command("setfattr", "-n", "user.plumb", "-v", "kept", y.data+"/base/large").CombinedOutput(); err != nil {
 		t.Logf("no attribute is tried: %v %s", err, out)
 	}
 	y.start = []string{"sh", "-c", fmt.Sprintf(`grep -q "%[1]s/s$" /proc/net/unix && exit 0
-setsid %[2]s %[1]s/server.py %[1]s/old/db %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null &
+setsid %[2]s %[1]s/server.py "$(cat %[1]s/conf)" %[1]s/ledger %[1]s/s >/dev/null 2>&1 </dev/null &
 while kill -0 $! 2>/dev/null && ! grep -q "%[1]s/s$" /proc/net/unix; do sleep 0.02; done`, base, python(t))}
 	y.stop = []string{"sh", "-c", fmt.Sprintf("p=$(cat %s/pid) && kill $p 2>/dev/null && exec timeout 30 sh -c '%s' sh $p\nexit 0", base, strings.ReplaceAll(service.Ended, "'", `'\''`))}
 	y.up()
 	t.Cleanup(func() {
 		sh(t, y.stop[2])
-		sh(t, `for m in $(grep -o " $1/[^ ]*" /proc/self/mountinfo | sort -r -u); do umount "$m" || :; done; chattr -i "$1/old/db" 2>/dev/null || :`, base)
+		sh(t, `for m in $(grep -o " $1/[^ ]*" /proc/self/mountinfo | sort -r -u); do umount "$m" || :; done; chattr -i "$1/old/db" "$1/there/db" 2>/dev/null || :`, base)
 	})
 	return y
 }
@@ -138,7 +139,7 @@ func (y *toy) promised() []string {
 func (y *toy) kept(when string) {
 	y.t.Helper()
 	for _, file := range []string{"base/log", "base/other-name", "link", "pg_wal/1"} {
-		text, err := os.ReadFile(y.data + "/" + file)
+		text, err := os.ReadFile(y.now() + "/" + file)
 		must(y.t, err)
 		if got, want := strings.Fields(string(text)), append([]string{"first"}, y.promised()...); fmt.Sprint(got) != fmt.Sprint(want) {
 			y.t.Fatalf("%s: %s holds %v, and promised were %v", when, file, got, want)
@@ -146,10 +147,17 @@ func (y *toy) kept(when string) {
 	}
 }
 
+// now is where the toy looks for its data.
+func (y *toy) now() string {
+	text, err := os.ReadFile(y.dir + "/conf")
+	must(y.t, err)
+	return strings.TrimSpace(string(text))
+}
+
 // fixed tells of all that is not written to.
 func (y *toy) fixed() string {
 	return sh(y.t, `cd "$1" && find . -not -name log -not -name other-name -not -name 1 -not -name 'made-*' \( -type d -printf "%p %y %m %U:%G\n" -o -printf "%p %y %s %m %U:%G %T@ %l\n" \) | grep -v lost+found | sort
-sha256sum base/large base/holes PG_VERSION; getfattr -d base/large 2>/dev/null || true; ls base | grep -c made-`, y.data)
+sha256sum base/large base/holes PG_VERSION; getfattr -d base/large 2>/dev/null || true; ls base | grep -c made-`, y.now())
 }
 
 func (y *toy) move() provision.Move {
@@ -157,10 +165,17 @@ func (y *toy) move() provision.Move {
 	must(y.t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	must(y.t, err)
-	part := provision.Part{Name: "wal", Roles: []string{"wal"}, At: y.data + "/pg_wal", Now: y.data + "/pg_wal"}
+	part := provision.Part{Name: "wal", Roles: []string{"wal"}, At: y.at + "/pg_wal", Now: y.data + "/pg_wal"}
+	var told []change.Act
+	if y.at != y.data {
+		write := func(dir string) []string { return []string{"sh", "-c", `echo "$1" >"$2"`, "sh", dir, y.dir + "/conf"} }
+		tell := exact("where the data of the toy are", change.Inspection{File: y.dir + "/conf", Match: `^(/.*)$`}, y.at, write(y.at), write(y.data))
+		told = append(told, change.Act{Switch: &tell})
+	}
 	return provision.Move{
+		Place:   told,
 		Home:    provision.Home{Server: stack.Ref{Kind: "toy", Name: "1"}, Data: y.data, UID: 65534, GID: 65534, PID: pid, Target: host.Target{Network: "unix", Address: y.socket}, Parts: []provision.Part{part}},
-		Volumes: []provision.Volume{{Role: "data", At: y.data, Aside: y.new}, {Role: "wal", At: part.At, Aside: y.wal}},
+		Volumes: []provision.Volume{{Role: "data", At: y.at, Aside: y.new}, {Role: "wal", At: part.At, Aside: y.wal}},
 		Parts:   []provision.Part{part}, Stop: y.stop, Start: y.start,
 	}
 }
@@ -184,13 +199,22 @@ func (y *toy) executor(d host.Doer) *change.Executor {
 
 // untouched tells what is left beside the data.
 func (y *toy) untouched() string {
-	return sh(y.t, `cd "$1"; ls -A old; ls -AR new newwal; stat -c '%u %g %a' new newwal; cat fstab; grep -c " $1/" /proc/self/mountinfo || true; ls journal 2>/dev/null | grep -v change- | grep -v '^lock$' || true`, y.dir)
+	return sh(y.t, `cd "$1"; ls -A old there; ls -AR new newwal; cat conf; stat -c '%u %g %a' new newwal; cat fstab; grep -c " $1/" /proc/self/mountinfo || true; ls journal 2>/dev/null | grep -v change- | grep -v '^lock$' || true`, y.dir)
 }
 
 // TestEveryDeath lets the machine die before, amid and after operations of a move: an undo and going on leave
 // nothing half, and no promise is lost.
 func TestEveryDeath(t *testing.T) {
-	y := newToy(t, t.TempDir())
+	for _, to := range []string{"old", "there"} {
+		t.Run(to, func(t *testing.T) {
+			y := newToy(t, t.TempDir())
+			y.at = y.dir + "/" + to + "/db"
+			y.everyDeath(t)
+		})
+	}
+}
+
+func (y *toy) everyDeath(t *testing.T) {
 	was, beside, fixed := "", "", ""
 	stride := 17
 	if sandbox.Full() {
@@ -214,7 +238,9 @@ func TestEveryDeath(t *testing.T) {
 		case at == 0:
 			must(t, err)
 			y.kept("moved")
-			fixed = sh(t, `stat -c %d:%i "$1"`, y.data)
+			if fixed = sh(t, `stat -c %d:%i "$1"`, y.at); y.now() != y.at {
+				t.Fatalf("it runs in %s", y.now())
+			}
 			if fixed != sh(t, `stat -c %d:%i "$1"`, y.new) {
 				t.Fatal("it did not move")
 			}
@@ -253,7 +279,7 @@ func (y *toy) goneOn(alive *change.Executor, number int, fixed, when string) {
 		return
 	}
 	y.kept(when + ", gone on")
-	if now := sh(y.t, `stat -c %d:%i "$1"`, y.data); now != fixed {
+	if now := sh(y.t, `stat -c %d:%i "$1"`, y.at); now != fixed {
 		y.t.Fatalf("%s: gone on, it did not move", when)
 	}
 }
@@ -261,7 +287,7 @@ func (y *toy) goneOn(alive *change.Executor, number int, fixed, when string) {
 // byHand has somebody start the toy as he would, where there is what it needs, and stop it again.
 func (y *toy) byHand(now bool, when string) {
 	y.t.Helper()
-	if now && !y.listens() && exists(y.data+"/PG_VERSION") && exists(y.data+"/pg_wal/1") && open(y.data) {
+	if now && !y.listens() && exists(y.now()+"/PG_VERSION") && exists(y.now()+"/pg_wal/1") && open(y.now()) {
 		y.up()
 		y.kept(when + ", started by hand")
 		sh(y.t, y.stop[2])

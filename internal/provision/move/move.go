@@ -98,13 +98,16 @@ func (p *planning) plain(ctx context.Context) error {
 
 // pair finds which directory goes where.
 func (p *planning) pair(ctx context.Context) error {
-	at := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.At == p.Home.Data && v.Aside != "" })
+	at := slices.IndexFunc(p.Volumes, func(v provision.Volume) bool { return v.Role == "data" && v.Aside != "" })
 	if at < 0 {
 		return fmt.Errorf("no volume is for %s", p.Home.Data)
 	}
 	p.data = p.Volumes[at]
+	if err := p.elsewhere(ctx); err != nil {
+		return err
+	}
 	p.before = p.Home.Data + ".before-" + p.tag
-	data := change.Pair{From: p.Home.Data, Aside: p.data.Aside, At: p.Home.Data, Before: p.before, Old: p.before}
+	data := change.Pair{From: p.Home.Data, Aside: p.data.Aside, At: p.data.At, Before: p.before, Old: p.before}
 	p.pairs = []change.Pair{data}
 	for i, v := range p.Volumes {
 		if i == at || v.Aside == "" {
@@ -115,8 +118,8 @@ func (p *planning) pair(ctx context.Context) error {
 			return fmt.Errorf("what goes to the volume at %s is not known", v.At)
 		}
 		part, below := p.Parts[n], ""
-		if observe.Within(v.At, p.Home.Data) {
-			below = strings.TrimPrefix(v.At, p.Home.Data+"/")
+		if observe.Within(v.At, p.data.At) {
+			below = strings.TrimPrefix(v.At, p.data.At+"/")
 		}
 		pair := change.Pair{From: v.At, Aside: v.Aside, At: v.At}
 		switch {
@@ -124,7 +127,7 @@ func (p *planning) pair(ctx context.Context) error {
 			pair.From, pair.Old, pair.Only = p.Home.Data, p.before, part.Files
 			p.pairs[0].Skip = append(p.pairs[0].Skip, part.Files...)
 		case below != "" && !strings.Contains(below, "/"):
-			pair.Old = path.Join(p.before, below)
+			pair.From, pair.Old = path.Join(p.Home.Data, below), path.Join(p.before, below)
 			p.pairs[0].Skip = append(p.pairs[0].Skip, literal(below))
 		case below != "":
 			return fmt.Errorf("%s lies deeper in the data directory than a volume can be mounted", v.At)
@@ -133,6 +136,32 @@ func (p *planning) pair(ctx context.Context) error {
 			pair.Old = pair.Before
 		}
 		p.pairs = append(p.pairs, pair)
+	}
+	return nil
+}
+
+// elsewhere refuses another place for the data than theirs of now, unless root alone can put something there, and nothing is.
+func (p *planning) elsewhere(ctx context.Context) error {
+	at, now := p.data.At, p.Home.Data
+	if at == now {
+		return nil
+	}
+	if observe.Within(at, now) || observe.Within(now, at) {
+		return fmt.Errorf("%s and %s lie in one another", at, now)
+	}
+	switch _, err := p.h.Stat(ctx, at); {
+	case err == nil:
+		return hint.With(fmt.Errorf("%s is there already", at), "name a directory that is not there yet, or remove it if it is empty")
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	above := path.Dir(at)
+	st, err := p.h.Stat(ctx, above)
+	if err != nil {
+		return hint.With(fmt.Errorf("see what %s shall lie in: %w", at, err), "make the directory above it first")
+	}
+	if !st.Mode.IsDir() || st.Resolved != above || st.UID != 0 || st.Mode.Perm()&0o022 != 0 {
+		return hint.With(fmt.Errorf("%s is not a directory of root's, in which nobody else can put anything", above), "name a place in one that is")
 	}
 	return nil
 }
@@ -156,7 +185,7 @@ func (p *planning) list(ctx context.Context) error {
 			p.add(unmount(v))
 		}
 	}
-	apart := func(v provision.Volume) bool { return !observe.Within(v.At, p.Home.Data) }
+	apart := func(v provision.Volume) bool { return !observe.Within(v.At, p.data.At) }
 	for _, v := range p.Volumes {
 		if v.Aside != "" && apart(v) {
 			if err := p.mount(ctx, v); err != nil {
@@ -172,6 +201,7 @@ func (p *planning) list(ctx context.Context) error {
 			}
 		}
 	}
+	p.acts = append(p.acts, p.Label...)
 	phase(change.MoveGive)
 	p.add(p.starting())
 	return nil
@@ -183,7 +213,7 @@ func (p *planning) add(s change.Switch) { p.acts = append(p.acts, change.Act{Swi
 func (p *planning) mount(ctx context.Context, v provision.Volume) error {
 	st, err := p.h.Stat(ctx, v.At)
 	renamed := slices.ContainsFunc(p.pairs, func(q change.Pair) bool { return q.Before != "" && q.From == v.At })
-	nested := v.At != p.Home.Data && observe.Within(v.At, p.Home.Data)
+	nested := v.At != p.data.At && observe.Within(v.At, p.data.At)
 	switch {
 	case nested: // it is there once the volume around it is mounted
 	case renamed || errors.Is(err, fs.ErrNotExist):

@@ -34,12 +34,12 @@ func (m Mover) proof(ctx context.Context, h host.Reader, w provision.Move, data 
 		return nil, fmt.Errorf("read where it stands: %w", err)
 	}
 	return func(ctx context.Context, h host.Reader) error {
-		now, err := h.Stat(ctx, w.Home.Data)
+		now, err := h.Stat(ctx, data.At)
 		if err != nil {
 			return err
 		}
 		if now.DevMajor == was.DevMajor && now.DevMinor == was.DevMinor {
-			return fmt.Errorf("%s is still on the device %d:%d", w.Home.Data, now.DevMajor, now.DevMinor)
+			return fmt.Errorf("%s is still on the device %d:%d", data.At, now.DevMajor, now.DevMinor)
 		}
 		stands, err := answers(ctx, h, e, w.Home.Target)
 		if err == nil {

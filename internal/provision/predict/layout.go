@@ -14,6 +14,7 @@ import (
 // Layout is what a plan makes, as far as a stack shows it.
 type Layout struct {
 	Server stack.Ref
+	Was    string // the data directory as it is; "": where the volume of the role data will be
 	// FSType is that of the filesystem on which the data will lie: zfs, fuse.zfs, ext4, xfs, btrfs.
 	FSType  string
 	Pool    string                 // "" without ZFS
@@ -221,6 +222,9 @@ func (l Layout) moved(r stack.Role) string {
 		if v.Role == r.Name && r.Name != "data" && !observe.Within(v.At, l.data()) {
 			return v.At
 		}
+	}
+	if l.Was != "" && observe.Within(now, l.Was) {
+		return path.Join(l.data(), strings.TrimPrefix(now, l.Was))
 	}
 	return now
 }

@@ -33,10 +33,13 @@ func (p *planning) onFilesystem(ctx context.Context, at string) (err error) {
 	if p.Moved, err = p.liesOn(ctx, f.Device.Path); err != nil {
 		return err
 	}
+	if p.Moved && at != p.Home.Data {
+		return p.settled(at)
+	}
 	if !p.Moved {
 		data.Aside = p.to()
 	}
-	p.Layout = predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: f.Type, Volumes: []provision.Volume{data}}
+	p.Layout = predict.Layout{Server: p.Home.Server, Was: p.Home.Data, Memory: p.Spec.Server.Memory, FSType: f.Type, Volumes: []provision.Volume{data}}
 	return nil
 }
 

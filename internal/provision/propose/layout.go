@@ -1,8 +1,9 @@
 package propose
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -18,23 +19,27 @@ import (
 
 // layout finds which volumes the server gets, and which of them hold its data already.
 func (p *planning) layout(ctx context.Context) error {
-	at := p.Spec.Server.At
-	if at == "" {
-		at = p.Home.Data
+	at, err := p.dataAt()
+	if err != nil {
+		return err
 	}
-	if at != p.Home.Data {
-		return hint.With(errors.New("server.at names another place than "+p.Home.Data+", where the server keeps its data: Plumb moves data to a volume at the place where they are"),
-			"leave server.at out")
+	for i, part := range p.Home.Parts {
+		if part.Now == "" || observe.Within(part.Now, p.Home.Data) { // it goes along
+			p.Home.Parts[i].At = at + strings.TrimPrefix(part.At, p.Home.Data)
+		}
 	}
 	if p.Of = Of(p.Spec); p.Spec.Filesystem != nil {
 		return p.onFilesystem(ctx, at)
 	}
-	l := predict.Layout{Server: p.Home.Server, Memory: p.Spec.Server.Memory, FSType: "zfs", Pool: poolOf(p.Spec)}
+	l := predict.Layout{Server: p.Home.Server, Was: p.Home.Data, Memory: p.Spec.Server.Memory, FSType: "zfs", Pool: poolOf(p.Spec)}
 	if z := p.Stack.Find(stack.Ref{Kind: "zfs", Name: "module"}); z != nil && z.Text("implementation") == "zfs-fuse" {
 		l.FSType = "fuse.zfs"
 	}
 	data := provision.Volume{Role: "data", Dataset: p.Of + "/data", At: at}
 	p.Moved = p.on(p.Home.Data) == data.Dataset
+	if p.Moved && at != p.Home.Data {
+		return p.settled(at)
+	}
 	if !p.Moved {
 		data.Aside = p.aside(data.Dataset)
 	}
@@ -46,6 +51,29 @@ func (p *planning) layout(ctx context.Context) error {
 	}
 	p.Layout = l
 	return nil
+}
+
+// dataAt is where the data will be mounted. Units of systemd hide or protect some places from servers.
+func (p *planning) dataAt() (string, error) {
+	at := cmp.Or(p.Spec.Server.At, p.Home.Data)
+	if at == p.Home.Data {
+		return at, nil
+	}
+	for _, of := range []string{"/home", "/root", "/tmp", "/var/tmp", "/usr", "/etc"} {
+		if observe.Within(at, of) {
+			return "", hint.With(fmt.Errorf("server.at is below %s, which the units of servers hide from them or let nobody write to", of), "a place below /srv or /var/lib will do")
+		}
+	}
+	if f := p.Spec.Filesystem; f != nil && (observe.Within(at, p.mountedAt()) || observe.Within(p.mountedAt(), at)) {
+		return "", hint.With(fmt.Errorf("server.at and %s, where the filesystem is mounted, lie in one another", p.mountedAt()), "the data lie in a directory of the filesystem, which is mounted at server.at: name another place, or another filesystem.at")
+	}
+	return at, nil
+}
+
+// settled refuses another place for data that are on their volume already.
+func (p *planning) settled(at string) error {
+	return hint.With(fmt.Errorf("the data are on %s already, at %s: they are given the place server.at (%s) only as they are moved there", p.to(), p.Home.Data, at),
+		"leave server.at out, or take the provision away first (--take-away)")
 }
 
 // Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named

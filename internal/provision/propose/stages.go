@@ -160,8 +160,16 @@ func (p *planning) move(ctx context.Context) error {
 	}
 	m := provision.Move{Home: p.Home, Parts: p.moves(), Stop: p.stop, Start: p.start}
 	for _, v := range p.Layout.Volumes {
-		if v.Aside != "" {
-			m.Volumes = append(m.Volumes, v)
+		if v.Aside == "" {
+			continue
+		}
+		m.Volumes = append(m.Volumes, v)
+		if v.Role == "data" && v.At != p.Home.Data {
+			acts, err := p.engine.Elsewhere(ctx, p.d, p.Stack, p.Home, v.At)
+			if err != nil {
+				return err
+			}
+			m.Place = append(m.Place, acts...)
 		}
 	}
 	for _, part := range m.Parts {
@@ -176,6 +184,9 @@ func (p *planning) move(ctx context.Context) error {
 		return err
 	}
 	m.Place = append(m.Place, acts...)
+	if m.Label, err = p.System.Labels(ctx, p.d, p.Home, m.Volumes); err != nil {
+		return err
+	}
 	making, err := p.Mover.Move(ctx, p.d, p.Stack, m)
 	if err != nil {
 		return err

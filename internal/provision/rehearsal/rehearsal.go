@@ -2,15 +2,19 @@
 package rehearsal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/load"
+	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
 	"plumb/internal/provision"
@@ -18,17 +22,22 @@ import (
 
 // Rehearser is a provision.Swapper whose ways can be tried on a copy.
 type Rehearser interface {
-	Release(w provision.Swap) Release
+	Release(ctx context.Context, h host.Reader, w provision.Swap) (Release, error)
 }
 
 // Release is what is tried.
 type Release interface {
-	// Becomes gives a copy's server as the other release starts it.
-	Becomes(ctx context.Context, h host.Reader, sv protect.Server) (protect.Server, error)
+	// Possible looks at the server as it runs: what the release refuses without reading all data is refused here.
+	Possible(ctx context.Context, d host.Streamer) error
+	// Becomes gives a copy's server as the other release starts it. The server of before has been stopped: what must be
+	// done to its data while none runs is done here.
+	Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (protect.Server, error)
 	// Upgrade brings the data of a copy under the release, whose server runs on it.
 	Upgrade(ctx context.Context, d host.Streamer, c protect.Copy) error
 	// Sums tells what is in each table, in words that are the same under both releases.
-	Sums(ctx context.Context, a load.Admin) (map[string]string, error)
+	Sums(ctx context.Context, a load.Admin, c protect.Copy) (map[string]string, error)
+	// Notes tells what a person has to see to, of a copy under either release.
+	Notes(ctx context.Context, a load.Admin, c protect.Copy) ([]string, error)
 }
 
 // Rehearsal says how a release is tried.
@@ -42,9 +51,17 @@ const limit = time.Hour
 
 // Result is what came of it.
 type Result struct {
-	Tables int // whose contents are the same under both
-	Checks []protect.Check
-	Took   time.Duration
+	Tables  int // whose contents are the same under both
+	Checks  []protect.Check
+	Notes   []string
+	Took    time.Duration
+	Upgrade time.Duration // of it, what the server itself will stand still for: the upgrade of the data, and the first start
+}
+
+// read is what a copy holds under a release.
+type read struct {
+	sums  map[string]string
+	notes []string
 }
 
 // Run tries a release on a copy of a point, and leaves nothing of it. An error says what of it does not work.
@@ -60,53 +77,65 @@ func (r Rehearsal) Run(ctx context.Context, p protect.Point, to Release) (out Re
 	if err != nil {
 		return out, fmt.Errorf("read a copy of point %s as it is: %w", p.ID, err)
 	}
-	after, checks, err := r.after(ctx, c, p, to)
+	after, err := r.after(ctx, c, p, to, &out)
 	if err != nil {
 		return out, fmt.Errorf("try the new release on a copy of point %s: %w", p.ID, err)
 	}
-	out = Result{Tables: len(before), Checks: checks, Took: time.Since(began)}
-	return out, errors.Join(Same(before, after), wrong(checks))
+	out.Tables, out.Took = len(before.sums), time.Since(began)
+	out.Notes = slices.Compact(slices.Concat(before.notes, after.notes))
+	return out, errors.Join(Same(before.sums, after.sums), wrong(out.Checks))
 }
 
 // before reads what is in the copy, as the server of now does. Its end is an orderly one: the other release begins with no
 // log to recover.
-func (r Rehearsal) before(ctx context.Context, c *instance.Copy, to Release) (sums map[string]string, err error) {
+func (r Rehearsal) before(ctx context.Context, c *instance.Copy, to Release) (is read, err error) {
 	a, err := c.Start(ctx, true, limit)
 	if err != nil {
-		return nil, err
+		return is, err
 	}
-	sums, err = to.Sums(ctx, a)
-	return sums, errors.Join(c.Starved(ctx, err), a.Close(), c.Stop(ctx))
+	is, err = look(ctx, a, c.Copy, to)
+	return is, errors.Join(c.Starved(ctx, err), a.Close(), c.Stop(ctx))
+}
+
+// look reads a copy on which a server runs.
+func look(ctx context.Context, a load.Admin, c protect.Copy, to Release) (is read, err error) {
+	if is.sums, err = to.Sums(ctx, a, c); err == nil {
+		is.notes, err = to.Notes(ctx, a, c)
+	}
+	return is, err
 }
 
 // after brings the copy under the other release, and reads it as that does.
-func (r Rehearsal) after(ctx context.Context, c *instance.Copy, p protect.Point, to Release) (sums map[string]string, checks []protect.Check, err error) {
-	sv, err := to.Becomes(ctx, r.Copies.Keeper.Do, c.Server)
+func (r Rehearsal) after(ctx context.Context, c *instance.Copy, p protect.Point, to Release, out *Result) (is read, err error) {
+	r.say("bringing it under the new release")
+	began := time.Now()
+	sv, err := to.Becomes(ctx, r.Copies.Keeper.Do, c)
 	if err != nil {
-		return nil, nil, err
+		return is, err
 	}
 	if err := c.Become(ctx, sv); err != nil {
-		return nil, nil, err
+		return is, err
 	}
 	r.say("starting the new release on it")
 	a, err := c.Start(ctx, true, limit)
 	if err != nil {
-		return nil, nil, err
+		return is, err
 	}
 	defer func() { err = errors.Join(c.Starved(ctx, err), a.Close()) }()
 	if err := to.Upgrade(ctx, r.Copies.Keeper.Do, c.Copy); err != nil {
-		return nil, nil, err
+		return is, err
 	}
+	out.Upgrade = time.Since(began)
 	r.say("checking it")
-	if sums, err = to.Sums(ctx, a); err != nil {
-		return nil, nil, err
+	if is, err = look(ctx, a, c.Copy, to); err != nil {
+		return is, err
 	}
 	e, err := r.Copies.Keeper.EngineOf(p.Server)
 	if err != nil {
-		return nil, nil, err
+		return is, err
 	}
-	checks, err = e.Check(ctx, a, c.Copy, true)
-	return sums, checks, err
+	out.Checks, err = e.Check(ctx, a, c.Copy, true)
+	return is, err
 }
 
 // Same is an error that names the tables whose contents are not the same.
@@ -148,4 +177,26 @@ func (r Rehearsal) say(what string) {
 	if r.Doing != nil {
 		r.Doing(what)
 	}
+}
+
+// Known gives those of a server's settings that the release has. Whether its own configuration names another, those look who
+// plan the swap.
+func Known(c *catalog.Catalog, kind string, to product.Release, settings map[string]string) map[string]string {
+	known := maps.Clone(settings)
+	for name := range known {
+		if f := c.Fact(kind, name); f != nil && f.Knob != nil && !f.Knob.Has(to.Flavor, to.Version) {
+			delete(known, name)
+		}
+	}
+	return known
+}
+
+// Typed runs a command, and gives as an error what it said, not how it was typed: that can be a whole script.
+func Typed(ctx context.Context, d host.Streamer, argv []string) error {
+	var said bytes.Buffer
+	flow, err := d.Pipe(ctx, host.Pipe{Argv: append([]string{"sh", "-c", `exec 2>&1; exec "$@"`, "sh"}, argv...), Out: &said, Works: true})
+	if text := strings.TrimSpace(said.String()); err != nil && flow.Code > 0 && text != "" {
+		return errors.New(text)
+	}
+	return err
 }

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
 
@@ -220,6 +221,22 @@ func TestSELinuxLabelsDirectories(t *testing.T) {
 	off, err := SELinux(context.Background(), newRoot(t, nil).h, "mysqld_db_t", []string{"/tank/mysql"})
 	if err != nil || off != nil {
 		t.Errorf("without SELinux: %v, %v", off, err)
+	}
+}
+
+// What the policy says already, as it does of the packages' own directories, is not entered a second time.
+func TestSELinuxFollowsThePolicy(t *testing.T) {
+	files := map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n"}
+	for says, want := range map[string]string{
+		"system_u:object_r:mysqld_db_t:s0\n": "restorecon -R -F /var/lib/mysql",
+		"system_u:object_r:var_lib_t:s0\n":   "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
+		"<<none>>\n":                         "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
+	} {
+		h := hosttest.Map{Files: files, Outputs: map[string]string{"matchpathcon -n /var/lib/mysql": says}}
+		acts, err := SELinux(t.Context(), h, "mysqld_db_t", []string{"/var/lib/mysql"})
+		if err != nil || len(acts) != 1 || acts[0].Switch.Do[0].String() != want {
+			t.Errorf("%s: %+v, %v", says, acts, err)
+		}
 	}
 }
 

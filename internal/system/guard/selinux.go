@@ -36,6 +36,10 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 		if err := plainPath(dir); err != nil {
 			return nil, err
 		}
+		if says, err := h.Output(ctx, "matchpathcon", "-n", dir); err == nil && typeOf(string(says)) == string(label) {
+			acts = append(acts, relabelled(label, dir)) // the policy itself has it so: of a second entry semanage says that it is there already
+			continue
+		}
 		act := labelled(policy, label, dir)
 		text, err := h.ReadFile(ctx, act.Switch.Inspect.File)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,6 +50,23 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 		}
 	}
 	return acts, nil
+}
+
+// relabelled is the act for a directory of which the policy says what it is. It is mounted when that is done: a filesystem that
+// was just made has no labels.
+func relabelled(label Label, dir string) change.Act {
+	return change.Act{Switch: &change.Switch{On: "the SELinux label of " + dir, Exact: true, After: string(label),
+		Inspect: change.Inspection{Argv: []string{"stat", "-c", "%C", dir}, Match: `^[^:\s]+:[^:\s]+:([a-z0-9_]+)`},
+		Do:      []change.Op{{Argv: []string{"restorecon", "-R", "-F", dir}}},
+		Undo:    []change.Op{{Argv: []string{"chcon", "-t", "{before}", dir}}}}}
+}
+
+// typeOf gives the third part of a label.
+func typeOf(label string) string {
+	if part := strings.Split(strings.TrimSpace(label), ":"); len(part) > 2 {
+		return part[2]
+	}
+	return ""
 }
 
 // labelled is the act for one directory. What is below it is labelled once the list has it, and

@@ -2,7 +2,9 @@ package provision
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -56,15 +58,24 @@ func CacheJudgement(now cache.Figures, earlier []cache.Window, screen page.Scree
 		}
 		o.Hang(page.Normal, label, fmt.Sprintf("%s [%s, %s]", units.Percent(e.Value), units.Percent(max(e.Low, 0)), units.Percent(min(e.High, 1))))
 	}
-	share("served by the cache devices, of what missed the ARC: ", now.Cache, "nothing missed the ARC, so that there was nothing to serve")
-	share("went to the data disks, of all reads:                ", now.Disk, "nothing was read")
-	if now.Fed.N > 0 {
+	if now.Fed.N > 0 { // there are counters
+		share("served by the cache devices, of what missed the ARC: ", now.Cache, "nothing missed the ARC, so that there was nothing to serve")
+		share("went to the data disks, of all reads:                ", now.Disk, "nothing was read")
 		o.Hang(page.Normal, "the cache devices are fed:                           ", units.Bytes(int64(now.Fed.Value))+"/s")
+	}
+	if now.Durable.N > 0 {
+		o.Hang(page.Normal, "half of the durable writes of 4 KiB took at most:    ", fmt.Sprintf("%s [%s, %s]", seconds(now.Durable.Value), seconds(max(now.Durable.Low, 0)), seconds(now.Durable.High)))
 	}
 	if earlier == nil {
 		return o.String()
 	}
 	before := cache.Measure(earlier)
+	if now.Durable.N > 0 {
+		durableMoved(o, before.Durable, now.Durable)
+	}
+	if now.Disk.N == 0 && before.Disk.N == 0 {
+		return o.String()
+	}
 	moved, known := cache.Moved(before.Disk, now.Disk)
 	points := func(v float64) string { return fmt.Sprintf("%+.1f", 100*v) }
 	interval := fmt.Sprintf("%s points [%s, %s]", points(moved.Value), points(moved.Low), points(moved.High))
@@ -78,6 +89,64 @@ func CacheJudgement(now cache.Figures, earlier []cache.Window, screen page.Scree
 	default:
 		o.Para(page.Normal, 0, "No difference can be told from chance in the share that goes to the data disks: "+interval+".")
 	}
+	return o.String()
+}
+
+func seconds(v float64) string { return units.Latency(time.Duration(v * float64(time.Second))) }
+
+// durableMoved says whether durable writes take longer or shorter than before.
+func durableMoved(o *page.Page, before, now stats.Estimate) {
+	moved, known := cache.Moved(before, now)
+	interval := fmt.Sprintf("by %s [%s, %s]", seconds(math.Abs(moved.Value)), seconds(min(math.Abs(moved.Low), math.Abs(moved.High))), seconds(max(math.Abs(moved.Low), math.Abs(moved.High))))
+	switch {
+	case !known:
+		o.Para(page.Yellow, 0, "Whether durable writes take longer or shorter than before is not known: too little was written before or now.")
+	case moved.High < 0:
+		o.Para(page.Bold, 0, "Durable writes are faster than before, "+interval+". Another hour may be why: plumb provision cache compare takes turns.")
+	case moved.Low > 0:
+		o.Para(page.Bold, 0, "Durable writes are slower than before, "+interval+". Another hour may be why: plumb provision cache compare takes turns.")
+	default:
+		o.Para(page.Normal, 0, "No difference can be told from chance in how long durable writes take.")
+	}
+}
+
+// CacheTurns says in which turns a log device will be compared.
+func CacheTurns(pool, device string, order []bool, every time.Duration, screen page.Screen) string {
+	o := page.NewPage(screen)
+	ways := 0
+	for i, with := range order {
+		if i > 0 && with != order[i-1] {
+			ways++
+		}
+	}
+	o.Para(page.Bold, 0, fmt.Sprintf("Pool %s writes its log with %s and without it, in %d turns of %s.", pool, device, len(order), units.Span(every)))
+	o.Hang(page.Normal, "  - ", fmt.Sprintf("the device is taken out %s and added again as often, each a change of the journal", units.Count(ways/2, "time")))
+	o.Hang(page.Normal, "  - ", "while it is out, everybody's durable writes go to the data disks")
+	return o.String()
+}
+
+// CacheCompared says what a log device brings.
+func CacheCompared(turns []cache.Turn, c stats.Comparison, screen page.Screen) string {
+	o := page.NewPage(screen)
+	for _, t := range turns {
+		label := "  without  "
+		if t.With {
+			label = "  with     "
+		}
+		o.Hang(page.Normal, label, fmt.Sprintf("%s, 99 of 100 within %s, %s", seconds(t.Median), seconds(t.P99), units.Count(int(t.Writes), "write")))
+	}
+	e := c.Effect
+	switch {
+	case !units.Ranged(e):
+		o.Para(page.Yellow, 0, "What it brings is not known: "+units.Differs(e)+" of one pair, and no interval.")
+	case e.High < 0:
+		o.Para(page.Bold, 0, "With the log device durable writes are faster: their median is "+units.Differs(e)+".")
+	case e.Low > 0:
+		o.Para(page.Bold, 0, "With the log device durable writes are slower: their median is "+units.Differs(e)+".")
+	default:
+		o.Para(page.Normal, 0, "No difference can be told from chance: with it the median is "+units.Differs(e)+".")
+	}
+	o.Para(page.Normal, 0, fmt.Sprintf("One writer was timed, %s in pairs of neighbours; for more at a time, plumb load fsync.", units.Count(len(turns), "turn")))
 	return o.String()
 }
 

@@ -32,7 +32,7 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 	}
 	acts(first.Steps)
 	if tried {
-		o.Hang(page.Normal, "    try     ", "a point is taken, and on a copy of it the old server sums up all tables, the new one starts, upgrades, checks them and sums them up again: what differs ends the swap, and the server was not touched")
+		o.Hang(page.Normal, "    try     ", "a point is taken, and on a copy of it the old server sums up all tables, the data are upgraded, and the new one checks the tables and sums them up again: what differs ends the swap, and the server was not touched")
 	}
 	acts(s.Steps)
 	for _, note := range s.Notes {
@@ -45,8 +45,12 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
 	o := page.NewPage(screen)
 	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
+	o.Para(page.Normal, 0, fmt.Sprintf("Upgrading the data and the first start took %s of that, once, while the copy gave way to all else: about as long that will take while the server stands still.", units.Span(r.Upgrade)))
 	for _, c := range r.Checks {
 		o.Para(page.Normal, 4, c.What+": nothing is wrong")
+	}
+	for _, note := range r.Notes {
+		o.Labelled(page.Yellow, "    note    ", page.Normal, note)
 	}
 	return o.String()
 }

@@ -30,12 +30,19 @@ func (r Rehearse) Of(by provision.Swapper) func(ctx context.Context, source shel
 		at := machine.At(state)
 		at.Source = source
 		opener := machine.Opener{Shell: r.Shell, Adapters: r.Points}
-		return opener.On(at, func(m *machine.Machine) error { return try(ctx, opener, m, w, can.Release(w)) })
+		return opener.On(at, func(m *machine.Machine) error { return try(ctx, opener, m, w, can) })
 	}
 }
 
 // try takes a point, and tries the release on a copy of it.
-func try(ctx context.Context, opener machine.Opener, m *machine.Machine, w provision.Swap, to rehearsal.Release) error {
+func try(ctx context.Context, opener machine.Opener, m *machine.Machine, w provision.Swap, can rehearsal.Rehearser) error {
+	to, err := can.Release(ctx, m.Doer, w)
+	if err == nil {
+		err = to.Possible(ctx, m.Doer)
+	}
+	if err != nil {
+		return fmt.Errorf("see whether %s takes the server, to which nothing was done: %w", w.To, err)
+	}
 	plan, err := m.Keeper.Plan(ctx, m.Doer, w.Stack, w.Home.Server)
 	if err == nil {
 		err = plan.Possible()

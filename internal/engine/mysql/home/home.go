@@ -4,7 +4,10 @@ package home
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -141,6 +144,54 @@ func (e *Engine) Place(ctx context.Context, h host.Reader, s *stack.Stack, serve
 		return nil, nil
 	}
 	return e.edits(ctx, h, s, server, homeDir, part.At)
+}
+
+// Elsewhere implements provision.Engine.
+func (e *Engine) Elsewhere(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home, at string) ([]change.Act, error) {
+	if t := s.Find(home.Server); t != nil {
+		for _, name := range slices.Sorted(maps.Keys(t.Facts)) {
+			f := t.Facts[name]
+			said := f.Origin != nil && !slices.Contains([]string{stack.FromDefault, stack.FromComputed}, f.Origin.From)
+			if text, ok := f.Value.Text(); name != dataDir && said && ok && observe.Within(text, home.Data) {
+				return nil, &change.Refusal{Why: fmt.Sprintf("%s is set to %s, in the data directory, and would stay so", name, text), What: "set it relative to the data directory, or leave it out"}
+			}
+		}
+	}
+	if err := indexes(ctx, h, home); err != nil {
+		return nil, err
+	}
+	return e.edits(ctx, h, s, home.Server, dataDir, at)
+}
+
+// dataDir is the variable that names the data directory.
+const dataDir = "datadir"
+
+// indexes refuses a binary or relay log whose index names its files by their whole path.
+func indexes(ctx context.Context, h host.Reader, home provision.Home) error {
+	rows, err := h.Query(ctx, home.Target, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_index', 'relay_log_index')")
+	if err != nil {
+		return fmt.Errorf("see where the indexes of its logs are: %w", err)
+	}
+	for _, row := range rows.Values {
+		file := host.Text(row, 1)
+		if !observe.Within(file, home.Data) {
+			continue
+		}
+		text, err := h.ReadFile(host.AsUser(ctx, home.UID, home.GID), file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return fmt.Errorf("see how the index of its log names files: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if path.IsAbs(strings.TrimSpace(line)) {
+				return &change.Refusal{Why: fmt.Sprintf("%s names the files of the log by their whole path, which would be another", file),
+					What: "set " + strings.TrimSuffix(host.Text(row, 0), "_index") + " to a name without a directory, and let the server begin a new index; or leave server.at out"}
+			}
+		}
+	}
+	return nil
 }
 
 // edits are the changes to option files by which a variable has a value from the next start on.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/product"
 	"plumb/internal/protect"
+	"plumb/internal/protect/instance"
 	"plumb/internal/provision"
 	"plumb/internal/provision/rehearsal"
 	"plumb/internal/system/packages"
@@ -22,18 +22,27 @@ import (
 var _ rehearsal.Rehearser = Swapper{}
 
 // Release implements rehearsal.Rehearser.
-func (s Swapper) Release(w provision.Swap) rehearsal.Release {
-	return release{s, w.To.Version, path.Join(dirOf(w.Home, seriesOf(w.To.Version)), packages.Programs)}
+func (s Swapper) Release(_ context.Context, _ host.Reader, w provision.Swap) (rehearsal.Release, error) {
+	n := next{server: server{home: w.Home}, dir: dirOf(w.Home, seriesOf(w.To.Version))}
+	return release{s, n, w.To.Version, path.Join(n.dir, packages.Programs)}, nil
 }
 
 // release is the new version, by programs that lie below a directory as they will below the root.
 type release struct {
 	Swapper
-	version, dir string
+	next    next
+	version string
+	dir     string
+}
+
+// Possible implements rehearsal.Release. The server of a copy does not read that configuration.
+func (r release) Possible(ctx context.Context, d host.Streamer) error {
+	return rehearsal.Typed(ctx, d, script(configured, r.next.who()...).Argv)
 }
 
 // Becomes implements rehearsal.Release.
-func (r release) Becomes(ctx context.Context, h host.Reader, sv protect.Server) (protect.Server, error) {
+func (r release) Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (protect.Server, error) {
+	sv := c.Server
 	program := path.Join(r.dir, "usr/sbin/mariadbd")
 	if _, err := h.Stat(ctx, program); err != nil {
 		return sv, err
@@ -46,17 +55,13 @@ func (r release) Becomes(ctx context.Context, h host.Reader, sv protect.Server) 
 		}
 		libraries = append(libraries, found...)
 	}
-	sv.Program, sv.Version, sv.Settings = []string{program}, r.version, maps.Clone(sv.Settings)
+	sv.Program, sv.Version = []string{program}, r.version
 	sv.Product = product.Release{Flavor: product.MariaDB, Version: r.version}.String()
 	sv.Env = nil
 	if libraries != nil {
 		sv.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(libraries, ":")}
 	}
-	for name := range sv.Settings {
-		if f := r.Catalog.Fact(product.MySQL, name); f != nil && f.Knob != nil && !f.Knob.Has(product.MariaDB, r.version) {
-			delete(sv.Settings, name) // the next act looks whether its own configuration has such a one
-		}
-	}
+	sv.Settings = rehearsal.Known(r.Catalog, product.MySQL, product.Release{Flavor: product.MariaDB, Version: r.version}, sv.Settings)
 	for _, name := range []string{"plugin_dir", "lc_messages_dir", "character_sets_dir"} { // they lie below the other
 		delete(sv.Settings, name)
 	}
@@ -85,7 +90,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // Sums implements rehearsal.Release.
-func (release) Sums(ctx context.Context, a load.Admin) (map[string]string, error) {
+func (release) Sums(ctx context.Context, a load.Admin, _ protect.Copy) (map[string]string, error) {
 	rows, err := a.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') "+
 		"AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys') AND ENGINE NOT IN ('FEDERATED', 'SPIDER', 'CONNECT') ORDER BY 1, 2")
 	if err != nil {
@@ -108,3 +113,6 @@ func (release) Sums(ctx context.Context, a load.Admin) (map[string]string, error
 	}
 	return sums, nil
 }
+
+// Notes implements rehearsal.Release: what mariadb-upgrade leaves to do, the checks find.
+func (release) Notes(context.Context, load.Admin, protect.Copy) ([]string, error) { return nil, nil }

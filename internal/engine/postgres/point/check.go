@@ -23,17 +23,26 @@ func (e Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full bo
 		}
 		all = append(all, protect.Check{What: "recovered at least to " + c.Position.LSN, Wrong: e.Same(c.Position, is)})
 	}
-	rows, err := a.Query(ctx, "SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid")
+	names, err := Databases(ctx, a)
 	if err != nil {
 		return all, err
 	}
-	for _, row := range rows.Values {
-		found, err := checkDatabase(ctx, c, host.Text(row, 0), full)
+	for _, name := range names {
+		found, err := checkDatabase(ctx, c, name, full)
 		if all = append(all, found...); err != nil {
-			return all, fmt.Errorf("check database %s: %w", host.Text(row, 0), err)
+			return all, fmt.Errorf("check database %s: %w", name, err)
 		}
 	}
 	return all, nil
+}
+
+// Databases lists those that somebody can use.
+func Databases(ctx context.Context, a load.Admin) (names []string, err error) {
+	rows, err := a.Query(ctx, "SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid")
+	for _, row := range rows.Values {
+		names = append(names, host.Text(row, 0))
+	}
+	return names, err
 }
 
 // looking is the look at one database.
@@ -48,7 +57,7 @@ type looking struct {
 }
 
 func checkDatabase(ctx context.Context, c protect.Copy, database string, full bool) (all []protect.Check, err error) {
-	a, err := dial(ctx, c, database)
+	a, err := Dial(ctx, c, database)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ const (
 	logFile    = "server.log"
 )
 
-// Neutralise implements protect.Starter. What it did once it does not do again: the
+// Neutralise implements protect.Starter. What it did once it does not do again, but for another version: the
 // server may have started, and what a first start needs would harm it then.
 func (Engine) Neutralise(ctx context.Context, d host.Streamer, c protect.Copy) error {
 	n := neutral{c: c, data: c.In(c.Server.Dir("data")), major: major(c.Server.Version)}

@@ -32,9 +32,9 @@ const dialTime = 5 * time.Second
 
 // Open implements protect.Starter.
 func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
-	a, err := dial(ctx, c, "postgres")
+	a, err := Dial(ctx, c, "postgres")
 	if f, ok := errors.AsType[*load.Failure](err); ok && f.Code == "3D000" { // somebody dropped it
-		a, err = dial(ctx, c, "template1")
+		a, err = Dial(ctx, c, "template1")
 	}
 	if err != nil {
 		return nil, err
@@ -51,7 +51,8 @@ func (Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 	return &session{Admin: a, c: c}, nil
 }
 
-func dial(ctx context.Context, c protect.Copy, database string) (load.Admin, error) {
+// Dial opens a session of one database of a copy.
+func Dial(ctx context.Context, c protect.Copy, database string) (load.Admin, error) {
 	login := client.Config{Network: "unix", Address: socket(c), User: role(c), Database: database, Timeout: dialTime}
 	if c.Closed { // everybody is let in: who put another server's socket there gains nothing by us
 		login.PeerUID = c.Server.UID
@@ -86,7 +87,7 @@ func (s *session) Exec(ctx context.Context, statements ...string) error {
 			}
 			continue
 		}
-		a, err := dial(ctx, s.c, strings.Trim(strings.TrimSpace(strings.TrimSuffix(name, ";")), `"`))
+		a, err := Dial(ctx, s.c, strings.Trim(strings.TrimSpace(strings.TrimSuffix(name, ";")), `"`))
 		if err != nil {
 			return err
 		}

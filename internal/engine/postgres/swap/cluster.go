@@ -23,6 +23,7 @@ type cluster struct {
 	conf          string // the directory
 	port          string
 	uid, gid      int
+	user          string // their name, which is its first superuser's too
 	data          string
 	init          []string // arguments for initdb
 	size          int64    // of its databases, in bytes
@@ -72,13 +73,12 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	} else {
 		c.init = append(c.init, "--no-data-checksums")
 	}
-	owner, err := userOf(ctx, h, home.UID)
-	if err != nil {
+	if c.user, err = userOf(ctx, h, home.UID); err != nil {
 		return c, err
 	}
 	switch {
-	case owner != at(8):
-		err = refusal("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), owner)
+	case c.user != at(8):
+		err = refusal("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), c.user)
 	case at(7) != "c":
 		err = refusal("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
 	case at(9) != "0":
@@ -134,24 +134,24 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 			return n, err
 		}
 	}
-	return n, n.fits(ctx, h, c.size)
-}
-
-// fits wants room for a copy of all data.
-func (c cluster) fits(ctx context.Context, h host.Reader, size int64) error {
-	above := path.Dir(c.data)
+	above := path.Dir(n.data)
 	for ; above != "/"; above = path.Dir(above) {
 		if _, err := h.Stat(ctx, above); err == nil {
 			break
 		}
 	}
-	room, err := h.Statfs(ctx, above)
+	return n, hint.With(fits(ctx, h, above, c.size), "--at DIR names a place with more room")
+}
+
+// fits wants room for a copy of all data in a directory.
+func fits(ctx context.Context, h host.Reader, at string, size int64) error {
+	room, err := h.Statfs(ctx, at)
 	if err != nil {
-		return fmt.Errorf("see how much room is at %s: %w", above, err)
+		return fmt.Errorf("see how much room is at %s: %w", at, err)
 	}
 	const more = 256 << 20 // WAL, and what a new cluster begins with
 	if free := int64(room.AvailBytes); free < size+more {
-		return hint.With(fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(size)), above, units.Measured(float64(free))), "--at DIR names a place with more room")
+		return fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(size)), at, units.Measured(float64(free)))
 	}
 	return nil
 }

@@ -48,14 +48,23 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	out := &course.Swap
 	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
 	out.Notes = []string{
-		"it is rehearsed first: pg_upgrade --check reads the running server and a new cluster that is thrown away; what it refuses ends the swap before anything stands still",
+		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before anything stands still",
 		fmt.Sprintf("the server stands still while %s are copied", units.Measured(float64(old.size))),
 		fmt.Sprintf("the old cluster stays in %s, as it was when it was stopped, and takes its room until pg_dropcluster %s %s", old.data, old.version, old.name),
 		"its configuration is taken over; what ALTER SYSTEM has set too",
 	}
 	out.Proof = w.Answers("SELECT current_setting('server_version_num')::int / 10000", func(text string) bool { return text == w.To.Version })
-	course.Next = "vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet"
+	course.Next = analyze(w.To.Version)
 	return course, nil
+}
+
+// analyze says how the new server comes to know its tables. Since 18, pg_upgrade brings the planner's statistics along, but for
+// extended ones.
+func analyze(version string) string {
+	if v, err := strconv.Atoi(version); err == nil && v >= 18 {
+		return "vacuumdb --all --analyze-in-stages --missing-stats-only, then vacuumdb --all --analyze-only, as the server's user: most statistics for the planner came along, and none by which autovacuum goes"
+	}
+	return "vacuumdb --all --analyze-in-stages, as the server's user: it has no statistics of its tables yet"
 }
 
 // settings refuses those that the new version does not have: with one it does not start.

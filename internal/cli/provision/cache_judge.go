@@ -1,0 +1,197 @@
+package provision
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/change"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision/cache"
+	view "plumb/internal/view/provision"
+)
+
+func (v *caching) judge() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "judge",
+		Short: "tell whether the cache devices serve anything, with intervals",
+		Long: `Judge reads the counters of the ARC several times, and tells what share of the
+reads that missed it the cache devices served, with 95 % intervals. --save FILE
+keeps what was seen; --before FILE tells what has moved since. It changes
+nothing. Nothing is said to have moved unless the interval says so.
+
+The counters are of all pools of this host together. Of a separate log they tell
+nothing: with --fsync DIR durable writes of 4 KiB are timed meanwhile, one after
+the other, in a file there that is removed again. Against what was saved another
+hour may be why they differ; compare takes turns, so that it is not.
+
+` + shell.ReadExits,
+		Example: `  plumb provision cache judge --save before.json     without the cache device
+  plumb provision cache judge --before before.json   with it, once it is warm
+  plumb provision cache judge --fsync /tank/db       durable writes there, too`,
+		Args: shell.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return v.runJudge(c.Context()) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&v.fsync, "fsync", "", "time durable writes in the directory `DIR` meanwhile")
+	fl.IntVar(&v.runs, "windows", 10, "so many windows, 4 to 1000")
+	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each")
+	fl.StringVar(&v.save, "save", "", "write what was seen into a new `FILE`")
+	fl.StringVar(&v.before, "before", "", "compare with what an earlier run saved in `FILE`")
+	return c
+}
+
+func (v *caching) runJudge(ctx context.Context) error {
+	if v.runs < 4 || v.runs > 1000 || v.every < 100*time.Millisecond || v.every > time.Hour {
+		return hint.Usage(fmt.Sprintf("--windows %d --every %s tells nothing", v.runs, v.every), "give something like --windows 10 --every 6s")
+	}
+	var before []cache.Window
+	if v.before != "" {
+		text, err := os.ReadFile(v.before)
+		if err == nil {
+			err = json.Unmarshal(text, &before)
+		}
+		if err != nil {
+			return fmt.Errorf("read what was seen before, %s: %w", v.before, hint.Cause(err))
+		}
+	}
+	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
+	defer h.Close()
+	seen, err := cache.Look(ctx, h, v.runs, v.every, v.fsync)
+	if err != nil {
+		return err
+	}
+	if v.save != "" {
+		text, err := json.MarshalIndent(seen, "", "  ")
+		if err == nil {
+			err = shell.WriteWhole(v.save, false, append(text, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("write what was seen to %s: %w", v.save, hint.Cause(err))
+		}
+	}
+	return v.Print(view.CacheJudgement(cache.Measure(seen), before, shell.Screen(v.Out)))
+}
+
+func (v *caching) compare() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "compare POOL DEVICE DIR",
+		Short: "tell what a log device brings: with it, without, without, with",
+		Long: `Compare takes a separate log that Plumb added out of its pool and adds it again,
+in the order with, without, without, with, and times durable writes of 4 KiB in
+DIR, a directory in the pool, in each turn. What drifts while it runs falls out
+of the difference, which is told with its 95 % interval. Each way is a change of
+the journal. Killed amid, the device may be out: cache add adds it again.
+
+A cache device comes back empty each time, so it is not compared like this: what
+it serves, its own counters tell (judge).
+
+` + cacheExits,
+		Example: "  plumb provision cache compare tank /dev/disk/by-id/nvme-optane /tank/db",
+		Args:    cobra.ExactArgs(3),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.runCompare(c.Context(), args[0], args[1], args[2])
+		},
+	}
+	v.changing(c)
+	fl := c.Flags()
+	fl.IntVar(&v.times, "times", 2, "go through the order so many times, 1 to 50; two pairs each")
+	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each turn")
+	return c
+}
+
+func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err error) {
+	if v.times < 1 || v.times > 50 || v.every < time.Second || v.every > time.Hour {
+		return hint.Usage(fmt.Sprintf("--times %d --every %s tells nothing", v.times, v.every), "give something like --times 2 --every 6s")
+	}
+	if err := v.Validate(); err != nil {
+		return err
+	}
+	o, err := v.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	class, state, err := cache.Find(ctx, o.doer, cache.Fuse(o.Stack), pool, device)
+	if err == nil {
+		err = cache.Uses(ctx, o.doer, o.Stack, pool, dir)
+	}
+	switch {
+	case err != nil:
+		return err
+	case class != cache.Log || state != "ONLINE":
+		return hint.With(fmt.Errorf("%s is no log device of pool %s that works", device, pool), "plumb provision cache add "+pool+" "+device+" --log")
+	}
+	all, err := o.Executor.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	if cache.Added(all, pool, device) == 0 {
+		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s, so that it is not taken out", device, pool), "zpool remove and cache add make it one that Plumb added")
+	}
+	order := cache.Order(v.times)
+	if err := v.Print(view.CacheTurns(pool, device, order, v.every, shell.Screen(v.Out))); err != nil || v.dryRun {
+		return err
+	}
+	if err := v.Ask("Take it out and add it again?", v.yes); err != nil {
+		return err
+	}
+	turns, err := v.turns(ctx, o, pool, device, dir, order)
+	if err != nil {
+		return err
+	}
+	return v.Print(view.CacheCompared(turns, cache.Compare(turns), shell.Screen(v.Out)))
+}
+
+// turns measures with the device and without it, and leaves it in its pool.
+func (v *caching) turns(ctx context.Context, o opened, pool, device, dir string, order []bool) (all []cache.Turn, err error) {
+	in := true
+	put := func(ctx context.Context, with bool) (err error) {
+		switch {
+		case with == in:
+			return nil
+		case with:
+			err = v.putIn(ctx, o, pool, device)
+		default:
+			err = v.withdraw(ctx, o, pool, device)
+		}
+		if err == nil {
+			in = with
+		}
+		return err
+	}
+	defer func() {
+		if left := put(context.WithoutCancel(ctx), true); left != nil {
+			err = hint.With(errors.Join(err, fmt.Errorf("add %s again: %w", device, left)), "plumb provision cache add "+pool+" "+device+" --log adds it again")
+		}
+	}()
+	for _, with := range order {
+		if err := put(ctx, with); err != nil {
+			return nil, err
+		}
+		is, err := cache.Write(ctx, dir, v.every)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cache.Turn{With: with, Durable: *is})
+	}
+	return all, nil
+}
+
+// putIn adds a log device that was just taken out.
+func (v *caching) putIn(ctx context.Context, o opened, pool, device string) error {
+	v.disk.Path = device
+	a, err := cache.Add(ctx, o.doer, o.Stack, pool, cache.Log, v.disk)
+	if err != nil || len(a.Acts) == 0 {
+		return err
+	}
+	_, err = o.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{a.Step()}}, change.ApplyOptions{Begin: change.Begin{User: o.User}})
+	return err
+}

@@ -1,0 +1,46 @@
+package home
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/catalog"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
+	"plumb/knowledge"
+)
+
+// A server of which something would go on naming the old place is refused.
+func TestElsewhereIsRefused(t *testing.T) {
+	const ask, data = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_index', 'relay_log_index')", "/var/lib/mysql"
+	known, err := catalog.Load(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, file := "log_bin_index", data+"/bin.index"
+	for what, c := range map[string]struct {
+		of    string // from where pid_file is known
+		at    string
+		index string
+		says  string
+	}{
+		"a setting in a file":  {stack.FromFile, data + "/x.pid", "./bin.000001\n", "pid_file is set to"},
+		"an index of paths":    {stack.FromDefault, data + "/x.pid", "./bin.000001\n" + data + "/bin.000002\n", "whole path"},
+		"neither, and no file": {stack.FromDefault, data + "/x.pid", "./bin.000001\n", "set mysql:3306#datadir"}, // there is no server here whose files could be edited
+		"beside":               {stack.FromFile, "/var/lib/mysqld/x.pid", "./bin.000001\n", "set mysql:3306#datadir"},
+	} {
+		var see stack.Observation
+		db := see.New("mysql", "3306")
+		db.Setting("pid_file", stack.Text(c.at), "test", stack.Origin{From: c.of})
+		db.Setting("datadir", stack.Text(data+"/"), "test", stack.Origin{From: stack.FromFile})
+		var s stack.Stack
+		s.Add("test", see)
+		h := hosttest.Map{Files: map[string]string{file: c.index}, Queries: map[string]host.Rows{ask: {Values: [][]*string{{&name, &file}}}}}
+		e := New(known, nil)
+		if _, err := e.Elsewhere(t.Context(), h, &s, provision.Home{Server: db.Ref, Data: data}, "/srv/db"); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

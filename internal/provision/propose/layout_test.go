@@ -1,0 +1,40 @@
+package propose
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/provision"
+	"plumb/internal/provision/spec"
+	"plumb/internal/stack"
+)
+
+// What lies in the data directory goes along to another place, and so does what the plan puts beside it.
+func TestElsewhereTakesTheLogAlong(t *testing.T) {
+	for now, c := range map[string]struct{ now, at, want string }{
+		"in it":  {"/var/lib/pg/pg_wal", "/var/lib/pg/pg_wal", "/srv/shop/pg_wal"},
+		"beside": {"/var/lib/pg", "/var/lib/pg-log", "/srv/shop-log"},
+		"apart":  {"/var/lib/pg2/wal", "/var/lib/pg2/wal", "/var/lib/pg2/wal"},
+	} {
+		p := &planning{}
+		p.Stack = &stack.Stack{}
+		p.Home = provision.Home{Data: "/var/lib/pg", Parts: []provision.Part{{Name: "wal", Roles: []string{"wal"}, Now: c.now, At: c.at}}}
+		p.Spec = spec.Spec{Use: "tank", Server: spec.Server{Product: "postgres", At: "/srv/shop"}}
+		if err := p.layout(t.Context()); err != nil || p.Home.Parts[0].At != c.want {
+			t.Errorf("%s: %q, %v", now, p.Home.Parts[0].At, err)
+		}
+	}
+}
+
+// A place that units hide from servers is refused, and one that lies in the mounted filesystem or holds it.
+func TestPlaceOfTheDataIsRefused(t *testing.T) {
+	for at, says := range map[string]string{"/home/db": "units of servers", "/tmp/x/y": "units of servers", "/srv/mariadb/x": "lie in one another", "/srv": "lie in one another", "/srv/other": "", "/var/lib/mysql": ""} {
+		p := &planning{}
+		p.Home = provision.Home{Data: "/var/lib/mysql"}
+		p.Spec = spec.Spec{Filesystem: &spec.Filesystem{Type: "xfs"}, Server: spec.Server{Product: "mariadb", At: at}}
+		got, err := p.dataAt()
+		if says == "" && (err != nil || got != at) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %q, %v", at, got, err)
+		}
+	}
+}
