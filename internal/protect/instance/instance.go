@@ -322,7 +322,7 @@ func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error
 		err = ctx.Err()
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w%s", name, c.Starved(ctx, err), c.tail(ctx, log))
+		err = fmt.Errorf("%s: %w%s", name, c.Starved(ctx, err), c.tail(ctx, log, log))
 	}
 	c.running = nil
 	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
