@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +17,12 @@ import (
 // How long an incident is looked at: a verdict has 25 s.
 const looked = 50 * time.Second
 
-// Incident 1, without a limit: more readers than the device serves at a time.
+// Incident 1: more readers than the device serves in time. The twin's pool fits.
 func TestADeviceIsSaturated(t *testing.T) {
 	for name, c := range map[string]struct{ pool, want string }{"incident": {"16M", "device/saturated"}, "twin": {"512M", ""}} {
 		t.Run(name, func(t *testing.T) {
-			s := mariadb(t, "innodb_buffer_pool_size="+c.pool+"\n", nil)
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size="+c.pool+"\n", nil)
+			s.disk.Become(sandbox.Speed{Each: time.Millisecond, IOPS: 600})
 			s.watch()
 			s.calm(60 * time.Second)
 			work := readRow
@@ -55,6 +57,75 @@ func TestTheDiskBelowIsLimited(t *testing.T) {
 			s.raised("device/saturated", c.want, looked)
 		})
 	}
+}
+
+// Incident 3: a volume does 2,000 requests a second until its credits are used up, then 250. That
+// many do not suffice, and what follows looks like a device that is saturated, until it has kept to its number for
+// long enough. The twin's credits last.
+func TestABurstIsUsedUp(t *testing.T) {
+	volume := sandbox.Speed{Each: 500 * time.Microsecond, IOPS: 2000}
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size=16M\n", nil)
+			s.disk.Become(volume)
+			s.watch()
+			s.calm(60 * time.Second)
+			s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(10 * time.Millisecond)
+				return readRow(ctx, c, r)
+			})
+			time.Sleep(20 * time.Second) // what the volume does while it has credits
+			if want {
+				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 250})
+			}
+			s.raised("limit/volume", want, 60*time.Second)
+			if want {
+				s.leads("limit/volume")
+			}
+		})
+	}
+}
+
+// Incident 15: four readers of a backup have the disk, which gives 60 MB a second. They were seen alone before, as on a
+// night without load. The twin is alone.
+func TestSomebodyElseHasTheDisk(t *testing.T) {
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size=16M\n", nil)
+			file := filepath.Join(s.dir, "dump")
+			check_(t, exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1M", "count=400", "oflag=direct").Run())
+			s.disk.Become(sandbox.Speed{Each: 500 * time.Microsecond, IOPS: 3000, Bytes: 60 << 20})
+			s.watch()
+			s.calm(50 * time.Second)
+			stop := backup(t, file, 1)
+			time.Sleep(45 * time.Second)
+			stop()
+			if want {
+				backup(t, file, 4)
+			}
+			s.load(3, slowly(readRow))
+			s.raised("intruder/others", want, looked)
+			if want {
+				s.leads("intruder/others")
+			}
+		})
+	}
+}
+
+// backup has processes read a file again and again, past the page cache.
+func backup(t *testing.T, file string, processes int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range processes {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=1M", "iflag=direct").Run()
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() { cancel(); all.Wait() })
+	t.Cleanup(stop)
+	return stop
 }
 
 // Incident 19: the disk finishes nothing, because the filesystem that it is a file of is frozen.
