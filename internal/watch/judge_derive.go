@@ -251,8 +251,8 @@ const (
 )
 
 // pinned sets whether a device has kept to one number of requests or bytes, and
-// how much more of the same it has done before: who asks for larger requests
-// gets fewer of them, and no limit is reached by that.
+// how much more of the same it has done before. Where it keeps to both, it has to
+// have done more of both: who asks for larger requests gets fewer of them, and nothing was taken away.
 func (j *Judge) pinned(d *stack.Thing) {
 	all := j.devices.second[d.Ref]
 	if len(all) < pinnedSeconds {
@@ -265,7 +265,7 @@ func (j *Judge) pinned(d *stack.Thing) {
 		}
 		return out
 	}
-	best, before := j.devices.best[d.Ref].most(), 0.0
+	best, before := j.devices.best[d.Ref].most(), math.Inf(1)
 	for _, x := range []struct {
 		name        string
 		values      []float64
@@ -277,11 +277,11 @@ func (j *Judge) pinned(d *stack.Thing) {
 		pinned := 0.0
 		if same(x.values, x.least) {
 			pinned = 1
-			before = max(before, x.best/mean(x.values))
+			before = min(before, x.best/mean(x.values))
 		}
 		j.set(d, x.name, pinned)
 	}
-	if before == 0 {
+	if math.IsInf(before, 1) {
 		d.SetAbsent("did_before", "/proc/diskstats")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -358,4 +359,53 @@ func TestAnIndexIsGone(t *testing.T) {
 			s.incident(c.want, looked)
 		})
 	}
+}
+
+// Incident 17 for somebody who watched before: the statement that takes the time has become dearer.
+// The twin's clients ask for it more often.
+func TestAStatementIsDearer(t *testing.T) {
+	byNumber := func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+		time.Sleep(20 * time.Millisecond)
+		var id int
+		return c.QueryRowContext(ctx, fmt.Sprintf("SELECT id FROM w.t WHERE n=%d", 1+r.IntN(190000))).Scan(&id)
+	}
+	for name, dropped := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\n", nil)
+			s.exec("UPDATE w.t SET n=id", "CREATE INDEX n ON w.t (n)")
+			s.watch()
+			s.load(2, byNumber)
+			time.Sleep(75 * time.Second) // a minute is compared with the one before
+			if dropped {
+				s.exec("DROP INDEX n ON w.t")
+			} else {
+				s.load(8, byNumber)
+			}
+			time.Sleep(60 * time.Second)
+			s.grew("`n` = ?", dropped)
+		})
+	}
+}
+
+// grew wants a statement to take more time than it did: by its calls being dearer, or by their number.
+func (s *scene) grew(text string, dearer bool) {
+	s.t.Helper()
+	for _, of := range s.judge.Moment(s.judge.Known()).Servers {
+		for _, c := range of.Statements {
+			if of.Ref != s.ref || !strings.Contains(c.Text, text) {
+				continue
+			}
+			if c.Dearer == nil || c.More == nil {
+				s.t.Fatalf("nobody can tell what %s cost before", c.Text)
+			}
+			verdict := "RIGHT"
+			if (*c.Dearer > *c.More) != dearer || *c.Dearer+*c.More <= 0 {
+				verdict = "WRONG"
+				s.t.Errorf("%s: %.3f s dearer, %.3f s more often; want dearer %v", c.Text, *c.Dearer, *c.More, dearer)
+			}
+			s.t.Logf("RUN %s %s: %.3f s dearer, %.3f s more often: %s", verdict, s.t.Name(), *c.Dearer, *c.More, c.Text)
+			return
+		}
+	}
+	s.t.Fatalf("no statement with %s is listed", text)
 }
