@@ -81,11 +81,12 @@ func TestWhatLiesBelowIsNotKnown(t *testing.T) {
 	delete(p.Find(fs).Links, "disks")
 	p.Gaps = append(p.Gaps, stack.Gap{Of: fs, Facts: []string{"disks"}, Probe: "test", Why: "what a DRBD device lies on is not read"})
 	m := &made{}
-	m.add(calm)
-	j := judge()
-	u := unknownOf(m.feed(j, p), "device/saturated")
+	waits := calm
+	waits.sessions = full.sessions
+	m.add(waits)
+	u := unknownOf(m.feed(judge(), p), "device/saturated")
 	if u == nil || !slices.ContainsFunc(u.Missing, func(m rule.Missing) bool { return strings.Contains(m.Why, "DRBD") }) {
-		t.Errorf("calm: %+v", u)
+		t.Errorf("sessions wait, and not for what is known: %+v", u)
 	}
 	m.add(full)
 	if got := m.feed(judge(), p); !slices.Equal(ids(got), []string{"device/saturated"}) {

@@ -337,6 +337,18 @@ func (s *scene) calm(d time.Duration) {
 	}
 }
 
+// wait waits until something was said, or for so long.
+func (s *scene) wait(d time.Duration, said func() bool) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		s.mu.Lock()
+		is := said()
+		s.mu.Unlock()
+		if is {
+			return
+		}
+	}
+}
+
 // incident waits, and compares the first verdict that was raised. want "" wants
 // none.
 func (s *scene) incident(want string, d time.Duration) {
@@ -345,7 +357,7 @@ func (s *scene) incident(want string, d time.Duration) {
 	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
 	began := time.Now()
-	time.Sleep(d)
+	s.wait(d, func() bool { return s.first != "" })
 	m := s.judge.Moment(s.judge.Known())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -374,7 +386,7 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
 	began := time.Now()
-	time.Sleep(d)
+	s.wait(d, func() bool { _, is := s.all[id]; return is })
 	m := s.judge.Moment(s.judge.Known())
 	s.mu.Lock()
 	at, got := s.all[id]
