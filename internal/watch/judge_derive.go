@@ -241,11 +241,13 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 	}
 }
 
-// What is pinned: a device that does something, always the same.
+// What is pinned: a device that does something, always the same. Limits let a tenth
+// of a second's worth through at once: the Linux kernel's (DFL_THROTL_SLICE in block/blk-throttle.c, HZ/10), QEMU's
+// (throttle_compute_wait in util/throttle.c). So what they count over time stays within that of a straight line, while
+// what a busy device does in one second says nothing of the next, and the sum strays.
 const (
 	pinnedSeconds = 10
-	pinnedSpread  = 0.03
-	pinnedMost    = 0.97
+	pinnedAstray  = 0.1 // seconds' worth
 	leastIOPS     = 20.0
 	leastBytes    = 1 << 20
 )
@@ -288,17 +290,19 @@ func (j *Judge) pinned(d *stack.Thing) {
 	j.set(d, "did_before", before)
 }
 
-// same tells whether values keep within 3 % of one another.
+// same tells whether what is counted each second keeps to a line.
 func same(values []float64, least float64) bool {
 	m := mean(values)
 	if math.IsNaN(m) || m < least {
 		return false
 	}
-	squares := 0.0
+	astray := 0.0
 	for _, v := range values {
-		squares += (v - m) * (v - m)
+		if astray += v - m; math.Abs(astray) > pinnedAstray*m {
+			return false
+		}
 	}
-	return math.Sqrt(squares/float64(len(values)))/m <= pinnedSpread && m >= pinnedMost*slices.Max(values)
+	return true
 }
 
 func mean(values []float64) float64 {

@@ -35,16 +35,23 @@ type pace struct {
 	next  time.Time // when one can begin
 }
 
+// atOneTime is how much a limit that was not used lets through at once, as limits of kernels and
+// hypervisors do: without, whatever is late once is lost.
+const atOneTime = 100 * time.Millisecond
+
 // end tells when a request is done that comes now. A limit is kept on average, however late a
 // request is answered: the next one's turn does not depend on it.
 func (p *pace) end(now time.Time, bytes int) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if idle := now.Add(-atOneTime); p.next.Before(idle) {
+		p.next = idle
+	}
 	begin := now
 	if p.next.After(now) {
 		begin = p.next
 	}
-	p.next = begin.Add(p.speed.apart(bytes))
+	p.next = p.next.Add(p.speed.apart(bytes))
 	return begin.Add(p.speed.Each)
 }
 

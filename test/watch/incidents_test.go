@@ -60,7 +60,7 @@ func TestTheDiskBelowIsLimited(t *testing.T) {
 	}
 }
 
-// Incident 3: a volume does 2,000 requests a second until its credits are used up, then 250. That
+// Incident 3: a volume does 2,000 requests a second until its credits are used up, then 150. That
 // many do not suffice, and what follows looks like a device that is saturated, until it has kept to its number for
 // long enough. The twin's credits last.
 func TestABurstIsUsedUp(t *testing.T) {
@@ -77,7 +77,7 @@ func TestABurstIsUsedUp(t *testing.T) {
 			})
 			time.Sleep(20 * time.Second) // what the volume does while it has credits
 			if want {
-				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 250})
+				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 150})
 			}
 			s.raised("limit/volume", want, 60*time.Second)
 			if want {
@@ -120,7 +120,7 @@ func backup(t *testing.T, file string, processes int) (stop func()) {
 	for range processes {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				_ = exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=1M", "iflag=direct").Run()
+				_ = exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=256k", "iflag=direct").Run()
 			}
 		})
 	}
