@@ -2,9 +2,6 @@ package watch
 
 import (
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,41 +34,6 @@ func TestZFSFuseCannotBeTold(t *testing.T) {
 			s.load(4, slowly(readRow))
 			s.cannotTell(ofZFS, fuse, "zfs-fuse", looked)
 		})
-	}
-}
-
-// Incident 23: what the small pool drops is in the ARC. The twin's ARC keeps metadata alone. TestWatchOnOpenZFS in
-// test/real/vm runs this in a machine with a disk that is called data.
-func TestPagesAreInTheARCAsWell(t *testing.T) {
-	const disk = "/dev/disk/by-id/virtio-data"
-	for _, need := range []string{"/sys/module/zfs", disk} {
-		if _, err := os.Stat(need); err != nil {
-			t.Skip("needs OpenZFS: go test ./test/real/vm -run WatchOnOpenZFS with PLUMB_REAL=1 runs it in a machine that has it")
-		}
-	}
-	for name, want := range map[string]bool{"incident": true, "twin": false} {
-		t.Run(name, func(t *testing.T) {
-			s := bare(t, ofMySQL)
-			s.dir = filepath.Join(s.box.Dir, "tank")
-			s.must("zpool", "create", "-f", "-O", "recordsize=16K", "-m", s.dir, "plumbtank", disk)
-			s.box.OnClose(func() error { return exec.Command("zpool", "destroy", "-f", "plumbtank").Run() })
-			cached := "all"
-			if !want {
-				cached = "metadata"
-			}
-			s.must("zfs", "set", "primarycache="+cached, "plumbtank")
-			s.mariadb("innodb_buffer_pool_size=24M\ninnodb_flush_method=fsync\ninnodb_use_native_aio=0\n", nil) // O_DIRECT goes past the ARC since 2.3
-			s.watch()
-			s.load(4, readRow)
-			s.raised("zfs/double-cache", want, looked)
-		})
-	}
-}
-
-func (s *scene) must(argv ...string) {
-	s.t.Helper()
-	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		s.t.Fatalf("%q: %v %s", argv, err, out)
 	}
 }
 

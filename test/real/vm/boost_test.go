@@ -26,7 +26,7 @@ func TestCacheOnOpenZFS(t *testing.T) {
 }
 
 // inside runs tests of a package in a machine, with the built program.
-func inside(t *testing.T, release, of, run string, env ...string) {
+func inside(t *testing.T, release, of, run string) {
 	t.Helper()
 	m := Open(t, release)
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func inside(t *testing.T, release, of, run string, env ...string) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path, tests}, Deadline: 20 * time.Minute, Disks: []Disk{{Name: "data", Bytes: 4 << 30}, {Name: "cache", Bytes: 1 << 30}, {Name: "log", Bytes: 1 << 30}},
-		Line: "cd /tmp && " + strings.Join(env, " ") + " PLUMB_PROGRAM=/in/plumb /in/tests -test.v -test.run '" + run + "'"})
+		Line: "cd /tmp && PLUMB_PROGRAM=/in/plumb /in/tests -test.v -test.run '" + run + "'"})
 	t.Logf("%s", r.Output)
 	if err != nil || r.Code != 0 || !strings.Contains(string(r.Output), "--- PASS") || strings.Contains(string(r.Output), "--- SKIP") {
 		t.Fatalf("code %d, %v", r.Code, err)
