@@ -80,6 +80,9 @@ func (s *scene) asking(n int, think time.Duration, next func(r *rand.Rand) strin
 			for ctx.Err() == nil {
 				time.Sleep(think)
 				if _, err := c.Exec(ctx, next(r)).ReadAll(); err != nil {
+					if ctx.Err() == nil {
+						s.t.Logf("a client was refused: %v", err)
+					}
 					return
 				}
 			}

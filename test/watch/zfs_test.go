@@ -17,7 +17,7 @@ var ofZFS = []string{"zfs/arc-squeezed", "zfs/double-cache", "zfs/throttle-disk"
 
 // Incident 25: zfs-fuse counts nothing, so nobody can tell. The twin is on ext4, where it is known.
 func TestZFSFuseCannotBeTold(t *testing.T) {
-	const settings = "innodb_buffer_pool_size=64M\ninnodb_flush_method=fsync\ninnodb_use_native_aio=0\n" // it knows no O_DIRECT
+	const settings = "innodb_buffer_pool_size=16M\ninnodb_flush_method=fsync\ninnodb_use_native_aio=0\n" // it knows no O_DIRECT
 	for name, fuse := range map[string]bool{"incident": true, "twin": false} {
 		t.Run(name, func(t *testing.T) {
 			s := bare(t, ofMySQL)
@@ -31,7 +31,7 @@ func TestZFSFuseCannotBeTold(t *testing.T) {
 			}
 			s.mariadb(settings, nil)
 			s.watch()
-			s.load(4, slowly(readRow))
+			s.load(4, readRow)
 			s.cannotTell(ofZFS, fuse, "zfs-fuse", looked)
 		})
 	}
