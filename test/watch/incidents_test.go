@@ -120,7 +120,11 @@ func backup(t *testing.T, file string, processes int) (stop func()) {
 	for range processes {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				_ = exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=256k", "iflag=direct").Run()
+				err := exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=256k", "iflag=direct").Run()
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("backup: %v", err)
+					return
+				}
 			}
 		})
 	}

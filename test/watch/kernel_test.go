@@ -71,7 +71,11 @@ func (s *scene) copies(file string) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		for ctx.Err() == nil {
-			_ = exec.CommandContext(ctx, "dd", "if=/dev/zero", "of="+file, "bs=1M", "count=400", "conv=notrunc").Run()
+			err := exec.CommandContext(ctx, "dd", "if=/dev/zero", "of="+file, "bs=1M", "count=400", "conv=notrunc").Run()
+			if err != nil && ctx.Err() == nil {
+				s.t.Errorf("copy: %v", err)
+				return
+			}
 		}
 	})
 	s.t.Cleanup(func() {
