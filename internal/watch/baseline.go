@@ -103,13 +103,19 @@ func (b *Baseline) unloaded() (float64, bool) {
 	return b.Lately.unloaded()
 }
 
+// mostClass is that of the largest requests.
+const mostClass = 6
+
 // sizeClass is the class of a request's size.
 func sizeClass(bytes float64) int {
 	if bytes < 1 {
 		return 0
 	}
-	return min(max(int(math.Round(math.Log2(bytes/4096))), 0), 6)
+	return min(max(int(math.Round(math.Log2(bytes/sizeOf(0)))), 0), mostClass)
 }
+
+// sizeOf is the size that a class stands for.
+func sizeOf(class int) float64 { return math.Ldexp(4096, class) }
 
 // occupancy inverts ρ = u/(1−e^−u): of a device that serves many requests at a
 // time and gets them at random, the load by channel from the response ratio.

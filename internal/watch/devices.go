@@ -218,16 +218,37 @@ func (d *devices) learn(of stack.Ref, at time.Time, by func(string) float64) {
 // mostBaselines bounds what a host with very many devices costs.
 const mostBaselines = 2000
 
-// unloaded gives R0 of a kind of request, of its own size or the next one.
-func (d *devices) unloaded(device, op string, class int) (float64, bool) {
-	for _, c := range []int{class, class - 1, class + 1} {
-		if b := d.baselines[baselineKey{device, op, c}]; b != nil {
-			if v, ok := b.unloaded(); ok {
-				return v, true
+// unloaded gives R0 of a kind of request: that of its own size or the next one. Of
+// sizes between two that were learned it is what lies between those on a line, which is right for a mixture
+// of the two, however long each takes: the mean time and the mean size of a mixture lie on that line.
+func (d *devices) unloaded(device, op string, size float64) (float64, bool) {
+	learned := func(class int) (float64, bool) {
+		b := d.baselines[baselineKey{device, op, class}]
+		if b == nil {
+			return 0, false
+		}
+		return b.unloaded()
+	}
+	nearest := func(class, step int) (int, float64, bool) {
+		for ; class >= 0 && class <= mostClass; class += step {
+			if us, ok := learned(class); ok {
+				return class, us, true
 			}
 		}
+		return 0, 0, false
 	}
-	return 0, false
+	class := sizeClass(size)
+	for _, c := range []int{class, class - 1, class + 1} {
+		if us, ok := learned(c); ok {
+			return us, true
+		}
+	}
+	low, under, ok := nearest(class, -1)
+	high, over, ok2 := nearest(class, 1)
+	if !ok || !ok2 {
+		return 0, false
+	}
+	return under + (over-under)*(size-sizeOf(low))/(sizeOf(high)-sizeOf(low)), true
 }
 
 // growth is how much slower unloaded requests of a device have become.

@@ -201,12 +201,12 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 		}
 		counted = true
 		n, seconds := rate*Length.Seconds(), busy*Length.Seconds()
-		class := 0
+		size := 0.0
 		if bytes, ok := d.Number(o.bytes + "_rate"); ok && o.bytes != "" && rate > 0 {
-			class = sizeClass(bytes / rate)
-			j.set(d, o.op+"_size", bytes/rate)
+			size = bytes / rate
+			j.set(d, o.op+"_size", size)
 		}
-		r0, learned := j.devices.unloaded(d.Ref.Name, o.op, class)
+		r0, learned := j.devices.unloaded(d.Ref.Name, o.op, size)
 		if learned {
 			j.set(d, o.unloaded, r0)
 		}
@@ -241,17 +241,20 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 	}
 }
 
-// What is pinned: a device that does something, always the same.
+// What is pinned: a device that does something, always the same. Limits let a tenth
+// of a second's worth through at once: the Linux kernel's (DFL_THROTL_SLICE in block/blk-throttle.c, HZ/10), QEMU's
+// (throttle_compute_wait in util/throttle.c). So what they count over time stays within that of a straight line, while
+// what a busy device does in one second says nothing of the next, and the sum strays.
 const (
 	pinnedSeconds = 10
-	pinnedSpread  = 0.03
-	pinnedMost    = 0.97
+	pinnedAstray  = 0.1 // seconds' worth
 	leastIOPS     = 20.0
 	leastBytes    = 1 << 20
 )
 
 // pinned sets whether a device has kept to one number of requests or bytes, and
-// how much more it has done before.
+// how much more of the same it has done before. Where it keeps to both, it has to
+// have done more of both: who asks for larger requests gets fewer of them, and nothing was taken away.
 func (j *Judge) pinned(d *stack.Thing) {
 	all := j.devices.second[d.Ref]
 	if len(all) < pinnedSeconds {
@@ -264,32 +267,42 @@ func (j *Judge) pinned(d *stack.Thing) {
 		}
 		return out
 	}
-	set := func(name string, values []float64, least float64) {
-		v := 0.0
-		if same(values, least) {
-			v = 1
+	best, before := j.devices.best[d.Ref].most(), math.Inf(1)
+	for _, x := range []struct {
+		name        string
+		values      []float64
+		least, best float64
+	}{
+		{"iops_pinned", of(last, func(s second) float64 { return s.iops }), leastIOPS, best.iops},
+		{"bytes_pinned", of(last, func(s second) float64 { return s.bytes }), leastBytes, best.bytes},
+	} {
+		pinned := 0.0
+		if same(x.values, x.least) {
+			pinned = 1
+			before = min(before, x.best/mean(x.values))
 		}
-		j.set(d, name, v)
+		j.set(d, x.name, pinned)
 	}
-	set("iops_pinned", of(last, func(s second) float64 { return s.iops }), leastIOPS)
-	set("bytes_pinned", of(last, func(s second) float64 { return s.bytes }), leastBytes)
-	if n, best := mean(of(last, func(s second) float64 { return s.iops })), j.devices.best[d.Ref].most(); n >= leastIOPS {
-		bytes := mean(of(last, func(s second) float64 { return s.bytes }))
-		j.set(d, "did_before", max(best.iops/n, best.bytes/max(bytes, 1)))
+	if math.IsInf(before, 1) {
+		d.SetAbsent("did_before", "/proc/diskstats")
+		return
 	}
+	j.set(d, "did_before", before)
 }
 
-// same tells whether values keep within 3 % of one another.
+// same tells whether what is counted each second keeps to a line.
 func same(values []float64, least float64) bool {
 	m := mean(values)
 	if math.IsNaN(m) || m < least {
 		return false
 	}
-	squares := 0.0
+	astray := 0.0
 	for _, v := range values {
-		squares += (v - m) * (v - m)
+		if astray += v - m; math.Abs(astray) > pinnedAstray*m {
+			return false
+		}
 	}
-	return math.Sqrt(squares/float64(len(values)))/m <= pinnedSpread && m >= pinnedMost*slices.Max(values)
+	return true
 }
 
 func mean(values []float64) float64 {
@@ -359,7 +372,8 @@ func (j *Judge) span(of stack.Ref, name string) (from, to time.Time, known bool)
 	return from, to, false
 }
 
-// plainDisks adds the disks on which what a server writes is written once.
+// plainDisks adds the devices on which what a server writes is written once: what
+// its filesystems are made on, and the disks below.
 func (w *judged) plainDisks(db *stack.Thing, disks map[stack.Ref]bool) {
 	all, _ := w.stack.Follow(db, "storage")
 	for _, fs := range all {
@@ -369,6 +383,7 @@ func (w *judged) plainDisks(db *stack.Thing, disks map[stack.Ref]bool) {
 		blocks, _ := w.stack.Follow(fs, "block")
 		for _, b := range blocks {
 			if b.Text("layer") == "disk" || b.Text("layer") == "partition" || b.Text("layer") == "loop" {
+				disks[b.Ref] = true
 				for _, of := range fs.Links["disks"] {
 					disks[of] = true
 				}

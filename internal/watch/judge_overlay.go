@@ -51,13 +51,20 @@ func (j *Judge) overlay(w *judged) *stack.Stack {
 }
 
 // linkDevices links each filesystem to every device under it. Where it is not
-// known what it is made on, neither is this.
+// known what it is made on, neither is this; where what these lie on is not, that
+// stands for a device of which nothing is known: a verdict about those that are known can be raised, and none is ruled out.
 func linkDevices(s *stack.Stack) {
 	for _, fs := range s.OfKind("filesystem") {
 		blocks, known := fs.Links["block"]
-		disks, known2 := fs.Links["disks"]
-		if !known || !known2 {
+		if !known {
 			continue
+		}
+		disks, known := fs.Links["disks"]
+		if !known {
+			if len(blocks) == 0 {
+				continue
+			}
+			disks = []stack.Ref{hidden(s, fs)}
 		}
 		fs.Link("devices", blocks...)
 		for i := 0; i < len(fs.Links["devices"]) && i < mostDevices; i++ {
@@ -67,6 +74,14 @@ func linkDevices(s *stack.Stack) {
 		}
 		fs.Link("devices", disks...)
 	}
+}
+
+// hidden is what lies below a filesystem and is not known, with the reason.
+func hidden(s *stack.Stack, fs *stack.Thing) stack.Ref {
+	of := stack.Ref{Kind: "block", Name: "below " + fs.Links["block"][0].Name}
+	g, _ := s.GapFor(fs.Ref, "disks")
+	s.Gaps = append(s.Gaps, stack.Gap{Of: of, Facts: []string{"*"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+	return of
 }
 
 // mostDevices bounds what a chain that leads back to itself costs.

@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -72,6 +73,7 @@ type load struct {
 	seconds  int
 	reads    float64 // a second
 	each     float64 // milliseconds a read takes
+	size     float64 // bytes of a read; 0 for 16 KiB
 	sessions map[series.Class]float64
 	psi      float64
 	list     []series.Session
@@ -81,9 +83,9 @@ type load struct {
 
 // made makes batches of loads, one after another.
 type made struct {
-	at                          time.Time
-	reads, readMS, queueMS, psi float64
-	batches                     []series.Batch
+	at                                     time.Time
+	reads, readBytes, readMS, queueMS, psi float64
+	batches                                []series.Batch
 }
 
 func (m *made) add(l load) {
@@ -92,9 +94,10 @@ func (m *made) add(l load) {
 	}
 	for range l.seconds {
 		m.at = m.at.Add(time.Second)
+		m.readBytes += l.reads * cmp.Or(l.size, 16384)
 		m.reads, m.readMS, m.queueMS, m.psi = m.reads+l.reads, m.readMS+l.reads*l.each, m.queueMS+l.reads*l.each, m.psi+l.psi*1e6
 		b := series.Batch{Source: "block", Every: time.Second, At: m.at.Add(10 * time.Millisecond)}
-		for name, v := range map[string]float64{"reads": m.reads, "read_ms": m.readMS, "read_bytes": m.reads * 16384, "queue_ms": m.queueMS,
+		for name, v := range map[string]float64{"reads": m.reads, "read_ms": m.readMS, "read_bytes": m.readBytes, "queue_ms": m.queueMS,
 			"writes": 0, "write_ms": 0, "written_bytes": 0, "in_flight": l.reads * l.each / 1000} {
 			b.Set(disk, name, v)
 		}

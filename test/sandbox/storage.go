@@ -17,18 +17,23 @@ func (b *Box) Filesystem(name, fstype string, megabytes int, mkfs []string, opti
 	if err := needRoot("a " + fstype + " filesystem on a loop device"); err != nil {
 		return "", err
 	}
-	maker, err := find("no mkfs."+fstype, "apt-get install e2fsprogs xfsprogs btrfs-progs", "mkfs."+fstype)
-	if err != nil {
-		return "", err
-	}
 	loop, err := b.Loop(name, megabytes)
 	if err != nil {
 		return "", err
 	}
-	if _, err := output(exec.Command(maker, append(mkfs, loop)...)); err != nil {
+	return b.FilesystemOn(loop, name, fstype, mkfs, options)
+}
+
+// FilesystemOn makes a filesystem on a device of the box and mounts it.
+func (b *Box) FilesystemOn(device, name, fstype string, mkfs []string, options string) (string, error) {
+	maker, err := find("no mkfs."+fstype, "apt-get install e2fsprogs xfsprogs btrfs-progs", "mkfs."+fstype)
+	if err != nil {
 		return "", err
 	}
-	return b.Mount(name, fstype, loop, options)
+	if _, err := output(exec.Command(maker, append(mkfs, device)...)); err != nil {
+		return "", err
+	}
+	return b.Mount(name, fstype, device, options)
 }
 
 // Loop attaches a new file of the box to a loop device.
@@ -37,6 +42,11 @@ func (b *Box) Loop(name string, megabytes int) (string, error) {
 	if err := truncate(image, int64(megabytes)<<20); err != nil {
 		return "", err
 	}
+	return b.attach(image)
+}
+
+// attach makes a loop device of a file.
+func (b *Box) attach(image string) (string, error) {
 	loop, err := output(exec.Command("losetup", "--find", "--show", "--direct-io=on", image))
 	if err != nil {
 		return "", Missing{"no loop device: " + err.Error(), "run where loop devices may be made"}

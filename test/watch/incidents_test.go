@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,11 +18,12 @@ import (
 // How long an incident is looked at: a verdict has 25 s.
 const looked = 50 * time.Second
 
-// Incident 1, without a limit: more readers than the device serves at a time.
+// Incident 1: more readers than the device serves in time. The twin's pool fits.
 func TestADeviceIsSaturated(t *testing.T) {
 	for name, c := range map[string]struct{ pool, want string }{"incident": {"16M", "device/saturated"}, "twin": {"512M", ""}} {
 		t.Run(name, func(t *testing.T) {
-			s := mariadb(t, "innodb_buffer_pool_size="+c.pool+"\n", nil)
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size="+c.pool+"\n", nil)
+			s.disk.Become(sandbox.Speed{Each: time.Millisecond, IOPS: 600})
 			s.watch()
 			s.calm(60 * time.Second)
 			work := readRow
@@ -55,6 +58,79 @@ func TestTheDiskBelowIsLimited(t *testing.T) {
 			s.raised("device/saturated", c.want, looked)
 		})
 	}
+}
+
+// Incident 3: a volume does 2,000 requests a second until its credits are used up, then 150. That
+// many do not suffice, and what follows looks like a device that is saturated, until it has kept to its number for
+// long enough. The twin's credits last.
+func TestABurstIsUsedUp(t *testing.T) {
+	volume := sandbox.Speed{Each: 4 * time.Millisecond, IOPS: 2000} // more than a busy machine adds
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size=16M\n", nil)
+			s.disk.Become(volume)
+			s.watch()
+			s.calm(60 * time.Second)
+			s.load(8, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+				time.Sleep(10 * time.Millisecond)
+				return readRow(ctx, c, r)
+			})
+			time.Sleep(20 * time.Second) // what the volume does while it has credits
+			if want {
+				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 150})
+			}
+			s.raised("limit/volume", want, 60*time.Second)
+			if want {
+				s.leads("limit/volume")
+			}
+		})
+	}
+}
+
+// Incident 15: four readers of a backup have the disk, which gives 60 MB a second. They were seen alone before, as on a
+// night without load. The twin is alone.
+func TestSomebodyElseHasTheDisk(t *testing.T) {
+	for name, want := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := slow(t, ofMySQL).mariadb("innodb_buffer_pool_size=16M\n", nil)
+			file := filepath.Join(s.dir, "dump")
+			check_(t, exec.Command("dd", "if=/dev/zero", "of="+file, "bs=1M", "count=400", "oflag=direct").Run())
+			s.disk.Become(sandbox.Speed{Each: 500 * time.Microsecond, IOPS: 3000, Bytes: 60 << 20})
+			s.watch()
+			s.calm(50 * time.Second)
+			stop := backup(t, file, 1)
+			time.Sleep(45 * time.Second)
+			stop()
+			if want {
+				backup(t, file, 4)
+			}
+			s.load(3, slowly(readRow))
+			s.raised("intruder/others", want, looked)
+			if want {
+				s.leads("intruder/others")
+			}
+		})
+	}
+}
+
+// backup has processes read a file again and again, past the page cache.
+func backup(t *testing.T, file string, processes int) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range processes {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				err := exec.CommandContext(ctx, "dd", "if="+file, "of=/dev/null", "bs=256k", "iflag=direct").Run()
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("backup: %v", err)
+					return
+				}
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() { cancel(); all.Wait() })
+	t.Cleanup(stop)
+	return stop
 }
 
 // Incident 19: the disk finishes nothing, because the filesystem that it is a file of is frozen.
@@ -287,4 +363,53 @@ func TestAnIndexIsGone(t *testing.T) {
 			s.incident(c.want, looked)
 		})
 	}
+}
+
+// Incident 17 for somebody who watched before: the statement that takes the time has become dearer.
+// The twin's clients ask for it more often.
+func TestAStatementIsDearer(t *testing.T) {
+	byNumber := func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+		time.Sleep(20 * time.Millisecond)
+		var id int
+		return c.QueryRowContext(ctx, fmt.Sprintf("SELECT id FROM w.t WHERE n=%d", 1+r.IntN(190000))).Scan(&id)
+	}
+	for name, dropped := range map[string]bool{"incident": true, "twin": false} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\n", nil)
+			s.exec("UPDATE w.t SET n=id", "CREATE INDEX n ON w.t (n)")
+			s.watch()
+			s.load(2, byNumber)
+			time.Sleep(75 * time.Second) // a minute is compared with the one before
+			if dropped {
+				s.exec("DROP INDEX n ON w.t")
+			} else {
+				s.load(8, byNumber)
+			}
+			time.Sleep(60 * time.Second)
+			s.grew("`n` = ?", dropped)
+		})
+	}
+}
+
+// grew wants a statement to take more time than it did: by its calls being dearer, or by their number.
+func (s *scene) grew(text string, dearer bool) {
+	s.t.Helper()
+	for _, of := range s.judge.Moment(s.judge.Known()).Servers {
+		for _, c := range of.Statements {
+			if of.Ref != s.ref || !strings.Contains(c.Text, text) {
+				continue
+			}
+			if c.Dearer == nil || c.More == nil {
+				s.t.Fatalf("nobody can tell what %s cost before", c.Text)
+			}
+			verdict := "RIGHT"
+			if (*c.Dearer > *c.More) != dearer || *c.Dearer+*c.More <= 0 {
+				verdict = "WRONG"
+				s.t.Errorf("%s: %.3f s dearer, %.3f s more often; want dearer %v", c.Text, *c.Dearer, *c.More, dearer)
+			}
+			s.t.Logf("RUN %s %s: %.3f s dearer, %.3f s more often: %s", verdict, s.t.Name(), *c.Dearer, *c.More, c.Text)
+			return
+		}
+	}
+	s.t.Fatalf("no statement with %s is listed", text)
 }

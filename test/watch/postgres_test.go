@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +25,12 @@ func pg(t *testing.T, settings string) *scene { return pgIn(t, settings, nil) }
 // pgIn has it run by a command that puts it somewhere; nil for none.
 func pgIn(t *testing.T, settings string, wrap func(*sandbox.Box) ([]string, error)) *scene {
 	t.Helper()
-	s := place(t, ofPostgres)
+	return place(t, ofPostgres).postgres(settings, wrap)
+}
+
+func (s *scene) postgres(settings string, wrap func(*sandbox.Box) ([]string, error)) *scene {
+	t := s.t
+	t.Helper()
 	o := sandbox.PostgresOptions{Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings}
 	var err error
 	if wrap != nil {
@@ -72,6 +80,9 @@ func (s *scene) asking(n int, think time.Duration, next func(r *rand.Rand) strin
 			for ctx.Err() == nil {
 				time.Sleep(think)
 				if _, err := c.Exec(ctx, next(r)).ReadAll(); err != nil {
+					if ctx.Err() == nil {
+						s.t.Logf("a client was refused: %v", err)
+					}
 					return
 				}
 			}
@@ -230,5 +241,73 @@ func TestCommitsWaitForAStandby(t *testing.T) {
 			s.asking(4, 20*time.Millisecond, oneUpdate)
 			s.incident(c.want, looked)
 		})
+	}
+}
+
+// Incident 16 with a standby that stops in the middle. The twin's commits do not wait for it.
+func TestAStandbyStops(t *testing.T) {
+	for name, c := range map[string]struct{ commit, want string }{"incident": {"on", "replica/ack"}, "twin": {"local", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := pg(t, "shared_buffers = 256MB\nmax_wal_size = 4GB\nfsync = off\nwal_sender_timeout = 0\nsynchronous_commit = "+c.commit+"\n")
+			pause(t, s.standby().PID)
+			s.watch()
+			s.asking(4, 20*time.Millisecond, oneUpdate)
+			s.incident(c.want, looked)
+		})
+	}
+}
+
+// standby makes one for which commits wait, and gives it when it streams.
+func (s *scene) standby() *sandbox.Server {
+	t := s.t
+	t.Helper()
+	base, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_basebackup")
+	if len(base) == 0 {
+		t.Skip("no pg_basebackup: apt-get install postgresql-client")
+	}
+	data, err := s.box.Mkdir(filepath.Join(s.dir, "copy"))
+	check_(t, err)
+	check_(t, os.Chmod(data, 0o700))
+	cmd := exec.Command(base[len(base)-1], "-h", s.server.Socket, "-p", fmt.Sprint(s.server.Port), "-U", "postgres", "-D", data, "-R", "-c", "fast")
+	if uid, gid := s.box.User(); os.Getuid() == 0 {
+		cmd.Dir, cmd.SysProcAttr = s.box.Dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("pg_basebackup: %v %s", err, out)
+	}
+	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	check_(t, err)
+	fmt.Fprintf(conf, "\nport = 33399\nunix_socket_directories = '%s'\n", filepath.Join(s.box.Dir, "copy-run"))
+	check_(t, conf.Close())
+	made, err := s.box.Postgres(sandbox.PostgresOptions{Name: "copy", Datadir: data, Port: 33399})
+	check_(t, err)
+	c := s.connect(t.Context())
+	defer c.Close(context.Background())
+	for _, q := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		_, err := c.Exec(t.Context(), q).ReadAll()
+		check_(t, err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		r, err := c.Exec(t.Context(), "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync'").ReadAll()
+		check_(t, err)
+		if len(r[0].Rows) == 1 {
+			return made
+		}
+		if time.Now().After(end) {
+			t.Fatal("the standby does not stream")
+		}
+	}
+}
+
+// pause stops a server with all its processes until the scene is over.
+func pause(t *testing.T, pid int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	check_(t, err)
+	for _, word := range append(strings.Fields(string(text)), strconv.Itoa(pid)) {
+		of, err := strconv.Atoi(word)
+		check_(t, err)
+		check_(t, syscall.Kill(of, syscall.SIGSTOP))
+		t.Cleanup(func() { _ = syscall.Kill(of, syscall.SIGCONT) })
 	}
 }

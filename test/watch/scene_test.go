@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/user"
@@ -34,6 +35,7 @@ import (
 	"plumb/internal/storage/block"
 	"plumb/internal/storage/filesystem"
 	storagesampler "plumb/internal/storage/sampler"
+	"plumb/internal/storage/zfs"
 	"plumb/internal/system/kernel"
 	"plumb/internal/system/process"
 	systemsampler "plumb/internal/system/sampler"
@@ -50,17 +52,19 @@ type scene struct {
 	box    *sandbox.Box
 	server *sandbox.Server
 	db     *sql.DB
-	dir    string // of the filesystem
-	below  string // of the filesystem in which its disk is a file; "" where nobody needs it
-	device string // the loop device: loop3
+	dir    string            // of the filesystem
+	below  string            // of the filesystem in which its disk is a file; "" where nobody needs it
+	device string            // the loop device: loop3
+	disk   *sandbox.SlowDisk // that device, where the scene is on a slow disk
 	ref    stack.Ref
 	kind   kind
 
 	judge *watch.Judge
 	mu    sync.Mutex
 	first string // the first verdict that was ever first
+	last  string // the one that is first now
 	when  time.Time
-	all   map[string]bool
+	all   map[string]time.Time // when each was raised first
 }
 
 // kind is what is asked of a kind of server.
@@ -82,6 +86,40 @@ const idle = "client/idle"
 // place makes the filesystem of a scene.
 func place(t *testing.T, of kind) *scene {
 	t.Helper()
+	s := bare(t, of)
+	s.on("data")
+	return s
+}
+
+// slow makes the filesystem of a scene on a disk that is as fast as the test says later.
+func slow(t *testing.T, of kind) *scene {
+	t.Helper()
+	s := bare(t, of)
+	s.disk = s.slowDisk("disk")
+	s.device = filepath.Base(s.disk.Device)
+	s.dir = s.filesystem(s.disk, "data")
+	return s
+}
+
+// slowDisk makes a disk. It is fast again before anything on it is taken away.
+func (s *scene) slowDisk(name string) *sandbox.SlowDisk {
+	s.t.Helper()
+	d, err := s.box.SlowDisk(name, 1500)
+	sandbox.Need(s.t, err)
+	s.t.Cleanup(func() { d.Become(sandbox.Speed{}) })
+	return d
+}
+
+func (s *scene) filesystem(d *sandbox.SlowDisk, name string) string {
+	s.t.Helper()
+	dir, err := s.box.FilesystemOn(d.Device, name, "ext4", nil, "")
+	sandbox.Need(s.t, err)
+	return dir
+}
+
+// bare makes a scene without a filesystem.
+func bare(t *testing.T, of kind) *scene {
+	t.Helper()
 	sandbox.NeedTime(t, "an incident takes two minutes: make test-real")
 	box, err := sandbox.New("")
 	sandbox.Need(t, err)
@@ -90,9 +128,7 @@ func place(t *testing.T, of kind) *scene {
 			t.Error(err)
 		}
 	})
-	s := &scene{t: t, box: box, kind: of, all: map[string]bool{}}
-	s.on("data")
-	return s
+	return &scene{t: t, box: box, kind: of, all: map[string]time.Time{}}
 }
 
 // deep makes the filesystem of a scene on a disk that is a file of another one:
@@ -173,6 +209,7 @@ func (s *scene) Batch(b series.Batch) {
 	m := s.judge.Moment(s.judge.Known())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.last = ""
 	for _, v := range m.Verdicts {
 		if v.Server != s.ref {
 			continue
@@ -181,7 +218,12 @@ func (s *scene) Batch(b series.Batch) {
 		if s.first == "" && v.ID != idle && v.ID != "intruder/others" {
 			s.first, s.when = v.ID, m.At
 		}
-		s.all[v.ID] = true
+		if s.last == "" {
+			s.last = v.ID
+		}
+		if s.all[v.ID].IsZero() {
+			s.all[v.ID] = m.At
+		}
 	}
 }
 
@@ -208,7 +250,7 @@ func (s *scene) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	look := func(ctx context.Context) (*stack.Stack, error) {
 		return check.Observe(ctx, host.NewCached(live), cat, [][]observe.Probe{
-			{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}}, {s.kind.probe(cat)}}, 30*time.Second)
+			{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)}, {s.kind.probe(cat)}}, 30*time.Second)
 	}
 	p, err := look(ctx)
 	check_(s.t, err)
@@ -295,28 +337,36 @@ func (s *scene) calm(d time.Duration) {
 	}
 }
 
+// wait waits until something was said, or for so long.
+func (s *scene) wait(d time.Duration, said func() bool) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		s.mu.Lock()
+		is := said()
+		s.mu.Unlock()
+		if is {
+			return
+		}
+	}
+}
+
 // incident waits, and compares the first verdict that was raised. want "" wants
 // none.
 func (s *scene) incident(want string, d time.Duration) {
 	s.t.Helper()
 	s.mu.Lock()
-	s.first, s.all = "", map[string]bool{}
+	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
 	began := time.Now()
-	time.Sleep(d)
+	s.wait(d, func() bool { return s.first != "" })
 	m := s.judge.Moment(s.judge.Known())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []string
-	for id := range s.all {
-		all = append(all, id)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Keys(s.all))
 	took := "never"
 	if s.first != "" {
 		took = s.when.Sub(began).Round(100 * time.Millisecond).String()
 	}
-	if want == idle && s.first == "" && s.all[idle] { // it is first only where nothing else is
+	if want == idle && s.first == "" && !s.all[idle].IsZero() { // it is first only where nothing else is
 		s.first, took = idle, "some time"
 	}
 	verdict := "RIGHT"
@@ -333,20 +383,35 @@ func (s *scene) incident(want string, d time.Duration) {
 func (s *scene) raised(id string, want bool, d time.Duration) {
 	s.t.Helper()
 	s.mu.Lock()
-	s.all = map[string]bool{}
+	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
-	time.Sleep(d)
+	began := time.Now()
+	s.wait(d, func() bool { _, is := s.all[id]; return is })
 	m := s.judge.Moment(s.judge.Known())
 	s.mu.Lock()
-	got := s.all[id]
+	at, got := s.all[id]
+	first, all := s.first, slices.Sorted(maps.Keys(s.all))
 	s.mu.Unlock()
-	verdict := "RIGHT"
+	verdict, took := "RIGHT", "never"
 	if got != want {
 		verdict = "WRONG"
 		s.t.Errorf("%s was raised: %v, want %v", id, got, want)
 	}
-	s.t.Logf("RUN %s %s: %s raised %v, want %v", verdict, s.t.Name(), id, got, want)
+	if got {
+		took = at.Sub(began).Round(100 * time.Millisecond).String()
+	}
+	s.t.Logf("RUN %s %s: %s raised %v, want %v, after %s, first %q, all %q", verdict, s.t.Name(), id, got, want, took, first, all)
 	s.show(m)
+}
+
+// leads wants a verdict to be the one that stands at the top now.
+func (s *scene) leads(id string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last != id {
+		s.t.Errorf("at the top stands %q, want %q", s.last, id)
+	}
 }
 
 // show logs what was known of the server.

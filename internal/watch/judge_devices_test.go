@@ -1,0 +1,140 @@
+package watch_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/rule"
+	"plumb/internal/series"
+	"plumb/internal/stack"
+	"plumb/internal/watch"
+)
+
+// own adds what the server's process has read, of which the disk's reads are this share.
+func (m *made) own(share float64) {
+	var out []series.Batch
+	for i, b := range m.batches {
+		out = append(out, b)
+		if b.Source != "block" || i/3%10 != 0 {
+			continue
+		}
+		reads := 0.0
+		for _, r := range b.Readings {
+			if r.Name == "read_bytes" {
+				reads = r.Value
+			}
+		}
+		p := series.Batch{Source: "process 17 I/O", Every: 10 * time.Second, At: b.At}
+		p.Set(proc, "read_bytes", share*reads)
+		p.Set(proc, "written_bytes", 0)
+		out = append(out, p)
+	}
+	m.batches = out
+}
+
+// onLoop has the filesystem be one on a loop device, sda, whose file is on a disk that does next to nothing.
+func onLoop() *stack.Stack {
+	s := picture()
+	s.Find(disk).Set("layer", stack.Text("loop"), "test")
+	below := stack.Ref{Kind: "block", Name: "vda"}
+	var o stack.Observation
+	o.New("block", "vda").Set("layer", stack.Text("disk"), "test")
+	s.Add("test", o)
+	s.Find(stack.Ref{Kind: "filesystem", Name: "/data"}).Links["disks"] = []stack.Ref{below}
+	return s
+}
+
+func (m *made) feed(j *watch.Judge, p *stack.Stack) watch.Moment {
+	j.Picture(start, p)
+	for _, b := range m.batches {
+		j.Batch(b)
+	}
+	return j.Moment(j.Known())
+}
+
+// TestAnIntruder has somebody else read what the server does not: on a disk, and on
+// a loop device, of which the bytes are the same and those of the disk below are not.
+func TestAnIntruder(t *testing.T) {
+	for name, p := range map[string]func() *stack.Stack{"disk": picture, "loop": onLoop} {
+		for share, want := range map[float64]bool{0.1: true, 1: false} {
+			m := &made{}
+			m.add(calm)
+			m.add(full)
+			m.own(share)
+			got := m.feed(judge(), p())
+			if is := find(got, "intruder/others") != nil; is != want {
+				t.Errorf("%s, the server has %v of its bytes: raised %v, want %v; %+v", name, share, is, want, unknownOf(got, "intruder/others"))
+			}
+			if want && got.Verdicts[0].ID != "intruder/others" {
+				t.Errorf("%s: at the top is %s", name, got.Verdicts[0].ID)
+			}
+		}
+	}
+}
+
+// TestWhatLiesBelowIsNotKnown: what is known of the device above still counts, and nothing is ruled out.
+func TestWhatLiesBelowIsNotKnown(t *testing.T) {
+	p := picture()
+	fs := stack.Ref{Kind: "filesystem", Name: "/data"}
+	delete(p.Find(fs).Links, "disks")
+	p.Gaps = append(p.Gaps, stack.Gap{Of: fs, Facts: []string{"disks"}, Probe: "test", Why: "what a DRBD device lies on is not read"})
+	m := &made{}
+	waits := calm
+	waits.sessions = full.sessions
+	m.add(waits)
+	u := unknownOf(m.feed(judge(), p), "device/saturated")
+	if u == nil || !slices.ContainsFunc(u.Missing, func(m rule.Missing) bool { return strings.Contains(m.Why, "DRBD") }) {
+		t.Errorf("sessions wait, and not for what is known: %+v", u)
+	}
+	m.add(full)
+	if got := m.feed(judge(), p); !slices.Equal(ids(got), []string{"device/saturated"}) {
+		t.Errorf("loaded: %q", ids(got))
+	}
+}
+
+// TestAVolumeAtItsLimit: one that did more of the same before is held at a number. One
+// that gave as many bytes to small requests as it gives to large ones now is not: it is
+// what it was.
+func TestAVolumeAtItsLimit(t *testing.T) {
+	sessions := map[series.Class]float64{series.ClassRead: 10, series.ClassCPU: 2}
+	held := load{seconds: 60, reads: 500, each: 20, sessions: sessions, psi: 0.8}
+	few := load{seconds: 60, reads: 50, each: 200, size: 1 << 20, sessions: sessions, psi: 0.8}
+	alone := load{seconds: 40, reads: 40, each: 2, size: 1 << 20, sessions: map[series.Class]float64{series.ClassCPU: 2}}
+	for name, c := range map[string]struct {
+		loads []load
+		want  string
+	}{
+		"burst":  {[]load{{seconds: 30, reads: 2000, each: 0.2, sessions: sessions}, held}, "limit/volume"},
+		"never":  {[]load{{seconds: 30, reads: 500, each: 0.2, sessions: sessions}, held}, "device/saturated"},
+		"larger": {[]load{alone, {seconds: 30, reads: 3200, each: 0.2, sessions: sessions}, few}, "device/saturated"},
+	} {
+		m := &made{}
+		m.add(calm)
+		for _, l := range c.loads {
+			m.add(l)
+		}
+		if got := m.feed(judge(), picture()); len(got.Verdicts) == 0 || got.Verdicts[0].ID != c.want || c.want != "limit/volume" && find(got, "limit/volume") != nil {
+			t.Errorf("%s: raised %q, want %s first", name, ids(got), c.want)
+		}
+	}
+}
+
+// TestRequestsOfTwoSizes: an unloaded mixture of sizes that were learned apart is told
+// from one that waits.
+func TestRequestsOfTwoSizes(t *testing.T) {
+	quiet := map[series.Class]float64{series.ClassCPU: 2}
+	mixed := load{seconds: 40, reads: 1000, size: 0.8*16384 + 0.2*(1<<18), sessions: map[series.Class]float64{series.ClassRead: 10}, psi: 0.8}
+	for each, want := range map[float64]bool{0.8*0.2 + 0.2*3: false, 8: true} {
+		m := &made{}
+		m.add(calm)
+		m.add(load{seconds: 40, reads: 100, each: 3, size: 1 << 18, sessions: quiet})
+		mixed.each = each
+		m.add(mixed)
+		got := m.feed(judge(), picture())
+		if is := find(got, "device/saturated") != nil; is != want || unknownOf(got, "device/saturated") != nil {
+			t.Errorf("%v ms each: raised %v, want %v; unknown %+v", each, is, want, unknownOf(got, "device/saturated"))
+		}
+	}
+}
