@@ -102,6 +102,17 @@ func notices() {
 		wrong += n
 		quiet += truth(n <= 1)
 	}
-	fmt.Printf("\nchange of slope by twice the daily spread, %d series: noticed within 7 days in %.1f %%; %.2f false notices in 400 days, at most one in %.1f %% of series\n",
-		series, 100*float64(in7)/series, float64(wrong)/series, 100*float64(quiet)/series)
+	fmt.Printf("\nchange of slope by twice the daily spread, %d series: noticed within 7 days in %.1f %%; %.2f false notices in 400 days, at most one in %.1f %% of series\n"+
+		"no rule with one false notice in 400 days can notice more than %.2f %%\n",
+		series, 100*float64(in7)/series, float64(wrong)/series, 100*float64(quiet)/series, 100*mostNoticed(1))
+}
+
+// mostNoticed is how many changes by twice the daily spread any rule can notice within 7 days
+// whose false notices in 400 days are that many, even if it knows the usual and its spread. A
+// notice within a week is a test of that week, and of all tests with as many false
+// positives that of the sum finds most (J. Neyman and E. S. Pearson, 1933).
+func mostNoticed(wrong float64) float64 {
+	z := math.Sqrt2 * math.Erfinv(1-wrong*7/400)
+	shift := 2 * math.Sqrt(7)
+	return (1 + math.Erf((shift-z)/math.Sqrt2)) / 2
 }

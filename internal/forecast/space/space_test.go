@@ -192,17 +192,55 @@ func TestAChangeOfSlopeIsNoticedWithinAWeek(t *testing.T) {
 		if from[400+week] > 400-week {
 			noticed++
 		}
-		for i := 1; i <= 400; i++ {
-			if from[i] != from[i-1] {
-				wrong++
-			}
-		}
+		s.Days = s.Days[:401]
+		wrong += Changes(s)
 	}
-	if noticed < 93 {
+	if noticed < 97 {
 		t.Errorf("noticed in %d of 100 series", noticed)
 	}
 	if wrong > 100 {
 		t.Errorf("%d false notices in 100 times 400 days, where one each is permitted", wrong)
+	}
+}
+
+// A week that is unlike the others is noticed, and taken back when those after it are not.
+func TestANoticeIsTakenBack(t *testing.T) {
+	f := noisy(9)
+	added := grown(250, func(d int) float64 {
+		if d > 200 && d <= 207 {
+			return f(d) + 2e9
+		}
+		return f(d)
+	}).Added()
+	from := regimes(added)
+	if from[207] < 197 {
+		t.Errorf("the slope is said to be as it is since day %d; it changed after day 200", from[207])
+	}
+	if from[230] != 0 {
+		t.Errorf("the slope is said to have changed on day %d; it only did for a week", from[230])
+	}
+}
+
+// What is loaded on one day is no change of slope, whatever its size.
+func TestOneLargeDayIsNoChange(t *testing.T) {
+	noticed := 0
+	for seed := range uint64(100) {
+		f := noisy(seed + 100)
+		from := regimes(grown(237, func(d int) float64 {
+			if d == 230 {
+				return f(d) + 50e9
+			}
+			return f(d)
+		}).Added())
+		for end := 230; end <= 237; end++ {
+			if from[end] >= 223 {
+				noticed++
+				break
+			}
+		}
+	}
+	if noticed > 20 {
+		t.Errorf("taken for a change of slope in %d of 100 series", noticed)
 	}
 }
 
