@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/engine/mysql/client"
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
+	"plumb/internal/lab"
 	"plumb/internal/load"
 	"plumb/internal/product"
 )
@@ -43,6 +45,18 @@ func mysqlFamily(cache func() (string, error)) family {
 		},
 		write: writeMySQL,
 	}
+}
+
+// Logs implements lab.Engine. MySQL 8.0.30 and later look into a directory of
+// their own, where a filesystem can be mounted; others are told.
+func (mysqlEngine) Logs(p lab.Program) lab.Logs {
+	const own = "#innodb_redo"
+	mariadb := strings.HasPrefix(p.Product, product.Of(product.MySQL).Label(product.MariaDB)+" ")
+	v, err := catalog.ParseVersion(p.Product[strings.LastIndex(p.Product, " ")+1:])
+	if !mariadb && err == nil && v.Compare(catalog.Version{8, 0, 30}) >= 0 {
+		return lab.Logs{Dir: own}
+	}
+	return lab.Logs{Dir: own, Files: []string{"ib_logfile*"}, Args: []string{"--innodb-log-group-home-dir=./" + own}}
 }
 
 // ReservedLogs implements lab.Engine: InnoDB's redo log, under the names it has

@@ -54,6 +54,17 @@ func TestSameOfMySQL(t *testing.T) {
 	}
 }
 
+// Newer servers look for their redo log in a directory of their own; others are told.
+func TestLogsOfMySQL(t *testing.T) {
+	for label, told := range map[string]bool{"MySQL 8.0.36": false, "MySQL 8.0.30": false, "MySQL 8.0.29": true, "Percona Server 8.4.3": false,
+		"Percona Server 5.7.44": true, "MariaDB 10.11.19": true, "MariaDB 11.8.6": true, "": true} {
+		logs := MySQL().Logs(named(label))
+		if got := len(logs.Args) > 0; got != told || got != (len(logs.Files) > 0) || logs.Dir == "" {
+			t.Errorf("%s: %+v", label, logs)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	effective := map[string]string{"tx_isolation": "READ-COMMITTED", "innodb_io_capacity": "200"}
 	for name, want := range map[string]string{"transaction_isolation": "READ-COMMITTED", "Innodb-IO-capacity": "200", "loose_innodb_io_capacity": "200", "nothing": ""} {

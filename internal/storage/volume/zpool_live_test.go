@@ -60,6 +60,45 @@ func TestPools(t *testing.T) {
 	}
 }
 
+// TestPoolWithLogsApart puts a directory of each clone on a dataset of its own.
+func TestPoolWithLogsApart(t *testing.T) {
+	needZFS(t)
+	b := labBox(t)
+	v, err := New().Make(t.Context(), b, "v1", experiment.Volume{Kind: experiment.Zpool, Size: 256 << 20,
+		Properties: map[string]string{"recordsize": "16K", "atime": "off"}, Logs: map[string]string{"recordsize": "64K"}})
+	must(t, err)
+	golden, err := v.Golden(t.Context(), 999, 999)
+	must(t, err)
+	fill(t, golden, 999)
+	for range 2 {
+		dir, _, err := v.Clone(t.Context())
+		must(t, err)
+		must(t, v.Apart(t.Context(), "#redo", 999, 999))
+		without := v.Counters(t.Context())[spaceUsed]
+		must(t, os.WriteFile(filepath.Join(dir, "#redo", "log"), make([]byte, 1<<20), 0o600))
+		f, err := v.Facts(t.Context())
+		must(t, err)
+		if f.Properties["recordsize"] != "16K" || f.Properties["log recordsize"] != "64K" || f.Properties["log atime"] != "off" {
+			t.Errorf("the clone and its logs are %v", f.Properties)
+		}
+		var st syscall.Stat_t
+		must(t, syscall.Stat(filepath.Join(dir, "#redo"), &st))
+		if st.Uid != 999 || st.Gid != 999 || st.Mode&0o777 != 0o700 {
+			t.Errorf("the logs belong to %d:%d, %o", st.Uid, st.Gid, st.Mode)
+		}
+		must(t, exec.Command("sync").Run())
+		if with := v.Counters(t.Context())[spaceUsed]; with <= without {
+			t.Errorf("with a log of 1M it is %.0f, and was %.0f", with, without)
+		}
+		must(t, v.Drop(t.Context()))
+		if _, err := os.Stat(filepath.Join(dir, "#redo", "log")); err == nil {
+			t.Error("the logs are left")
+		}
+	}
+	must(t, v.Close(t.Context()))
+	onlyLogs(t, b)
+}
+
 func onlyLogs(t *testing.T, b lab.Workspace) {
 	t.Helper()
 	left, err := os.ReadDir(b.Dir)
