@@ -199,5 +199,5 @@ func room(a report.ArmResult, layer, name string) string {
 	if math.IsNaN(n) {
 		return "not known"
 	}
-	return units.Bytes(int64(n))
+	return units.Measured(math.Round(n))
 }

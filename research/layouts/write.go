@@ -80,7 +80,7 @@ func (c cell) notes() string {
 		s.memory, s.arc, c.cache(), experiment.Bytes(s.data), threads, load, c.zfs.what)
 	if c.zfs.fuse {
 		return text + " It has no lz4: lzjb stands for it, and what it has not is left out. It also reads and writes its disk through the page cache: " +
-			"program, ARC and that have 256 MB more than the ARC, and nothing beyond."
+			"program, ARC and that have 320 MB more than the ARC, and nothing beyond."
 	}
 	return text + " The ARC belongs to the machine: whoever runs this sets zfs_arc_max to " + fmt.Sprint(int64(s.arc)) + ", as go run -C research ./layouts -vm does."
 }

@@ -127,7 +127,7 @@ func (d *daemon) stop(ctx context.Context) error {
 
 // fuseNeeds is what zfs-fuse has in memory besides its ARC: the program with
 // its stacks, and what is on its way to the disks.
-const fuseNeeds experiment.Bytes = 256 << 20
+const fuseNeeds experiment.Bytes = 320 << 20
 
 // bound makes a control group for a daemon whose ARC has a limit. It reads and
 // writes its devices through the page cache, which would hold whole pools: an
