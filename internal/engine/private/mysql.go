@@ -110,8 +110,9 @@ func withInstaller(ctx context.Context, d host.Doer, f *found) bool {
 	return false
 }
 
-// mysqlVersion is what --version prints: "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)".
-var mysqlVersion = regexp.MustCompile(`Ver ((\d+\.\d+\.\d+)\S*) for [^\n]*`)
+// mysqlVersion is what --version prints: "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)",
+// or since Debian 13 "mariadbd  Ver 11.8.9-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on …".
+var mysqlVersion = regexp.MustCompile(`Ver ((\d+\.\d+\.\d+)\S*)(?: from \S+)? for [^\n]*`)
 
 // productOf reads what a server says of itself with --version. engine is ""
 // when it is none of ours.

@@ -121,10 +121,11 @@ func TestSetWritesNumbersOut(t *testing.T) {
 
 func TestProducts(t *testing.T) {
 	for line, want := range map[string]string{
-		"/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n": "mariadb 10.11.19",
-		"/x/mysqld  Ver 9.7.4 for Linux on x86_64 ((Debian))\n":                                           "mysql 9.7.4",
-		"/usr/sbin/mysqld  Ver 8.0.42-33 for Linux on x86_64 (Percona Server (GPL), Release 33)\n":        "percona 8.0.42",
-		"mysqld  Ver 5.7.44-log for Linux on x86_64 (MySQL Community Server (GPL))\n":                     "mysql 5.7.44",
+		"/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n":  "mariadb 10.11.19",
+		"/usr/sbin/mariadbd  Ver 11.8.9-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on x86_64 ()\n": "mariadb 11.8.9", // Debian 13
+		"/x/mysqld  Ver 9.7.4 for Linux on x86_64 ((Debian))\n":                                            "mysql 9.7.4",
+		"/usr/sbin/mysqld  Ver 8.0.42-33 for Linux on x86_64 (Percona Server (GPL), Release 33)\n":         "percona 8.0.42",
+		"mysqld  Ver 5.7.44-log for Linux on x86_64 (MySQL Community Server (GPL))\n":                      "mysql 5.7.44",
 		"something else": " ",
 	} {
 		engine, version := productOf([]byte(line))

@@ -5,10 +5,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/host/group"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/test/sandbox"
@@ -140,9 +142,10 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 		all = append(all, v)
 	}
 	for range 2 {
-		for _, v := range all {
+		for i, v := range all {
 			_, _, err := v.Clone(t.Context())
 			must(t, err)
+			bounded(t, b, experiment.Bytes(32<<20)<<i+fuseNeeds)
 			must(t, v.Drop(t.Context()))
 		}
 	}
@@ -150,6 +153,25 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 		must(t, v.Close(t.Context()))
 	}
 	onlyLogs(t, b)
+	bounded(t, b, 0)
+}
+
+// bounded checks how much memory zfs-fuse has with its page cache; 0: there is
+// no control group.
+func bounded(t *testing.T, b lab.Workspace, want experiment.Bytes) {
+	t.Helper()
+	tree, err := group.Find(t.Context(), b.Do)
+	if err != nil || openZFS(t.Context(), b.Do) {
+		return
+	}
+	dir := tree.Group("plumb-lab-" + b.Run + "-zfs-fuse").Dirs()[0]
+	text, err := os.ReadFile(filepath.Join(dir, "memory.limit_in_bytes"))
+	if err != nil {
+		text, err = os.ReadFile(filepath.Join(dir, "memory.max"))
+	}
+	if want == 0 && err == nil || want > 0 && strings.TrimSpace(string(text)) != strconv.FormatInt(int64(want), 10) {
+		t.Errorf("%s allows %q, %v; want %s", dir, text, err, want)
+	}
 }
 
 func TestPoolIsTakenAwayByItsBook(t *testing.T) {
