@@ -2,7 +2,14 @@
 # Runs one cell in the virtual machine. What is to stay is on the second disk: a machine that was stopped amid a
 # trial is booted again, and goes on. FILE is the experiment, ARC its ARC in bytes.
 set -eu
-modprobe zfs 2>/dev/null || true
+modprobe -a loop zfs
+# Version 2 of control groups limits no threads of the kernel, and ZFS writes with its own: version 1 limits the device.
+umount /sys/fs/cgroup
+mount -t tmpfs -o mode=755 groups /sys/fs/cgroup
+for controller in blkio memory cpuacct; do
+	mkdir "/sys/fs/cgroup/$controller"
+	mount -t cgroup -o "$controller" groups "/sys/fs/cgroup/$controller"
+done
 echo "$ARC" >/sys/module/zfs/parameters/zfs_arc_max
 blkid "$DISK_data" >/dev/null || mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$DISK_data"
 mkdir -p /lab
