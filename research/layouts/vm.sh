@@ -4,7 +4,6 @@
 set -eu
 modprobe -a loop zfs
 # Version 2 of control groups limits no threads of the kernel, and ZFS writes with its own: version 1 limits the device.
-umount /sys/fs/cgroup
 mount -t tmpfs -o mode=755 groups /sys/fs/cgroup
 for controller in blkio memory cpuacct; do
 	mkdir "/sys/fs/cgroup/$controller"
