@@ -15,6 +15,7 @@
 # make bench-backup measures plumb backup against rclone and the AWS command line
 # make bench-load measures plumb load against sysbench, pgbench, sysbench-tpcc and fio
 # make contest    runs the contest of advisers, or goes on with it, and prints its table
+# make layouts    likewise the contest of layouts
 
 SHELL   := bash
 GO      ?= go
@@ -95,6 +96,14 @@ contest: all
 	@mkdir -p .cache
 	@test/setup.sh test
 	@$(GO) run -C research ./advisers -run -table -ledger "$(if $(findstring ://,$(LEDGER)),$(LEDGER),$(abspath $(LEDGER)))" -only "$(CONTEST)"
+
+# The contest of layouts: see experiments/layouts/README.md. LAYOUTS takes flags, such as -small for
+# a trial of minutes or -vm for OpenZFS in a virtual machine; CONTEST chooses cells.
+.PHONY: layouts
+layouts: all
+	@mkdir -p .cache
+	@test/setup.sh $(if $(findstring -vm,$(LAYOUTS)),vm,test)
+	@$(GO) run -C research ./layouts -run -table -only "$(CONTEST)" $(LAYOUTS)
 
 # What is left when the power goes: see research/powercut/README.md. POWERCUT takes
 # flags, such as POWERCUT="-rows mariadb-ext4 -times 5". The whole table takes a

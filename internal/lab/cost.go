@@ -65,6 +65,7 @@ var perOp = []struct{ counter, layer, name, unit, from string }{
 	{"server redo fsyncs", "server", "redo fsyncs", "1/op", "the server's own counters"},
 	{"device written", "device", "written", "B/op", "/proc/diskstats"},
 	{"device read", "device", "read", "B/op", "/proc/diskstats"},
+	{"device requests", "device", "requests", "1/op", "the block layer, as a limit counts them"},
 	{"device flushes", "device", "flushes", "1/op", "/proc/diskstats"},
 }
 
@@ -96,6 +97,9 @@ func (c *counting) end(ctx context.Context, res *load.Result) (all []experiment.
 			value *= 1e6
 		}
 		all = append(all, experiment.Cost{Layer: k.layer, Name: k.name, Unit: k.unit, Value: value, From: k.from})
+	}
+	if busy := c.ticks().Since(c.machine); busy != nil {
+		all = append(all, experiment.Cost{Layer: "machine", Name: "processors busy", Unit: "ratio", Value: *busy, From: "/proc/stat"})
 	}
 	if x, ok := amplification(c.before, after); ok {
 		all = append(all, x)

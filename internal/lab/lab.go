@@ -49,6 +49,10 @@ type Volume interface {
 	// the page cache, under a path that is the same for all clones of the
 	// volume. how is copy, reflink or snapshot. There is one clone at a time.
 	Clone(ctx context.Context) (dir, how string, err error)
+	// Apart makes a directory of the clone, by its path below it, a filesystem of
+	// its own with volume.log_properties; it is empty, and belongs to the user with
+	// these ids.
+	Apart(ctx context.Context, dir string, uid, gid int) error
 	// Drop removes the clone.
 	Drop(ctx context.Context) error
 	// Limit puts the profile in force, measures whether it holds, and gives what
@@ -61,7 +65,7 @@ type Volume interface {
 	// Facts tells what the volume is, as the kernel and the pool say.
 	Facts(ctx context.Context) (experiment.VolumeFacts, error)
 	// Counters reads what the device and the filesystem have done so far, by
-	// names as in Cost: "device written", "device read", "device flushes", in bytes and counts, and "space used"
+	// names as in Cost: "device written", "device read", "device requests", "device flushes", in bytes and counts, and "space used"
 	// in bytes and "compression ratio" where it is known. Missing means unknown.
 	Counters(ctx context.Context) map[string]float64
 	// Close takes the volume away.
@@ -74,6 +78,13 @@ type Program struct {
 	Paths   map[string]string // by the engine's own names: "server", "install"
 	Env     []string          // that it needs
 	Before  []string          // argv put before it, such as a loader
+}
+
+// Logs says how a server has its redo log or WAL apart from its other data.
+type Logs struct {
+	Dir   string   // below the data directory
+	Files []string // patterns, as find(1) takes them, of what goes there from the data directory; none: all that Dir holds is the log
+	Args  []string // that tell the server where; none where it looks there by itself
 }
 
 // Start is how to start a program that keeps running.
@@ -96,6 +107,8 @@ type Engine interface {
 	// Serve gives the command that runs the server, the signal that stops it in
 	// an orderly way, and the file of its log.
 	Serve(p Program, s experiment.Server, data, run string) (start Start, stop host.Signal, log string)
+	// Logs says where the redo log or WAL can be put apart.
+	Logs(p Program) Logs
 	// ReservedLogs are the names, as find(1) takes them, of logs whose space is
 	// only reserved when they are made; nil where there are none.
 	ReservedLogs() []string

@@ -21,6 +21,7 @@ type layout struct {
 	golden string  // directory of the data
 	engine Engine  // nil: files alone
 	server Program // of engine
+	apart  bool    // a trial has the logs of its server apart; in the golden data they are where the server puts them
 }
 
 // dataSeed is that of the rows and files: the same data in all experiments,
@@ -41,7 +42,7 @@ func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Set
 	if have := l.layouts[key]; have != nil {
 		return have, nil
 	}
-	made := &layout{place: place}
+	made := &layout{place: place, apart: len(s.Volume.Logs) > 0}
 	if s.Server != nil {
 		var err error
 		if made.engine, made.server, err = l.find(ctx, *s.Server); err != nil {

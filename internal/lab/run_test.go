@@ -39,6 +39,7 @@ func (d directory) Clone(context.Context) (string, string, error) {
 	return string(d) + "/data", "copy", os.CopyFS(string(d)+"/data", os.DirFS(string(d)+"/golden"))
 }
 func (d directory) Drop(context.Context) error                                  { return os.RemoveAll(string(d) + "/data") }
+func (directory) Apart(context.Context, string, int, int) error                 { return errors.New("no dataset") }
 func (directory) Limit(context.Context) ([]experiment.LimitFact, error)         { return nil, nil }
 func (directory) Again(context.Context) error                                   { return nil }
 func (directory) Unlimit(context.Context) error                                 { return nil }

@@ -120,6 +120,9 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 		return nil, err
 	}
 	p, signal, log := layout.engine.Serve(layout.server, s, data, dir)
+	if layout.apart && data != layout.golden {
+		p.Argv = append(p.Argv, layout.engine.Logs(layout.server).Args...)
+	}
 	p.UID, p.GID, p.Groups, p.Log = l.UID, l.GID, g.dirs(), filepath.Join(dir, "output.log")
 	run := &server{lab: l, engine: layout.engine, stopBy: signal, log: log, run: dir, load: layout.engine.Dial(dir)}
 	var err error

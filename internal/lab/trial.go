@@ -77,6 +77,9 @@ func (b *bench) build(ctx context.Context, r *experiment.Record) (err error) {
 	if err := b.limitMemory(ctx, r); err != nil {
 		return err
 	}
+	if err := b.apart(ctx, r.Trial); err != nil {
+		return err
+	}
 	if err := b.useLogs(ctx, r.Trial); err != nil {
 		return err
 	}

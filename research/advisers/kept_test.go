@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/research/trials"
 	"plumb/test/program"
 )
 
@@ -48,7 +49,7 @@ func TestKeptDamaged(t *testing.T) {
 	c := tried(t, "mariadb-rw-gp3")
 	fill(t, c.ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
 	ok(t, c.keep(t.Context()))
-	file := kept(c.experiments).file(c.first(t))
+	file := trials.Kept(c.experiments).File(c.first(t))
 	text, err := os.ReadFile(file)
 	ok(t, err)
 	lines := bytes.SplitAfter(text, []byte("\n"))

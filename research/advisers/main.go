@@ -21,6 +21,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"plumb/research/trials"
 )
 
 // contest is what the command line says.
@@ -120,20 +122,4 @@ func (c contest) write(ours advised) error {
 func (c contest) file(cell cell) string { return filepath.Join(c.experiments, cell.name()+".yaml") }
 
 // chosen are the cells that -only names, most telling first.
-func (c contest) chosen() (all []cell, err error) {
-	for _, cell := range cells() {
-		fits := true
-		if c.only != "" {
-			if fits, err = filepath.Match(c.only, cell.name()); err != nil {
-				return nil, fmt.Errorf("-only %s: %w", c.only, err)
-			}
-		}
-		if fits {
-			all = append(all, cell)
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("-only %s fits no cell: they are called %s", c.only, cells()[0].name())
-	}
-	return all, nil
-}
+func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(), cell.name, c.only) }

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/search"
+	"plumb/research/trials"
 )
 
 // How near does Plumb's advice come to the best that chance finds? Many
@@ -128,7 +129,7 @@ const ofBest = "-best"
 
 func searchName(c cell) string { return "search-" + c.name() }
 
-func (c contest) searchDir() kept { return kept(filepath.Join(c.experiments, "search")) }
+func (c contest) searchDir() trials.Kept { return trials.Kept(filepath.Join(c.experiments, "search")) }
 
 func (c contest) searchCell(ctx context.Context, cell cell, ours arm) error {
 	all := chances(cell.engine)
@@ -157,14 +158,14 @@ func (c contest) try(ctx context.Context, name string, text []byte) ([]experimen
 	if err != nil {
 		return nil, err
 	}
-	if err := c.fill(ctx, x, file, false); err != nil {
+	if err := c.lab().Fill(ctx, x, file, false); err != nil {
 		return nil, err
 	}
-	records, err := c.done(ctx, x)
+	records, err := c.lab().Done(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	return records, dir.put(x, records)
+	return records, dir.Put(x, records)
 }
 
 // fastest gives the arms that did most in one trial.

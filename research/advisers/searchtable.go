@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plumb/internal/lab/report"
+	"plumb/research/trials"
 )
 
 // searches prints, for the cells that were searched at random, Plumb's advice
@@ -37,11 +38,11 @@ func (c contest) searches(ctx context.Context) (string, error) {
 // finals reads what is kept of the second half of a search.
 func (c contest) finals(ctx context.Context, cell cell) (report.Report, error) {
 	dir := c.searchDir()
-	x, err := readExperiment(filepath.Join(string(dir), searchName(cell)+ofBest+".yaml"))
+	x, err := trials.Read(filepath.Join(string(dir), searchName(cell)+ofBest+".yaml"))
 	if err != nil {
 		return report.Report{}, err
 	}
-	records, _, err := dir.of(ctx, x)
+	records, _, err := dir.Of(ctx, x)
 	return report.Make(x, records), err
 }
 

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/research/trials"
 )
 
 // What is to be reached: see the contest's issue.
@@ -45,7 +45,7 @@ func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Exper
 	if err != nil {
 		return err
 	}
-	store, err := c.trials(ctx)
+	store, err := c.store(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Exper
 		if err != nil {
 			return err
 		}
-		records, older, err := store.of(ctx, x)
+		records, older, err := store.Of(ctx, x)
 		if err != nil {
 			return err
 		}
@@ -68,15 +68,7 @@ func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Exper
 
 // experiment reads the file of a cell.
 func (c contest) experiment(cell cell) (experiment.Experiment, error) {
-	return readExperiment(c.file(cell))
-}
-
-func readExperiment(file string) (experiment.Experiment, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return experiment.Experiment{}, fmt.Errorf("read the experiment: %w", err)
-	}
-	return experiment.Parse(file, text)
+	return trials.Read(c.file(cell))
 }
 
 // newRow judges the trials of a cell; older tells that there are only such as

@@ -121,7 +121,7 @@ func TestLacks(t *testing.T) {
 			if want.blocks > 0 {
 				fill(t, c.ledger, x, want.blocks, func(string) float64 { return 50 }, 10)
 			}
-			more, begun, why, err := c.lacks(t.Context(), x)
+			more, begun, why, err := c.lab().Lacks(t.Context(), x)
 			ok(t, err)
 			if more != want.more || begun != want.begun {
 				t.Errorf("more %v, begun %v, %s", more, begun, why)

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/engine/mysql/client"
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
+	"plumb/internal/lab"
 	"plumb/internal/load"
 	"plumb/internal/product"
 )
@@ -43,6 +45,18 @@ func mysqlFamily(cache func() (string, error)) family {
 		},
 		write: writeMySQL,
 	}
+}
+
+// Logs implements lab.Engine. MySQL 8.0.30 and later look into a directory of
+// their own, where a filesystem can be mounted; others are told.
+func (mysqlEngine) Logs(p lab.Program) lab.Logs {
+	const own = "#innodb_redo"
+	mariadb := strings.HasPrefix(p.Product, product.Of(product.MySQL).Label(product.MariaDB)+" ")
+	v, err := catalog.ParseVersion(p.Product[strings.LastIndex(p.Product, " ")+1:])
+	if !mariadb && err == nil && v.Compare(catalog.Version{8, 0, 30}) >= 0 {
+		return lab.Logs{Dir: own}
+	}
+	return lab.Logs{Dir: own, Files: []string{"ib_logfile*"}, Args: []string{"--innodb-log-group-home-dir=./" + own}}
 }
 
 // ReservedLogs implements lab.Engine: InnoDB's redo log, under the names it has
@@ -96,8 +110,9 @@ func withInstaller(ctx context.Context, d host.Doer, f *found) bool {
 	return false
 }
 
-// mysqlVersion is what --version prints: "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)".
-var mysqlVersion = regexp.MustCompile(`Ver ((\d+\.\d+\.\d+)\S*) for [^\n]*`)
+// mysqlVersion is what --version prints: "mariadbd  Ver 10.11.14-MariaDB-0+deb12u2 for debian-linux-gnu on x86_64 (Debian 12)",
+// or since Debian 13 "mariadbd  Ver 11.8.9-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on …".
+var mysqlVersion = regexp.MustCompile(`Ver ((\d+\.\d+\.\d+)\S*)(?: from \S+)? for [^\n]*`)
 
 // productOf reads what a server says of itself with --version. engine is ""
 // when it is none of ours.

@@ -54,6 +54,17 @@ func TestSameOfMySQL(t *testing.T) {
 	}
 }
 
+// Newer servers look for their redo log in a directory of their own; others are told.
+func TestLogsOfMySQL(t *testing.T) {
+	for label, told := range map[string]bool{"MySQL 8.0.36": false, "MySQL 8.0.30": false, "MySQL 8.0.29": true, "Percona Server 8.4.3": false,
+		"Percona Server 5.7.44": true, "MariaDB 10.11.19": true, "MariaDB 11.8.6": true, "": true} {
+		logs := MySQL().Logs(named(label))
+		if got := len(logs.Args) > 0; got != told || got != (len(logs.Files) > 0) || logs.Dir == "" {
+			t.Errorf("%s: %+v", label, logs)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	effective := map[string]string{"tx_isolation": "READ-COMMITTED", "innodb_io_capacity": "200"}
 	for name, want := range map[string]string{"transaction_isolation": "READ-COMMITTED", "Innodb-IO-capacity": "200", "loose_innodb_io_capacity": "200", "nothing": ""} {
@@ -110,10 +121,11 @@ func TestSetWritesNumbersOut(t *testing.T) {
 
 func TestProducts(t *testing.T) {
 	for line, want := range map[string]string{
-		"/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n": "mariadb 10.11.19",
-		"/x/mysqld  Ver 9.7.4 for Linux on x86_64 ((Debian))\n":                                           "mysql 9.7.4",
-		"/usr/sbin/mysqld  Ver 8.0.42-33 for Linux on x86_64 (Percona Server (GPL), Release 33)\n":        "percona 8.0.42",
-		"mysqld  Ver 5.7.44-log for Linux on x86_64 (MySQL Community Server (GPL))\n":                     "mysql 5.7.44",
+		"/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n":  "mariadb 10.11.19",
+		"/usr/sbin/mariadbd  Ver 11.8.9-MariaDB-0+deb13u1 from Debian for debian-linux-gnu on x86_64 ()\n": "mariadb 11.8.9", // Debian 13
+		"/x/mysqld  Ver 9.7.4 for Linux on x86_64 ((Debian))\n":                                            "mysql 9.7.4",
+		"/usr/sbin/mysqld  Ver 8.0.42-33 for Linux on x86_64 (Percona Server (GPL), Release 33)\n":         "percona 8.0.42",
+		"mysqld  Ver 5.7.44-log for Linux on x86_64 (MySQL Community Server (GPL))\n":                      "mysql 5.7.44",
 		"something else": " ",
 	} {
 		engine, version := productOf([]byte(line))

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/engine/postgres/client"
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
+	"plumb/internal/lab"
 	"plumb/internal/load"
 	"plumb/internal/product"
 )
@@ -38,6 +39,9 @@ func postgresFamily(cache func() (string, error)) family {
 		write:   writePostgres,
 	}
 }
+
+// Logs implements lab.Engine.
+func (postgresEngine) Logs(lab.Program) lab.Logs { return lab.Logs{Dir: "pg_wal"} }
 
 // ReservedLogs implements lab.Engine: the WAL is filled with zeros when it is made.
 func (postgresEngine) ReservedLogs() []string { return nil }

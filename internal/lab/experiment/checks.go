@@ -91,6 +91,9 @@ func (c *checker) checkVolume() {
 	if (v.Kind == Loop || v.Kind == Zpool) && v.Size == 0 {
 		c.errorf("volume.size", "a volume of kind %s needs volume.size", v.Kind)
 	}
+	if len(v.Logs) > 0 && c.setup.Server == nil {
+		c.errorf("volume.log_properties", "volume.log_properties is for the log of a server, and there is none")
+	}
 	c.checkClone()
 	if _, err := ParseProfile(v.Profile); v.Profile != "" && err != nil {
 		c.errorf("volume.profile", "%v", err)

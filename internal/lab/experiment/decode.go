@@ -157,7 +157,7 @@ var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:@/-]{0,99}$`)
 // steps splits a path of a set-up. Below the maps everything is one name,
 // dots included: host.vm.dirty_bytes.
 func steps(path string) []string {
-	for _, m := range []string{"server.settings", "server.create", "volume.pool", "volume.properties", "host"} {
+	for _, m := range []string{"server.settings", "server.create", "volume.pool", "volume.properties", "volume.log_properties", "host"} {
 		if name, below := strings.CutPrefix(path, m+"."); below {
 			return append(strings.Split(m, "."), name)
 		}

@@ -51,6 +51,7 @@ var mistakes = []struct{ name, from, to, want string }{
 	{"dataset_name", "kind: loop, size: 4G, filesystem: ext4", "kind: dataset, parent: tank@today", `volume.parent is the name of a dataset such as tank/db, not "tank@today"`},
 	{"dataset_profile", "kind: loop, size: 4G, filesystem: ext4", "kind: dataset, parent: tank, profile: gp3", "it cannot be limited"},
 	{"dataset_size", "kind: loop, ", "kind: dataset, parent: tank, ", "volume.size has no meaning for a dataset"},
+	{"logs", "kind: loop, ", "kind: loop, log_properties: {recordsize: 128K}, ", `volume.log_properties has no meaning for a loop device`},
 	{"snapshot", "kind: loop, ", "kind: loop, clone: snapshot, ", "ext4 has no snapshots: copy, or auto"},
 	{"profile", "kind: loop, ", "kind: loop, profile: gp9, ", `profile "gp9": no volume is called "gp9"`},
 	{"layout", "kind: loop, size: 4G, filesystem: ext4", "kind: zpool, size: 4G, vdevs: 2", "2 vdevs need a volume.layout: stripe, mirror or raidz"},

@@ -77,7 +77,7 @@ type Second struct {
 
 // Cost is what an operation took of one layer.
 type Cost struct {
-	Layer string  `json:"layer"` // client, server, filesystem, device, space
+	Layer string  `json:"layer"` // client, server, filesystem, device, space, machine
 	Name  string  `json:"name"`  // "CPU", "fsyncs", "written", "read", "compression"
 	Unit  string  `json:"unit"`  // "us/op", "1/op", "B/op", "B", "ratio"
 	Value float64 `json:"value"`

@@ -46,6 +46,7 @@ type Volume struct {
 	Pool       map[string]string `yaml:"pool,omitempty" json:"pool,omitempty" for:"zpool"`                                // zpool: pool properties, such as ashift
 	Parent     string            `yaml:"parent,omitempty" json:"parent,omitempty" for:"dataset"`                          // dataset: the one it is made below, tank or tank/db
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty" for:"zpool dataset"`            // zpool, dataset: of the dataset with the data
+	Logs       map[string]string `yaml:"log_properties,omitempty" json:"log_properties,omitempty" for:"zpool"`            // zpool: the server's redo log or WAL lies on a dataset of its own, with these; none: with the data
 	ARC        Bytes             `yaml:"arc,omitempty" json:"arc,omitempty" is:"64M" for:"zpool"`                         // zpool: most the ARC may take; it is counted in server.memory
 	Profile    string            `yaml:"profile,omitempty" json:"profile,omitempty" for:"loop zpool dataset"`             // what a volume of the cloud allows: gp3, or iops=3000,mbps=125; "" for no limit
 	Clone      string            `yaml:"clone,omitempty" json:"clone,omitempty" is:"auto copy reflink snapshot"`          // how each trial gets its data: auto, copy, reflink, snapshot

@@ -23,8 +23,8 @@ import (
 // markProperty is how a pool is known that was made just before a crash.
 const markProperty = "org.plumb:act"
 
-// leastShift is 4 KiB: a disk says 512 bytes and means it seldom, and the one that replaces it may not.
-const leastShift = 12
+// LeastShift is 4 KiB: a disk says 512 bytes and means it seldom, and the one that replaces it may not.
+const LeastShift = 12
 
 // Pool implements provision.Storage.
 func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provision.Birth) (provision.Making, error) {
@@ -41,7 +41,7 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 	if t.Fuse && len(p.Special) > 0 {
 		return provision.Making{}, refusal("leave special out", "zfs-fuse knows no special vdevs")
 	}
-	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p, shift: leastShift}
+	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p, shift: LeastShift}
 	if err := m.look(); err != nil {
 		return provision.Making{}, err
 	}

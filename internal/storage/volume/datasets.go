@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"plumb/internal/lab"
@@ -100,13 +102,39 @@ func (s *datasets) copyData(ctx context.Context) error {
 	return lab.CopyTree(ctx, s.do, s.golden()+"/.", s.clone(), false)
 }
 
-// dropData destroys the clone, when there is one.
-func (s *datasets) dropData(ctx context.Context) error {
-	if !s.has(ctx, "data") {
-		return nil
+// logs is the dataset that is mounted within the clone.
+const logs = "logs"
+
+// makeLogs makes the dataset of the logs, within the clone.
+func (s *datasets) makeLogs(ctx context.Context, dir string, uid, gid int) error {
+	at := filepath.Join(s.clone(), dir)
+	options := []string{"mountpoint=" + at}
+	for _, k := range slices.Sorted(maps.Keys(s.v.Logs)) {
+		options = append(options, k+"="+s.v.Logs[k])
 	}
-	if err := s.insist(ctx, zfs.Destroy(s.name+"/data")...); err != nil {
-		return fmt.Errorf("drop the clone: %w", err)
+	err := s.run(ctx, zfs.Create(s.name+"/"+logs, options...)...)
+	if err == nil {
+		err = s.mounted(ctx, at)
+	}
+	if err == nil {
+		err = own(ctx, s.do, at, uid, gid)
+	}
+	if err != nil {
+		return fmt.Errorf("put the logs on a dataset of their own: %w", err)
+	}
+	return nil
+}
+
+// dropData destroys the clone and its logs, when there are any: first what is
+// mounted within the other.
+func (s *datasets) dropData(ctx context.Context) error {
+	for _, name := range []string{logs, "data"} {
+		if !s.has(ctx, name) {
+			continue
+		}
+		if err := s.insist(ctx, zfs.Destroy(s.name+"/"+name)...); err != nil {
+			return fmt.Errorf("drop the clone: %w", err)
+		}
 	}
 	return nil
 }
@@ -137,14 +165,25 @@ func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (exper
 			f.Properties["pool "+p.Name] = p.Value
 		}
 	}
+	if len(s.v.Logs) > 0 {
+		text, err4 := s.do.Run(ctx, zfs.Values(s.name+"/"+logs, false)...)
+		err = errors.Join(err, err4)
+		for name, value := range lasting(zfs.ParseValues(text)) {
+			f.Properties["log "+name] = value
+		}
+	}
 	f.Properties["implementation"] = "OpenZFS"
 	if s.fuse {
 		f.Properties["implementation"] = "zfs-fuse, which also uses the page cache"
+		if s.v.ARC > 0 {
+			f.Properties["implementation"] = fmt.Sprintf("zfs-fuse, which has %s with its ARC and all of its page cache", s.v.ARC+fuseNeeds)
+		}
 	}
 	return f, errors.Join(err, err2, err3)
 }
 
-// countSpace adds what the clone refers to, shared with the golden data or not.
+// countSpace adds what the clone and its logs refer to, shared with the golden
+// data or not. How well it compresses is told of the data alone.
 func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
 	text, err := s.do.Run(ctx, zfs.Values(s.name+"/data", true)...)
 	if err != nil {
@@ -160,4 +199,18 @@ func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
 			out[name] = n
 		}
 	}
+	if len(s.v.Logs) > 0 {
+		s.countLogs(ctx, out)
+	}
+}
+
+// countLogs adds the room of the logs. Where it is not known, neither is that of both.
+func (s *datasets) countLogs(ctx context.Context, out map[string]float64) {
+	text, err := s.do.Run(ctx, zfs.Values(s.name+"/"+logs, true)...)
+	n, ok := number(zfs.ParseValues(text)["referenced"])
+	if data, known := out[spaceUsed]; known && ok && err == nil {
+		out[spaceUsed] = data + n
+		return
+	}
+	delete(out, spaceUsed)
 }

@@ -15,11 +15,12 @@ import (
 
 // Names of counters.
 const (
-	deviceRead    = "device read"
-	deviceWritten = "device written"
-	deviceFlushes = "device flushes"
-	spaceUsed     = "space used"
-	compression   = "compression ratio"
+	deviceRead     = "device read"
+	deviceWritten  = "device written"
+	deviceRequests = "device requests"
+	deviceFlushes  = "device flushes"
+	spaceUsed      = "space used"
+	compression    = "compression ratio"
 )
 
 // mountFacts tells what a directory is on, as the kernel says: the mount with
@@ -57,6 +58,7 @@ func countDevices(ctx context.Context, h host.Reader, names []string) map[string
 		return map[string]float64{}
 	}
 	out := map[string]float64{deviceRead: 0, deviceWritten: 0, deviceFlushes: 0}
+	countRequests(ctx, h, names, out)
 	for _, name := range names {
 		c, ok := scratch.ParseDiskstats(text, name)
 		if !ok {
@@ -71,6 +73,27 @@ func countDevices(ctx context.Context, h host.Reader, names []string) map[string
 		}
 	}
 	return out
+}
+
+// countRequests adds the requests of devices, as a limit counts them: before the
+// kernel merged some, and without flushes. Where one of them is not known,
+// nothing is told.
+func countRequests(ctx context.Context, h host.Reader, names []string, out map[string]float64) {
+	sum := 0.0
+	for _, name := range names {
+		text, err := h.ReadFile(ctx, "/sys/class/block/"+name+"/stat")
+		if err != nil {
+			return
+		}
+		c, err := parseStat(text)
+		if err != nil {
+			return
+		}
+		sum += c.readIOPS + c.writeIOPS
+	}
+	if len(names) > 0 {
+		out[deviceRequests] = sum
+	}
 }
 
 // used gives the bytes that are taken of the filesystem of dir.

@@ -60,6 +60,11 @@ func (t *tree) makeGolden(ctx context.Context, uid, gid int) error {
 	return own(ctx, t.do, t.golden(), uid, gid)
 }
 
+// Apart implements lab.Volume, for kinds that have no datasets.
+func (t *tree) Apart(context.Context, string, int, int) error {
+	return fmt.Errorf("volume.log_properties has no meaning for %s", t.v.Kind)
+}
+
 // there tells whether something has a name.
 func there(ctx context.Context, h host.Reader, name string) bool {
 	_, err := h.Readlink(ctx, name)

@@ -206,7 +206,11 @@ func trials(t *testing.T, v lab.Volume, wants string, uid int, cold bool) {
 		if err != nil {
 			t.Fatalf("%s", out)
 		}
-		t.Logf("%+v\nbefore %v\nafter  %v", f, before, v.Counters(ctx))
+		after := v.Counters(ctx)
+		t.Logf("%+v\nbefore %v\nafter  %v", f, before, after)
+		if n, counted := before[deviceRequests]; counted && after[deviceRequests] <= n {
+			t.Error("the device had no request")
+		}
 		must(t, v.Drop(ctx))
 		if got := list(t, golden); got != want {
 			t.Errorf("the golden data are\n%s\nand were\n%s", got, want)

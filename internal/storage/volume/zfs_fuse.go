@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/group"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
@@ -24,9 +25,10 @@ import (
 // started anew.
 type daemon struct {
 	box   lab.Workspace
-	arc   experiment.Bytes // 0 for its own default
-	thing inventory.Thing  // the process; without a name when it does not run
-	pools []*pool          // that lie on it, imported or not
+	arc   experiment.Bytes  // 0 for its own default
+	thing inventory.Thing   // the process; without a name when it does not run
+	group []inventory.Thing // its control group
+	pools []*pool           // that lie on it, imported or not
 }
 
 // startTime is how long zfs-fuse may take until it answers.
@@ -61,10 +63,14 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	if arc > 0 {
 		argv = append(argv, "--max-arc-size", strconv.FormatInt(int64(arc>>20), 10))
 	}
+	groups, err := d.bound(ctx, arc)
+	if err != nil {
+		return firstOf(fmt.Errorf("start zfs-fuse: %w", err), d.unbound(context.WithoutCancel(ctx)))
+	}
 	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
 	var process host.Running
-	t, err := d.box.Log.Make(ctx, t, func(t *inventory.Thing) (err error) {
-		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
+	t, err = d.box.Log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Groups: groups, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
 		if err != nil {
 			return err
 		}
@@ -73,6 +79,8 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	if err == nil {
 		d.thing, d.arc = t, arc
 		err = d.answers(ctx, process)
+	} else {
+		err = firstOf(err, d.unbound(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
 		return hint.With(fmt.Errorf("start zfs-fuse: %w", err), "it needs /dev/fuse and the kernel's fuse; its log is zfs-fuse.log in the lab's directory")
@@ -114,7 +122,45 @@ func (d *daemon) stop(ctx context.Context) error {
 		return fmt.Errorf("stop zfs-fuse: %w", err)
 	}
 	d.thing = inventory.Thing{}
-	return nil
+	return d.unbound(ctx)
+}
+
+// fuseNeeds is what zfs-fuse has in memory besides its ARC: the program with
+// its stacks, and what is on its way to the disks.
+const fuseNeeds experiment.Bytes = 320 << 20
+
+// bound makes a control group for a daemon whose ARC has a limit. It reads and
+// writes its devices through the page cache, which would hold whole pools: an
+// arm on it would then have all the memory of the machine, and others not.
+func (d *daemon) bound(ctx context.Context, arc experiment.Bytes) (dirs []string, err error) {
+	tree, err := group.Find(ctx, d.box.Do)
+	if arc == 0 || errors.Is(err, group.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := tree.Group("plumb-lab-" + d.box.Run + "-zfs-fuse")
+	for _, dir := range g.Dirs() {
+		t, err := d.box.Log.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
+			_, err := d.box.Do.Run(ctx, "mkdir", "--", dir)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		d.group = append(d.group, t)
+	}
+	return g.Dirs(), g.LimitMemory(ctx, d.box.Do, int64(arc+fuseNeeds))
+}
+
+// unbound removes the control group.
+func (d *daemon) unbound(ctx context.Context) error {
+	err := removeThings(ctx, d.box, d.group)
+	if err == nil {
+		d.group = nil
+	}
+	return err
 }
 
 // leave takes a pool off the daemon, which ends with the last. The caller has

@@ -102,7 +102,7 @@ func checkPoolWords(v experiment.Volume) error {
 	if n := vdevCount(v); v.Layout == "mirror" && n < 2 || v.Layout == "raidz" && n < 3 || n > 16 {
 		return fmt.Errorf("volume.vdevs %d: a %s cannot have so many", n, v.Layout)
 	}
-	for where, of := range map[string]map[string]string{"pool": v.Pool, "properties": v.Properties} {
+	for where, of := range map[string]map[string]string{"pool": v.Pool, "properties": v.Properties, "log_properties": v.Logs} {
 		for _, name := range slices.Sorted(maps.Keys(of)) {
 			if ours(name) || strings.ContainsAny(name, "= \t\n") || name == "" {
 				return fmt.Errorf("volume.%s.%s: that is not for an experiment to set", where, name)
@@ -126,13 +126,16 @@ func checkFuse(v experiment.Volume) error {
 	if v.ARC > 0 && (v.ARC < 16<<20 || v.ARC > 16<<30) {
 		return fmt.Errorf("volume.arc %s: zfs-fuse takes 16M to 16G", v.ARC)
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
-		if !slices.Contains(fuseProperties(), name) {
-			return hint.With(fmt.Errorf("volume.properties.%s: zfs-fuse has no such property", name), newer)
+	for _, where := range []string{"properties", "log_properties"} {
+		of := map[string]map[string]string{"properties": v.Properties, "log_properties": v.Logs}[where]
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if !slices.Contains(fuseProperties(), name) {
+				return hint.With(fmt.Errorf("volume.%s.%s: zfs-fuse has no such property", where, name), newer)
+			}
 		}
-	}
-	if c := v.Properties["compression"]; c == "lz4" || strings.HasPrefix(c, "zstd") {
-		return hint.With(fmt.Errorf("volume.properties.compression: %s: zfs-fuse has only lzjb, zle and gzip-1 to gzip-9", c), newer)
+		if c := of["compression"]; c == "lz4" || strings.HasPrefix(c, "zstd") {
+			return hint.With(fmt.Errorf("volume.%s.compression: %s: zfs-fuse has only lzjb, zle and gzip-1 to gzip-9", where, c), newer)
+		}
 	}
 	if v.Pool["ashift"] == "" && len(v.Pool) > 0 || len(v.Pool) > 1 {
 		return hint.With(fmt.Errorf("volume.pool: with zfs-fuse, only ashift can be set"), newer)

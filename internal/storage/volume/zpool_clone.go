@@ -83,6 +83,11 @@ func (p *pool) Clone(ctx context.Context) (dir, how string, err error) {
 	return p.clone(), how, nil
 }
 
+// Apart implements lab.Volume.
+func (p *pool) Apart(ctx context.Context, dir string, uid, gid int) error {
+	return p.makeLogs(ctx, dir, uid, gid)
+}
+
 // Drop implements lab.Volume.
 func (p *pool) Drop(ctx context.Context) error {
 	if err := p.lockedImport(ctx); err != nil {

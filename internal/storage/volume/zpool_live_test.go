@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/host/group"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/zfs"
 	"plumb/test/sandbox"
 )
 
@@ -60,6 +63,46 @@ func TestPools(t *testing.T) {
 	}
 }
 
+// TestPoolWithLogsApart puts a directory of each clone on a dataset of its own.
+func TestPoolWithLogsApart(t *testing.T) {
+	needZFS(t)
+	b := labBox(t)
+	v, err := New().Make(t.Context(), b, "v1", experiment.Volume{Kind: experiment.Zpool, Size: 256 << 20,
+		Properties: map[string]string{"recordsize": "16K", "atime": "off"}, Logs: map[string]string{"recordsize": "64K"}})
+	must(t, err)
+	golden, err := v.Golden(t.Context(), 999, 999)
+	must(t, err)
+	fill(t, golden, 999)
+	for range 2 {
+		dir, _, err := v.Clone(t.Context())
+		must(t, err)
+		must(t, v.Apart(t.Context(), "#redo", 999, 999))
+		must(t, os.WriteFile(filepath.Join(dir, "#redo", "log"), make([]byte, 1<<20), 0o600))
+		f, err := v.Facts(t.Context())
+		must(t, err)
+		if f.Properties["recordsize"] != "16K" || f.Properties["log recordsize"] != "64K" || f.Properties["log atime"] != "off" {
+			t.Errorf("the clone and its logs are %v", f.Properties)
+		}
+		var st syscall.Stat_t
+		must(t, syscall.Stat(filepath.Join(dir, "#redo"), &st))
+		if st.Uid != 999 || st.Gid != 999 || st.Mode&0o777 != 0o700 {
+			t.Errorf("the logs belong to %d:%d, %o", st.Uid, st.Gid, st.Mode)
+		}
+		text, err := b.Do.Run(t.Context(), zfs.Values(v.(*pool).name+"/data", true)...)
+		must(t, err)
+		data, ok := number(zfs.ParseValues(text)["referenced"])
+		if both := v.Counters(t.Context())[spaceUsed]; !ok || both <= data {
+			t.Errorf("both take %.0f, and the data alone %.0f", both, data)
+		}
+		must(t, v.Drop(t.Context()))
+		if _, err := os.Stat(filepath.Join(dir, "#redo", "log")); err == nil {
+			t.Error("the logs are left")
+		}
+	}
+	must(t, v.Close(t.Context()))
+	onlyLogs(t, b)
+}
+
 func onlyLogs(t *testing.T, b lab.Workspace) {
 	t.Helper()
 	left, err := os.ReadDir(b.Dir)
@@ -101,9 +144,10 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 		all = append(all, v)
 	}
 	for range 2 {
-		for _, v := range all {
+		for i, v := range all {
 			_, _, err := v.Clone(t.Context())
 			must(t, err)
+			bounded(t, b, experiment.Bytes(32<<20)<<i+fuseNeeds)
 			must(t, v.Drop(t.Context()))
 		}
 	}
@@ -111,6 +155,25 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 		must(t, v.Close(t.Context()))
 	}
 	onlyLogs(t, b)
+	bounded(t, b, 0)
+}
+
+// bounded checks how much memory zfs-fuse has with its page cache; 0: there is
+// no control group.
+func bounded(t *testing.T, b lab.Workspace, want experiment.Bytes) {
+	t.Helper()
+	tree, err := group.Find(t.Context(), b.Do)
+	if err != nil || openZFS(t.Context(), b.Do) {
+		return
+	}
+	dir := tree.Group("plumb-lab-" + b.Run + "-zfs-fuse").Dirs()[0]
+	text, err := os.ReadFile(filepath.Join(dir, "memory.limit_in_bytes"))
+	if err != nil {
+		text, err = os.ReadFile(filepath.Join(dir, "memory.max"))
+	}
+	if want == 0 && err == nil || want > 0 && strings.TrimSpace(string(text)) != strconv.FormatInt(int64(want), 10) {
+		t.Errorf("%s allows %q, %v; want %s", dir, text, err, want)
+	}
 }
 
 func TestPoolIsTakenAwayByItsBook(t *testing.T) {

@@ -106,7 +106,7 @@ type LabLatencyJSON struct {
 
 // LabCostJSON is what an operation takes of one layer.
 type LabCostJSON struct {
-	Layer    string          `json:"layer"` // "client", "server", "filesystem", "device" or "space"
+	Layer    string          `json:"layer"` // "client", "server", "filesystem", "device", "space" or "machine"
 	Name     string          `json:"name"`
 	Unit     string          `json:"unit"` // "us/op", "1/op", "B/op", "B" or "ratio"
 	From     string          `json:"from"` // where it was read

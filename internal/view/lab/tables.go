@@ -107,7 +107,7 @@ func CostsOf(r report.Report) *CostTable {
 	if len(columns) == 0 {
 		return nil
 	}
-	layers := []string{"client", "server", "filesystem", "device", "space"}
+	layers := []string{"client", "server", "filesystem", "device", "space", "machine"}
 	slices.SortStableFunc(columns, func(a, b report.CostResult) int {
 		return slices.Index(layers, a.Layer) - slices.Index(layers, b.Layer)
 	})

@@ -71,7 +71,7 @@ type RehearseVerdictJSON struct {
 
 // RehearseCostJSON is what a transaction takes of one layer.
 type RehearseCostJSON struct {
-	Layer  string                  `json:"layer"` // "client", "server", "filesystem", "device" or "space"
+	Layer  string                  `json:"layer"` // "client", "server", "filesystem", "device", "space" or "machine"
 	Name   string                  `json:"name"`
 	Unit   string                  `json:"unit"` // "us/op", "1/op", "B/op", "B" or "ratio"
 	Before labview.LabEstimateJSON `json:"before"`

@@ -1,4 +1,4 @@
-package main
+package trials
 
 import (
 	"bufio"
@@ -12,20 +12,21 @@ import (
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger/body"
-	"plumb/internal/lab/report"
 )
 
-// kept is a directory with a file for each cell, a trial on each line. What it
+// Kept is a directory with a file for each experiment, a trial on each line. What it
 // takes to draw the table is in it; how each second of a trial went is only in
 // the ledger of the machine that ran it.
-type kept string
+type Kept string
 
-func (dir kept) file(x experiment.Experiment) string {
+// File is where the trials of an experiment are.
+func (dir Kept) File(x experiment.Experiment) string {
 	return filepath.Join(string(dir), x.Name+".trials.jsonl")
 }
 
-func (dir kept) of(_ context.Context, x experiment.Experiment) (all []experiment.Record, older bool, err error) {
-	text, err := os.ReadFile(dir.file(x))
+// Of implements Store.
+func (dir Kept) Of(_ context.Context, x experiment.Experiment) (all []experiment.Record, older bool, err error) {
+	text, err := os.ReadFile(dir.File(x))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -36,7 +37,7 @@ func (dir kept) of(_ context.Context, x experiment.Experiment) (all []experiment
 	for n := 1; lines.Scan(); n++ {
 		r, err := body.Decode(lines.Bytes())
 		if err != nil {
-			return nil, false, fmt.Errorf("%s:%d: %w", dir.file(x), n, err)
+			return nil, false, fmt.Errorf("%s:%d: %w", dir.File(x), n, err)
 		}
 		if r.Experiment != x.Hash {
 			return nil, true, nil
@@ -46,10 +47,11 @@ func (dir kept) of(_ context.Context, x experiment.Experiment) (all []experiment
 	return all, false, lines.Err()
 }
 
-func (kept) Close() error { return nil }
+// Close implements Store.
+func (Kept) Close() error { return nil }
 
-// put writes the trials of an experiment.
-func (dir kept) put(x experiment.Experiment, all []experiment.Record) error {
+// Put writes the trials of an experiment.
+func (dir Kept) Put(x experiment.Experiment, all []experiment.Record) error {
 	var text bytes.Buffer
 	for _, r := range all {
 		r.Series, r.Files, r.Effective, r.Ops = nil, nil, nil, nil
@@ -59,16 +61,5 @@ func (dir kept) put(x experiment.Experiment, all []experiment.Record) error {
 		}
 		text.Write(append(line, '\n'))
 	}
-	return os.WriteFile(dir.file(x), text.Bytes(), 0o644)
-}
-
-// keep copies the trials of the cells that are done from the ledger to where
-// the experiments are.
-func (c contest) keep(ctx context.Context) error {
-	return c.each(ctx, func(_ cell, x experiment.Experiment, records []experiment.Record, _ bool) error {
-		if !report.Make(x, records).Complete {
-			return nil
-		}
-		return kept(c.experiments).put(x, records)
-	})
+	return os.WriteFile(dir.File(x), text.Bytes(), 0o644)
 }

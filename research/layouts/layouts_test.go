@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plumb/internal/catalog"
+	"plumb/internal/engine/private"
+	"plumb/internal/lab"
+	"plumb/internal/lab/experiment"
+	"plumb/internal/lab/ledger"
+	"plumb/internal/stack"
+	"plumb/internal/stats"
+	"plumb/knowledge"
+	"plumb/research/trials"
+	"plumb/test/program"
+)
+
+const (
+	files = "../../experiments/layouts"
+	tapes = "../../fixtures"
+)
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// each runs a test for every cell, with its experiment as it is on disk.
+func each(t *testing.T, f func(t *testing.T, c cell, x experiment.Experiment)) {
+	t.Helper()
+	for _, c := range cells(false) {
+		t.Run(c.name(), func(t *testing.T) {
+			x, err := trials.Read(contest{experiments: files}.file(c))
+			ok(t, err)
+			f(t, c, x)
+		})
+	}
+}
+
+// TestFilesAreAsWritten: the arm of provision is what its rules say today, and go run -C research ./layouts -write has been run.
+func TestFilesAreAsWritten(t *testing.T) {
+	asked, err := newAsking(tapes)
+	ok(t, err)
+	want := map[string]bool{}
+	for _, c := range cells(false) {
+		ours, err := asked.made(t.Context(), c)
+		ok(t, err)
+		text, err := text(c, ours)
+		ok(t, err)
+		want[c.name()+".yaml"] = true
+		got, err := os.ReadFile(contest{experiments: files}.file(c))
+		ok(t, err)
+		if diff := cmp.Diff(string(text), string(got)); diff != "" {
+			t.Errorf("%s is not what is written now: go run -C research ./layouts -write\n%s", c.name(), diff)
+		}
+	}
+	there, err := filepath.Glob(files + "/*.yaml")
+	ok(t, err)
+	for _, file := range there {
+		if !want[filepath.Base(file)] {
+			t.Errorf("%s is no cell", file)
+		}
+	}
+}
+
+// TestArms: the crash-safe arms are the contest, and only those that say so may cost data.
+func TestArms(t *testing.T) {
+	cat, err := catalog.Load(knowledge.FS)
+	ok(t, err)
+	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
+		var safe []string
+		for _, a := range x.Arms {
+			var risks []string
+			knobs := cat.Knobs(experiment.KindOf(c.engine.name))
+			for name, value := range a.Setup.Server.Settings {
+				if f := knobs[name]; f != nil && f.Durability(stack.Text(value)) != catalog.Safe {
+					risks = append(risks, name+" = "+value)
+				}
+			}
+			if a.Setup.Volume.Properties["redundant_metadata"] != "" {
+				risks = append(risks, "redundant_metadata")
+			}
+			if marked := strings.HasPrefix(a.Name, unsafe); marked != (len(risks) > 0) {
+				t.Errorf("%s: %v", a.Name, risks)
+			} else if !marked {
+				safe = append(safe, a.Name)
+			}
+		}
+		want := []string{byDefault, "documents A and E", "document D", "OpenZFS's page", byProvision, onExt4}
+		if diff := cmp.Diff(want, safe); diff != "" {
+			t.Error(diff)
+		}
+		for _, p := range x.Pairs {
+			if p.Arm != byProvision || !slices.Contains(safe, p.Baseline) {
+				t.Errorf("%v is compared", p)
+			}
+		}
+		if len(x.Pairs) != len(safe)-1 {
+			t.Errorf("%d comparisons of %d arms", len(x.Pairs), len(safe))
+		}
+	})
+}
+
+// TestServersTakeTheSettings asks the engines whether they would write them.
+func TestServersTakeTheSettings(t *testing.T) {
+	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
+		e := map[string]lab.Engine{"mariadb": private.MySQL(), "postgres": private.PostgreSQL()}[c.engine.name]
+		for _, a := range x.Arms {
+			if _, err := e.Files(lab.Program{}, *a.Setup.Server, "/box/data", "/box/run"); err != nil {
+				t.Errorf("%s: %v", a.Name, err)
+			}
+		}
+	})
+}
+
+// TestMemoryIsAlike: server, its page cache and the ARC have the same memory in every arm, and the same settings of it.
+func TestMemoryIsAlike(t *testing.T) {
+	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
+		for _, a := range x.Arms {
+			all := a.Setup.Server.Memory
+			if a.Setup.Volume.Kind == experiment.Zpool && !c.zfs.fuse {
+				all += c.size().arc
+			}
+			if all != c.size().memory || c.zfs.fuse && a.Setup.Volume.Kind == experiment.Zpool && a.Setup.Volume.ARC != c.size().arc {
+				t.Errorf("%s has %s", a.Name, all)
+			}
+			for name, value := range c.engine.base(c.cache()) {
+				if got := a.Setup.Server.Settings[name]; got != value {
+					t.Errorf("%s: %s is %s", a.Name, name, got)
+				}
+			}
+		}
+	})
+}
+
+// TestThreeBlocksFit: a cell is worth nothing with fewer. A trial copies its data, measures the limit, starts and stops a
+// server; a layout is loaded once.
+func TestThreeBlocksFit(t *testing.T) {
+	const beside, loading = 50 * time.Second, 4 * time.Minute
+	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
+		took := time.Duration(x.Least*len(x.Arms))*(x.Fill+x.Warmup+x.Measure+beside) + time.Duration(len(experiment.Layouts(x)))*loading
+		if took > x.Budget || x.Least < 3 {
+			t.Errorf("%d arms and %d blocks take %s of %s", len(x.Arms), x.Least, took, x.Budget)
+		}
+	})
+}
+
+// TestLogGoesBackToZFSsOwnValues: in the lab its dataset inherits what the data have, and on a host it does not.
+func TestLogGoesBackToZFSsOwnValues(t *testing.T) {
+	c := cell{engines()[0], "rw", implementations()[1], false}
+	v := c.pool(layout{Above: map[string]string{"atime": "off"}, Data: map[string]string{"recordsize": "16K", "logbias": "throughput", "primarycache": "metadata"},
+		Log: map[string]string{"primarycache": "metadata"}})
+	want := map[string]string{"atime": "off", "recordsize": "128K", "logbias": "latency", "primarycache": "metadata"}
+	if diff := cmp.Diff(want, v.Logs); diff != "" {
+		t.Error(diff)
+	}
+	if v := c.pool(layout{Data: map[string]string{"recordsize": "16K"}}); v.Logs != nil {
+		t.Errorf("%v", v.Logs)
+	}
+}
+
+func TestSmallLeavesTheOthersAlone(t *testing.T) {
+	c := contest{experiments: files, ledger: filepath.Join(t.TempDir(), "ledger"), tapes: tapes, small: true}.settled(job{run: true})
+	ok(t, c.write(t.Context()))
+	if c.only != "*-fuse*" || strings.HasPrefix(c.experiments, files) {
+		t.Errorf("%+v", c)
+	}
+	chosen, err := c.chosen()
+	ok(t, err)
+	for _, cell := range chosen {
+		x, err := trials.Read(c.file(cell))
+		ok(t, err)
+		if x.Least != 1 || !strings.HasSuffix(x.Name, "-small") {
+			t.Errorf("%s has %d blocks", x.Name, x.Least)
+		}
+	}
+	if len(chosen) != 4 {
+		t.Errorf("%d cells", len(chosen))
+	}
+}
+
+// tried is a contest with a ledger in which each arm does as much as is said.
+func tried(t *testing.T, blocks int, does func(arm string) float64) contest {
+	t.Helper()
+	c := contest{experiments: files, ledger: filepath.Join(t.TempDir(), "ledger"), only: "mariadb-*-fuse"}
+	chosen, err := c.chosen()
+	ok(t, err)
+	x, err := trials.Read(c.file(chosen[0]))
+	ok(t, err)
+	store, err := ledger.Open(t.Context(), c.ledger)
+	ok(t, err)
+	defer store.Close()
+	ok(t, store.Define(t.Context(), x, "test"))
+	began := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for block := 1; block <= blocks; block++ {
+		for i, trial := range experiment.Order(x, block) {
+			rate := does(trial.Arm) * (1 + 0.01*float64((block+i)%3-1))
+			r := experiment.Record{Trial: trial, Experiment: x.Hash, ID: fmt.Sprintf("%s-%d-%d", x.Name, block, i), Attempt: 1,
+				Began: began, Ended: began.Add(time.Minute), Rate: stats.Estimate{Value: rate, Low: rate, High: rate, N: 10}, Metric: rate,
+				Costs: []experiment.Cost{{Layer: "device", Name: "requests", Unit: "1/op", Value: 180 / does(trial.Arm)},
+					{Layer: "device", Name: "written", Unit: "B/op", Value: 40 << 10}, {Layer: "device", Name: "read", Unit: "B/op", Value: 10},
+					{Layer: "space", Name: "used", Unit: "B", Value: 1 << 30}, {Layer: "machine", Name: "processors busy", Unit: "ratio", Value: 0.3}}}
+			ok(t, store.Begin(t.Context(), r))
+			ok(t, store.Finish(t.Context(), r))
+			began = began.Add(time.Minute)
+		}
+	}
+	return c
+}
+
+func (c contest) says(t *testing.T, expressions ...string) {
+	t.Helper()
+	text, err := c.table(t.Context())
+	ok(t, err)
+	program.Reads(t, text, expressions...)
+}
+
+func TestTable(t *testing.T) {
+	tried(t, 3, func(arm string) float64 {
+		return map[string]float64{byDefault: 50, byProvision: 100, onExt4: 110, "document D": 130}[arm] + map[bool]float64{true: 40}[arm == "OpenZFS's page" || arm == "documents A and E" || strings.HasPrefix(arm, unsafe)]
+	}).says(t, `^\*\*mariadb-rw-fuse\*\*$`, `^\| plumb provision \| \d+ \(\d.*\) \| (2|1\.9\d|2\.0\d) \(.*\) \| 0\.\d+ \(.*\) \| 40K(i?B)? \| 1G(i?B)? \| 9\d %|`,
+		`^\*\*mariadb-tpcc-fuse\*\*: not run\.`, `^1 of 2 cells were run\.`, `A sure loss of provision to another layout on ZFS: mariadb-rw-fuse to document D\.`,
+		`Less than 0\.85 of ext4: none\.`, `At least 1\.5 times ZFS's defaults: 1 of 1 \(mariadb-rw-fuse\)\.`, `leaves the disk more than a fifth of its time: none\.`)
+}
+
+func TestTableOfALossToExt4(t *testing.T) {
+	tried(t, 3, func(arm string) float64 { return map[bool]float64{true: 200, false: 100}[arm == onExt4] }).
+		says(t, `Less than 0\.85 of ext4: mariadb-rw-fuse 0\.[45]`, `A sure loss of provision to another layout on ZFS: none\.`, `At least 1\.5 times ZFS's defaults: 0 of 1 \(none\)\.`)
+}
+
+func TestKeep(t *testing.T) {
+	c := tried(t, 3, func(arm string) float64 { return 100 + float64(len(arm)) })
+	want, err := c.table(t.Context())
+	ok(t, err)
+	dir := t.TempDir()
+	for _, cell := range cells(false) {
+		text, err := os.ReadFile(c.file(cell))
+		ok(t, err)
+		ok(t, os.WriteFile(filepath.Join(dir, cell.name()+".yaml"), text, 0o644))
+	}
+	c.experiments = dir
+	ok(t, c.each(t.Context(), c.keep))
+	c.ledger, c.kept = "", true
+	got, err := c.table(t.Context())
+	ok(t, err)
+	if got != want {
+		t.Errorf("the ledger's:\n%s\nof what is kept:\n%s", want, got)
+	}
+}
+
+// TestPublishedTable: the contest's page shows what is kept, and nothing else.
+func TestPublishedTable(t *testing.T) {
+	table, err := contest{experiments: files, kept: true}.table(t.Context())
+	ok(t, err)
+	page, err := os.ReadFile(files + "/README.md")
+	ok(t, err)
+	if !bytes.Contains(page, []byte(table)) {
+		t.Errorf("%s/README.md has other tables than go run -C research ./layouts -table -kept:\n%s", files, table)
+	}
+}
+
+func TestJobs(t *testing.T) {
+	for name, c := range map[string]struct {
+		contest contest
+		job     job
+		want    string
+	}{
+		"nothing":       {want: `^nothing to do`},
+		"run of kept":   {contest{kept: true}, job{run: true}, `^-kept is for -table alone`},
+		"small is kept": {contest{small: true}, job{keep: true}, `^-small is not kept`},
+		"no such cell":  {contest{only: "oracle"}, job{table: true}, `fits no cell`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.contest.do(t.Context(), c.job)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			program.Reads(t, err.Error(), c.want)
+		})
+	}
+}

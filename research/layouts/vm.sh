@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# Runs one cell in the virtual machine. What is to stay is on the second disk: a machine that was stopped amid a
+# trial is booted again, and goes on. FILE is the experiment, ARC its ARC in bytes.
+set -eu
+modprobe -a loop zfs
+# Version 2 of control groups limits no threads of the kernel, and ZFS writes with its own: version 1 limits the device.
+mount -t tmpfs -o mode=755 groups /sys/fs/cgroup
+for controller in blkio memory cpuacct; do
+	mkdir "/sys/fs/cgroup/$controller"
+	mount -t cgroup -o "$controller" groups "/sys/fs/cgroup/$controller"
+done
+echo "$ARC" >/sys/module/zfs/parameters/zfs_arc_max
+blkid "$DISK_data" >/dev/null || mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$DISK_data"
+mkdir -p /lab
+mount -o noatime "$DISK_data" /lab
+rm -rf /lab/work # volumes of a lab that died with its machine
+mkdir /lab/work
+resume=
+[ ! -e /lab/ledger ] || resume=--resume
+code=0
+/in/plumb lab run "$FILE" --ledger /lab/ledger --dir /lab/work --no-capture $resume || code=$?
+cp -a /lab/ledger /out/ledger
+umount /lab
+exit "$code"
