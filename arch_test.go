@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"protect/instance", "provision/propose", "provision/cache"}, // a server on a copy of a point
 	{"protect/drill", "protect/replicate", "protect/prune", "protect/replay", "protect/tables", "protect/lend", "provision/rehearsal"},
 	{"backup/moment"},
-	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/known"},
+	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/known", "backup/driven"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/ceph", "storage/filesystem", "storage/zfs",
 		"system/kernel", "system/process", "system/points", "system/backups", "system/packages", "system/guard"},
@@ -37,6 +37,7 @@ var layers = [][]string{
 	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
 	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                       // what provision asks of them
+	{"engine/postgres/pgbackrest", "engine/mongo/pbm"}, // tools that back them up
 	{"view/page", "view/schema"},
 	{"view/metrics/naming"},
 	{"view/picture", "view/viewtest"}, // viewtest is for tests alone
@@ -46,9 +47,9 @@ var layers = [][]string{
 	{"cli/shell"},
 	{"cli/protect/machine"},
 	{"cli/watch/outlet", "cli/watch/feed"}, // where metrics leave the machine, and what it is watched with
-	{"cli/watch/incident", "cli/backup/upkeep"},
+	{"cli/watch/incident", "cli/backup/upkeep", "cli/driven/memory"},
 	{"cli/protect/table", "cli/protect/inner", "cli/watch", "cli/provision", "cli/provision/rehearse", "cli/forecast", "cli/backup"},
-	{"cli/protect", "cli/archive"},
+	{"cli/protect", "cli/archive", "cli/driven"},
 	{"cli"},
 }
 
@@ -65,13 +66,13 @@ var only = map[string]struct {
 	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics", "backup/chunk"}, "recordings, remote write and backups alone are packed"},
 	"modernc.org/sqlite":                  {[]string{"lab/ledger", "watch/record"}, "only the lab's ledger and recordings are databases"},
 	"go.mongodb.org/mongo-driver/v2":      {[]string{"engine/mongo", "engine/mongo/mongotest"}, "each driver stays in its engine"},
-	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive"}, "only cli knows flags"},
+	"github.com/spf13/cobra":              {[]string{"cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven"}, "only cli knows flags"},
 	"charm.land/bubbletea/v2":             {[]string{"view/tui"}, "only view formats"},
 	"github.com/prometheus/client_golang": {[]string{"view/metrics"}, "only view formats"},
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -12,6 +12,7 @@ declare -A package=( # program -> package that has it
   [initdb]=postgresql
   [mariadb-binlog]=mariadb-client
   [mariadb-backup]=mariadb-backup
+  [pgbackrest]=pgbackrest
   [setpriv]=util-linux
   [xz]=xz-utils
 )

@@ -1,12 +1,23 @@
 package cli
 
 import (
+	"context"
+
+	"github.com/spf13/cobra"
+
 	"plumb/internal/backup"
+	"plumb/internal/backup/driven"
 	"plumb/internal/backup/moment"
 	backupcli "plumb/internal/cli/backup"
 	"plumb/internal/cli/backup/upkeep"
+	drivencli "plumb/internal/cli/driven"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/mongo/pbm"
 	mysqlpitr "plumb/internal/engine/mysql/pitr"
+	"plumb/internal/engine/postgres/pgbackrest"
 	postgrespitr "plumb/internal/engine/postgres/pitr"
+	"plumb/internal/stack"
 	storagepoint "plumb/internal/storage/point"
 )
 
@@ -15,4 +26,21 @@ func moments() backupcli.Moments {
 	return backupcli.Moments{Engines: []moment.Engine{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Watch: func() []backup.Watcher {
 		return []backup.Watcher{mysqlpitr.NewBase(), postgrespitr.NewBase()}
 	}, Logs: upkeep.Logs{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Scratch: storagepoint.Restored{}}
+}
+
+// tools are those that back up what Plumb itself does not.
+func tools() drivencli.Adapters {
+	return drivencli.Adapters{Adapters: keepers(), Tools: []driven.Tool{pgbackrest.Tool{}, pbm.Tool{}}, Setters: setters, Found: pgbackrest.Found, Scratch: storagepoint.Restored{}}
+}
+
+// drivenBackup has a tool back a server up, as a policy asks for.
+func drivenBackup(ctx context.Context, s *shell.Shell, m *machine.Machine, server stack.Ref, with string) error {
+	return drivencli.Backup(ctx, s, tools(), m, server, with)
+}
+
+// backups makes the commands about backups, those of Plumb's own and those that another tool makes.
+func (a *app) backups() []*cobra.Command {
+	all := backupcli.Commands(&a.Shell, keepers(), moments())
+	drivencli.Extend(&a.Shell, tools(), all)
+	return all
 }

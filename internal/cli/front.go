@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	archivecli "plumb/internal/cli/archive"
-	backupcli "plumb/internal/cli/backup"
 	forecastcli "plumb/internal/cli/forecast"
 	protectcli "plumb/internal/cli/protect"
 	provisioncli "plumb/internal/cli/provision"
@@ -42,7 +41,7 @@ func (a *app) groups() []group {
 		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
 			protectcli.Commands(&a.Shell, keepers())},
 		{"Save", "copies away from this machine, which come back", "Replaces nothing, and believes only backups that a trusted host signed.",
-			append(backupcli.Commands(&a.Shell, keepers(), moments()), archivecli.Command(&a.Shell))},
+			append(a.backups(), archivecli.Command(&a.Shell))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
 			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",

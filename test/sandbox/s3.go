@@ -1,11 +1,19 @@
 package sandbox
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,8 +36,43 @@ func (b *Box) S3(t testing.TB) S3 {
 	return s
 }
 
+// S3OverTLS starts one that speaks TLS, and gives the file of the certificate that it is known by.
+func (b *Box) S3OverTLS(t testing.TB) (s S3, ca string) {
+	t.Helper()
+	ca, key, err := b.certificate()
+	Need(t, err)
+	s, err = b.newS3("--cert", ca, "--key", key)
+	Need(t, err)
+	s.Endpoint = "https" + strings.TrimPrefix(s.Endpoint, "http")
+	return s, ca
+}
+
+// certificate makes one for 127.0.0.1 that vouches for itself.
+func (b *Box) certificate() (cert, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"127.0.0.1", "localhost"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	signed, err := x509.CreateCertificate(rand.Reader, of, of, private.Public(), private)
+	if err != nil {
+		return "", "", err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return "", "", err
+	}
+	if cert, err = b.Write("tls/cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}))); err == nil {
+		key, err = b.Write("tls/key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	}
+	return cert, key, err
+}
+
 // NewS3 is S3 for programs that are no tests.
-func (b *Box) NewS3() (S3, error) {
+func (b *Box) NewS3() (S3, error) { return b.newS3() }
+
+func (b *Box) newS3(more ...string) (S3, error) {
 	program, err := GoProgram("versitygw", versity)
 	if err != nil {
 		return S3{}, err
@@ -52,7 +95,8 @@ func (b *Box) NewS3() (S3, error) {
 	}
 	address := s.Endpoint[len("http://"):]
 	// Unlike the stores of the world it closes a connection after each request, unless it is told.
-	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, program, "--keep-alive", "--port", address, "posix", "--versioning-dir", versions, dir); err != nil {
+	argv := append([]string{program, "--keep-alive", "--port", address}, more...)
+	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, append(argv, "posix", "--versioning-dir", versions, dir)...); err != nil {
 		return S3{}, err
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {

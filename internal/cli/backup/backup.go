@@ -257,6 +257,9 @@ func (o asked) vaults(ctx context.Context, d host.Doer, stores []store.Store) (a
 	return all, nil
 }
 
+// ErrNoPoint says that no server of this host has a point.
+var ErrNoPoint = errors.New("there is no point to back up")
+
 // find gives the point that is meant, or the newest.
 func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, id string) (protect.Point, error) {
 	if id != "" {
@@ -274,7 +277,7 @@ func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, id s
 		server = p.Server.Ref.String()
 	}
 	if len(all) == 0 {
-		return protect.Point{}, hint.With(errors.New("there is no point to back up"), "plumb snapshot takes one; --command backs up what a command gives")
+		return protect.Point{}, hint.With(ErrNoPoint, "plumb snapshot takes one; --command backs up what a command gives")
 	}
 	return all[len(all)-1], nil
 }

@@ -231,6 +231,9 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 		if s.Target() == act.Target {
 			quiet := *a.v.Shell
 			quiet.Out = quiet.Err
+			if s.With != "" {
+				return a.v.Driven(ctx, &quiet, a.m, act.Server, s.With)
+			}
 			return a.v.Backup(ctx, &quiet, a.m, act.Point, s.To, s.Recipients)
 		}
 	}

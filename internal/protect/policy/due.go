@@ -86,7 +86,7 @@ type due struct {
 
 func (d due) all() (acts []Act) {
 	newest := newest(d.now, d.points)
-	if newest == nil || d.passed(keep.At(*newest), d.rule.Every) {
+	if d.rule.Every > 0 && (newest == nil || d.passed(keep.At(*newest), d.rule.Every)) {
 		acts = append(acts, d.of(Take, "", ""))
 	}
 	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) &&
@@ -101,6 +101,12 @@ func (d due) all() (acts []Act) {
 	}
 	for _, b := range d.rule.Backup {
 		last, _ := d.memory.Last(Backup, d.act.Server, b.Target())
+		if b.With != "" {
+			if d.passed(last.OK, b.Every) {
+				acts = append(acts, d.of(Backup, "", b.Target()))
+			}
+			continue
+		}
 		if newest != nil && newest.ID != last.Point && d.passed(last.OK, b.Every) {
 			acts = append(acts, d.of(Backup, newest.ID, b.Target()))
 		}

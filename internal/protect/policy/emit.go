@@ -25,12 +25,12 @@ const (
 func (p *Policy) Period() time.Duration {
 	least := time.Duration(0)
 	for _, r := range p.Rules {
-		if least == 0 || r.Every < least {
+		if r.Every > 0 && (least == 0 || r.Every < least) {
 			least = r.Every
 		}
 	}
 	switch {
-	case least >= time.Hour:
+	case least >= time.Hour || least == 0:
 		return 15 * time.Minute
 	case least >= 20*time.Minute:
 		return 5 * time.Minute

@@ -27,8 +27,8 @@ type Policy struct {
 
 // Rule is what is wanted for one server, or for all that are not named.
 type Rule struct {
-	Server    string        `json:"server"` // All, or kind:name
-	Every     time.Duration `json:"every_ns"`
+	Server    string        `json:"server"`         // All, or kind:name
+	Every     time.Duration `json:"every_ns"`       // 0: no points are taken
 	Mode      string        `json:"mode,omitempty"` // "" for the cheapest that is right
 	Keep      keep.Rules    `json:"keep,omitzero"`  // none: nothing is pruned
 	Replicate []Target      `json:"replicate,omitempty"`
@@ -44,15 +44,21 @@ type Target struct {
 	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
 }
 
-// Store is where points are backed up to.
+// Store is where points are backed up to, or the tool that backs the server up without them.
 type Store struct {
 	To         []string      `json:"to"`                 // URLs: one backup goes to all of them
 	Recipients string        `json:"recipients"`         // file of those who can open it
 	Every      time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
+	With       string        `json:"with,omitempty"`     // the tool; it knows itself where its backups go
 }
 
 // Target names the places in one word for people.
-func (s Store) Target() string { return strings.Join(s.To, " and ") }
+func (s Store) Target() string {
+	if s.With != "" {
+		return s.With
+	}
+	return strings.Join(s.To, " and ")
+}
 
 // Drill is how points are proven.
 type Drill struct {
@@ -131,7 +137,8 @@ func (p *parser) rule(n *strictyaml.Node) {
 				"hold": func(v *strictyaml.Node) { r.Limits.Hold = p.span(v, "hold", time.Millisecond) },
 			})
 		},
-	}, "server", "every")
+	}, "server")
+	p.points(n, r)
 	for _, had := range p.policy.Rules {
 		if r.Server != "" && had.Server == r.Server {
 			p.Errorf(n, "%s has a rule already, in line %d", r.Server, had.Line)
@@ -141,6 +148,21 @@ func (p *parser) rule(n *strictyaml.Node) {
 		p.Errorf(n, "a drill every %s proves nothing new: points are taken every %s", short(r.Drill.Every), short(r.Every))
 	}
 	p.policy.Rules = append(p.policy.Rules, r)
+}
+
+// points sees that a rule without points asks for nothing that is made of them.
+func (p *parser) points(n *strictyaml.Node, r Rule) {
+	of := func(s Store) bool { return s.With == "" }
+	if r.Server == All && slices.ContainsFunc(r.Backup, func(s Store) bool { return s.With != "" }) {
+		p.Errorf(n, "a tool backs up one server, and this rule is of all: give that server a rule of its own")
+	}
+	switch {
+	case r.Every != 0 || p.Err() != nil:
+	case len(r.Backup) == 0 || slices.ContainsFunc(r.Backup, of):
+		p.Errorf(n, "a rule needs the key %q: how often points are taken", "every")
+	case r.Drill != nil || len(r.Replicate) > 0 || r.Keep != (keep.Rules{}):
+		p.Errorf(n, "without the key %q no points are taken, and drill, replicate and keep are about points", "every")
+	}
 }
 
 func (p *parser) server(n *strictyaml.Node) string {
@@ -216,7 +238,22 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 			}
 		},
 		"every": func(v *strictyaml.Node) { s.Every = p.span(v, "every", time.Minute) },
-	}, "to", "recipients")
+		"with": func(v *strictyaml.Node) {
+			if s.With = p.Text(v, "with"); s.With != "" && strings.Trim(s.With, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+				p.Errorf(v, "with is the name of a tool, as plumb backup --with takes it, not %q", s.With)
+			}
+		},
+	})
+	switch {
+	case s.With != "" && (len(s.To) > 0 || s.Recipients != ""):
+		p.Errorf(n, "%s knows where its backups go and who opens them: leave out to and recipients", s.With)
+	case s.With != "" && s.Every == 0:
+		p.Errorf(n, "a backup with %s needs the key %q", s.With, "every")
+	case s.With == "" && len(s.To) == 0:
+		p.Errorf(n, "a backup needs the key %q", "to")
+	case s.With == "" && s.Recipients == "":
+		p.Errorf(n, "a backup needs the key %q", "recipients")
+	}
 	for _, had := range r.Backup {
 		if had.Target() == s.Target() {
 			p.Errorf(n, "%s is there twice", s.Target())

@@ -182,6 +182,7 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 		}
 	}
 	switch {
+	case v.Rule.Every == 0:
 	case v.Newest == nil:
 		missing("", "there is no point of it")
 	case v.Newest.Age > late(v.Rule.Every):

@@ -293,3 +293,14 @@ func transport() http.RoundTripper {
 	t.MaxResponseHeaderBytes = 64 << 10
 	return t
 }
+
+// Login gives the login that is in the environment or in ~/.aws/credentials, for a program that cannot look there; nothing
+// where the machine has a role, or none.
+func Login() (key, secret, token string) {
+	for _, from := range []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}} {
+		if v, err := from.RetrieveWithCredContext(nil); err == nil && v.AccessKeyID != "" {
+			return v.AccessKeyID, v.SecretAccessKey, v.SessionToken
+		}
+	}
+	return "", "", ""
+}

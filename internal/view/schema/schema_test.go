@@ -76,6 +76,7 @@ func documents() map[string]document {
 		"protect-status": {reflect.TypeFor[protectview.StatusJSON](), "plumb protect status --json"},
 		"protect-run":    {reflect.TypeFor[protectview.RunJSON](), "plumb protect run --json"},
 		"backup":         {reflect.TypeFor[backupview.BackupJSON](), "plumb backup --json"},
+		"backup-driven":  {reflect.TypeFor[backupview.DrivenJSON](), "plumb backup --with and plumb backup list --with, --json"},
 		"backup-copy":    {reflect.TypeFor[backupview.CopyJSON](), "plumb backup copy --json"},
 		"backup-sheet":   {reflect.TypeFor[backupview.SheetJSON](), "plumb backup sheet --json"},
 		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
@@ -206,7 +207,7 @@ func fields(t reflect.Type) func(func(reflect.StructField) bool) {
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
-	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../../backup/prune", "../../backup/moment", "../../protect/replay", "../archive", "../../archive", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
+	for _, dir := range []string{"../page", "../check", "../explain", "../backup", "../../backup", "../../backup/driven", "../../backup/prune", "../../backup/moment", "../../protect/replay", "../archive", "../../archive", "../fix", "../forecast", "../inventory", "../lab", "../load", "../../protect/policy", "../../protect/replicate", "../../protect/keep", "../../protect", "../protect", "../provision", "../rehearse", "../stack", "../watch", "../../advise", "../../stack"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -42,23 +42,42 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if err := fetchAll(ctx, d, s, pieces, a, aside); err != nil {
 		return err
 	}
-	var said bytes.Buffer
-	replace := "no"
-	if a.Replace {
-		replace = "yes"
-	}
-	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(in.base.major), replace, lines(recovery(w.Last, in.timeline)), lines(neutral())); err != nil {
+	notes, err := settle(ctx, d, a, in.base.major, recovery(w.Last, in.timeline))
+	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(said.String()) {
-		w.Notes = append(w.Notes, strings.TrimSpace(line))
-	}
+	w.Notes = append(w.Notes, notes...)
 	w.Next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", in.base.major, a.Dir),
 		"it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"}
 	if !a.Replace {
 		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
 	}
 	return nil
+}
+
+// Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
+// one that was backed up is gone, the copy is kept from reaching others. The notes say what a person must look at.
+func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery ...[2]string) (notes []string, err error) {
+	var all []setting
+	for _, r := range recovery {
+		all = append(all, setting{r[0], r[1]})
+	}
+	return settle(ctx, d, a, major, all)
+}
+
+func settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery []setting) (notes []string, err error) {
+	var said bytes.Buffer
+	replace := "no"
+	if a.Replace {
+		replace = "yes"
+	}
+	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, lines(recovery), lines(neutral())); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(said.String()) {
+		notes = append(notes, strings.TrimSpace(line))
+	}
+	return notes, nil
 }
 
 // fetchAll writes files of the log into a directory of the base, in the place of those that the base has.

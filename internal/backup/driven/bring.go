@@ -1,0 +1,120 @@
+package driven
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/moment"
+	"plumb/internal/hint"
+	"plumb/internal/inventory"
+	"plumb/internal/protect"
+	"plumb/internal/protect/replicate"
+	"plumb/internal/units"
+)
+
+// Bring restores what a tool has.
+type Bring struct {
+	Restore backup.Restore // Do and Books of it
+	Tool    Whole
+}
+
+// data is where a copy has the data of a backup.
+const data = "/data"
+
+// mine begins the names of the books of runs.
+const mine = "driven-"
+
+// begin opens a directory of the run's own, which goes with the log, and in it one of the server's user.
+func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at string, log *inventory.Log, err error) {
+	if of, err = b.Tool.Detail(ctx, b.Restore.Do, s, of); err != nil {
+		return "", nil, err
+	}
+	if len(of.Elsewhere) > 0 {
+		return "", nil, hint.With(fmt.Errorf("a part of the server lies in %s, and was backed up from there", strings.Join(of.Elsewhere, ", ")),
+			"restore it by hand, with --tablespace-map of "+b.Tool.Name()+": Plumb writes nothing outside of the one new directory")
+	}
+	under := path.Dir(dir)
+	room, err := b.Restore.Do.Statfs(ctx, under)
+	if err != nil {
+		return "", nil, err
+	}
+	if free := int64(room.AvailBytes); free < of.Bytes+of.Bytes/10 {
+		return "", nil, hint.With(fmt.Errorf("the backup has %s, and %s are free in %s", units.Bytes(of.Bytes), units.Bytes(free), under), "name a directory with more room: the backup, a tenth of it, and what of the log is replayed")
+	}
+	if log, err = b.Restore.Book(ctx, mine, mine+s.Name+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)); err != nil {
+		return "", nil, err
+	}
+	if err = log.Tree(ctx, inventory.Thing{Name: dir}, 0o711); err == nil {
+		at = path.Join(dir, "d")
+		uid, gid := Setup{Do: b.Restore.Do}.ids(s)
+		err = b.Restore.Do.MakeDir(ctx, at, 0o700, uid, gid)
+	}
+	if err != nil {
+		err = errors.Join(err, log.Close(context.WithoutCancel(ctx)))
+	}
+	return at, log, err
+}
+
+// Prove restores a backup below a directory and has a copy of its server started, of which nothing is left. The notes say
+// what of the archive could not be replayed.
+func (b Bring) Prove(ctx context.Context, s Set, f Found, of Taken, under string, lend func(dir, mountpoint string) protect.Member, prove replicate.Prover) (d protect.Drill, notes []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("prove backup %s: %w", of.Label, err)
+		}
+	}()
+	dir, err := backup.NewDirectory(ctx, b.Restore.Do, path.Join(under, "plumb-"+strconv.FormatInt(time.Now().Unix()%1e6, 36))) // a short name: sockets lie below it
+	if err != nil {
+		return d, nil, err
+	}
+	at, log, err := b.begin(ctx, s, of, dir)
+	if err != nil {
+		return d, nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
+	if err := b.Tool.Unpack(ctx, b.Restore.Do, s, of, at); err != nil {
+		return d, nil, err
+	}
+	told, notes, err := b.Tool.Copied(ctx, b.Restore.Do, s, of, f, at)
+	if err != nil {
+		return d, nil, err
+	}
+	told.ID = of.Label[strings.LastIndexByte(of.Label, '-')+1:] // it becomes a part of a socket's path, which must be short
+	told.State, told.Mode = protect.Taken, protect.ModeCrash
+	told.Server.Dirs = []protect.Dir{{Role: "data", Path: data}}
+	told.Members = []protect.Member{lend(at, data)}
+	d, err = prove(ctx, told)
+	return d, notes, err
+}
+
+// To restores a backup to a directory that is not there yet, ready for a start that goes on to a moment.
+func (b Bring) To(ctx context.Context, s Set, of Taken, target string, a moment.Asked) (next, notes []string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("restore backup %s to %s: %w", of.Label, target, err)
+		}
+	}()
+	real, err := backup.NewDirectory(ctx, b.Restore.Do, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, log, err := b.begin(ctx, s, of, real+".plumb-restore")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
+	if err := b.Tool.Unpack(ctx, b.Restore.Do, s, of, data); err != nil {
+		return nil, nil, err
+	}
+	at := moment.At{Data: data, Dir: real, Aside: path.Dir(data), UID: s.Server.UID, GID: s.Server.GID, As: s.Server.As(b.Restore.Do.About().Root), Asked: a}
+	if next, notes, err = b.Tool.Finish(ctx, b.Restore.Do, s, of, at); err != nil {
+		return nil, nil, err
+	}
+	return next, notes, b.Restore.Do.Rename(ctx, data, real)
+}

@@ -1,0 +1,294 @@
+package driven
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/driven"
+	"plumb/internal/change"
+	"plumb/internal/check"
+	"plumb/internal/cli/driven/memory"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	view "plumb/internal/view/backup"
+)
+
+// backup makes a backup; the first time it writes what the tool needs to know.
+func (v *verbs) backup(ctx context.Context, o asked, server string) error {
+	o.server = server
+	if err := o.place("to"); err != nil {
+		return err
+	}
+	t, err := v.tool(o.with)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	whole, is := t.(driven.Whole)
+	if !is {
+		return v.on(func(d *host.LiveDoer) error {
+			s := driven.Set{Tool: o.with, Name: o.with, URL: o.url, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: server}}}
+			return v.run(ctx, d, t, s, o)
+		})
+	}
+	return v.On(machine.At(o.state), func(here *machine.Machine) error {
+		s, err := v.ready(ctx, here, whole, o)
+		if err != nil {
+			return err
+		}
+		return v.run(ctx, here.Doer, t, s, o)
+	})
+}
+
+// Backup makes a backup of a server that was backed up before, as a policy asks for.
+func Backup(ctx context.Context, s *shell.Shell, a Adapters, here *machine.Machine, server stack.Ref, with string) error {
+	v := &verbs{machine.Opener{Shell: s, Adapters: a.Adapters}, a}
+	o := asked{with: with, server: server.String(), state: filepath.Join(here.Base(), filepath.Base(backup.Directory)), kind: "auto", fullEvery: 7 * day, diffEvery: day, flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
+	t, err := v.tool(with)
+	if err != nil {
+		return err
+	}
+	whole, is := t.(driven.Whole)
+	if !is {
+		return v.run(ctx, here.Doer, t, driven.Set{Tool: with, Name: with, Server: protect.Server{Ref: server}}, o)
+	}
+	set, err := v.ready(ctx, here, whole, o)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, here.Doer, t, set, o)
+}
+
+func (o asked) check() error {
+	switch driven.Type(o.kind) {
+	case "auto", driven.Full, driven.Diff, driven.Incr:
+	default:
+		return hint.Usage(fmt.Sprintf("%q is no type of a backup", o.kind), "auto, full, diff or incr")
+	}
+	if o.fullEvery < time.Hour || o.diffEvery < time.Hour || o.keep < 0 {
+		return hint.Usage("--full-every and --diff-every are an hour at least, and --keep-full is no negative number", "--full-every 168h")
+	}
+	return nil
+}
+
+// run makes the backup, and says what there is then.
+func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driven.Set, o asked) error {
+	before, err := t.Look(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	if before.Running {
+		return hint.With(errors.New("a backup of it is being made"), "wait until it has ended")
+	}
+	kind := driven.Type(o.kind)
+	if _, is := t.(driven.Whole); o.kind == "auto" && !is {
+		kind = driven.Full
+	} else if o.kind == "auto" {
+		kind = driven.Next(time.Now(), before.Backups, driven.Pace{Full: o.fullEvery, Diff: o.diffEvery})
+	}
+	began := time.Now()
+	if doing := v.Doing(o.json); doing != nil {
+		doing(t.Name() + " makes a backup, " + string(kind))
+		defer v.Done()
+	}
+	if err := t.Run(ctx, d, s, kind); err != nil {
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no new backup; the same command goes on with what was copied"))
+	}
+	f, err := t.Look(ctx, d, s)
+	if err != nil {
+		return fmt.Errorf("the backup is made, and cannot be looked at: %w", err)
+	}
+	last := f.Last()
+	if last == nil || before.Last() != nil && last.Label == before.Last().Label {
+		return fmt.Errorf("%s ended without a word, and there is no new backup", t.Name())
+	}
+	v.Done()
+	if err := o.note(ctx, d, s, f, last); err != nil {
+		v.Warn("write down what there is", err)
+	}
+	took := time.Since(began)
+	unmet := driven.Judge(time.Now(), f, 0)
+	return v.Answer(o.json, view.DrivenDocument(t.Name(), s, f, last, unmet, took), view.Driven(t.Name(), s, f, last, unmet, took, shell.Screen(v.Out)))
+}
+
+// ready finds the server, and has the tool know it.
+func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole, o asked) (s driven.Set, err error) {
+	if _, err := t.Have(ctx, here.Doer); err != nil {
+		return s, err
+	}
+	books, err := o.sets(here.Doer)
+	if err != nil {
+		return s, err
+	}
+	known, err := books.Of(ctx, o.with)
+	if err != nil {
+		return s, err
+	}
+	server, target, seen, err := v.find(ctx, here, t, o.server)
+	if err != nil {
+		return s, err
+	}
+	name := cmp.Or(o.stanza, stanzaOf(server.Ref))
+	was, isNew := driven.Set{}, true
+	for _, k := range known {
+		if k.Name == name || o.stanza == "" && k.Server.Ref == server.Ref {
+			was, isNew, name = k, false, k.Name
+		}
+	}
+	if s, err = o.fresh(was, isNew, server, name); err != nil {
+		return s, err
+	}
+	if err := v.Found(ctx, here.Doer, target, &s); err != nil {
+		return s, err
+	}
+	if err := t.Check(s); err != nil {
+		return s, err
+	}
+	u := driven.Setup{Do: here.Doer, Tool: t}
+	if !isNew {
+		u.Was = &was
+	}
+	if err := v.write(ctx, here, u, s, o, target, seen); err != nil {
+		return s, err
+	}
+	if err := t.Begin(ctx, here.Doer, s); err != nil {
+		return s, err
+	}
+	return s, books.Put(ctx, s)
+}
+
+// find finds the server in the picture of this machine.
+func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, name string) (server protect.Server, target host.Target, seen *stack.Stack, err error) {
+	if seen, err = here.Look(ctx); err != nil {
+		return
+	}
+	ref, err := here.Server(seen, cmp.Or(name, t.Kind()))
+	if err != nil {
+		return
+	}
+	if ref.Kind != t.Kind() {
+		err = hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), ref), "leave out --with")
+		return
+	}
+	e, err := here.Keeper.EngineOf(protect.Server{Ref: ref})
+	if err != nil {
+		return
+	}
+	server, target, err = e.Describe(ctx, here.Doer, seen, ref)
+	return
+}
+
+// fresh is the set as it is asked for now. Where the backups are does not change: that would be another set.
+func (o asked) fresh(was driven.Set, isNew bool, server protect.Server, name string) (s driven.Set, err error) {
+	s = driven.Set{Tool: o.with, Name: name, Server: server, Keep: o.keep}
+	files, err := o.files()
+	if err != nil {
+		return s, err
+	}
+	s.At(files)
+	if isNew && o.url == "" {
+		return s, hint.Usage(fmt.Sprintf("where the backups of %s go was never said", server.Ref), "--to s3://bucket/prefix, or file:///directory")
+	}
+	if o.url == "" {
+		s.URL, s.Endpoint, s.Region, s.CA = was.URL, was.Endpoint, was.Region, was.CA
+	} else {
+		s.URL = o.url
+		if driven.Local(o.url) == "" {
+			s.Endpoint, s.Region, s.CA = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION")), certificates()
+		}
+	}
+	if !isNew && !o.flags.Changed("keep-full") {
+		s.Keep = was.Keep
+	}
+	if !isNew && s.URL != was.URL {
+		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin anew elsewhere: plumb undo takes the configuration away, and --stanza NAME begins another")
+	}
+	if !isNew && was.Server.Identity != "" && server.Identity != was.Server.Identity {
+		return s, hint.With(fmt.Errorf("%s is not the server that was backed up as %s: its identifier is %s, and that one's is %s", server.Ref, name, server.Identity, was.Server.Identity), "--stanza NAME begins backups of its own")
+	}
+	return s, nil
+}
+
+// write writes what the tool needs, and has the server archive its log when a person agreed.
+func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup, s driven.Set, o asked, target host.Target, seen *stack.Stack) error {
+	wants, err := u.Tool.Wants(ctx, here.Doer, target, s)
+	if err != nil {
+		return err
+	}
+	if len(wants) > 0 && !o.archiving {
+		text := ""
+		for _, w := range wants {
+			text += fmt.Sprintf("%s = '%s'; ", w.Name, w.Value)
+		}
+		return hint.With(fmt.Errorf("%s does not archive its log, and %s makes no backup of a server that runs without that", s.Server.Ref, u.Tool.Name()), "--set-archiving has Plumb set "+text+"plumb undo takes it back")
+	}
+	u.Login = memory.Login(s)
+	step, err := u.Step(ctx, s)
+	if err != nil {
+		return err
+	}
+	draft, err := v.settings(ctx, here, seen, s, wants)
+	if err != nil {
+		return err
+	}
+	if err := u.Ground(ctx, s); err != nil {
+		return err
+	}
+	if len(step.Recipe.Acts) > 0 {
+		draft.Steps = append([]change.Prepared{step}, draft.Steps...)
+	}
+	out, err := here.Executor().Apply(ctx, draft, change.ApplyOptions{Begin: here.Begin()})
+	if err != nil {
+		return err
+	}
+	if out.Number > 0 {
+		fmt.Fprintf(v.Err, "plumb: written as change %d; plumb undo %d --keep takes it back, and leaves the backups\n", out.Number, out.Number)
+	}
+	for _, s := range draft.Steps {
+		if s.Recipe.Waits != "" {
+			return hint.With(fmt.Errorf("all is written, and %s waits for %s", s.Knob, s.Recipe.Waits), "restart the server, and give the same command again")
+		}
+	}
+	return nil
+}
+
+// settings makes the draft of what the server is to be set to.
+func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack.Stack, s driven.Set, wants []driven.Setting) (change.Draft, error) {
+	if len(wants) == 0 {
+		return change.Draft{}, nil
+	}
+	cat, err := check.Catalog(check.All, v.Warn)
+	if err != nil {
+		return change.Draft{}, err
+	}
+	var steps []change.Step
+	for _, w := range wants {
+		steps = append(steps, change.Step{Knob: stack.Knob{Of: s.Server.Ref, Name: w.Name}, To: stack.Text(w.Value), Because: "asked for by plumb backup --with " + s.Tool})
+	}
+	draft, err := change.Prepare(ctx, here.Doer, seen, cat, v.Setters(cat, dsn.Given{}), steps, change.Options{Dir: here.Base()})
+	if err != nil {
+		return draft, err
+	}
+	for _, r := range draft.Refused {
+		return draft, hint.With(fmt.Errorf("set %s: %s", r.Knob, r.Reason), cmp.Or(r.Hint, "set it by hand"))
+	}
+	if draft.Stops() {
+		return draft, hint.With(fmt.Errorf("rights are missing: %v", draft.Missing), "run plumb as root")
+	}
+	return draft, nil
+}

@@ -1,0 +1,217 @@
+package driven
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/driven"
+	"plumb/internal/backup/moment"
+	"plumb/internal/change"
+	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/driven/memory"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+	"plumb/internal/protect/drill"
+	"plumb/internal/stack"
+	view "plumb/internal/view/backup"
+)
+
+// verify proves a backup: it is restored, a server is started on it, and all of that is taken away.
+func (v *verbs) verify(ctx context.Context, o asked, label string) error {
+	t, err := v.whole(o.with, "prove backups")
+	if err != nil {
+		return err
+	}
+	under := o.flags.Lookup("restore").Value.String()
+	if under == "" {
+		return hint.Usage("what is to be verified how is not said", "--restore DIR restores a backup there, starts a server on it, and takes that away; pgbackrest verify reads the repository again")
+	}
+	return v.On(machine.At(o.state), func(here *machine.Machine) error {
+		s, err := o.set(ctx, here.Doer)
+		if err != nil {
+			return err
+		}
+		f, err := found(ctx, here.Doer, t, s)
+		if err != nil {
+			return err
+		}
+		b, err := chosen(f, label)
+		if err != nil {
+			return err
+		}
+		_ = here.Copies.Sweep(ctx) // what the copy of a killed proof has of what was restored is in the way of taking that away
+		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
+		keeper := *here.Keeper
+		keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.Scratch)
+		run.Maker.Keeper = &keeper
+		if _, _, err := here.Verifier(ctx); err != nil {
+			return err
+		}
+		bring := driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}
+		got, notes, err := bring.Prove(ctx, s, f, b, under, v.Scratch.Lent, run.Run)
+		v.Done()
+		if err != nil {
+			return err
+		}
+		if err := v.mark(ctx, here.Doer, t, s, b, o, got); err != nil {
+			v.Warn("write down what came of it", err)
+		}
+		m := memory.Of(s, b)
+		err = v.Answer(o.json, view.ProofDocument(s.URL, m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
+		if err == nil && !got.OK {
+			err = shell.ErrMarked
+		}
+		return err
+	})
+}
+
+// mark notes what came of a proof: in the store, and here, so that a check knows.
+func (v *verbs) mark(ctx context.Context, d *host.LiveDoer, t driven.Whole, s driven.Set, b driven.Taken, o asked, got protect.Drill) error {
+	if err := t.Mark(ctx, d, s, b, got); err != nil {
+		return err
+	}
+	f, err := t.Look(ctx, d, s)
+	if err != nil {
+		return err
+	}
+	return o.note(ctx, d, s, f, nil)
+}
+
+// restore restores a backup to a directory, ready for a start that goes on to a moment.
+func (v *verbs) restore(ctx context.Context, o asked, label string) error {
+	t, err := v.whole(o.with, "restore")
+	if err != nil {
+		return err
+	}
+	if err := o.place("from"); err != nil {
+		return err
+	}
+	directory, to := o.flags.Lookup("directory").Value.String(), o.flags.Lookup("to").Value.String()
+	if directory == "" || to == "" {
+		return hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--directory /srv/pg --to latest")
+	}
+	a := moment.Asked{}
+	a.Timeline, _ = o.flags.GetInt("timeline")
+	a.Replace, _ = o.flags.GetBool("replace")
+	if err := a.Read(to, time.Now()); err != nil {
+		return err
+	}
+	return v.On(machine.At(o.state), func(here *machine.Machine) error {
+		s, err := v.from(ctx, here, t, o, directory)
+		if err != nil {
+			return err
+		}
+		if user := o.flags.Lookup("user").Value.String(); user != "" {
+			if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
+				return err
+			}
+		}
+		if here.Doer.About().Root && s.Server.UID <= 0 {
+			return hint.Usage("as whom the server will run is not said", "--user postgres")
+		}
+		there := s
+		there.Server.Dirs = []protect.Dir{{Role: "data", Path: directory}}
+		if err := t.Check(there); err != nil {
+			return err
+		}
+		f, err := found(ctx, here.Doer, t, s)
+		if err != nil {
+			return err
+		}
+		all := f.Backups
+		if label != "" {
+			b, err := chosen(f, label)
+			if err != nil {
+				return err
+			}
+			all = []driven.Taken{b}
+		}
+		b, err := t.Choose(all, a)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if doing := v.Doing(o.json); doing != nil {
+			doing("restoring " + b.Label)
+		}
+		next, notes, err := driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}.To(ctx, s, b, directory, a)
+		v.Done()
+		if err != nil {
+			return err
+		}
+		w := moment.Way{Base: b.Label, Server: s.Name, From: b.FromLSN, Last: cmp.Or(b.ToLSN, b.To), Next: next, Notes: notes}
+		return v.Answer(o.json, view.MomentDocument(memory.Of(s, b), w, directory, time.Since(began)), view.DrivenMoment(b, directory, a.To.Text, next, notes, time.Since(began), shell.Screen(v.Out)))
+	})
+}
+
+// from gives the set to restore from: that of this host, or, with a URL and a key, one of a machine that is gone, whose
+// configuration is written here.
+func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole, o asked, directory string) (s driven.Set, err error) {
+	if o.url == "" {
+		return o.set(ctx, here.Doer)
+	}
+	identity, user := o.flags.Lookup("identity").Value.String(), o.flags.Lookup("user").Value.String()
+	if o.stanza == "" || identity == "" || user == "" {
+		return s, hint.Usage("with --from the stanza, the key and the user must be named", "--stanza NAME --identity key.conf --user postgres: the sheet that plumb backup --with prints says them")
+	}
+	s = driven.Set{Tool: o.with, Name: o.stanza, URL: o.url, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: o.stanza}, Dirs: []protect.Dir{{Role: "data", Path: directory}}}}
+	files, err := o.files()
+	if err != nil {
+		return s, err
+	}
+	s.At(files)
+	if driven.Local(o.url) == "" {
+		s.Endpoint, s.Region, s.CA = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION")), certificates()
+	}
+	if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
+		return s, err
+	}
+	if err := t.Check(s); err != nil {
+		return s, err
+	}
+	if at := driven.Local(o.url); at != "" {
+		if _, err := here.Doer.Stat(ctx, at); err != nil {
+			return s, err
+		}
+	}
+	text, err := contents(identity)
+	if err != nil {
+		return s, fmt.Errorf("read the key: %w", err)
+	}
+	u := driven.Setup{Do: here.Doer, Tool: t}
+	u.Login = memory.Login(s)
+	step, err := u.Step(ctx, s)
+	if err == nil {
+		err = u.Adopt(ctx, s, text)
+	}
+	if err == nil {
+		err = u.Ground(ctx, s)
+	}
+	if err != nil || len(step.Recipe.Acts) == 0 {
+		return s, err
+	}
+	out, err := here.Executor().Apply(ctx, change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{Begin: here.Begin()})
+	if out.Number > 0 {
+		fmt.Fprintf(v.Err, "plumb: %s is written as change %d; plumb undo %d takes it back\n", s.Config, out.Number, out.Number)
+	}
+	return s, err
+}
+
+// contents reads a small file that the command line names.
+func contents(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 1<<16))
+	return text, errors.Join(err, f.Close())
+}

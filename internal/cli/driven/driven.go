@@ -1,0 +1,298 @@
+// Package driven is what the commands about backups do with --with: another program makes the backups, and Plumb
+// configures, runs and judges it.
+package driven
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/driven"
+	"plumb/internal/catalog"
+	"plumb/internal/change"
+	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+)
+
+// Adapters are the tools, and what Plumb sets a server's settings with.
+type Adapters struct {
+	machine.Adapters
+	Tools   []driven.Tool
+	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
+	// Found completes a set with what only the server itself knows.
+	Found func(ctx context.Context, h host.Reader, t host.Target, s *driven.Set) error
+	// Scratch lends what was restored to the copy that proves it.
+	Scratch interface {
+		protect.Storage
+		Lent(dir, mountpoint string) protect.Member
+	}
+}
+
+type verbs struct {
+	machine.Opener
+	Adapters
+}
+
+// asked is what the command line asks.
+type asked struct {
+	with, stanza  string
+	server        string // or what else the argument names
+	url           string
+	endpoint      string
+	region, state string
+	json          bool
+	kind          string
+	fullEvery     time.Duration
+	diffEvery     time.Duration
+	every         time.Duration
+	keep          int
+	archiving     bool
+	flags         *pflag.FlagSet
+}
+
+// day is that of a clock.
+const day = 24 * time.Hour
+
+// Extend adds --with to the commands about backups.
+func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
+	v := &verbs{machine.Opener{Shell: s, Adapters: a.Adapters}, a}
+	for _, c := range all {
+		switch c.Name() {
+		case "backup":
+			v.extend(c, v.backup, []string{"to", "endpoint", "region"}, func(o *asked, fl *pflag.FlagSet) {
+				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: set archive_mode and archive_command, where the server has none")
+				fl.StringVar(&o.kind, "type", "auto", "with --with: `full`, diff or incr; auto goes by --full-every and --diff-every")
+				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last is so old")
+				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential one when the last is so old")
+				fl.IntVar(&o.keep, "keep-full", 0, "with --with: have it keep the last `N` full backups and what builds on them; 0: all")
+			})
+			for _, sub := range c.Commands() {
+				if sub.Name() == "list" {
+					v.extend(sub, v.list, []string{"note", "textfile"}, func(o *asked, fl *pflag.FlagSet) {
+						fl.DurationVar(&o.every, "every", 0, "with --with: say so when the newest is half as old again as `TIME`")
+					})
+				}
+			}
+		case "verify":
+			v.extend(c, v.verify, []string{"restore"}, nil)
+		case "restore":
+			v.extend(c, v.restore, []string{"from", "endpoint", "region", "identity", "directory", "to", "user", "timeline", "replace"}, nil)
+		}
+	}
+}
+
+// names lists the tools.
+func (v *verbs) names() (all []string) {
+	for _, t := range v.Tools {
+		all = append(all, t.Name())
+	}
+	return all
+}
+
+// extend has a command do something else when it is given --with. permitted are the flags of its own that still mean
+// something then.
+func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string) error, permitted []string, more func(*asked, *pflag.FlagSet)) {
+	o := asked{flags: c.Flags()}
+	own := c.RunE
+	had := map[string]bool{}
+	c.Flags().VisitAll(func(f *pflag.Flag) { had[f.Name] = true })
+	c.Flags().StringVar(&o.with, "with", "", "not by Plumb: by the `TOOL` "+hint.OneOf(v.names())+", which Plumb configures, runs and judges")
+	c.Flags().StringVar(&o.stanza, "stanza", "", "with --with: what the tool calls the server's backups: a `NAME`")
+	if more != nil {
+		more(&o, c.Flags())
+	}
+	permitted = append(permitted, "state", "json")
+	pre := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if o.with != "" {
+			c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // what is required otherwise
+		}
+		if pre != nil {
+			return pre(c, args)
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		var wrong error
+		c.Flags().Visit(func(f *pflag.Flag) {
+			switch of := c.LocalFlags().Lookup(f.Name); {
+			case of == nil || wrong != nil:
+			case o.with == "" && f.Name != "with" && !had[f.Name]:
+				wrong = hint.Usage("--"+f.Name+" is for backups that another tool makes", "--with "+hint.OneOf(v.names()))
+			case o.with != "" && had[f.Name] && !slices.Contains(permitted, f.Name):
+				wrong = hint.Usage("--"+f.Name+" is for backups that Plumb makes, and --with names another tool", "leave out one of them")
+			}
+		})
+		if wrong != nil {
+			return wrong
+		}
+		if o.with == "" {
+			if c.Name() == "backup" && len(args) == 1 {
+				if err := v.server(args[0]); err != nil {
+					return err
+				}
+			}
+			err := own(c, args)
+			if errors.Is(err, backupcli.ErrNoPoint) {
+				err = hint.With(err, hint.Of(err)+"; where a server's filesystem takes no snapshots, another tool can back it up: "+v.ways())
+			}
+			return err
+		}
+		o.read()
+		return run(c.Context(), o, strings.Join(args, ""))
+	}
+}
+
+// server refuses a server in the place of a point, and says what is done with it.
+func (v *verbs) server(name string) error {
+	kind, _, is := strings.Cut(name, ":")
+	if !is || !product.IsServer(kind) {
+		return nil
+	}
+	what := "on ZFS and btrfs plumb snapshot takes one; --command backs up what a command gives"
+	for _, t := range v.Tools {
+		if t.Kind() == kind {
+			what = "on ZFS and btrfs plumb snapshot takes one; elsewhere " + t.Name() + " is better: plumb backup " + name + " --with " + t.Name() + " --to URL"
+		}
+	}
+	return hint.Usage(name+" is a server, and what is backed up is a point of it", what)
+}
+
+// ways names the tools and what they are for.
+func (v *verbs) ways() string {
+	var all []string
+	for _, t := range v.Tools {
+		all = append(all, "plumb backup SERVER --with "+t.Name()+" for "+t.Kind())
+	}
+	return strings.Join(all, ", ")
+}
+
+// read reads the flags that the command had.
+func (o *asked) read() {
+	text := func(name string) string {
+		if f := o.flags.Lookup(name); f != nil && f.Value.Type() == "string" {
+			return f.Value.String()
+		}
+		return ""
+	}
+	o.endpoint, o.region, o.state = text("endpoint"), text("region"), text("state")
+	o.json, _ = o.flags.GetBool("json")
+}
+
+// place reads where the backups are.
+func (o *asked) place(flag string) error {
+	all, err := o.flags.GetStringArray(flag)
+	if err != nil || len(all) > 1 {
+		return errors.Join(err, hint.Usage("several places were named, and "+o.with+" is given one", "a second copy is its own affair: repo2"))
+	}
+	if len(all) == 1 {
+		o.url = all[0]
+	}
+	return nil
+}
+
+// directory is where this host keeps what it knows of its backups.
+func (o asked) directory() (string, error) {
+	if o.state == "" {
+		return backup.Directory, nil
+	}
+	return filepath.Abs(o.state)
+}
+
+// usual is where configurations are.
+const usual = "/etc/plumb/"
+
+// files is the directory of a tool's configurations, through which servers' users pass.
+func (o asked) files() (string, error) {
+	if o.state == "" || o.state == backup.Directory {
+		return usual + o.with, nil
+	}
+	dir, err := filepath.Abs(o.state)
+	return dir + "-" + o.with, err
+}
+
+// tool finds the one that is meant.
+func (v *verbs) tool(name string) (driven.Tool, error) {
+	for _, t := range v.Tools {
+		if t.Name() == name {
+			return t, nil
+		}
+	}
+	return nil, hint.Usage(fmt.Sprintf("nothing is known of a tool %q", name), "want "+hint.OneOf(v.names()))
+}
+
+// whole finds one that Plumb also configures and restores with.
+func (v *verbs) whole(name, verb string) (driven.Whole, error) {
+	t, err := v.tool(name)
+	if err != nil {
+		return nil, err
+	}
+	w, is := t.(driven.Whole)
+	if !is {
+		return nil, hint.With(fmt.Errorf("Plumb runs %s and reads what it says; it does not %s with it", name, verb), "do that with "+name+" itself; docs/backup.md says how")
+	}
+	return w, nil
+}
+
+// sets is where it is written down what is backed up how.
+func (o asked) sets(d host.Doer) (driven.Sets, error) {
+	at, err := o.directory()
+	return driven.Sets{Do: d, Dir: driven.Directory(at)}, err
+}
+
+// set finds the set that is meant.
+func (o asked) set(ctx context.Context, d host.Doer) (driven.Set, error) {
+	b, err := o.sets(d)
+	if err != nil {
+		return driven.Set{}, err
+	}
+	all, err := b.Of(ctx, o.with)
+	if err != nil {
+		return driven.Set{}, err
+	}
+	return driven.Find(all, o.with, o.stanza)
+}
+
+// on opens this machine without looking at it.
+func (v *verbs) on(do func(d *host.LiveDoer) error) (err error) {
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return do(d)
+}
+
+// certificates is the file that the tools of AWS take the authorities from.
+func certificates() string {
+	for _, name := range []string{"AWS_CA_BUNDLE", "SSL_CERT_FILE"} {
+		if file := os.Getenv(name); file != "" {
+			return file
+		}
+	}
+	return ""
+}
+
+// stanzaOf is what the backups of a server are called where nobody said.
+func stanzaOf(server stack.Ref) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(server.Name))
+	return strings.Trim("pg-"+name, "-")
+}

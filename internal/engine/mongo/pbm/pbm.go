@@ -1,0 +1,140 @@
+// Package pbm drives Percona Backup for MongoDB: it runs it and reads what it says in JSON. What is stored where is set
+// with pbm config, and pbm-agent runs beside each mongod: both are the administrator's, and pbm restore goes into the
+// cluster that runs.
+//
+// Nothing of this was ever run against a cluster. What is said here was read in the source of 2.9.1.
+package pbm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+
+	"plumb/internal/backup/driven"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/product"
+)
+
+// Tool implements [driven.Tool].
+type Tool struct{}
+
+var _ driven.Tool = Tool{}
+
+// Name implements driven.Tool.
+func (Tool) Name() string { return "pbm" }
+
+// Kind implements driven.Tool.
+func (Tool) Kind() string { return product.Mongo }
+
+var saidVersion = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3}\S{0,20})\s*$`)
+
+// Have implements driven.Tool.
+func (Tool) Have(ctx context.Context, d host.Streamer) (string, error) {
+	out, err := d.Run(ctx, "pbm", "version", "--short")
+	if errors.Is(err, host.ErrNoCommand) {
+		return "", hint.With(errors.New("PBM is not installed here"), "install percona-backup-mongodb from Percona's repository, and run pbm-agent beside each mongod")
+	}
+	if err != nil {
+		return "", err
+	}
+	m := saidVersion.FindSubmatch(out)
+	if m == nil {
+		return "", fmt.Errorf("what pbm version says is not understood: %.80q", out)
+	}
+	return string(m[1]), nil
+}
+
+// Run implements driven.Tool. The backup is a logical one, which every server can give.
+func (Tool) Run(ctx context.Context, d host.Streamer, _ driven.Set, t driven.Type) error {
+	if t != driven.Full {
+		return hint.With(fmt.Errorf("a logical backup is whole, and %s was asked for", t), "pbm backup --type incremental makes those, on Percona Server")
+	}
+	return call(ctx, d, nil, 30*time.Minute, "backup", "--type=logical", "--wait", "--out=json")
+}
+
+// Look implements driven.Tool.
+func (t Tool) Look(ctx context.Context, d host.Streamer, _ driven.Set) (driven.Found, error) {
+	version, err := t.Have(ctx, d)
+	if err != nil {
+		return driven.Found{}, err
+	}
+	var out bytes.Buffer
+	if err := call(ctx, d, &limited{&out, mostText}, 2*time.Minute, "status", "--out=json"); err != nil {
+		return driven.Found{}, err
+	}
+	f, err := read(out.Bytes())
+	f.Version = version
+	return f, err
+}
+
+// mostText is how much of an answer is read, in bytes.
+const mostText = 16 << 20
+
+type limited struct {
+	*bytes.Buffer
+	left int
+}
+
+// Write implements io.Writer.
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		return 0, fmt.Errorf("it gives more than %d MiB", mostText>>20)
+	}
+	l.left -= len(p)
+	return l.Buffer.Write(p)
+}
+
+// environments are where the packages of PBM keep the URI of the agent, which has its password.
+var environments = [...]string{"/etc/default/pbm-agent", "/etc/sysconfig/pbm-agent"}
+
+// script reads the URI from its input, so that it is on no command line.
+const script = `IFS= read -r PBM_MONGODB_URI && export PBM_MONGODB_URI && exec pbm "$@" </dev/null`
+
+// call runs the program.
+func call(ctx context.Context, d host.Streamer, out *limited, limit time.Duration, command ...string) error {
+	uri, err := uriOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n"), Works: true, Progress: limit}
+	if out != nil {
+		p.Out = out
+	}
+	if _, err := d.Pipe(ctx, p); err != nil {
+		return errors.New("pbm " + command[0] + ": " + strings.ReplaceAll(strings.ReplaceAll(err.Error(), script, "…"), uri, "***"))
+	}
+	return nil
+}
+
+func uriOf(ctx context.Context, d host.Doer) (string, error) {
+	for _, file := range environments {
+		text, err := d.Raw(ctx, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if uri := assigned(text); uri != "" {
+			return uri, nil
+		}
+	}
+	return "", hint.With(errors.New("with which URI pbm-agent logs in is not known"), "its packages keep PBM_MONGODB_URI=mongodb://… in "+environments[0]+" or "+environments[1])
+}
+
+// assigned finds the URI in a file of assignments, of which the last one counts.
+func assigned(text []byte) (uri string) {
+	for line := range strings.Lines(string(text)) {
+		name, value, is := strings.Cut(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "export ")), "=")
+		if is && name == "PBM_MONGODB_URI" {
+			uri = strings.Trim(value, `"'`)
+		}
+	}
+	return uri
+}

@@ -1,0 +1,122 @@
+package backup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"plumb/internal/backup/driven"
+	"plumb/internal/units"
+	"plumb/internal/view/page"
+)
+
+// DrivenJSON is version 1 of what backup --with and backup list --with print.
+type DrivenJSON struct {
+	Plumb    int            `json:"plumb"`
+	Kind     string         `json:"kind"`    // "driven"
+	Tool     string         `json:"tool"`    // which makes the backups
+	Version  string         `json:"version"` // of it
+	Stanza   string         `json:"stanza"`  // what it calls them
+	Server   string         `json:"server"`
+	To       string         `json:"to,omitempty"`           // where they are kept
+	Config   string         `json:"config,omitempty"`       // its file
+	Key      string         `json:"key,omitempty"`          // the file of the key that opens them
+	Made     string         `json:"made,omitempty"`         // the label of the one that was just made
+	Running  bool           `json:"running"`                // one is being made now
+	Plain    bool           `json:"plain"`                  // what is in the store is known not to be encrypted
+	Backups  []driven.Taken `json:"backups"`                // oldest first
+	Newest   string         `json:"newest_log,omitempty"`   // the last file of the log that is archived
+	Unjudged string         `json:"unjudged_log,omitempty"` // why nobody looked for holes in the log
+	Unmet    []driven.Fault `json:"unmet"`                  // what is wrong
+	Took     time.Duration  `json:"took_ns,omitempty"`
+}
+
+// DrivenDocument is the document of what a tool has.
+func DrivenDocument(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet []driven.Fault, took time.Duration) DrivenJSON {
+	doc := DrivenJSON{Plumb: 1, Kind: "driven", Tool: tool, Version: f.Version, Stanza: s.Name, Server: s.Server.Ref.String(), To: s.URL, Config: s.Config, Running: f.Running, Plain: f.Plain,
+		Backups: page.NotNil(f.Backups), Newest: f.Newest, Unjudged: f.Unjudged, Unmet: page.NotNil(unmet), Took: took}
+	if s.Private != "" {
+		doc.Key = s.KeyFile()
+	}
+	if made != nil {
+		doc.Made = made.Label
+	}
+	return doc
+}
+
+// Driven says what a tool has, and of a backup that was just made where its key is.
+func Driven(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet []driven.Fault, took time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	head := fmt.Sprintf("Backups of %s, by %s %s", s.Server.Ref, tool, f.Version)
+	if s.URL != "" {
+		head += " in " + s.URL
+	}
+	p.Line(page.Bold, inert(head))
+	if made != nil {
+		p.Hang(page.Normal, "  ", inert(fmt.Sprintf("made %s, in %s", made.Label, units.Span(took))))
+	}
+	for _, b := range f.Backups {
+		p.Hang(page.Normal, "  "+inert(b.Label)+"  ", inert(drivenWords(b)))
+	}
+	if f.Newest != "" {
+		text := "The log is archived up to " + f.Newest + "."
+		if f.Unjudged != "" {
+			text += " Whether it has holes is not known: " + f.Unjudged + "."
+		}
+		p.Para(page.Normal, 0, inert(text))
+	}
+	if f.Running {
+		p.Para(page.Normal, 0, "A backup is being made.")
+	}
+	for _, u := range unmet {
+		p.Hang(page.Bold, "- ", inert(u.Why))
+		if u.Hint != "" {
+			p.Hang(page.Dim, "  ", inert(u.Hint))
+		}
+	}
+	if made != nil && s.Private != "" {
+		drivenSheet(p, tool, s)
+	}
+	return p.String()
+}
+
+func drivenWords(b driven.Taken) string {
+	words := []string{string(b.Type), b.Ended.UTC().Format("2006-01-02 15:04 MST"), bytesText(b.Bytes) + ", " + bytesText(b.Stored) + " stored"}
+	if b.Needs != "" {
+		words = append(words, "needs "+b.Needs)
+	}
+	if b.Damaged {
+		words = append(words, "with damaged pages")
+	}
+	switch {
+	case b.Failed.After(b.Proven):
+		words = append(words, "no server started on it on "+b.Failed.UTC().Format(time.DateOnly))
+	case !b.Proven.IsZero():
+		words = append(words, "a server started on it on "+b.Proven.UTC().Format(time.DateOnly))
+	}
+	return strings.Join(words, ", ")
+}
+
+// drivenSheet says what must be kept elsewhere: who restores on another machine has nothing but that.
+func drivenSheet(p *page.Page, tool string, s driven.Set) {
+	p.Para(page.Normal, 0, "The key that opens them is in "+s.KeyFile()+". Keep a copy of that file where the server is not: without it nobody restores them. On another machine:")
+	more := ""
+	if s.Endpoint != "" {
+		more = " --endpoint '" + s.Endpoint + "' --region '" + s.Region + "'"
+	}
+	p.Hang(page.Dim, "  ", inert(fmt.Sprintf("plumb restore --with %s --from '%s'%s --stanza %s --identity key.conf --user postgres --directory /srv/restored --to latest", tool, s.URL, more, s.Name)))
+}
+
+// DrivenMoment says where a backup was restored.
+func DrivenMoment(b driven.Taken, dir, to string, next, notes []string, took time.Duration, screen page.Screen) string {
+	p := page.NewPage(screen)
+	p.Line(page.Bold, inert("Restored backup "+b.Label+" to "+dir+", for a start that goes on to "+to))
+	for _, note := range notes {
+		p.Para(page.Normal, 0, inert(note))
+	}
+	for _, one := range next {
+		p.Hang(page.Normal, "- ", inert(one))
+	}
+	p.Para(page.Dim, 0, "In "+units.Span(took)+".")
+	return p.String()
+}
