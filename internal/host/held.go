@@ -26,6 +26,9 @@ type Held interface {
 	// Whole asks the server for that number again. No error proves that all
 	// since the login ran on this one connection.
 	Whole(ctx context.Context) error
+	// Beside logs in to the same server once more, as this session did. A statement of the one can be
+	// ended by the other.
+	Beside(ctx context.Context) (Held, error)
 	// Close ends the connection, and with it what the server kept for it. A
 	// statement that still runs is given up.
 	Close() error
@@ -65,6 +68,7 @@ type held struct {
 	driver  sync.Mutex // a call that was left behind still has the session
 	session HeldSession
 	broken  error // why it is of no more use
+	beside  func(context.Context) (Held, error)
 }
 
 // Hold logs in and holds the connection until it is closed or the context
@@ -76,6 +80,7 @@ func (h *LiveDoer) Hold(ctx context.Context, t Target) (Held, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody is there to be told
 	context.AfterFunc(s.life, func() { stop() })
+	s.beside = func(ctx context.Context) (Held, error) { return h.Hold(ctx, t) }
 	return s, nil
 }
 
@@ -107,6 +112,9 @@ func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 
 // ID implements Held.
 func (s *held) ID() int64 { return s.id }
+
+// Beside implements Held.
+func (s *held) Beside(ctx context.Context) (Held, error) { return s.beside(ctx) }
 
 // Exec implements Held.
 func (s *held) Exec(ctx context.Context, statement string) error {

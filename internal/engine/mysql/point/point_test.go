@@ -86,9 +86,10 @@ func TestSame(t *testing.T) {
 // The statements of servers that are not run here.
 func TestScripts(t *testing.T) {
 	for _, c := range []struct{ flavor, version, want string }{
-		{"mysql", "5.7.44", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
-		{"percona", "8.0.36", rowWaits + "; LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE; SET GLOBAL wsrep_desync = OFF"},
-		{"mariadb", "10.3.39", rowWaits + "; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
+		{"mysql", "5.7.44", rowWaits + "; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES"},
+		{"percona", "8.0.36", rowWaits + "; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; LOCK INSTANCE FOR BACKUP; FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_executed; UNLOCK TABLES; UNLOCK INSTANCE; SET GLOBAL wsrep_desync = OFF"},
+		{"mariadb", "10.3.39", rowWaits + "; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SET STATEMENT max_statement_time = 0.01 FOR FLUSH TABLES WITH READ LOCK; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; UNLOCK TABLES"},
+		{"mariadb", "10.11.6", "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SET STATEMENT max_statement_time = 1 FOR BACKUP STAGE START; SET STATEMENT max_statement_time = 1 FOR BACKUP STAGE FLUSH; SET STATEMENT max_statement_time = 0.01 FOR BACKUP STAGE BLOCK_DDL; SET STATEMENT max_statement_time = 0.01 FOR BACKUP STAGE BLOCK_COMMIT; FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; -- snapshot; SHOW MASTER STATUS; SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_slave_pos; BACKUP STAGE END"},
 	} {
 		j := &judged{sv: protect.Server{Flavor: c.flavor, Version: c.version}, v: map[string]string{"log_bin": "ON", "datadir": `/d'\`}, galera: c.flavor == "percona"}
 		j.v["wsrep_sync_wait"] = "1"
