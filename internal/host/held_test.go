@@ -57,6 +57,18 @@ func hold(t *testing.T, ctx context.Context) (*heldDialer, Held) {
 	return d, s
 }
 
+// A second session is of the same server, and lives on without the first.
+func TestBeside(t *testing.T) {
+	d, s := hold(t, t.Context())
+	second, err := s.Beside(t.Context())
+	must(t, err)
+	if n := d.dials.Load(); n != 2 {
+		t.Errorf("logged in %d times", n)
+	}
+	must(t, s.Close())
+	must(t, second.Exec(t.Context(), "KILL QUERY 7"))
+}
+
 // gone is an error of a session that is of no more use, and closed.
 func gone(t *testing.T, d *heldDialer, s Held) {
 	t.Helper()

@@ -93,16 +93,12 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 	}
 }
 
-// lull waits for a moment in which no transaction waits for a row of another. FLUSH TABLES WITH READ LOCK
-// waits for those who do, and stops the one they wait for, if he has not come to his COMMIT: a circle
-// that the server does not see, and that lasts until the try is given up.
+// lull waits for a moment in which no transaction waits for a row of another, and no statement runs that
+// may take long. FLUSH TABLES WITH READ LOCK waits for both, and stops the one whose row is waited for, if he
+// has not come to his COMMIT: a circle that the server does not see, and that lasts until the try is given up.
 func (q *quiet) lull(ctx context.Context) error {
-	if q.lulls == "" {
-		return nil
-	}
-	for late, _ := ctx.Deadline(); time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
-		rows, err := q.h.Query(ctx, q.lulls)
-		if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 1) == "0" {
+	for late, _ := ctx.Deadline(); q.lulls != nil && time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
+		if some, err := q.stir(ctx); err != nil || !some {
 			return err
 		}
 		select {
@@ -112,6 +108,23 @@ func (q *quiet) lull(ctx context.Context) error {
 		}
 	}
 	return nil // with many writers there may be none: then it is left to luck
+}
+
+// stir tells whether there is somebody to be waited for.
+func (q *quiet) stir(ctx context.Context) (bool, error) {
+	for _, look := range q.lulls {
+		rows, err := q.h.Query(ctx, look)
+		if errors.Is(err, host.ErrDenied) {
+			continue // a try is short
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(rows.Values) == 1 && host.Text(rows.Values[0], len(rows.Values[0])-1) != "0" {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // try takes the locks once, and waits no longer than most for each that stops writers.
@@ -179,13 +192,15 @@ func (q *quiet) orEnd(ctx context.Context, s string, limit time.Duration) error 
 	if end.Stop() {
 		return err
 	}
-	// It is waited for, because it would end the next statement, and if the lock was granted just before, it may still.
-	unsent := <-ended
-	if err == nil {
-		_ = q.h.Exec(ctx, "DO 0")
+	unsent := <-ended // it is waited for, so that it ends no later statement
+	switch {
+	case err == nil: // the lock was granted just before
+		_ = q.h.Exec(ctx, "DO 0") // if anything is still ended, this is
 		return nil
+	case unsent != nil: // the next try could last a second too
+		return fmt.Errorf("end a wait for the lock: %w", unsent)
 	}
-	return errors.Join(err, unsent)
+	return err
 }
 
 // openEnder logs in a second time, before anything is held. It must be the same server: elsewhere

@@ -20,6 +20,7 @@ type busy struct {
 	host.Held
 	refuses int // tries; -1 for all
 	takes   time.Duration
+	stirs   int   // looks at which a statement runs
 	other   bool  // a second session leads to another server
 	deaf    error // what the second session answers
 	typed   []string
@@ -36,6 +37,9 @@ func (b *busy) Query(_ context.Context, q string) (host.Rows, error) {
 	switch {
 	case strings.HasPrefix(q, thisServer):
 		text = []*string{one("this server")}
+	case q == unended:
+		text = []*string{one(strconv.Itoa(b.stirs))}
+		b.stirs = max(b.stirs-1, 0)
 	case q == rowWaits:
 		text = []*string{one("Innodb_row_lock_current_waits"), one("0")}
 	default:
@@ -65,6 +69,10 @@ func (b *busy) lock(limit time.Duration) error {
 		time.Sleep(b.takes)
 		b.held = true
 		return nil
+	}
+	select {
+	case <-b.killed: // too late for the try before
+	default:
 	}
 	began := time.Now()
 	defer func() { b.waited = append(b.waited, time.Since(began)) }()
@@ -112,7 +120,7 @@ func each(t *testing.T, f func(t *testing.T, b *busy, m protect.Mode)) {
 		t.Run(sv.Flavor, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := &judged{sv: sv, v: map[string]string{"log_bin": "ON", "sync_binlog": "1", "innodb_flush_log_at_trx_commit": "1", "datadir": "/d"}}
-				f(t, &busy{killed: make(chan struct{})}, j.locked())
+				f(t, &busy{killed: make(chan struct{}, 1)}, j.locked())
 			})
 		})
 	}
@@ -182,6 +190,18 @@ func TestSecondSession(t *testing.T) {
 		b.other, b.refuses, b.deaf = false, -1, errors.New("gone")
 		if q, err := (&Engine{}).Quiesce(t.Context(), b, m, 5*time.Second); q != nil || err == nil || !strings.Contains(err.Error(), "gone") || len(b.waited) != 1 {
 			t.Errorf("%v, %v: %v", q, err, b.waited)
+		}
+	})
+}
+
+// What may take long is waited for before the lock is asked for.
+func TestLull(t *testing.T) {
+	each(t, func(t *testing.T, b *busy, m protect.Mode) {
+		b.stirs = 4
+		began := time.Now()
+		_, err := (&Engine{}).Quiesce(t.Context(), b, m, 5*time.Second)
+		if took := time.Since(began); err != nil || slices.Contains(m.Statements, unended) && took != 4*lullPause {
+			t.Errorf("%v after %s", err, took)
 		}
 	})
 }

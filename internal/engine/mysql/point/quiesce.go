@@ -29,7 +29,7 @@ type quiet struct {
 	position []string // statements
 	release  []string
 	will     []string  // gives back what does not go with the session
-	lulls    string    // asks how many transactions wait for rows; "" where that does not matter
+	lulls    []string  // ask how many should have ended before the lock is asked for
 	ender    host.Held // ends a try that takes too long; nil where the server does so itself
 	since    time.Time // of the last try
 	failed   protect.Failed
@@ -59,8 +59,8 @@ func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit t
 			q.position = append(q.position, s)
 		case s == running || s == runs || s == holders || s == prepared:
 			looks = append(looks, s)
-		case s == rowWaits:
-			q.lulls = s
+		case s == rowWaits || s == unended:
+			q.lulls = append(q.lulls, s)
 		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "), s == flushLogs && take == nil:
 			begin = append(begin, s)
 		default:

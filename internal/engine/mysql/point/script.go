@@ -20,6 +20,10 @@ const (
 	prepared = "XA RECOVER"
 	// Who waits for a row of another runs a statement, which a lock on all tables waits for.
 	rowWaits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
+	// Who wants a table that a statement is using when it is flushed waits for that statement, even if the flush was given up.
+	// Those that run for a second are waited for in any case; what has run for 100 ms may become one.
+	unended = "SELECT COUNT(*) FROM performance_schema.threads JOIN performance_schema.events_statements_current USING (THREAD_ID) " +
+		"WHERE PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND IN ('Query', 'Execute') AND END_EVENT_ID IS NULL AND TIMER_WAIT >= 100000000000"
 
 	sourceStatus = "SHOW MASTER STATUS"
 	logStatus    = "SHOW BINARY LOG STATUS"
@@ -66,6 +70,9 @@ func (j *judged) script() []string {
 		locks, release = []string{stageStart, stageFlush, stageDDL, stageCommit}, []string{"BACKUP STAGE END"}
 	case !isMariaDB(j.sv) && since(j.sv, "8.0"):
 		out = append(out, rowWaits)
+		if j.sees() {
+			out = append(out, unended)
+		}
 		locks, release = []string{ddlLock, readLock}, []string{"UNLOCK TABLES", "UNLOCK INSTANCE"}
 	default:
 		out = append(out, rowWaits)
@@ -144,11 +151,14 @@ func (j *judged) session() []string {
 }
 
 func (j *judged) looks() []string {
-	if isMariaDB(j.sv) || !since(j.sv, "8.0.22") || j.schemaOff {
+	if !j.sees() {
 		return []string{running, prepared}
 	}
 	return []string{runs, holders, prepared}
 }
+
+// sees tells whether the server says in its performance schema who does what.
+func (j *judged) sees() bool { return !isMariaDB(j.sv) && since(j.sv, "8.0.22") && !j.schemaOff }
 
 // positions reads where the server stands.
 func (j *judged) positions() []string {
