@@ -26,8 +26,7 @@ type Held interface {
 	// Whole asks the server for that number again. No error proves that all
 	// since the login ran on this one connection.
 	Whole(ctx context.Context) error
-	// Beside logs in to the same server once more, as this session did. A statement of the one can be
-	// ended by the other.
+	// Beside logs in to the same server once more, so that a statement of the one can be ended by the other.
 	Beside(ctx context.Context) (Held, error)
 	// Close ends the connection, and with it what the server kept for it. A
 	// statement that still runs is given up.
@@ -80,7 +79,6 @@ func (h *LiveDoer) Hold(ctx context.Context, t Target) (Held, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody is there to be told
 	context.AfterFunc(s.life, func() { stop() })
-	s.beside = func(ctx context.Context) (Held, error) { return h.Hold(ctx, t) }
 	return s, nil
 }
 
@@ -89,7 +87,7 @@ func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a session to a server of kind %q cannot be held", ErrRefused, t.Engine)
 	}
-	s := &held{name: t.Name, stuck: &h.stuck, slot: make(chan struct{}, 1), limits: h.options.Query}
+	s := &held{name: t.Name, stuck: &h.stuck, slot: make(chan struct{}, 1), limits: h.options.Query, beside: func(ctx context.Context) (Held, error) { return h.Hold(ctx, t) }}
 	s.limits.Time = 0 // the context's alone
 	secret := h.secrets(ctx)
 	session, err := within(ctx, &h.stuck, h.options.DialTime, func(ctx context.Context) (HeldSession, error) {
@@ -211,10 +209,8 @@ func (s *held) give(why error) {
 	}()
 }
 
-var errClosed = errors.New("it was closed")
-
 // Close implements Held.
-func (s *held) Close() error { return s.shut(errClosed) }
+func (s *held) Close() error { return s.shut(errors.New("it was closed")) }
 
 // shut ends the session, and waits a moment for its end.
 func (s *held) shut(why error) error {

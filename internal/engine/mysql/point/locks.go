@@ -21,9 +21,11 @@ import (
 // tries grow longer, and the last may take a second.
 const (
 	firstTry   = 10 * time.Millisecond
-	triesOfOne = 8           // tries before they are allowed twice the time
-	breath     = 2           // times as long as a try took, others are left alone after it
-	lockWait   = time.Second // the longest try; and lock_wait_timeout, for when nobody is left to end one
+	rungs      = 10           // of the time that there is: a try of each may take twice as long as one of the rung before
+	longTry    = lockWait / 2 // the longest try but for the last
+	breath     = 2            // times as long as a try took, others are left alone after it
+	longBreath = lockWait / 5 // at most
+	lockWait   = time.Second  // the last try; and lock_wait_timeout, for when nobody is left to end one
 	answerTime = 200 * time.Millisecond
 
 	// A second before the limit a server that is asked to end a statement has done so also when it is busy.
@@ -45,12 +47,42 @@ func longest(s string) time.Duration {
 	return lockWait
 }
 
-// patience tells how long a try may wait, of which some have failed, and whether it is the last, as the
-// time is up after it.
-func patience(failed int, left time.Duration) (most time.Duration, last bool) {
-	left -= answerTime
-	most = firstTry << min(failed/triesOfOne, 6)
-	if left < lockWait+most*(1+breath) {
+// ladder tells how long tries may wait.
+type ladder struct {
+	late  time.Time     // the time is up
+	half  time.Time     // until then a good moment is waited for
+	first time.Time     // of the tries
+	step  time.Duration // from one rung to the next
+	on    int           // the rung that was last looked from; -1 before the first
+}
+
+func newLadder(late time.Time, limit time.Duration) ladder {
+	return ladder{late: late, half: late.Add(-limit / 2), on: -1}
+}
+
+// rung gives the one that has been reached: the first until something is tried.
+func (l *ladder) rung() int {
+	if l.first.IsZero() {
+		return 0
+	}
+	return int(time.Since(l.first) / l.step)
+}
+
+// climbed tells whether it is another one than when this was last asked.
+func (l *ladder) climbed() bool {
+	was := l.on
+	l.on = l.rung()
+	return l.on != was
+}
+
+// patience tells how long the try that comes now may wait, and whether it is the last, as the time is up after it.
+func (l *ladder) patience() (most time.Duration, last bool) {
+	if l.first.IsZero() {
+		l.first, l.step = time.Now(), max(time.Until(l.late)/rungs, 1)
+	}
+	left := time.Until(l.late) - answerTime
+	most = min(firstTry<<min(l.rung(), rungs), longTry)
+	if left < lockWait+most+min(breath*most, longBreath) {
 		return min(left, lockWait), true
 	}
 	return most, false
@@ -61,16 +93,16 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	late, _ := within.Deadline()
-	all := slices.Contains(take, readLock)
+	l, all := newLadder(late, limit), slices.Contains(take, readLock)
 	for {
 		var err error
-		if q.failed.Tries%triesOfOne == 0 {
+		if l.climbed() {
 			err = q.clear(within, looks, all)
 		}
 		if err == nil {
-			err = q.lull(within)
+			err = q.lull(within, l.half)
 		}
-		most, last := patience(q.failed.Tries, time.Until(late))
+		most, last := l.patience()
 		if err == nil {
 			if err = q.try(within, take, most); err == nil {
 				return nil
@@ -84,7 +116,7 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 			select {
 			case <-within.Done():
 				last = true
-			case <-time.After(breath * most):
+			case <-time.After(min(breath*most, longBreath)):
 			}
 		}
 		if last {
@@ -96,8 +128,8 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 // lull waits for a moment in which no transaction waits for a row of another, and no statement runs that
 // may take long. FLUSH TABLES WITH READ LOCK waits for both, and stops the one whose row is waited for, if he
 // has not come to his COMMIT: a circle that the server does not see, and that lasts until the try is given up.
-func (q *quiet) lull(ctx context.Context) error {
-	for late, _ := ctx.Deadline(); q.lulls != nil && time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
+func (q *quiet) lull(ctx context.Context, until time.Time) error {
+	for q.lulls != nil && time.Now().Before(until) { // this wait stops nobody, and one for the lock does
 		if some, err := q.stir(ctx); err != nil || !some {
 			return err
 		}

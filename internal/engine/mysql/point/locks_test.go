@@ -130,26 +130,27 @@ func each(t *testing.T, f func(t *testing.T, b *busy, m protect.Mode)) {
 // for it for long. What is told of it counts from the try that succeeded.
 func TestShortTries(t *testing.T) {
 	each(t, func(t *testing.T, b *busy, m protect.Mode) {
-		b.refuses, b.takes = triesOfOne+2, 3*time.Millisecond
+		const refused = 20 // tries of 10 ms with a breath of 20 are 17 in half a second
+		b.refuses, b.takes = refused, 3*time.Millisecond
 		began := time.Now()
 		q, err := (&Engine{}).Quiesce(t.Context(), b, m, 5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held := q.(protect.Blocking)
-		if f := held.Failed(); f.Tries != triesOfOne+2 || f.Longest != 2*firstTry {
+		if f := held.Failed(); f.Tries != refused || f.Longest != 2*firstTry {
 			t.Errorf("failed %+v", f)
 		}
 		if since := time.Since(held.Since()); since != b.takes || !b.held {
 			t.Errorf("held for %s, of %s in all: %t", since, time.Since(began), b.held)
 		}
 		for i, w := range b.waited {
-			if want := firstTry << (i / triesOfOne); w != want {
+			if want := firstTry << (i / 17); w != want {
 				t.Errorf("try %d waited for %s, and may for %s", i, w, want)
 			}
 		}
 		back := len(slices.DeleteFunc(slices.Clone(b.typed), func(s string) bool { return s != m.Statements[len(m.Statements)-1] }))
-		if back != triesOfOne+2 {
+		if back != refused {
 			t.Errorf("given back %d times: %q", back, b.typed)
 		}
 	})
@@ -169,7 +170,7 @@ func TestNeverGranted(t *testing.T) {
 				t.Errorf("it may still come about: %v", err)
 			}
 			for i, w := range b.waited {
-				if last := i == len(b.waited)-1; w > lockWait || !last && w > firstTry<<min(i/triesOfOne, 6) {
+				if last := i == len(b.waited)-1; w > lockWait || !last && w > longTry || i > 0 && !last && w < b.waited[i-1] {
 					t.Errorf("try %d of %d waited for %s", i, len(b.waited), w)
 				}
 			}
