@@ -103,7 +103,7 @@ type Down struct {
 // None is the state of what is not there: NULL, no row, no such file.
 const None = "(none)"
 
-// Inspection reads one state. Exactly one of File, Argv and Query is set.
+// Inspection reads one state. Exactly one of File, Argv, Query and Of is set.
 type Inspection struct {
 	File   string       `json:"file,omitempty"`
 	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
@@ -113,6 +113,7 @@ type Inspection struct {
 	Target *host.Target `json:"target,omitempty"`
 	Bare   string       `json:"bare,omitempty"`  // a directory whose own state it is: while something is mounted on it that cannot be read
 	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
+	Of     *Property    `json:"of,omitempty"`    // of a dataset that this change made
 	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }
 

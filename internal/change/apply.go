@@ -148,7 +148,7 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 // act does one act: intent, effect, result. It gives the state that was
 // reached when it is not the one wanted.
 func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
-	made, need, err := a.deed().found(ctx, k)
+	made, need, err := c.identified(a).deed().found(ctx, k)
 	if err != nil || !need {
 		return "", err
 	}
@@ -160,7 +160,7 @@ func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got str
 
 // carryOut does an act whose intent is written down.
 func (k *Executor) carryOut(ctx context.Context, c *Change, p *Recorded) (got string, err error) {
-	got, err = p.Act.deed().do(ctx, k, c, p)
+	got, err = c.identified(p.Act).deed().do(ctx, k, c, p)
 	if err != nil {
 		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: p.N, Why: err.Error()}))
 	}

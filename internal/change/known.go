@@ -51,10 +51,13 @@ func (e *Edit) known(m Made) error {
 // known says why a state cannot be read; on is what it is of.
 func (l Inspection) known(on string) error {
 	ways := 0
-	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil} {
+	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil} {
 		if is {
 			ways++
 		}
+	}
+	if l.Of != nil && l.Of.known() != nil {
+		return unknown(fmt.Sprintf("%s, of which it does not say what it is of", on))
 	}
 	if _, err := regexp.Compile(l.Match); err != nil {
 		return unknown(fmt.Sprintf("%s, read with %q", on, l.Match))

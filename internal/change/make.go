@@ -97,7 +97,7 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	}
 	state := ""
 	if m.Unchanged != nil {
-		if state, err = inspect(ctx, k.Doer, *m.Unchanged); err != nil {
+		if state, err = inspect(ctx, k.Doer, m.Unchanged.of(id)); err != nil {
 			return "", err
 		}
 		if m.Moved != nil && state != m.Moved.State {
@@ -195,7 +195,7 @@ func (m *Make) changed(ctx context.Context, k *Executor, p *Recorded) (now strin
 	if m.Unchanged == nil || p.Identity == "" && m.Moved == nil {
 		return "", false, nil
 	}
-	now, err = inspect(ctx, k.Doer, *m.Unchanged)
+	now, err = inspect(ctx, k.Doer, m.Unchanged.of(p.Identity))
 	return now, now != m.kept(p), err
 }
 

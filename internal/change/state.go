@@ -26,6 +26,8 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 		return "", errors.Join(err, fmt.Errorf("what is mounted on %s hides it", l.Bare))
 	}
 	switch {
+	case l.Of != nil:
+		return l.Of.read(ctx, h)
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)
 		if errors.Is(err, fs.ErrNotExist) {

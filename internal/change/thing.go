@@ -76,8 +76,11 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	return err
 }
 
-// aDevice is what the identity of a directory begins with.
-const aDevice = "device "
+// What the identity of a directory begins with, and that of a dataset.
+const (
+	aDevice = "device "
+	aGUID   = "guid "
+)
 
 // directoryID tells one directory from another. A link is no directory.
 func directoryID(ctx context.Context, d host.Doer, name string) (string, error) {
@@ -120,7 +123,7 @@ func datasetID(ctx context.Context, d host.Doer, name string) (string, error) {
 	if id == "" || strings.Trim(id, "0123456789") != "" {
 		return "", fmt.Errorf("zfs gives %q as the GUID of %s", id, name)
 	}
-	return "guid " + id, nil
+	return aGUID + id, nil
 }
 
 func datasetThere(ctx context.Context, d host.Doer, name string) (bool, error) {

@@ -127,7 +127,7 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 				continue
 			}
 			seen[p.Act.Place()] = true
-			d, err := p.Act.deed().drift(ctx, k, &p)
+			d, err := c.identified(p.Act).deed().drift(ctx, k, &p)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -188,7 +188,7 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 
 func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOptions) error {
 	if !o.Force {
-		d, err := p.Act.deed().drift(ctx, k, &p)
+		d, err := c.identified(p.Act).deed().drift(ctx, k, &p)
 		if err != nil {
 			return k.orDown(ctx, c, p, o, err)
 		}
@@ -200,7 +200,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 		}
 	}
 	seen := ""
-	if s := p.Act.Switch; s != nil {
+	if s := c.identified(p.Act).Switch; s != nil {
 		var err error
 		if seen, err = k.seen(ctx, s); err != nil {
 			return k.orDown(ctx, c, p, o, err)
@@ -209,7 +209,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
-	err := p.Act.deed().undo(ctx, k, c, &p, o.Force)
+	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
 	if err != nil || !c.find(p.N).open() {
 		return err
 	}

@@ -26,6 +26,8 @@ type Held interface {
 	// Whole asks the server for that number again. No error proves that all
 	// since the login ran on this one connection.
 	Whole(ctx context.Context) error
+	// Beside logs in to the same server once more, so that a statement of the one can be ended by the other.
+	Beside(ctx context.Context) (Held, error)
 	// Close ends the connection, and with it what the server kept for it. A
 	// statement that still runs is given up.
 	Close() error
@@ -65,6 +67,7 @@ type held struct {
 	driver  sync.Mutex // a call that was left behind still has the session
 	session HeldSession
 	broken  error // why it is of no more use
+	beside  func(context.Context) (Held, error)
 }
 
 // Hold logs in and holds the connection until it is closed or the context
@@ -84,7 +87,7 @@ func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a session to a server of kind %q cannot be held", ErrRefused, t.Engine)
 	}
-	s := &held{name: t.Name, stuck: &h.stuck, slot: make(chan struct{}, 1), limits: h.options.Query}
+	s := &held{name: t.Name, stuck: &h.stuck, slot: make(chan struct{}, 1), limits: h.options.Query, beside: func(ctx context.Context) (Held, error) { return h.Hold(ctx, t) }}
 	s.limits.Time = 0 // the context's alone
 	secret := h.secrets(ctx)
 	session, err := within(ctx, &h.stuck, h.options.DialTime, func(ctx context.Context) (HeldSession, error) {
@@ -107,6 +110,9 @@ func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 
 // ID implements Held.
 func (s *held) ID() int64 { return s.id }
+
+// Beside implements Held.
+func (s *held) Beside(ctx context.Context) (Held, error) { return s.beside(ctx) }
 
 // Exec implements Held.
 func (s *held) Exec(ctx context.Context, statement string) error {
@@ -203,10 +209,8 @@ func (s *held) give(why error) {
 	}()
 }
 
-var errClosed = errors.New("it was closed")
-
 // Close implements Held.
-func (s *held) Close() error { return s.shut(errClosed) }
+func (s *held) Close() error { return s.shut(errors.New("it was closed")) }
 
 // shut ends the session, and waits a moment for its end.
 func (s *held) shut(why error) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ type heldDialer struct {
 	id     atomic.Int64 // what the server calls the connection
 	dials  atomic.Int32
 	closed chan struct{}
+	once   sync.Once // of both sessions, where there are two
 	fakeSession
 }
 
@@ -45,7 +47,7 @@ func (d *heldDialer) Query(ctx context.Context, query string, limits QueryLimits
 	return d.fakeSession.Query(ctx, query, limits)
 }
 
-func (d *heldDialer) Close() error { close(d.closed); return nil }
+func (d *heldDialer) Close() error { d.once.Do(func() { close(d.closed) }); return nil }
 
 func hold(t *testing.T, ctx context.Context) (*heldDialer, Held) {
 	t.Helper()
@@ -55,6 +57,18 @@ func hold(t *testing.T, ctx context.Context) (*heldDialer, Held) {
 	s, err := h.Hold(ctx, Target{Engine: "fake", Name: "a"})
 	must(t, err)
 	return d, s
+}
+
+// A second session is of the same server, and lives on without the first.
+func TestBeside(t *testing.T) {
+	d, s := hold(t, t.Context())
+	second, err := s.Beside(t.Context())
+	must(t, err)
+	if n := d.dials.Load(); n != 2 {
+		t.Errorf("logged in %d times", n)
+	}
+	must(t, s.Close())
+	must(t, second.Exec(t.Context(), "KILL QUERY 7"))
 }
 
 // gone is an error of a session that is of no more use, and closed.

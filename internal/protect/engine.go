@@ -68,8 +68,16 @@ type Quiet interface {
 // Blocking is a Quiet for which others wait.
 type Blocking interface {
 	Quiet
-	// Since is when the first statement was typed that can stop anybody.
+	// Since is when the first statement was typed that can stop anybody; of the try that succeeded.
 	Since() time.Time
+	// Failed tells of the tries before that one. Nothing was held between them.
+	Failed() Failed
+}
+
+// Failed is what was waited for in vain, so that nobody would wait for it for long.
+type Failed struct {
+	Tries   int           `json:"tries"`
+	Longest time.Duration `json:"longest_ns"` // from the first statement that can block anybody until all was given back
 }
 
 // Staged is the Quiet of a mode with an order.

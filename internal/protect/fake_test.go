@@ -155,6 +155,7 @@ func (heldFake) Exec(context.Context, string) error               { return nil }
 func (heldFake) Query(context.Context, string) (host.Rows, error) { return host.Rows{}, nil }
 func (heldFake) ID() int64                                        { return 1 }
 func (heldFake) Close() error                                     { return nil }
+func (h heldFake) Beside(context.Context) (host.Held, error)      { return h, nil }
 func (h heldFake) Whole(context.Context) error {
 	if h.broken {
 		return host.ErrBroken

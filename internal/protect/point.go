@@ -130,6 +130,7 @@ type Times struct {
 	Ended    time.Time     `json:"ended"`             //
 	Held     time.Duration `json:"held_ns,omitempty"` // from the first statement that can block anybody to its release
 	Storage  time.Duration `json:"storage_ns"`        // of this, the storage's own snapshot
+	Failed   *Failed       `json:"failed,omitempty"`  // what held others up before; nil for nothing
 }
 
 // Member is the snapshot of one volume of a point.

@@ -231,16 +231,19 @@ func (t *taking) quiet(ctx context.Context) error {
 	}
 	if b, ok := q.(Blocking); ok {
 		began = b.Since()
+		if f := b.Failed(); f.Tries > 0 {
+			t.point.Times.Failed = &f
+		}
 	}
 	before, beforeErr := q.Position(ctx)
 	err = t.snapshot(ctx, q)
 	after, afterErr := q.Position(ctx)
-	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr))
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoTime)
 	defer cancel()
 	files, released := q.Release(late)
 	t.point.Times.Held = t.k.Now().Sub(began)
 	t.point.Position, t.point.Files = before, files
+	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr)) // a session that was lost since the lock stays so: nobody need wait for that look
 	if err := heir.End(late, released == nil); err != nil {
 		t.doubt(err.Error())
 	}

@@ -64,5 +64,8 @@ func (session) ID() int64 { return 1 }
 // Whole implements host.Held.
 func (session) Whole(context.Context) error { return nil }
 
+// Beside implements host.Held.
+func (s session) Beside(context.Context) (host.Held, error) { return s, nil }
+
 // Close implements host.Held.
 func (session) Close() error { return nil }

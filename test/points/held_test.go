@@ -48,6 +48,9 @@ type held struct {
 	cost      series
 	idle      []time.Duration // the longest transaction of each turn without points
 	with, not pace
+	again     int           // points that were not had at the first try
+	tries     int           // that failed
+	longest   time.Duration // of these
 }
 
 // pace is how many transactions were done in a time.
@@ -80,6 +83,9 @@ func (h *held) points(t *testing.T, seed uint64) {
 			}
 			h.taken = append(h.taken, p)
 			h.cost.held, h.cost.storage = append(h.cost.held, p.Times.Held-p.Times.Storage), append(h.cost.storage, p.Times.Storage)
+			if f := p.Times.Failed; f != nil {
+				h.again, h.tries, h.longest = h.again+1, h.tries+f.Tries, max(h.longest, f.Longest)
+			}
 			time.Sleep(time.Until(next))
 		}
 	})
@@ -99,8 +105,8 @@ func (h *held) destroy(t *testing.T) {
 }
 
 func (h *held) print() {
-	fmt.Printf("%s locked on %s, %d points under plumb load tpcc:\n  held, less the storage's own snapshot: %s\n  the storage's snapshot: %s\n"+
+	fmt.Printf("%s locked on %s, %d points under plumb load tpcc:\n  held, less the storage's own snapshot: %s\n  before, %d tries failed, of %d points, the longest after %s\n  the storage's snapshot: %s\n"+
 		"  the longest transaction: %s with points, %s without\n  transactions a second: %.0f with %.1f points a second, %.0f without: %+.0f %%\n",
-		h.plan.Server.Product, h.under, len(h.cost.held), spread(h.cost.held), spread(h.cost.storage), slices.Max(h.cost.stall).Round(time.Millisecond), slices.Max(h.idle).Round(time.Millisecond),
+		h.plan.Server.Product, h.under, len(h.cost.held), spread(h.cost.held), h.tries, h.again, h.longest.Round(time.Millisecond/10), spread(h.cost.storage), slices.Max(h.cost.stall).Round(time.Millisecond), slices.Max(h.idle).Round(time.Millisecond),
 		h.with.perSecond(), float64(len(h.cost.held))/h.with.time.Seconds(), h.not.perSecond(), 100*(h.with.perSecond()/h.not.perSecond()-1))
 }

@@ -145,8 +145,12 @@ func (r running) Signal(s host.Signal) error {
 
 // Hold gives a session that ends when the machine dies.
 func (m *Mortal) Hold(ctx context.Context, t host.Target) (host.Held, error) {
+	return m.hold(func() (host.Held, error) { return m.Behind.(launching).Hold(ctx, t) })
+}
+
+func (m *Mortal) hold(logIn func() (host.Held, error)) (host.Held, error) {
 	h := held{of: m}
-	err := m.look(func() (err error) { h.Held, err = m.Behind.(launching).Hold(ctx, t); return err })
+	err := m.look(func() (err error) { h.Held, err = logIn(); return err })
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +163,11 @@ func (m *Mortal) Hold(ctx context.Context, t host.Target) (host.Held, error) {
 type held struct {
 	host.Held
 	of *Mortal
+}
+
+// Beside implements host.Held.
+func (h held) Beside(ctx context.Context) (host.Held, error) {
+	return h.of.hold(func() (host.Held, error) { return h.Held.Beside(ctx) })
 }
 
 // Exec implements host.Held.

@@ -43,22 +43,22 @@ func (c *checking) acts() (all []change.Act, err error) {
 	add(c.stop(look, "", true))
 	each(c.of(func(v Volume) bool { return v.top != "" }), Volume.copied)
 	for _, v := range sets {
-		all = append(all, safety(v), clone(v))
+		all = append(all, safety(v), c.clone(v))
 	}
 	each(c.of(func(v Volume) bool { return v.from.Snapshot != "" && v.top == "" }), adopt)
-	each(sets, promote)
+	each(sets, c.promote)
 	each(c.of(func(v Volume) bool { return v.root && v.inherits }), pin)
 	add(c.stop(look, ", before it is unmounted", false))
 	each(inward, unmount)
 	each(roots, c.aside)
 	for _, v := range roots {
-		add(takePlace(v))
+		add(c.takePlace(v))
 		if v.top == "" {
-			add(mountpoint(v))
+			add(c.mountpoint(v))
 		}
 	}
-	each(c.of(func(v Volume) bool { return !v.root && !v.inherits }), mountpoint)
-	each(sets, mountable)
+	each(c.of(func(v Volume) bool { return !v.root && !v.inherits }), c.mountpoint)
+	each(sets, c.mountable)
 	mounted("")
 	each(sets, notMountable)
 	add(c.stop(look, ", before it is started", false))
@@ -120,27 +120,27 @@ func safety(v Volume) change.Act {
 
 // clone makes the clone aside, mounted nowhere. Undoing it removes it while no server can
 // have written to it, and puts it aside else.
-func clone(v Volume) change.Act {
-	options := append([]string{"canmount=noauto", "org.plumb:act={mark}", tagProperty + "=" + v.tag}, v.own...)
+func (c *checking) clone(v Volume) change.Act {
+	options := append([]string{"canmount=noauto", "org.plumb:act={mark}"}, v.own...)
 	if v.root || !v.inherits {
 		options = append(options, "mountpoint=none")
 	}
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
 		Do: ops(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: ops(zfs.Destroy(v.next)),
-		Unchanged: v.reads(usedMark), Keep: ops(zfs.Rename(v.next, v.Undone))}}
+		Unchanged: c.reads(v, usedMark), Keep: ops(zfs.Rename(v.next, v.Undone))}}
 }
 
 // reads reads a property of the clone, whatever its name is by then.
-func (v Volume) reads(property string) *change.Inspection {
-	return &change.Inspection{Argv: zfs.Columns(tagProperty+","+property, above(v)), Match: `^` + regexp.QuoteMeta(v.tag) + `\t(.*)$`}
+func (c *checking) reads(v Volume, property string) *change.Inspection {
+	return &change.Inspection{Of: &change.Property{Made: v.next, List: c.tools.GUIDs(above(v)), Name: property}}
 }
 
 // above gives a dataset that keeps its name, and holds all of the volume's.
 func above(v Volume) string { return zfs.PoolOf(v.Name) }
 
 // promote makes the dataset a clone of its clone: the snapshots up to the point go over.
-func promote(v Volume) change.Switch {
-	return exact("origin of "+v.next, *v.reads("origin"), "-", zfs.Promote(v.next), zfs.Promote(v.Name))
+func (c *checking) promote(v Volume) change.Switch {
+	return exact("origin of "+v.next, *c.reads(v, "origin"), "-", zfs.Promote(v.next), zfs.Promote(v.Name))
 }
 
 // pin sets an inherited mount point on the dataset itself, so that it stays when the dataset
@@ -211,25 +211,25 @@ func (c *checking) aside(v Volume) change.Switch {
 }
 
 // takePlace gives the clone the name.
-func takePlace(v Volume) change.Switch {
+func (c *checking) takePlace(v Volume) change.Switch {
 	if v.top != "" {
 		return v.inPlace()
 	}
-	return exact("name of "+v.next, *v.reads("name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
+	return exact("name of "+v.next, *c.reads(v, "name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
 }
 
 // mountpoint gives the clone the mount point, in the way in which the dataset has it.
-func mountpoint(v Volume) change.Switch {
+func (c *checking) mountpoint(v Volume) change.Switch {
 	do := zfs.Set("mountpoint", v.Mountpoint, v.Name)
 	if v.inherits {
 		do = zfs.Inherit("mountpoint", v.Name, false)
 	}
-	return exact("mountpoint of what is now "+v.Name, *v.reads("mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
+	return exact("mountpoint of what is now "+v.Name, *c.reads(v, "mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
 }
 
 // mountable lets a start of the machine mount the clone, as it mounts the dataset.
-func mountable(v Volume) change.Switch {
-	return exact("canmount of what is now "+v.Name, *v.reads("canmount"), "on", v.canmount(v.Name), zfs.Set("canmount", "noauto", v.Name))
+func (c *checking) mountable(v Volume) change.Switch {
+	return exact("canmount of what is now "+v.Name, *c.reads(v, "canmount"), "on", v.canmount(v.Name), zfs.Set("canmount", "noauto", v.Name))
 }
 
 // notMountable keeps the dataset of before from being mounted by a start of the machine.

@@ -18,9 +18,8 @@ import (
 
 // Properties of ours. Those are not copied.
 const (
-	ownPrefix   = "org.plumb:"
-	tagProperty = "org.plumb:rollback" // tells a clone from others, under any name
-	usedMark    = "org.plumb:used"     // a server may have written to it
+	ownPrefix = "org.plumb:"
+	usedMark  = "org.plumb:used" // a server may have written to it
 )
 
 // datasets finds the names that the datasets get, and refuses those that cannot be swapped.

@@ -46,16 +46,55 @@ func TestEveryDeathIsTakenBackOrGoneOn(t *testing.T) {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
+	pool, c, state := onPool(t, b)
+	everyDeath(t, hosttest.LiveDoer(t), c, state, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+}
+
+// onPool makes two datasets of a pool, to be rolled back, and tells the state of all.
+func onPool(t *testing.T, b *sandbox.Box) (*sandbox.Pool, *checking, func() string) {
+	t.Helper()
 	pool, err := b.ZFSFuse(256)
 	sandbox.Need(t, err)
-	db, d := pool.Name+"/db", hosttest.LiveDoer(t)
+	db := pool.Name + "/db"
 	sh(t, fmt.Sprintf(`zfs create -o recordsize=16K %[1]s; zfs create %[1]s/log; echo then >%[2]s/db/f; echo then >%[2]s/db/log/f
 zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >%[2]s/db/log/f; zfs snapshot %[1]s@later`, db, pool.Dir))
 	c := listener(t, members(pool, db), zfs.Tools{Fuse: true})
 	state := func() string {
 		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %[1]s; zfs get -H -r -o name,value,source canmount %[1]s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
-	everyDeath(t, d, c, state, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+	return pool, c, state
+}
+
+// TestCopiedMarks lets somebody who may set properties, as by zfs allow of userprop, copy ours onto other datasets:
+// an undo brings back what was, and what was written since stays.
+func TestCopiedMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a pool: run without -short")
+	}
+	b, err := sandbox.New("")
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	pool, c, state := onPool(t, b)
+	must(t, c.datasets(t.Context()))
+	acts, err := c.acts()
+	must(t, err)
+	sh(t, fmt.Sprintf("zfs create %[1]s/aa; zfs create %[1]s/zz", pool.Name))
+	was := state()
+	k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}}, Recipe: change.Recipe{Acts: acts}}}}, change.ApplyOptions{})
+	must(t, err)
+	sh(t, fmt.Sprintf(`echo since >%[2]s/db/f; cd /
+for from in %[1]s/db %[1]s/db/log; do zfs get -H -o property,value,source all $from | grep '^org.plumb:.*local$' | grep -v used | while read name value source
+do for to in %[1]s/aa %[1]s/zz $(zfs list -H -r -o name %[1]s | grep before-); do zfs set "$name=$value" $to; done; done; done`, pool.Name, pool.Dir))
+	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	undone := c.plan.Volumes[0].Undone
+	if got := sh(t, fmt.Sprintf("zfs set mountpoint=%[2]s/undone %[1]s; zfs mount %[1]s; cat %[2]s/undone/f", undone, pool.Dir)); got != "since\n" {
+		t.Errorf("of what was written since there is %q", got)
+	}
+	sh(t, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+	if now := state(); now != was {
+		t.Errorf("the undo left\n%s\nin place of\n%s", now, was)
+	}
 }
 
 // everyDeath carries a rollback out again and again, and takes it back or goes on after each death.

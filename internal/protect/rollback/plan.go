@@ -64,7 +64,7 @@ type Volume struct {
 	Undone string // the name of what replaces it, after an undo
 
 	next     string // the clone's name until they are swapped
-	tag      string // by which the clone is known, under any name
+	tag      string // in the names of what is made
 	guid     string // of the dataset
 	root     bool   // it is renamed; others go with the one above them
 	own      []string

@@ -109,7 +109,11 @@ func heldText(at protect.Point) string {
 	if t.Held == 0 {
 		return "nothing; the storage took " + span(t.Storage) + " for its snapshots"
 	}
-	return fmt.Sprintf("%s, of which the storage took %s for its snapshots", span(t.Held), span(t.Storage))
+	text := fmt.Sprintf("%s, of which the storage took %s for its snapshots", span(t.Held), span(t.Storage))
+	if t.Failed != nil {
+		text += fmt.Sprintf("; before, the lock was given up %s, after %s at the latest", units.Count(t.Failed.Tries, "time"), span(t.Failed.Longest))
+	}
+	return text
 }
 
 // DrillRows says what came of a drill.

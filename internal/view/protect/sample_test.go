@@ -47,6 +47,7 @@ func point(n int, label protect.Label) protect.Point {
 
 func proven() protect.Point {
 	p := point(0, protect.Proven)
+	p.Times.Failed = &protect.Failed{Tries: 2, Longest: 12 * time.Millisecond}
 	p.Ready = []protect.Member{{Volume: data, Snapshot: "tank/ready@x", GUID: "3"}}
 	p.Holds = []protect.Hold{{Owner: "replicate tank2/copy", Since: at}}
 	p.Drill = &protect.Drill{At: at, OK: true, Plumb: "1.0", Position: where, Exact: &exact, Checks: []protect.Check{{What: "CHECK TABLE of 12 tables"}}, Recovery: 800 * time.Millisecond, Took: 5 * time.Second}

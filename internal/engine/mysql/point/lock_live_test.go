@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,6 +131,99 @@ func TestHotRow(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
+	})
+}
+
+// quick is the locked mode without the look for statements that may take long: the lock is asked for while one runs.
+func (s *source) quick() protect.Mode {
+	m := s.mode(protect.ModeLocked, protect.Set{})
+	m.Statements = slices.DeleteFunc(m.Statements, func(q string) bool { return strings.Contains(q, "TIMER_WAIT") })
+	return m
+}
+
+// writing runs a statement for some time, on which the lock waits, and comes back when it has begun.
+func (s *source) writing(seconds float64) (ended chan error) {
+	s.t.Helper()
+	conn, err := s.db.Conn(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var id int64
+	if err := conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		s.t.Fatal(err)
+	}
+	ended = make(chan error, 1)
+	go func() {
+		_, err := conn.ExecContext(context.Background(), "UPDATE shop.slow SET v = 'x' WHERE SLEEP(?) = 0", seconds)
+		ended <- errors.Join(err, conn.Close())
+	}()
+	for n := 0; n == 0 && len(ended) == 0; {
+		if err := s.db.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = ? AND STATE LIKE '%sleep%'", id).Scan(&n); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return ended
+}
+
+// A lock that must wait is given up after milliseconds, again and again, and is had when the other has ended.
+func TestTriesAreShort(t *testing.T) {
+	onEach(t, func(s *source) {
+		s.exec("CREATE TABLE shop.slow (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.slow VALUES (1, 'a')")
+		h := s.hold()
+		ended := s.writing(0.5)
+		q, err := s.engine.Quiesce(s.t.Context(), h, s.quick(), 10*time.Second)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		failed := q.(protect.Blocking).Failed()
+		s.t.Logf("%d tries failed, the longest after %s", failed.Tries, failed.Longest)
+		if failed.Tries < 2 {
+			s.t.Error("the lock waited for a statement of half a second")
+		}
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+		if _, err := q.Release(s.t.Context()); err != nil {
+			s.t.Error(err)
+		}
+		s.write(2 * time.Second)
+	})
+}
+
+// What ends a try may come when the lock has just been granted: it is held then, and no later statement is ended.
+func TestEndedAsItIsGranted(t *testing.T) {
+	onEach(t, func(s *source) {
+		s.exec("CREATE TABLE shop.slow (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.slow VALUES (1, 'a')")
+		h, m := s.hold(), s.quick()
+		again := 0
+		for i := range rounds(20) {
+			ended := s.writing(0.010 + 0.0004*float64(i))
+			q, err := s.engine.Quiesce(s.t.Context(), h, m, 10*time.Second)
+			if err != nil {
+				s.t.Fatal(i, err)
+			}
+			if q.(protect.Blocking).Failed().Tries > 0 {
+				again++
+			}
+			before, err := q.Position(s.t.Context())
+			ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Millisecond)
+			if _, err := s.db.ExecContext(ctx, "INSERT INTO shop.t (v) VALUES ('held')"); err == nil {
+				s.t.Error(i, "it is not held")
+			}
+			cancel()
+			after, err2 := q.Position(s.t.Context())
+			if err := errors.Join(err, err2, h.Whole(s.t.Context())); err != nil || before != after {
+				s.t.Error(i, before, after, err)
+			}
+			if _, err := q.Release(s.t.Context()); err != nil {
+				s.t.Error(i, err)
+			}
+			if err := <-ended; err != nil {
+				s.t.Error(i, err)
+			}
+		}
+		s.t.Logf("%d of %d were tried more than once", again, rounds(20))
+		s.write(2 * time.Second)
 	})
 }
 

@@ -145,13 +145,17 @@ func (j *judged) locked() protect.Mode {
 		m.Blocks = "commits, DDL, and writes to tables without transactions"
 	default:
 		m.Why = "FLUSH TABLES WITH READ LOCK holds all writes" + j.untried
-		m.Blocks = "all writes and DDL; who waits for the lock also holds up new writes, for 2 s at most at a time"
+		m.Blocks = "all writes and DDL"
 		if j.replica && (more(j.v["replica_parallel_workers"]) || more(j.v["slave_parallel_workers"])) {
 			m.Doubts = append(m.Doubts, "several applier threads: the lock may not be granted while they wait for each other; then it is given up")
 		}
 	}
 	if j.blind {
 		m.Doubts = append(m.Doubts, "this user does not see who is in the way of the lock (GRANT PROCESS ON *.*): nothing but the lock's own time limit holds")
+	}
+	m.Blocks += fmt.Sprintf(", also while the lock is waited for: a try is given up after %s at first, and after longer when many have failed", units.Span(firstTry))
+	if !j.limits() {
+		m.Blocks += "; a second session ends it (KILL QUERY)"
 	}
 	if j.galera {
 		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"

@@ -17,7 +17,6 @@ import (
 const (
 	pause     = 100 * time.Millisecond // between two looks
 	letGo     = 5 * time.Second        // for statements that give back
-	lockWait  = time.Second            // lock_wait_timeout
 	lullPause = 10 * time.Millisecond  // between two looks for a moment without row waits
 	rightsFor = "see `plumb snapshot --grants` for the rights that this needs"
 )
@@ -29,12 +28,18 @@ type quiet struct {
 	h        host.Held
 	position []string // statements
 	release  []string
-	lulls    string // asks how many transactions wait for rows; "" where that does not matter
-	since    time.Time
+	will     []string  // gives back what does not go with the session
+	lulls    []string  // ask how many should have ended before the lock is asked for
+	ender    host.Held // ends a try that takes too long; nil where the server does so itself
+	since    time.Time // of the last try
+	failed   protect.Failed
 }
 
-// Since implements protect.Blocking: all that was typed before the first lock stopped nobody.
+// Since implements protect.Blocking: all that was typed before stopped nobody, or was given back.
 func (q *quiet) Since() time.Time { return q.since }
+
+// Failed implements protect.Blocking.
+func (q *quiet) Failed() protect.Failed { return q.failed }
 
 // Quiesce implements protect.Engine: it runs the statements of the mode.
 func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit time.Duration) (protect.Quiet, error) {
@@ -43,25 +48,35 @@ func (*Engine) Quiesce(ctx context.Context, h host.Held, m protect.Mode, limit t
 		return nil, fmt.Errorf("hold the server for a point: mode %s holds nothing of it", m.Name)
 	}
 	q := &quiet{h: h}
-	var take, looks []string
+	var begin, take, looks []string
+	limits := false // the server itself ends what takes too long
 	for _, s := range m.Statements[:at] {
 		switch {
+		case strings.HasPrefix(s, setStatement):
+			_, s, limits = strings.Cut(s, forStatement)
+			take = append(take, s)
 		case isPosition(s):
 			q.position = append(q.position, s)
 		case s == running || s == runs || s == holders || s == prepared:
 			looks = append(looks, s)
-		case s == rowWaits:
-			q.lulls = s
-		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "):
-			if err := q.begin(ctx, s); err != nil {
-				return nil, fmt.Errorf("hold the server for a point: %w", err)
-			}
+		case s == rowWaits || s == unended:
+			q.lulls = append(q.lulls, s)
+		case strings.HasPrefix(s, thisServer), strings.HasPrefix(s, "SET "), s == flushLogs && take == nil:
+			begin = append(begin, s)
 		default:
 			take = append(take, s)
 		}
 	}
-	q.release = m.Statements[at+1+len(q.position):]
-	if err := q.take(ctx, take, looks, limit); err != nil {
+	q.will = m.Will
+	q.release = slices.DeleteFunc(slices.Clone(m.Statements[at+1+len(q.position):]), func(s string) bool { return slices.Contains(q.will, s) })
+	err := q.begin(ctx, begin, limits)
+	if err == nil {
+		if err = q.take(ctx, take, looks, limit); err != nil {
+			err = errors.Join(err, q.run(ctx, q.will))
+		}
+	}
+	go q.closeEnder() // nobody waits for that
+	if err != nil {
 		return nil, fmt.Errorf("hold the server for a point: %w", err)
 	}
 	return q, nil
@@ -71,12 +86,32 @@ func isPosition(s string) bool {
 	return s == sourceStatus || s == logStatus || s == gtidsMariaDB || s == gtidsMySQL
 }
 
-// begin makes the session ready, and looks whose it is.
-func (q *quiet) begin(ctx context.Context, s string) error {
-	if !strings.HasPrefix(s, thisServer) {
-		return q.h.Exec(ctx, s)
+// begin makes the sessions ready, and looks whose they are.
+func (q *quiet) begin(ctx context.Context, statements []string, limits bool) error {
+	for _, s := range statements {
+		if strings.HasPrefix(s, thisServer) {
+			if err := isServer(ctx, q.h, s); err != nil {
+				return err
+			}
+			if !limits {
+				if err := q.openEnder(ctx, s); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := q.h.Exec(ctx, s); errors.Is(err, host.ErrDenied) {
+			return hint.With(err, rightsFor)
+		} else if err != nil {
+			return err
+		}
 	}
-	rows, err := q.h.Query(ctx, s)
+	return nil
+}
+
+// isServer looks whose a session is.
+func isServer(ctx context.Context, h host.Held, ask string) error {
+	rows, err := h.Query(ctx, ask)
 	if err == nil && len(rows.Values) != 1 {
 		err = hint.With(errors.New("the session leads to another server than the one whose files are snapshotted, or to one that was restarted with other settings"),
 			"log in over the server's own socket, not through a proxy")
@@ -84,109 +119,13 @@ func (q *quiet) begin(ctx context.Context, s string) error {
 	return err
 }
 
-// take takes the locks. What was granted is given back before it is tried again:
-// others wait behind a lock that waits.
-func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Duration) error {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	all := slices.Contains(take, readLock)
-	var was error // who was in the way the last time
-	for {
-		err := q.clear(limited, looks, all)
-		if late, _ := limited.Deadline(); err == nil && was != nil && time.Until(late) < lockWait {
-			err = was // it would be cut off while it waits
-		} else if err == nil {
-			if err = q.lull(limited); err == nil {
-				err = q.locks(limited, take)
-			}
-		}
-		if err == nil {
-			return nil
-		}
-		back := q.giveBack(ctx)
-		if !isTimeout(err) || back != nil || ctx.Err() != nil {
-			return q.gaveUp(ctx, limited, limit, errors.Join(err, back), was)
-		}
-		if was, err = q.blamed(ctx, looks); err != nil {
-			return q.gaveUp(ctx, limited, limit, err, was)
-		}
-		select {
-		case <-limited.Done():
-			return q.gaveUp(ctx, limited, limit, was, was)
-		case <-time.After(pause):
-		}
-	}
-}
-
-// lull waits for a moment in which no transaction waits for a row of another. FLUSH TABLES WITH READ LOCK
-// waits for those who do, and stops the one they wait for, if he has not come to his COMMIT: a circle
-// that the server does not see, and that lasts until the lock is given up.
-func (q *quiet) lull(ctx context.Context) error {
-	if q.lulls == "" {
-		return nil
-	}
-	for late, _ := ctx.Deadline(); time.Until(late) > 2*lockWait; { // this wait stops nobody, and one for the lock does
-		rows, err := q.h.Query(ctx, q.lulls)
-		if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 1) == "0" {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lullPause):
-		}
-	}
-	return nil // with many writers there may be none: then it is left to luck
-}
-
-// locks takes the locks. Near its limit the server must give up before we do: a statement that is cut off takes the
-// session with it, and then nobody can be asked who was in the way.
-func (q *quiet) locks(ctx context.Context, take []string) error {
-	if q.since.IsZero() {
-		q.since = time.Now()
-	}
-	for _, s := range take {
-		if late, limited := ctx.Deadline(); limited && time.Until(late) <= lockWait {
-			if err := q.h.Exec(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", max(0, time.Until(late)/time.Second))); err != nil {
-				return err
-			}
-		}
-		if err := q.h.Exec(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// blamed tells who may have held up a lock that was not granted.
-func (q *quiet) blamed(ctx context.Context, looks []string) (who, err error) {
-	ctx, cancel := context.WithTimeout(ctx, letGo)
-	defer cancel()
-	name, err := q.inTheWay(ctx, looks, true)
-	if name == "" {
-		name = "the lock was not granted, and nobody runs a statement: a session holds LOCK TABLES, or another backup goes on"
-	}
-	return waited{errors.New(name)}, err
-}
-
-// waited is who was in the way until the time was up.
-type waited struct{ error }
-
-// isTimeout tells whether a lock was not granted in lock_wait_timeout.
-func isTimeout(err error) bool {
-	return strings.Contains(err.Error(), "Error 1205") || strings.Contains(err.Error(), "Lock wait timeout")
-}
-
 // gaveUp words why nothing is held.
-func (q *quiet) gaveUp(ctx, limited context.Context, limit time.Duration, err, was error) error {
+func (q *quiet) gaveUp(ctx, within context.Context, limit time.Duration, err error) error {
 	_, known := errors.AsType[waited](err)
 	switch {
 	case errors.Is(err, host.ErrDenied):
 		return hint.With(err, rightsFor)
-	case ctx.Err() == nil && (known || limited.Err() != nil):
-		if !known && was != nil {
-			err = was
-		}
+	case ctx.Err() == nil && (known || within.Err() != nil):
 		return hint.With(fmt.Errorf("given up after %s, nothing is held: %w", units.Span(limit), err), "wait for it to end, or end it yourself: Plumb ends nobody's work")
 	}
 	return err
@@ -235,17 +174,25 @@ func (q *quiet) inTheWay(ctx context.Context, looks []string, all bool) (string,
 	return "", nil
 }
 
-// giveBack releases what may have been granted. Statements for what was not are no error.
+// giveBack releases what a try may have been granted. Statements for what was not are no error.
 func (q *quiet) giveBack(ctx context.Context) error {
+	if err := q.run(ctx, q.release); err != nil {
+		return errors.Join(err, q.h.Close())
+	}
+	return nil
+}
+
+// run gives back by some statements.
+func (q *quiet) run(ctx context.Context, statements []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGo)
 	defer cancel()
-	for _, s := range q.release {
+	for _, s := range statements {
 		err := q.h.Exec(ctx, s)
 		switch {
 		case errors.Is(err, host.ErrBroken):
 			return nil // with the connection all is gone
 		case err != nil && !strings.Contains(err.Error(), "must start backup"): // what was not begun need not end
-			return errors.Join(err, q.h.Close())
+			return err
 		}
 	}
 	return nil
@@ -264,7 +211,7 @@ func (q *quiet) Position(ctx context.Context) (protect.Position, error) {
 func (q *quiet) Release(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGo)
 	defer cancel()
-	for _, s := range q.release {
+	for _, s := range slices.Concat(q.release, q.will) {
 		if err := q.h.Exec(ctx, s); err != nil {
 			return nil, errors.Join(fmt.Errorf("release the server: %w", err), q.h.Close())
 		}

@@ -20,6 +20,10 @@ const (
 	prepared = "XA RECOVER"
 	// Who waits for a row of another runs a statement, which a lock on all tables waits for.
 	rowWaits = "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
+	// Who wants a table that a statement is using when it is flushed waits for that statement, even if the flush was given up.
+	// Those that run for a second are waited for in any case; what has run for 100 ms may become one.
+	unended = "SELECT COUNT(*) FROM performance_schema.threads JOIN performance_schema.events_statements_current USING (THREAD_ID) " +
+		"WHERE PROCESSLIST_ID <> CONNECTION_ID() AND PROCESSLIST_COMMAND IN ('Query', 'Execute') AND END_EVENT_ID IS NULL AND TIMER_WAIT >= 100000000000"
 
 	sourceStatus = "SHOW MASTER STATUS"
 	logStatus    = "SHOW BINARY LOG STATUS"
@@ -28,8 +32,18 @@ const (
 
 	thisServer = "SELECT 'this server' FROM DUAL WHERE "
 	readLock   = "FLUSH TABLES WITH READ LOCK"
+	ddlLock    = "LOCK INSTANCE FOR BACKUP"
 	// Without it transactions may be prepared that nothing in the point decides.
 	flushLogs = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS"
+
+	// MariaDB's stages (sql/mdl.h and sql/backup.cc of 10.4 to 11.8). The first keeps other backups out,
+	// and nobody else. The second closes tables that nobody uses, and holds new writes to tables
+	// without transactions. The third waits for those that run, writes such tables out, and holds DDL.
+	// The last holds commits, and waits for those that are being made durable: it alone is felt by everybody.
+	stageStart  = "BACKUP STAGE START"
+	stageFlush  = "BACKUP STAGE FLUSH"
+	stageDDL    = "BACKUP STAGE BLOCK_DDL"
+	stageCommit = "BACKUP STAGE BLOCK_COMMIT"
 
 	// A node of Galera that falls behind makes the whole cluster wait for it, unless it has said
 	// that it will. Said under the lock it would wait for itself (galera#131).
@@ -41,25 +55,40 @@ const (
 // are none.
 func (j *judged) staged() bool { return isMariaDB(j.sv) && since(j.sv, "10.4.1") }
 
+// limits tells whether the server itself ends a statement after a time shorter than a second.
+func (j *judged) limits() bool { return isMariaDB(j.sv) && since(j.sv, "10.1.2") }
+
 // script is all that is typed to the server in locked mode.
 func (j *judged) script() []string {
 	out := []string{j.itself()}
 	out = append(out, j.session()...)
 	out = append(out, j.looks()...)
-	var release []string
+	var locks, release []string
 	switch {
 	case j.staged():
-		// The stages between are passed through by the server itself.
-		out = append(out, "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
-		release = []string{"BACKUP STAGE END"}
+		// Typed one by one, because a limit is for each.
+		locks, release = []string{stageStart, stageFlush, stageDDL, stageCommit}, []string{"BACKUP STAGE END"}
 	case !isMariaDB(j.sv) && since(j.sv, "8.0"):
-		out = append(out, rowWaits, "LOCK INSTANCE FOR BACKUP", readLock)
-		release = []string{"UNLOCK TABLES", "UNLOCK INSTANCE"}
+		out = append(out, rowWaits)
+		if j.sees() {
+			out = append(out, unended)
+		}
+		locks, release = []string{ddlLock, readLock}, []string{"UNLOCK TABLES", "UNLOCK INSTANCE"}
 	default:
-		out = append(out, rowWaits, readLock)
-		release = []string{"UNLOCK TABLES"}
+		out = append(out, rowWaits)
+		locks, release = []string{readLock}, []string{"UNLOCK TABLES"}
 	}
-	if !j.durable() {
+	flush := !j.durable()
+	if flush { // before the lock too: what was written by then need not be while everybody waits
+		out = append(out, flushLogs)
+	}
+	for _, s := range locks {
+		if j.limits() {
+			s = limited(s, longest(s))
+		}
+		out = append(out, s)
+	}
+	if flush {
 		out = append(out, flushLogs)
 	}
 	out = append(out, j.positions()...)
@@ -122,11 +151,14 @@ func (j *judged) session() []string {
 }
 
 func (j *judged) looks() []string {
-	if isMariaDB(j.sv) || !since(j.sv, "8.0.22") || j.schemaOff {
+	if !j.sees() {
 		return []string{running, prepared}
 	}
 	return []string{runs, holders, prepared}
 }
+
+// sees tells whether the server says in its performance schema who does what.
+func (j *judged) sees() bool { return !isMariaDB(j.sv) && since(j.sv, "8.0.22") && !j.schemaOff }
 
 // positions reads where the server stands.
 func (j *judged) positions() []string {
