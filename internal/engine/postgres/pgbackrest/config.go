@@ -225,7 +225,7 @@ func Found(ctx context.Context, h host.Reader, t host.Target, s *driven.Set) err
 	}
 	s.Port = is["port"]
 	if s.Socket = path.Dir(t.Address); t.Network != "unix" {
-		return hint.With(errors.New("Plumb reaches it over TCP, and pgBackRest needs its socket"), "run plumb as root on the host of the server")
+		return hint.With(errors.New("it is reached over TCP, and pgBackRest needs its socket"), "run plumb as root on the host of the server")
 	}
 	return nil
 }
