@@ -245,7 +245,7 @@ func (v *verbs) whole(name, verb string) (driven.Whole, error) {
 	}
 	w, is := t.(driven.Whole)
 	if !is {
-		return nil, hint.With(fmt.Errorf("%s is run by plumb backup, and what it says is read, but nothing makes it %s", name, verb), "do that with "+name+" itself; docs/backup.md says how")
+		return nil, hint.With(fmt.Errorf("plumb does not %s with %s: it runs it, and reads what it says", verb, name), "do that with "+name+" itself; docs/backup.md says how")
 	}
 	return w, nil
 }
