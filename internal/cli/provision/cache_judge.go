@@ -95,7 +95,7 @@ it serves, its own counters tell (judge).
 
 ` + cacheExits,
 		Example: "  plumb provision cache compare tank /dev/disk/by-id/nvme-optane /tank/db",
-		Args:    cobra.ExactArgs(3),
+		Args:    shell.Args(3, 3, "a POOL, a DEVICE and a DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.runCompare(c.Context(), args[0], args[1], args[2])
 		},

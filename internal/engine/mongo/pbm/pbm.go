@@ -19,6 +19,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // Tool implements [driven.Tool].
@@ -84,7 +85,7 @@ type limited struct {
 // Write implements io.Writer.
 func (l *limited) Write(p []byte) (int, error) {
 	if len(p) > l.left {
-		return 0, fmt.Errorf("it gives more than %d MiB", mostText>>20)
+		return 0, fmt.Errorf("it gives more than %s", units.Bytes(mostText))
 	}
 	l.left -= len(p)
 	return l.Buffer.Write(p)

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/product"
+	"plumb/internal/units"
 )
 
 // Tool implements [driven.Whole].
@@ -148,7 +149,7 @@ type bounded struct {
 	left int
 }
 
-var errLong = fmt.Errorf("it gives more than %d MiB", most>>20)
+var errLong = fmt.Errorf("it gives more than %s", units.Bytes(most))
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {

@@ -10,8 +10,7 @@ version=$(ls /usr/lib/postgresql)
 chown postgres:postgres /tank/pg/data /tank/pg/wal
 pg_createcluster "$version" main -d /tank/pg/data/main -- --waldir=/tank/pg/wal/wal
 service postgresql start
-demote=(setpriv --reuid=postgres --regid=postgres --init-groups)
-as_postgres() { "${demote[@]}" "$@"; }
+as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 sql() { as_postgres psql -h "${2:-/run/postgresql}" -p "${3:-5432}" -XqtA -c "$1" "${4:-postgres}"; }
 until sql 'SELECT 1'; do sleep 1; done
 sql 'CREATE TABLE ledger (id INT PRIMARY KEY)'
@@ -23,7 +22,7 @@ typed 0 snapshot --dry-run
 start_writer() {
 	: >/run/acknowledged
 	seq "$(sql 'SELECT COALESCE(MAX(id), 0) + 1 FROM ledger')" 100000000 | sed 's/.*/INSERT INTO ledger VALUES (&) RETURNING id;/' |
-		"${demote[@]}" psql -XqtA >/run/acknowledged 2>/run/writer.err & # no function: a kill would end only its shell
+		setpriv --reuid=postgres --regid=postgres --init-groups psql -XqtA >/run/acknowledged 2>/run/writer.err & # of a function a kill would end only the shell
 	writer=$!
 	until [ "$(acknowledged)" -gt 0 ]; do sleep 0.1; done
 	sleep 2
