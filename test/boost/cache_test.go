@@ -31,7 +31,7 @@ func bare(t *testing.T) (pool string, disks [2]string, fuse bool) {
 		}
 	}
 	newPool, fuse := box.AnyZFS()
-	p, err := newPool(256)
+	p, err := newPool(768) // compare wants 132 MB free
 	must(t, err)
 	return p.Name, disks, fuse
 }

@@ -118,6 +118,7 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 		more(&o, c.Flags())
 	}
 	permitted = append(permitted, "state", "json")
+	c.Flags().Lookup("with").Annotations = map[string][]string{shell.Instead: {"true"}}
 	pre := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if o.with != "" {

@@ -18,12 +18,22 @@ const (
 	exclusive   = "cobra_annotation_mutually_exclusive"
 )
 
+// Instead marks a flag with which a command does something else, for which it needs none of its usual flags.
+const Instead = "plumb_instead"
+
 // Needs says which flags a command lacks, and which of those given do not go
 // together. Cobra looks too, but its errors are no mistakes on the command line
 // to us, and have no hint.
 func Needs(c *cobra.Command) error {
 	help := c.CommandPath() + " --help shows how it is used"
 	var lacks []string
+	instead := false
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		instead = instead || f.Changed && f.Annotations[Instead] != nil
+	})
+	if instead {
+		return nil
+	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Annotations[cobra.BashCompOneRequiredFlag] != nil && !f.Changed {
 			lacks = append(lacks, withValue(f))
