@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/limited"
 	"plumb/internal/host/tree"
 )
 
@@ -55,25 +56,12 @@ func parseCopied(text []byte) map[string]copied {
 // maxList is how much is written down of a move at most.
 const maxList = 1 << 30
 
-// bounded keeps what is written to it, up to a limit.
-type bounded struct {
-	bytes.Buffer
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, errors.New("it holds more files than can be listed")
-	}
-	return b.Buffer.Write(p)
-}
-
 // readCopied reads the file of a move; nothing when there is none yet.
 func readCopied(ctx context.Context, do host.Streamer, file string) (map[string]copied, error) {
 	if _, err := do.Stat(ctx, file); errors.Is(err, fs.ErrNotExist) {
 		return map[string]copied{}, nil
 	}
-	out := &bounded{left: maxList}
+	out := limited.NewBuffer(maxList, errors.New("it holds more files than can be listed"))
 	if _, err := do.Pipe(ctx, host.Pipe{Argv: []string{"cat", "--", file}, Out: out}); err != nil {
 		return nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/limited"
 	"plumb/internal/protect"
 	"plumb/internal/zfs"
 )
@@ -93,9 +93,9 @@ func (s *sending) there(ctx context.Context) (d protect.Drill, err error) {
 	if err != nil {
 		return d, err
 	}
-	var out bytes.Buffer
+	out := limited.NewBuffer(mostDrill, errors.New("the answer is too long"))
 	argv := s.t.reach(s.SSH, verify(s.t.Dataset, s.p.ID))
-	flow, err := s.d.Pipe(ctx, host.Pipe{Argv: argv, In: bytes.NewReader(text), Out: &bounded{w: &out, left: mostDrill}, Progress: drillTime})
+	flow, err := s.d.Pipe(ctx, host.Pipe{Argv: argv, In: bytes.NewReader(text), Out: out, Progress: drillTime})
 	switch {
 	case err != nil && flow.Code == 127:
 		return d, hint.With(fmt.Errorf("%s has no plumb: %w", s.t.Host, err), "--verify starts a copy there, which needs a Plumb and the program of the server; sending needs neither")
@@ -119,18 +119,4 @@ func Told(p protect.Point) protect.Point {
 	sv := p.Server
 	sv.Program, sv.Env, sv.Unit, sv.PID, sv.UID, sv.GID = nil, nil, "", 0, 0, 0
 	return protect.Point{Form: protect.Form, ID: p.ID, Server: sv, Mode: p.Mode, Label: p.Label, Members: p.Members, Position: p.Position, Files: p.Files, Times: p.Times}
-}
-
-// bounded takes no more than there is room for.
-type bounded struct {
-	w    io.Writer
-	left int
-}
-
-// Write implements io.Writer.
-func (b *bounded) Write(text []byte) (int, error) {
-	if b.left -= len(text); b.left < 0 {
-		return 0, errors.New("the answer is too long")
-	}
-	return b.w.Write(text)
 }

@@ -6,10 +6,10 @@
 package pbm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -18,6 +18,7 @@ import (
 	"plumb/internal/backup/driven"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/limited"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -37,18 +38,8 @@ var saidVersion = regexp.MustCompile(`^v?(\d{1,3}\.\d{1,3}\.\d{1,3}\S{0,20})\s*$
 
 // Have implements driven.Tool.
 func (Tool) Have(ctx context.Context, d host.Streamer) (string, error) {
-	out, err := d.Run(ctx, "pbm", "version", "--short")
-	if errors.Is(err, host.ErrNoCommand) {
-		return "", hint.With(errors.New("PBM is not installed here"), "install percona-backup-mongodb from Percona's repository, and run pbm-agent beside each mongod")
-	}
-	if err != nil {
-		return "", err
-	}
-	m := saidVersion.FindSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("what pbm version says is not understood: %.80q", out)
-	}
-	return string(m[1]), nil
+	missing := hint.With(errors.New("PBM is not installed here"), "install percona-backup-mongodb from Percona's repository, and run pbm-agent beside each mongod")
+	return driven.Version(ctx, d, saidVersion, missing, "pbm", "version", "--short")
 }
 
 // Run implements driven.Tool. The backup is a logical one, which every server can give.
@@ -65,8 +56,8 @@ func (t Tool) Look(ctx context.Context, d host.Streamer, _ driven.Set) (driven.F
 	if err != nil {
 		return driven.Found{}, err
 	}
-	var out bytes.Buffer
-	if err := call(ctx, d, &limited{&out, mostText}, 2*time.Minute, "status", "--out=json"); err != nil {
+	out := limited.NewBuffer(mostText, fmt.Errorf("it gives more than %s", units.Bytes(mostText)))
+	if err := call(ctx, d, out, 2*time.Minute, "status", "--out=json"); err != nil {
 		return driven.Found{}, err
 	}
 	f, err := read(out.Bytes())
@@ -77,20 +68,6 @@ func (t Tool) Look(ctx context.Context, d host.Streamer, _ driven.Set) (driven.F
 // mostText is how much of an answer is read, in bytes.
 const mostText = 16 << 20
 
-type limited struct {
-	*bytes.Buffer
-	left int
-}
-
-// Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
-	if len(p) > l.left {
-		return 0, fmt.Errorf("it gives more than %s", units.Bytes(mostText))
-	}
-	l.left -= len(p)
-	return l.Buffer.Write(p)
-}
-
 // environments are where the packages of PBM keep the URI of the agent, which has its password.
 var environments = [...]string{"/etc/default/pbm-agent", "/etc/sysconfig/pbm-agent"}
 
@@ -98,15 +75,12 @@ var environments = [...]string{"/etc/default/pbm-agent", "/etc/sysconfig/pbm-age
 const script = `IFS= read -r PBM_MONGODB_URI && export PBM_MONGODB_URI && exec pbm "$@" </dev/null`
 
 // call runs the program.
-func call(ctx context.Context, d host.Streamer, out *limited, limit time.Duration, command ...string) error {
+func call(ctx context.Context, d host.Streamer, out io.Writer, limit time.Duration, command ...string) error {
 	uri, err := uriOf(ctx, d)
 	if err != nil {
 		return err
 	}
-	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n"), Works: true, Progress: limit}
-	if out != nil {
-		p.Out = out
-	}
+	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n"), Out: out, Works: true, Progress: limit}
 	if _, err := d.Pipe(ctx, p); err != nil {
 		return errors.New("pbm " + command[0] + ": " + strings.ReplaceAll(strings.ReplaceAll(err.Error(), script, "…"), uri, "***"))
 	}

@@ -3,7 +3,6 @@
 package pitr
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -22,6 +21,7 @@ import (
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/limited"
 )
 
 // Follower follows a binary log by its files, which it reads with the rights of the server's user. A series is a
@@ -145,8 +145,8 @@ func (f *Follower) begin(file, why string) error {
 
 // files reads which there are, as absolute paths.
 func (f *Follower) files(ctx context.Context) (all []string, err error) {
-	var text bytes.Buffer
-	if _, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "cat", "--", f.Index), Out: &limited{w: &text, left: 16 << 20}}); err != nil {
+	text := limited.NewBuffer(16<<20, errors.New("it is too long"))
+	if _, err := f.Do.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(f.As), "cat", "--", f.Index), Out: text}); err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(text.String()) {
@@ -340,19 +340,4 @@ func (c *calm) Read(p []byte) (int, error) {
 	}
 	c.at += int64(n)
 	return n, err
-}
-
-// limited takes so many bytes at most.
-type limited struct {
-	w    io.Writer
-	left int
-}
-
-// Write implements io.Writer.
-func (l *limited) Write(p []byte) (int, error) {
-	if len(p) > l.left {
-		return 0, errors.New("it is too long")
-	}
-	l.left -= len(p)
-	return l.w.Write(p)
 }

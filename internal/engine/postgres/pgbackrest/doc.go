@@ -5,7 +5,6 @@
 package pgbackrest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"plumb/internal/backup/driven"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/limited"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -35,25 +35,15 @@ var saidVersion = regexp.MustCompile(`^pgBackRest (\d{1,3}\.\d{1,3}\S{0,20})\s*$
 
 // Have implements driven.Tool.
 func (Tool) Have(ctx context.Context, d host.Streamer) (string, error) {
-	out, err := d.Run(ctx, "pgbackrest", "version")
-	if errors.Is(err, host.ErrNoCommand) {
-		return "", hint.With(errors.New("pgBackRest is not installed here"), "apt install pgbackrest, or dnf install pgbackrest: Debian's is old, and that of the PostgreSQL project (apt.postgresql.org, yum.postgresql.org) is not")
-	}
-	if err != nil {
-		return "", err
-	}
-	m := saidVersion.FindSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("what pgbackrest version says is not understood: %.80q", out)
-	}
-	return string(m[1]), nil
+	missing := hint.With(errors.New("pgBackRest is not installed here"), "apt install pgbackrest, or dnf install pgbackrest: Debian's is old, and that of the PostgreSQL project (apt.postgresql.org, yum.postgresql.org) is not")
+	return driven.Version(ctx, d, saidVersion, missing, "pgbackrest", "version")
 }
 
 // asked is one call of the program.
 type asked struct {
 	command []string
-	out     *bounded      // nil where only an error is of interest
-	limit   time.Duration // for how long it may say and do nothing
+	out     *limited.Buffer // nil where only an error is of interest
+	limit   time.Duration   // for how long it may say and do nothing
 }
 
 // call runs the program as the server's user, without the environment of whoever runs Plumb: what PGBACKREST_ variables say
@@ -61,7 +51,7 @@ type asked struct {
 func call(ctx context.Context, d host.Streamer, s driven.Set, a asked) error {
 	argv := s.Server.As(d.About().Root)
 	if a.out == nil {
-		a.out = &bounded{left: most}
+		a.out = answers()
 	}
 	// What is wrong comes on its output, whole: of the other one a pipe keeps the end.
 	argv = append(append(argv, line(s)...), "--log-level-console=error", "--log-level-stderr=off")
@@ -143,26 +133,13 @@ func is(err error, code int) bool {
 // most is how much of an answer is read, in bytes.
 const most = 64 << 20
 
-// bounded keeps what a program gives, up to a limit.
-type bounded struct {
-	bytes.Buffer
-	left int
-}
-
-var errLong = fmt.Errorf("it gives more than %s", units.Bytes(most))
-
-// Write implements io.Writer.
-func (b *bounded) Write(p []byte) (int, error) {
-	if len(p) > b.left {
-		return 0, errLong
-	}
-	b.left -= len(p)
-	return b.Buffer.Write(p)
+func answers() *limited.Buffer {
+	return limited.NewBuffer(most, fmt.Errorf("it gives more than %s", units.Bytes(most)))
 }
 
 // answer runs a command that only reads.
 func answer(ctx context.Context, d host.Streamer, s driven.Set, command ...string) ([]byte, error) {
-	out := &bounded{left: most}
+	out := answers()
 	err := call(ctx, d, s, asked{command: command, out: out, limit: 2 * time.Minute})
 	return out.Bytes(), err
 }
