@@ -119,16 +119,6 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	}
 	permitted = append(permitted, "state", "json")
 	c.Flags().Lookup("with").Annotations = map[string][]string{shell.Instead: {"true"}}
-	pre := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
-		if o.with != "" {
-			c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil }) // what is required otherwise
-		}
-		if pre != nil {
-			return pre(c, args)
-		}
-		return nil
-	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var wrong error
 		c.Flags().Visit(func(f *pflag.Flag) {

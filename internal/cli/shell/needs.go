@@ -21,17 +21,24 @@ const (
 // Instead marks a flag with which a command does something else, for which it needs none of its usual flags.
 const Instead = "plumb_instead"
 
+// instead tells whether such a flag is given. Cobra, which looks too, is to want nothing then either.
+func instead(c *cobra.Command) (is bool) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		is = is || f.Annotations[Instead] != nil && f.Value.String() != ""
+	})
+	if is {
+		c.Flags().VisitAll(func(f *pflag.Flag) { f.Annotations = nil })
+	}
+	return is
+}
+
 // Needs says which flags a command lacks, and which of those given do not go
 // together. Cobra looks too, but its errors are no mistakes on the command line
 // to us, and have no hint.
 func Needs(c *cobra.Command) error {
 	help := c.CommandPath() + " --help shows how it is used"
 	var lacks []string
-	instead := false
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		instead = instead || f.Changed && f.Annotations[Instead] != nil
-	})
-	if instead {
+	if instead(c) {
 		return nil
 	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
