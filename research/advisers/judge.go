@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
+	"plumb/research/trials"
 )
 
 // ratio is what plumb does as a multiple of another arm.
@@ -135,7 +136,7 @@ func (s share) text() string {
 	if s.bound() {
 		word = ", bound by them"
 	}
-	return fmt.Sprintf("%.0f %% (%s + %s µs each)%s", 100*s.of, digits(s.server), digits(s.client), word)
+	return fmt.Sprintf("%.0f %% (%s + %s µs each)%s", 100*s.of, trials.Digits(s.server), trials.Digits(s.client), word)
 }
 
 func (t ratio) text() string {
@@ -145,26 +146,7 @@ func (t ratio) text() string {
 	case math.IsNaN(t.Value):
 		return "not known"
 	}
-	return value(t.Estimate)
-}
-
-// value writes an estimate with its interval.
-func value(e stats.Estimate) string {
-	switch {
-	case e.N == 0 || math.IsNaN(e.Value):
-		return "not known"
-	case e.N == 1 || math.IsInf(e.Low, 0):
-		return digits(e.Value) + " (one block)"
-	}
-	return fmt.Sprintf("%s (%s to %s)", digits(e.Value), digits(e.Low), digits(e.High))
-}
-
-// digits writes a number to three of them.
-func digits(v float64) string {
-	if math.Abs(v) >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return trials.Value(t.Estimate)
 }
 
 // sum says in sentences what the table comes to.

@@ -50,9 +50,9 @@ func searchLine(cell cell, r report.Report) string {
 	of := row{cell: cell, report: r}
 	chance := slices.DeleteFunc(slices.Clone(r.Arms), func(a report.ArmResult) bool { return a.Name == of.plumb().Name })
 	slices.SortStableFunc(chance, func(a, b report.ArmResult) int { return cmp.Compare(b.Metric.Value, a.Metric.Value) })
-	fields := []string{cell.name(), value(of.plumb().Metric)}
+	fields := []string{cell.name(), trials.Value(of.plumb().Metric)}
 	if len(chance) > 0 {
-		fields = append(fields, value(chance[0].Metric))
+		fields = append(fields, trials.Value(chance[0].Metric))
 	}
 	for _, a := range chance {
 		fields = append(fields, of.against(a.Name).text())

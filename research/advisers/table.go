@@ -113,5 +113,5 @@ func (r row) line() string {
 	if who != "" {
 		times += " " + who
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", name, value(plumb.Metric), r.against(byDefault).text(), times, r.opponents(), r.losses(), r.bound().text())
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", name, trials.Value(plumb.Metric), r.against(byDefault).text(), times, r.opponents(), r.losses(), r.bound().text())
 }

@@ -127,41 +127,35 @@ func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(c.small),
 
 // run carries out what the ledger lacks, one cell after another. What was begun goes on where it was.
 func (c contest) run(ctx context.Context) error {
-	chosen, err := c.chosen()
-	if err != nil {
-		return err
-	}
-	for _, cell := range chosen {
-		x, err := trials.Read(c.file(cell))
-		if err != nil {
-			return err
-		}
+	return c.over(func(cell cell, x experiment.Experiment) error {
 		if c.vm {
-			err = c.inVM(ctx, cell, x)
-		} else {
-			err = trials.Lab{Plumb: c.plumb, Ledger: c.ledger, Dir: c.dir}.Fill(ctx, x, c.file(cell), false)
+			return c.inVM(ctx, cell, x)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return trials.Lab{Plumb: c.plumb, Ledger: c.ledger, Dir: c.dir}.Fill(ctx, x, c.file(cell), false)
+	})
 }
 
 // each gives the cells that were chosen, with their trials.
 func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Experiment, records []experiment.Record, older bool) error) error {
+	return c.over(func(cell cell, x experiment.Experiment) error {
+		records, older, err := c.done(ctx, cell, x)
+		if err != nil {
+			return err
+		}
+		return do(cell, x, records, older)
+	})
+}
+
+// over gives the cells that were chosen, with their experiments.
+func (c contest) over(do func(cell cell, x experiment.Experiment) error) error {
 	chosen, err := c.chosen()
 	if err != nil {
 		return err
 	}
 	for _, cell := range chosen {
 		x, err := trials.Read(c.file(cell))
-		if err != nil {
-			return err
-		}
-		records, older, err := c.done(ctx, cell, x)
 		if err == nil {
-			err = do(cell, x, records, older)
+			err = do(cell, x)
 		}
 		if err != nil {
 			return err

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
 	"plumb/internal/units"
+	"plumb/research/trials"
 )
 
 // What is to be reached: see the contest's issue.
@@ -85,7 +85,7 @@ func (r result) line(a report.ArmResult) string {
 		}
 		return fmt.Sprintf("| %s | %s | | | | | | |", a.Name, why)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |", a.Name, value(a.Metric), r.timesText(a.Name, byDefault), r.timesText(a.Name, onExt4),
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |", a.Name, trials.Value(a.Metric), r.timesText(a.Name, byDefault), r.timesText(a.Name, onExt4),
 		room(a, "device", "written"), room(a, "space", "used"), percent(disk(a)), percent(cost(a, "machine", "processors busy")))
 }
 
@@ -93,7 +93,7 @@ func (r result) timesText(arm, baseline string) string {
 	if arm == baseline {
 		return ""
 	}
-	return value(r.times(arm, baseline))
+	return trials.Value(r.times(arm, baseline))
 }
 
 // times is what an arm does as a multiple of another, block by block.
@@ -147,7 +147,7 @@ func sum(all []result) string {
 			lost = append(lost, r.cell.name()+" to "+to)
 		}
 		if of := r.times(byProvision, onExt4); !(of.Value >= ofExt4) {
-			slower = append(slower, r.cell.name()+" "+value(of))
+			slower = append(slower, r.cell.name()+" "+trials.Value(of))
 		}
 		if r.times(byProvision, byDefault).Value >= ofDefaults {
 			faster = append(faster, r.cell.name())
@@ -166,25 +166,6 @@ func list(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// value writes an estimate with its interval.
-func value(e stats.Estimate) string {
-	switch {
-	case math.IsNaN(e.Value):
-		return "not known"
-	case e.N < 2 || math.IsInf(e.Low, 0):
-		return digits(e.Value) + " (one block)"
-	}
-	return fmt.Sprintf("%s (%s to %s)", digits(e.Value), digits(e.Low), digits(e.High))
-}
-
-// digits writes a number to three of them.
-func digits(v float64) string {
-	if math.Abs(v) >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 func percent(part float64) string {
