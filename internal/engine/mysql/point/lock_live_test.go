@@ -2,6 +2,7 @@ package point_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -141,17 +142,23 @@ func (s *source) quick() protect.Mode {
 	return m
 }
 
-// writing runs a statement for some time, on which the lock waits, and comes back when it has begun.
-func (s *source) writing(seconds float64) (ended chan error) {
+// session gives one of its own, and its number.
+func (s *source) session() (conn *sql.Conn, id int64) {
 	s.t.Helper()
 	conn, err := s.db.Conn(s.t.Context())
+	if err == nil {
+		err = conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var id int64
-	if err := conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-		s.t.Fatal(err)
-	}
+	return conn, id
+}
+
+// writing runs a statement for some time, on which the lock waits, and comes back when it has begun.
+func (s *source) writing(seconds float64) (ended chan error) {
+	s.t.Helper()
+	conn, id := s.session()
 	ended = make(chan error, 1)
 	go func() {
 		_, err := conn.ExecContext(context.Background(), "UPDATE shop.slow SET v = 'x' WHERE SLEEP(?) = 0", seconds)
@@ -265,14 +272,7 @@ func TestCutOff(t *testing.T) {
 		s.exec("CREATE TABLE shop.busy (id INT, v VARCHAR(50)) ENGINE=MyISAM", "INSERT INTO shop.busy VALUES (1, 'a')")
 		for range 2 {
 			const limit = 2500 * time.Millisecond // the server's own limit ends earlier, also on a busy machine
-			conn, err := s.db.Conn(s.t.Context())
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			var id int64
-			if err := conn.QueryRowContext(s.t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-				s.t.Fatal(err)
-			}
+			conn, id := s.session()
 			ended := make(chan error, 1)
 			go func() {
 				_, err := conn.ExecContext(context.Background(), "UPDATE shop.busy SET v = 'card 4111' WHERE SLEEP(60) = 0")
