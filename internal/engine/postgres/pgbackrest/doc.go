@@ -70,6 +70,9 @@ func line(s driven.Set) []string {
 var (
 	saidError = regexp.MustCompile(`(?m)ERROR: \[(\d{3})\]: (.*)$`)
 	saidHint  = regexp.MustCompile(`(?m)^\s*HINT: (.*)$`)
+	// What another key makes of a file is noise: by chance bad padding, no section, no JSON or another sum, and each has a code
+	// of its own.
+	saidNoise = regexp.MustCompile(`(?m)^\s*(?:Crypto|Format|JsonFormat|Checksum)Error: `)
 )
 
 // Failure is an error of pgBackRest's.
@@ -105,6 +108,9 @@ func meaning(command string, code int, said string, err error) error {
 	if len(f.Text) > 1000 {
 		f.Text = f.Text[:1000] + "…"
 	}
+	if saidNoise.MatchString(said) {
+		code = codeCrypto
+	}
 	if what := helps(code); what != "" {
 		hints = []string{what}
 	}
@@ -117,7 +123,7 @@ func helps(code int) string {
 	case codeLock:
 		return "another pgbackrest works on this server: wait until it has ended"
 	case codeCrypto:
-		return "the key is not the one with which this repository was begun: put that back, or name a place that is empty"
+		return "the key is not the one with which this repository was begun: put that back, or name a place that is empty; if it is, the file is damaged"
 	case codeTimeout:
 		return "look into the server's log for what archive_command says, and at SELECT * FROM pg_stat_archiver"
 	}

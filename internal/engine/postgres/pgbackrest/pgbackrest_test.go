@@ -2,6 +2,7 @@ package pgbackrest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -239,6 +240,15 @@ func TestMeaning(t *testing.T) {
 		t.Errorf("%v (%s)", err, hint.Of(err))
 	}
 	if err := meaning("info", 37, "ERROR: [037]: info command requires option: stanza\nHINT: does this stanza exist?", errors.New("exit status 37")); hint.Of(err) != "does this stanza exist?" {
+		t.Errorf("%v (%s)", err, hint.Of(err))
+	}
+	const noise = "ERROR: [029]: unable to load info file '/r/archive/pg/archive.info' or '/r/archive/pg/archive.info.copy':\n    FormatError: key/value found outside of section at line 1: \x8f,\xcb\n    %s\n    HINT: has a stanza-create been performed?\n"
+	for _, second := range []string{"FormatError: missing '=' in key/value at line 1: \xee", "CryptoError: unable to flush"} {
+		if err := meaning("stanza-create", 29, fmt.Sprintf(noise, second), errors.New("exit status 29")); !strings.Contains(hint.Of(err), "key is not the one") {
+			t.Errorf("%v (%s)", err, hint.Of(err))
+		}
+	}
+	if err := meaning("check", 55, "ERROR: [055]: unable to load info file 'a' or 'b':\n    FileMissingError: unable to open missing file 'a' for read\n    HINT: has a stanza-create been performed?\n", errors.New("exit status 55")); hint.Of(err) != "has a stanza-create been performed?" {
 		t.Errorf("%v (%s)", err, hint.Of(err))
 	}
 	if err := meaning("info", 1, "", errors.New("exit status 1")); !is(err, 1) || err.Error() != "pgbackrest info: exit status 1" {
