@@ -57,7 +57,7 @@ func (b *bench) innodb() (string, error) {
 	if err := server.Exec("CREATE DATABASE bench"); err != nil {
 		return "", err
 	}
-	scale := max(1, b.size/(90<<20)+1) // a warehouse has some 100 MB
+	scale := b.size/(75<<20) + 1 // a warehouse has 80 to 100 MB; too few fail in fill
 	load := exec.Command(b.plumb, "load", "tpcc", "prepare", "--scale", fmt.Sprint(scale), "--threads", "4", "--mysql-socket="+server.Socket, "--mysql-user="+server.User, "--mysql-db=bench")
 	if out, err := load.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("load tables: %w\n%s", err, out)
