@@ -19,7 +19,11 @@ type line struct {
 	to       string
 	trip     atomic.Int64 // nanoseconds there and back
 	up       atomic.Int64 // bytes to the server
+	width    float64      // bytes a second to the server, of all connections together; 0: as many as the machine carries
 	all      sync.WaitGroup
+
+	mu   sync.Mutex
+	free time.Time // when the line has carried what was put on it
 }
 
 func newLine(to string) (*line, error) {
@@ -75,10 +79,26 @@ type parcel struct {
 // writes in small pieces paid more of it.
 var parcels = sync.Pool{New: func() any { return new([most]byte) }}
 
-// carry takes bytes from one end to the other. Without a delay the kernel does it.
+// due is when n bytes that are put on the line now have gone onto it: behind those of all other connections.
+func (l *line) due(n int) time.Time {
+	now := time.Now()
+	if l.width == 0 {
+		return now
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free.Before(now) {
+		l.free = now
+	}
+	l.free = l.free.Add(time.Duration(float64(n) / l.width * float64(time.Second)))
+	return l.free
+}
+
+// carry takes bytes from one end to the other. Where it need not wait the kernel does it.
 func (l *line) carry(to, from *net.TCPConn, delay time.Duration, counted *atomic.Int64) {
 	defer to.CloseWrite()
-	if delay == 0 {
+	up := counted != nil
+	if delay == 0 && (l.width == 0 || !up) {
 		n, _ := io.Copy(to, from)
 		if counted != nil {
 			counted.Add(n)
@@ -92,7 +112,11 @@ func (l *line) carry(to, from *net.TCPConn, delay time.Duration, counted *atomic
 			b := parcels.Get().(*[most]byte)
 			n, err := from.Read(b[:])
 			if n > 0 {
-				way <- parcel{time.Now().Add(delay), b, n}
+				due := time.Now()
+				if up {
+					due = l.due(n)
+				}
+				way <- parcel{due.Add(delay), b, n}
 			}
 			if err != nil {
 				return

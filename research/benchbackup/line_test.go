@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 )
@@ -52,5 +53,51 @@ func TestLineDelays(t *testing.T) {
 		if n := l.up.Load(); n != bytesSent {
 			t.Errorf("%d bytes went up", n)
 		}
+	}
+}
+
+// TestLineIsNarrow looks at what all connections of a narrow line carry together.
+func TestLineIsNarrow(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for {
+			c, err := server.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(io.Discard, c); _ = c.Close() }()
+		}
+	}()
+	l, err := newLine(server.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const connections, each = 2, 1 << 20
+	l.width = 8 << 20
+	began := time.Now()
+	var all sync.WaitGroup
+	for range connections {
+		all.Go(func() {
+			c, err := net.Dial("tcp", l.address())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			_, _ = c.Write(make([]byte, each))
+			_ = c.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, c) // until the other end has all
+		})
+	}
+	all.Wait()
+	if least := time.Duration(float64(connections*each) / l.width * float64(time.Second)); time.Since(began) < least {
+		t.Errorf("%d bytes went within %s", connections*each, time.Since(began))
+	}
+	if err := l.close(); err != nil {
+		t.Error(err)
 	}
 }

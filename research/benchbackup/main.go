@@ -31,6 +31,7 @@ type bench struct {
 	size, killSize      int64
 	rounds              int
 	trips               []time.Duration
+	width               float64 // MiB a second; 0: no limit
 	box                 *sandbox.Box
 	s3                  sandbox.S3
 	line                *line
@@ -50,6 +51,7 @@ func main() {
 	kill := flag.Int64("kill-size", 3072, "MiB of the stream that is killed at half")
 	flag.IntVar(&b.rounds, "rounds", 3, "how often each takes its turn")
 	trips := flag.String("latency", "0,20,50", "milliseconds of a round trip")
+	flag.Float64Var(&b.width, "width", 0, "MiB a second that the line carries to the store; 0: as many as the machine can")
 	only := flag.String("only", "rates,memory,restore,killed", "which parts to run")
 	flag.Parse()
 	b.size, b.killSize = *size<<20, *kill<<20
@@ -95,6 +97,7 @@ func (b *bench) run(only []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.line.close()) }()
+	b.line.width = b.width * (1 << 20)
 	if err := errors.Join(b.key(), b.makeData()); err != nil {
 		return err
 	}

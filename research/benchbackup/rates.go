@@ -62,7 +62,7 @@ func (b *bench) cell(arms []arm, d data, trip time.Duration) error {
 			rate[i], all[i] = append(rate[i], float64(b.size)/(1<<20)/t.wall.Seconds()), append(all[i], t)
 		}
 	}
-	fmt.Printf("%s, %d MiB, round trip %s\n", d.name, b.size>>20, trip)
+	fmt.Printf("%s, %d MiB, round trip %s%s\n", d.name, b.size>>20, trip, b.narrow())
 	for i, a := range arms {
 		fmt.Printf("  %-34s %7.1f MiB/s (%.1f to %.1f)  CPU %5.2f s  resident %4d MiB  processors busy %3.0f %%\n", a.name, median(rate[i]), slices.Min(rate[i]), slices.Max(rate[i]),
 			median(of(all[i], func(t took) float64 { return t.cpu.Seconds() })), int64(slices.Max(of(all[i], func(t took) float64 { return float64(t.resident) })))>>20,
@@ -71,6 +71,14 @@ func (b *bench) cell(arms []arm, d data, trip time.Duration) error {
 	b.ratio(arms, rate, bare, d, trip, trip > 0, goalBare)
 	b.ratio(arms, rate, sealed, d, trip, trip == 0, goalSealed)
 	return nil
+}
+
+// narrow says how much the line carries, where that is limited.
+func (b *bench) narrow() string {
+	if b.width == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", a line of %g MiB/s", b.width)
 }
 
 func of(all []took, f func(took) float64) (values []float64) {

@@ -17,11 +17,12 @@ import (
 // until they are durable, and, of FLUSH TABLES WITH READ LOCK, for statements too, of which one may wait for
 // a row of somebody whom the lock itself stops. So nobody waits long with it. A try that is not granted soon is
 // ended by the server, or by a second session where the server counts in seconds; everything is given
-// back, those who were held up go on, and it is tried again. Where commits always take longer than a try,
-// tries grow longer, and the last may take a second.
+// back, those who were held up go on, and it is tried again. Where commits have taken longer than a try for
+// half of the time that there is, tries grow longer, and the last may take a second.
 const (
-	firstTry   = 10 * time.Millisecond
-	rungs      = 10           // of the time that there is: a try of each may take twice as long as one of the rung before
+	firstTry   = 8 * time.Millisecond
+	rungs      = 10           // of the time that there is
+	lowRungs   = 5            // a try of each that comes after these may take twice as long as one of the rung before
 	longTry    = lockWait / 2 // the longest try but for the last
 	breath     = 2            // times as long as a try took, others are left alone after it
 	longBreath = lockWait / 5 // at most
@@ -81,7 +82,7 @@ func (l *ladder) patience() (most time.Duration, last bool) {
 		l.first, l.step = time.Now(), max(time.Until(l.late)/rungs, 1)
 	}
 	left := time.Until(l.late) - answerTime
-	most = min(firstTry<<min(l.rung(), rungs), longTry)
+	most = min(firstTry<<max(0, min(l.rung(), rungs)-lowRungs+1), longTry)
 	if left < lockWait+most+min(breath*most, longBreath) {
 		return min(left, lockWait), true
 	}

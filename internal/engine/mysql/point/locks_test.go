@@ -130,7 +130,7 @@ func each(t *testing.T, f func(t *testing.T, b *busy, m protect.Mode)) {
 // for it for long. What is told of it counts from the try that succeeded.
 func TestShortTries(t *testing.T) {
 	each(t, func(t *testing.T, b *busy, m protect.Mode) {
-		const refused = 20 // tries of 10 ms with a breath of 20 are 17 in half a second
+		const short, refused = 105, 110 // tries of 8 ms with a breath of 16 are 105 in half of five seconds
 		b.refuses, b.takes = refused, 3*time.Millisecond
 		began := time.Now()
 		q, err := (&Engine{}).Quiesce(t.Context(), b, m, 5*time.Second)
@@ -145,7 +145,7 @@ func TestShortTries(t *testing.T) {
 			t.Errorf("held for %s, of %s in all: %t", since, time.Since(began), b.held)
 		}
 		for i, w := range b.waited {
-			if want := firstTry << (i / 17); w != want {
+			if want := firstTry << (i / short); w != want {
 				t.Errorf("try %d waited for %s, and may for %s", i, w, want)
 			}
 		}
