@@ -1,6 +1,6 @@
 # make            builds ./plumb, a static binary
 # make demo       sets up a MariaDB and a PostgreSQL privately, checks them, rehearses, applies and undoes the advice
-# make test       all tests that fit in a quarter of an hour; lists what it skipped
+# make test       all tests that fit in half an hour; lists what it skipped
 # make test-real  also the long tests, with many server versions, as far as they fit into an hour, and
 #                 some fuzzing of what edits configuration files; FULL=1 runs every test, however long
 # make flaky      runs the packages that were touched 20 times, under load and with the race detector
