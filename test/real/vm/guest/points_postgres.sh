@@ -47,6 +47,8 @@ typed 0 rollback "$second" --service postgresql --yes
 echo "== rolled back: orders $(sql 'SELECT COUNT(*) FROM orders'), $(count /run/postgresql 5432 "$row")"
 typed 0 undo --yes
 echo "== forward again: later $(sql 'SELECT id FROM later'), $(count /run/postgresql 5432 "$newest")"
+# What was written between is kept, with what it was made of, until nobody wants it.
+for set in $(zfs list -H -o name | grep undone-); do zfs destroy "$set"; done
 typed 0 prune --keep last=1,verified=1 --yes
 typed 0 protect list
 zfs list -H -t all -o name,origin -r tank
