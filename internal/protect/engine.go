@@ -60,8 +60,8 @@ type Engine interface {
 type Quiet interface {
 	// Position reads where the server stands, on the same connection.
 	Position(ctx context.Context) (Position, error)
-	// Release gives everything back. The files are those that a copy needs
-	// besides (Point.Files).
+	// Release gives everything back, but for what ends with the session. That it leaves open: who opened it
+	// looks whether it is unbroken, and closes it. The files are those that a copy needs besides (Point.Files).
 	Release(ctx context.Context) (files map[string]string, err error)
 }
 

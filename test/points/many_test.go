@@ -29,8 +29,14 @@ func TestManyPoints(t *testing.T) {
 		plan := b.plan(t)
 		modes := possible(plan)
 		m := many{bench: b, plan: plan, dir: ledgers(t)}
-		for _, mode := range modes {
-			m.take(t, mode, (n+len(grounds)*len(modes)-1)/(len(grounds)*len(modes)))
+		all, each := make([]series, len(modes)), (n+len(grounds)*len(modes)-1)/(len(grounds)*len(modes))
+		for i := range each {
+			for of, mode := range modes { // by turns, as the speed of a shared machine wanders
+				m.take(t, mode, &all[of], i == each-1)
+			}
+		}
+		for of, mode := range modes {
+			m.print(mode, all[of])
 		}
 	})
 }
@@ -50,27 +56,30 @@ type series struct {
 	bad                               int
 }
 
-// take takes n points of a mode and says what came of them.
-func (m *many) take(t *testing.T, mode string, n int) {
+// take takes another point of a mode. last is the last of it.
+func (m *many) take(t *testing.T, mode string, s *series, last bool) {
 	t.Helper()
-	var s series
-	for i := range n {
-		began := time.Now()
-		if err := m.one(t, mode, &s, i == n-1); err != nil {
-			s.bad++
-			t.Errorf("point %d of mode %s: %v", i, mode, err)
-		}
-		s.each = append(s.each, time.Since(began))
+	began := time.Now()
+	err := m.one(t, mode, s, last)
+	s.each = append(s.each, time.Since(began))
+	if err != nil {
+		s.bad++
+		t.Errorf("point %d of mode %s: %v", len(s.each), mode, err)
 	}
+	t.Logf("point %d of mode %s took %s; %d commits acknowledged before these, %d bad", len(s.each), mode, time.Since(began).Round(time.Second/10), s.acknowledged, s.bad)
+}
+
+// print says what came of a mode.
+func (m *many) print(mode string, s series) {
 	lock := "no lock"
 	if mode == protect.ModeLocked {
 		lock = "held, less the storage's own snapshot: " + spread(s.held)
 	}
 	fmt.Printf("%s %s on %s: %d points, %d bad, %d commits acknowledged before them; %s; the storage's snapshot: %s; the longest transaction of each run: %s; copy up after: %s; all of it took: %s\n",
-		m.plan.Server.Product, mode, m.under, n, s.bad, s.acknowledged, lock, spread(s.storage), spread(s.stall), spread(s.start), spread(s.each))
+		m.plan.Server.Product, mode, m.under, len(s.each), s.bad, s.acknowledged, lock, spread(s.storage), spread(s.stall), spread(s.start), spread(s.each))
 }
 
-// one takes a point in the midst of a run of the load, and starts a copy of it. last is the last of a mode.
+// one takes a point in the midst of a run of the load, and starts a copy of it.
 func (m *many) one(t *testing.T, mode string, s *series, last bool) error {
 	t.Helper()
 	name := filepath.Join(m.dir, fmt.Sprintf("run%03d", len(m.whole)))

@@ -205,6 +205,9 @@ func points(t *testing.T, of family) {
 		p, err := b.Take(t.Context(), plan, protect.TakeOptions{Mode: mode})
 		must(t, err)
 		t.Logf("%s: %s at %s, held %s, of which the storage %s, doubts %q", mode, p.Label, p.Position, p.Times.Held, p.Times.Storage, p.Doubts)
+		if (p.Label == protect.Crash) != (mode == protect.ModeCrash) {
+			t.Errorf("a point of mode %s is labelled %s", mode, p.Label)
+		}
 		taken = append(taken, p)
 	}
 	time.Sleep(time.Second)

@@ -84,6 +84,9 @@ func onBtrfs(t *testing.T, apart bool, mode string) {
 	must(t, err)
 	_, slow := w.acknowledged()
 	w.stop()
+	if (p.Label == protect.Crash) != (mode == protect.ModeCrash) {
+		t.Errorf("a point of mode %s is labelled %s", mode, p.Label)
+	}
 	if best, err := plan.Choose(""); err != nil || apart != (best.Name == protect.ModeBackupAPI) {
 		t.Errorf("mode %s would be taken unasked, %v", best.Name, err)
 	}

@@ -85,6 +85,9 @@ func rollbackOfPostgreSQL(t *testing.T, b *bench) {
 		t.Errorf("after the undo the later table holds %q", got)
 	}
 	timeline("01")
+	if b.pool != nil {
+		forgotten(t, v, b.pool.Name)
+	}
 
 	must(t, b.server.Exec("ALTER SYSTEM SET archive_mode = on", fmt.Sprintf("ALTER SYSTEM SET archive_command = 'test ! -e \"%[1]s/%%f\" && cp \"%%p\" \"%[1]s/%%f\"'", archive)))
 	again(t, by, b)
@@ -98,6 +101,30 @@ func rollbackOfPostgreSQL(t *testing.T, b *bench) {
 	}
 	if left, err := filepath.Glob(b.server.Dir + "/plumb*"); err != nil || len(left) > 0 {
 		t.Errorf("it left %v in the data directory, %v", left, err)
+	}
+}
+
+// forgotten wants that what a rollback was made of goes once it was undone and nobody wants what was written meanwhile.
+func forgotten(t *testing.T, v verbs, pool string) {
+	t.Helper()
+	list := func() string { // with what came of a recovered copy
+		out, err := exec.Command("zfs", "list", "-H", "-r", "-o", "name,origin", pool).CombinedOutput()
+		must(t, err)
+		return string(out)
+	}
+	v.typed(0, "prune", "--keep", "last=1", "--yes")
+	was := list()
+	if strings.Count(was, ".undone-") != 2 || !strings.Contains(was, "plumb-clone-") {
+		t.Errorf("there is\n%s", was)
+	}
+	for line := range strings.Lines(was) {
+		if name, _, _ := strings.Cut(line, "\t"); strings.Contains(name, ".undone-") {
+			must(t, exec.Command("zfs", "destroy", name).Run())
+		}
+	}
+	v.typed(0, "prune", "--keep", "last=1", "--yes")
+	if now := list(); strings.Contains(now, "plumb-clone-") {
+		t.Errorf("there was\n%s\nand is\n%s", was, now)
 	}
 }
 

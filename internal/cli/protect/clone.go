@@ -44,8 +44,9 @@ outward connections away, and starts a server that goes on when plumb ends. It
 listens on a socket of its own, and with --port on 127.0.0.1. With --replica it
 follows the server of the point from the position of the point.
 
---mask runs SQL before the clone listens, with nobody else logged in. What it
-overwrites can still stand in free pages and logs of the copy's files: give the
+--mask runs SQL before the clone listens, with nobody else logged in. Of a
+PostgreSQL it begins in the database postgres; \connect NAME goes to another. What
+it overwrites can still stand in free pages and logs of the copy's files: give the
 clone to people, and not its files.
 
 POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by

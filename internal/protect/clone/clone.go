@@ -43,6 +43,12 @@ type Purger interface {
 	Purge(ctx context.Context, d host.Streamer, c protect.Copy) error
 }
 
+// Masker is an engine whose session is one for looking, which meets none of the settings and triggers of what it
+// looks at. ForMasks makes it one for masks, which are to meet them.
+type Masker interface {
+	ForMasks(ctx context.Context, a load.Admin) error
+}
+
 // Make makes a clone of a point, and waits until it answers. With an error nothing of it
 // is left.
 func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, error) {
@@ -166,6 +172,15 @@ func (m Maker) prepare(ctx context.Context, c *instance.Copy, o Options) error {
 }
 
 func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, o Options) error {
+	e, err := m.Maker.Keeper.EngineOf(c.Server)
+	if err != nil {
+		return err
+	}
+	if masker, ok := e.(Masker); ok && len(o.Masks) > 0 {
+		if err := masker.ForMasks(ctx, a); err != nil {
+			return fmt.Errorf("prepare for the mask: %w", err)
+		}
+	}
 	for i, mask := range o.Masks {
 		if err := a.Exec(ctx, mask); err != nil {
 			return fmt.Errorf("run statement %d of the mask: %w", i+1, err)
@@ -173,10 +188,6 @@ func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, 
 	}
 	if o.Purpose != protect.ForReplica {
 		return nil
-	}
-	e, err := m.Maker.Keeper.EngineOf(c.Server)
-	if err != nil {
-		return err
 	}
 	return e.Follow(ctx, a, c.Copy)
 }

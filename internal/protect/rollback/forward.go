@@ -163,7 +163,8 @@ func (r Rollback) Sweep(ctx context.Context) error {
 	return r.sweep(ctx)
 }
 
-// sweep takes away copies of runs that were killed before there was anything to swap.
+// sweep takes away copies of runs that were killed before there was anything to swap, and of changes that were taken
+// back.
 func (r Rollback) sweep(ctx context.Context) error {
 	k := r.Keeper
 	books, err := inventory.List(ctx, k.Do, k.Books)
@@ -188,12 +189,42 @@ func (r Rollback) sweep(ctx context.Context) error {
 	return err
 }
 
-// needed tells whether a copy was swapped in, or can still be: it has a snapshot, or is a clone of the
-// one that it had.
+// needed tells whether a copy was swapped in, or can still be: it is a clone of the snapshot that it had, or has it and
+// no change that was to swap it in is over. What was written to a clone before an undo stays, and then needs it too.
 func (r Rollback) needed(ctx context.Context, dataset, id string) bool {
-	origin, err := r.Keeper.Do.Output(ctx, zfs.Value("origin", dataset)...)
-	own, err2 := r.Keeper.Do.Output(ctx, zfs.SnapshotsOf(dataset)...)
-	return err != nil || err2 != nil || len(zfs.Names(own)) > 0 || strings.Contains(string(origin), "@"+protect.SnapshotName(id))
+	k := r.Keeper
+	origin, err := k.Do.Output(ctx, zfs.Value("origin", dataset)...)
+	own, err2 := k.Do.Output(ctx, zfs.SnapshotsOf(dataset)...)
+	all, err3 := k.Do.Output(ctx, zfs.Columns("name,origin", zfs.PoolOf(dataset))...)
+	switch {
+	case err != nil || err2 != nil || err3 != nil || strings.Contains(string(origin), "@"+protect.SnapshotName(id)):
+		return true
+	case len(zfs.Names(own)) == 0:
+		return false
+	}
+	return strings.Contains(string(all), "\t"+dataset+"@") || !r.takenBack(ctx, "@"+protect.ReadyName(id))
+}
+
+// takenBack tells whether there was a change that made clones of snapshots of this name, and nothing of it is in force.
+func (r Rollback) takenBack(ctx context.Context, name string) bool {
+	all, err := r.Executor.Changes(ctx)
+	there := false
+	for _, c := range all {
+		if !slices.ContainsFunc(c.Acts, func(a change.Recorded) bool { return a.Act.Make != nil && clones(a.Act.Make.Do, name) }) {
+			continue
+		}
+		if there = true; c.Damage != nil || c.Open() || !c.Ended {
+			return false
+		}
+	}
+	return err == nil && there
+}
+
+// clones tells whether one of some commands names a snapshot of this name.
+func clones(do []change.Op, name string) bool {
+	return slices.ContainsFunc(do, func(o change.Op) bool {
+		return slices.ContainsFunc(o.Argv, func(word string) bool { return strings.HasSuffix(word, name) })
+	})
 }
 
 // adopt gives the clone the snapshot that it was made of: the copy is a clone of that then. Which

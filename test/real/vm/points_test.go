@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +50,8 @@ func TestManyPointsOnOpenZFS(t *testing.T) {
 func testsInside(t *testing.T, release string, deadline time.Duration, names, but string, packages ...string) {
 	t.Helper()
 	m := Open(t, release)
-	line, in := "mkdir -m 755 /var/points; export TMPDIR=/var/points PLUMB_REAL=1 PLUMB_POINTS=100 PLUMB_SMALL=1\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
+	points := cmp.Or(os.Getenv("PLUMB_POINTS"), "100") // half of them on OpenZFS
+	line, in := "mkdir -m 755 /var/points; export TMPDIR=/var/points PLUMB_REAL=1 PLUMB_POINTS="+points+" PLUMB_SMALL=1\nmodprobe -a loop dm_mod dm_thin_pool\n", []string(nil)
 	for _, dir := range packages {
 		test := filepath.Join(t.TempDir(), filepath.Base(dir)+".test")
 		c := exec.Command("go", "test", "-c", "-o", test, "./"+dir)
@@ -60,7 +62,8 @@ func testsInside(t *testing.T, release string, deadline time.Duration, names, bu
 		in = append(in, test)
 		line += "/in/" + filepath.Base(test) + " -test.v -test.timeout 0 -test.run '" + names + "' -test.skip '" + but + "' 2>&1 || bad=1\n"
 	}
-	r, err := m.Run(t.Context(), Script{In: in, Line: line + "exit ${bad:-0}\n", Live: t.Output(), Deadline: deadline})
+	r, err := m.Run(t.Context(), Script{In: in, Line: line + "exit ${bad:-0}\n", Live: watched(t), Deadline: deadline})
+	t.Logf("booted in %v, all took %v", r.Boot, r.Took)
 	if err != nil || r.Code != 0 {
 		t.Fatalf("code %d, %v", r.Code, err)
 	}

@@ -25,7 +25,7 @@ func typedPoints(t *testing.T, release, script string, want ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: pointsLibrary + script, Live: t.Output(), Deadline: 40 * time.Minute,
+	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: pointsLibrary + script, Live: watched(t), Deadline: 40 * time.Minute,
 		Disks: []Disk{{Name: "data", Bytes: 6 << 30}, {Name: "pool", Bytes: 6 << 30}}})
 	text := string(r.Output)
 	t.Logf("booted in %v, all took %v", r.Boot, r.Took)

@@ -12,6 +12,7 @@ package vm
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ import (
 type Machine struct {
 	Image
 	MemoryMB int // 3072
-	CPUs     int // 2
+	CPUs     int // 2, or 1 for who may use only one
 	qemu     string
 }
 
@@ -38,7 +39,8 @@ func New(ctx context.Context, release string, say Say) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Machine{Image: image, MemoryMB: 3072, CPUs: 2, qemu: qemu}, nil
+	// With more of them than there are here, one would wait for a lock of another that does not run.
+	return &Machine{Image: image, MemoryMB: 3072, CPUs: min(2, runtime.NumCPU()), qemu: qemu}, nil
 }
 
 // Open gives a machine to a test, or skips it with the reason. It wants

@@ -99,10 +99,9 @@ const labelFile = "data/backup_label"
 // startSegment is the first file of WAL that a backup needs.
 var startSegment = regexp.MustCompile(`^START WAL LOCATION: [0-9A-F/]+ \(file ([0-9A-F]{24})\)\n`)
 
-// Release implements protect.Quiet. WAL that is still there now was there when
+// Release implements protect.Quiet. An unfinished backup and the slot go with the session. WAL that is still there now was there when
 // the last volume was taken: the server never makes an old file again.
 func (b *backup) Release(ctx context.Context) (map[string]string, error) {
-	defer b.h.Close() // with it go an unfinished backup, and the slot
 	if b.files == nil {
 		return nil, errors.New("the backup was not ended before the last volume")
 	}

@@ -70,14 +70,20 @@ func Dial(ctx context.Context, c protect.Copy, database string) (load.Admin, err
 	return a, nil
 }
 
+// ForMasks implements clone.Masker: a mask means tables as its database names them, and what its triggers and foreign
+// keys do is to be done too.
+func (Engine) ForMasks(ctx context.Context, a load.Admin) error {
+	return a.Exec(ctx, "RESET search_path", "RESET session_replication_role", "RESET row_security")
+}
+
 // session is a session of one database that can go to another, as psql's does.
 type session struct {
 	load.Admin
 	c protect.Copy
 }
 
-// Exec implements load.Admin. After \connect NAME statements are those of that database, with
-// its own search_path and triggers: a mask needs that, for no statement reaches another database.
+// Exec implements load.Admin. After \connect NAME statements are those of that database, and of
+// a mask: no statement reaches another database.
 func (s *session) Exec(ctx context.Context, statements ...string) error {
 	for _, statement := range statements {
 		name, connect := strings.CutPrefix(strings.TrimSpace(statement), `\connect `)
@@ -93,7 +99,7 @@ func (s *session) Exec(ctx context.Context, statements ...string) error {
 		}
 		old := s.Admin
 		s.Admin = a
-		if err := errors.Join(old.Close(), a.Exec(ctx, "RESET search_path", "RESET session_replication_role", "RESET row_security")); err != nil {
+		if err := errors.Join(old.Close(), Engine{}.ForMasks(ctx, a)); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ pg_createcluster "$version" main -d /tank/pg/data/main -- --waldir=/tank/pg/wal/
 service postgresql start
 as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 sql() { as_postgres psql -h "${2:-/run/postgresql}" -p "${3:-5432}" -XqtA -c "$1" "${4:-postgres}"; }
-until sql 'SELECT 1'; do sleep 1; done
+until_it sql 'SELECT 1'
 sql 'CREATE TABLE ledger (id INT PRIMARY KEY)'
 sql 'CREATE TABLE orders (mail TEXT)'
 sql "INSERT INTO orders VALUES ('a@example.com'), ('b@example.com')"
@@ -24,8 +24,7 @@ start_writer() {
 	seq "$(sql 'SELECT COALESCE(MAX(id), 0) + 1 FROM ledger')" 100000000 | sed 's/.*/INSERT INTO ledger VALUES (&) RETURNING id;/' |
 		setpriv --reuid=postgres --regid=postgres --init-groups psql -XqtA >/run/acknowledged 2>/run/writer.err & # of a function a kill would end only the shell
 	writer=$!
-	until [ "$(acknowledged)" -gt 0 ]; do sleep 0.1; done
-	sleep 2
+	until_written
 }
 taken 0 snapshot
 first=$(point)
@@ -48,6 +47,8 @@ typed 0 rollback "$second" --service postgresql --yes
 echo "== rolled back: orders $(sql 'SELECT COUNT(*) FROM orders'), $(count /run/postgresql 5432 "$row")"
 typed 0 undo --yes
 echo "== forward again: later $(sql 'SELECT id FROM later'), $(count /run/postgresql 5432 "$newest")"
+# What was written between is kept, with what it was made of, until nobody wants it.
+for set in $(zfs list -H -o name | grep undone-); do zfs destroy "$set"; done
 typed 0 prune --keep last=1,verified=1 --yes
 typed 0 protect list
 zfs list -H -t all -o name,origin -r tank

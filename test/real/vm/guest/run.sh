@@ -35,6 +35,11 @@ if [ -f /in/.vm/line ]; then
 	stty -F /dev/ttyS1 115200 raw -echo clocal
 	printf '\036plumb-vm up\n' >&4
 	cd /root || cd /
+	# Of a line that does not end the console tells what it did last.
+	while sleep 240; do
+		echo "processes after $(cut -d' ' -f1 /proc/uptime) s:"
+		ps --ppid 2 -p 2 --deselect -o pid,ppid,etimes,cputimes,stat,wchan:20,args
+	done </dev/null >/dev/ttyS0 2>&1 4>&- &
 	bash /in/.vm/line </dev/null >&4 2>&1 4>&-
 	end "$?"
 fi
