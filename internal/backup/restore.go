@@ -235,10 +235,10 @@ func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]bool
 	return guids, nil
 }
 
-// Command gives one stream to a shell's line. The line ends well only when it was given all of it.
+// Command gives one stream to a line for the shell. It ends well only when it was given all of it.
 func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
-	if err := r.Feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
-		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, line, err)
+	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, line)); err != nil {
+		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, Told(line), err)
 	}
 	return nil
 }

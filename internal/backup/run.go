@@ -28,7 +28,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	defer func() {
 		res.Took = b.Now().Sub(began)
 		if err != nil {
-			err = fmt.Errorf("back up %s to %s: %w", job.Name, b.where(), err)
+			err = fmt.Errorf("back up %s to %s: %w", Told(job.Name), b.where(), err)
 		}
 	}()
 	to := store.NewFan(b.targets()...)

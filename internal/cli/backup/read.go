@@ -302,7 +302,7 @@ func (v *verbs) one(ctx context.Context, d *host.LiveDoer, r backup.Restore, m m
 	default:
 		err = r.Command(ctx, m, number, t.command)
 	}
-	return []backup.Received{{Dataset: cmp.Or(t.output, t.command), From: s.Name, Bytes: s.Bytes}}, err
+	return []backup.Received{{Dataset: cmp.Or(t.output, backup.Told(t.command)), From: s.Name, Bytes: s.Bytes}}, err
 }
 
 func streamOf(m manifest.Manifest, name string) (int, error) {

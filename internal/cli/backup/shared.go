@@ -49,6 +49,15 @@ func (p *Place) Open() (store.Store, func() error, error) {
 	return p.open(p.urls[0])
 }
 
+// Emptied tells why a directory that has backups of this host, as far as it knows, is not written to: nothing of them is there.
+func (p *Place) Emptied(ctx context.Context, d host.Doer, s store.Store) error {
+	m, err := p.memory(d)
+	if err != nil {
+		return err
+	}
+	return m.Emptied(ctx, p.spot(s, p.urls[0]))
+}
+
 // On opens this machine and the store for one command.
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
