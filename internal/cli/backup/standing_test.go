@@ -20,11 +20,11 @@ func TestStanding(t *testing.T) {
 		want  string
 	}{
 		{after: 2 * time.Minute},
-		{after: 3 * time.Minute, want: "nothing has come yet for 3 min"},
+		{after: 3 * time.Minute, want: "nothing has come yet for 3m"},
 		{after: 4 * time.Minute},
-		{after: 6 * time.Minute, want: "nothing has come yet for 6 min"},
+		{after: 6 * time.Minute, want: "nothing has come yet for 6m"},
 		{after: 7 * time.Minute, moved: &backup.Progress{Stream: "pg_dump", Bytes: 32 << 20}},
-		{after: 11 * time.Minute, want: "pg_dump has stood at 32.0M for 4 min"},
+		{after: 11 * time.Minute, want: "pg_dump has stood at 32.0M for 4m"},
 		{after: 12 * time.Minute, moved: &backup.Progress{Stream: "pg_dump", Bytes: 64 << 20, Size: 64 << 20}},
 		{after: 40 * time.Minute}, // all has come: a server recovers on it
 	} {
