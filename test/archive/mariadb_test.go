@@ -46,10 +46,14 @@ func (m *maria) follow() {
 	m.serve("--binlog-index", filepath.Join(m.server.Dir, "binlog.index"), "--binlog-user", m.user)
 }
 
+// baseLine is what gives a base.
+func (m *maria) baseLine() string {
+	return fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
+}
+
 func (m *maria) base() {
 	m.t.Helper()
-	line := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
-	m.plumb(0, "backup", "--command", line, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
+	m.plumb(0, "backup", "--command", m.baseLine(), "--to", m.url, "--recipient", m.recipient, "--state", m.state)
 }
 
 // archived waits until all that was written up to now is in the archive.
