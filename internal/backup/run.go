@@ -56,7 +56,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
 			err = cause
 		}
-		if errors.Is(err, ErrGivenUp) {
+		if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) {
 			err = hint.With(errors.Join(err, r.done(ctx)), "the same command begins it anew")
 		}
 		return res, err
@@ -83,6 +83,11 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 	// So long after a beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
 	if err := c.young(ctx, b.Beat); err != nil {
 		return err
+	}
+	if res.GoesOn {
+		if err := b.settled(ctx, r, c.to, res.Manifest); err != nil {
+			return err
+		}
 	}
 	return b.finish(ctx, c.to, res, lean)
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -29,7 +30,7 @@ type running struct {
 	head head
 	mu   sync.Mutex
 	log  journal.Log
-	sent map[place]stream.Sent
+	sent map[place]stream.Sent // by runs before this one
 }
 
 type place struct {
@@ -45,6 +46,8 @@ type head struct {
 	Key   string   `json:"key"` // of the marks of chunks, hexadecimal
 	To    []string `json:"to"`
 	Chunk int      `json:"chunk"`
+	// Workers is how many objects were on their way at once.
+	Workers int `json:"workers"`
 }
 
 const (
@@ -123,7 +126,7 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 		return err
 	}
 	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers)}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}
