@@ -8,7 +8,6 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
-	"plumb/internal/hint"
 )
 
 // errLate is the error of an object that is another than this run has sent.
@@ -26,7 +25,7 @@ func (b *Backup) settled(ctx context.Context, r *running, to *store.Fan, m manif
 			}
 			err := stream.Read(ctx, stream.Reading{Store: s, ID: m.ID, Stream: number, Of: of, Workers: b.Workers, Sealed: true, Only: unsure}, nil)
 			if _, away := errors.AsType[*store.Trouble](err); err != nil && !away && ctx.Err() == nil {
-				err = hint.With(fmt.Errorf("%w: %w", errLate, err), "the same command begins it anew")
+				err = fmt.Errorf("%w: %w", errLate, err)
 			}
 			if err != nil {
 				return err
