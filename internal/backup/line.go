@@ -9,15 +9,21 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// Line is how a line for the shell is run. A pipeline in it fails where any of its parts does, if a shell is here that can tell:
-// gzip behind a dump that broke off ends well, and what it gave would be taken for a backup. Debian's sh cannot, and bash can.
-func Line(ctx context.Context, d host.Doer, line string) []string {
+// Line is how a line for the shell is run, by somebody whose home has the logins of its programs: ~/.my.cnf, ~/.pgpass. A pipeline in
+// it fails where any of its parts does, if a shell is here that can tell: gzip behind a dump that broke off ends well, and what it
+// gave would be taken for a backup. Debian's sh cannot, and bash can.
+func Line(ctx context.Context, d host.Doer, home, line string) []string {
+	argv := []string{"/bin/sh", "-c", line}
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
 		if _, err := d.Run(ctx, shell, "-o", "pipefail", "-c", ":"); err == nil {
-			return []string{shell, "-o", "pipefail", "-c", line}
+			argv = []string{shell, "-o", "pipefail", "-c", line}
+			break
 		}
 	}
-	return []string{"/bin/sh", "-c", line}
+	if home != "" {
+		argv = append([]string{"env", "HOME=" + home}, argv...)
+	}
+	return argv
 }
 
 // Told is a line without what is secret in it, as it may be shown and written down.

@@ -31,13 +31,22 @@ func TestNameOf(t *testing.T) {
 // A pipeline of which the first part broke off makes no backup.
 func TestPipelineBreaksOff(t *testing.T) {
 	w := newWorld(t)
-	argv := Line(t.Context(), w.Do, "(echo half; exit 3) | cat")
+	argv := Line(t.Context(), w.Do, "", "(echo half; exit 3) | cat")
 	if len(argv) == 3 {
 		t.Skip("no shell here tells whether a part of a pipeline failed")
 	}
 	var out bytes.Buffer
 	if flow, err := w.Do.Pipe(t.Context(), host.Pipe{Argv: argv, Out: &out}); err == nil || flow.Code != 3 || out.String() != "half\n" {
 		t.Errorf("%+v, %v, %q", flow, err, &out)
+	}
+}
+
+// A line is run by somebody whose home has logins.
+func TestLineIsSomebodys(t *testing.T) {
+	w := newWorld(t)
+	var out bytes.Buffer
+	if _, err := w.Do.Pipe(t.Context(), host.Pipe{Argv: Line(t.Context(), w.Do, "/home/some body", "echo $HOME"), Out: &out}); err != nil || out.String() != "/home/some body\n" {
+		t.Errorf("%q, %v", &out, err)
 	}
 }
 

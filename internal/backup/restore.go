@@ -27,6 +27,7 @@ type Restore struct {
 	Workers int
 	Doing   func(Progress)
 	Books   string // directory of the inventory, for what is made beside its target
+	Home    string // of whoever restores, for the line of Command; "" for none
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
@@ -236,7 +237,7 @@ func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]bool
 
 // Command gives one stream to a line for the shell. It ends well only when it was given all of it.
 func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
-	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, line)); err != nil {
+	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, r.Home, line)); err != nil {
 		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, Told(line), err)
 	}
 	return nil

@@ -210,7 +210,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b backup.Backup, point string) (backup.Job, error) {
 	if o.command != "" {
 		name := cmp.Or(o.name, backup.NameOf(o.command))
-		return backup.Job{Name: "command " + o.command, Server: string(o.server), Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: backup.Line(ctx, d, o.command)}}}, nil
+		return backup.Job{Name: "command " + o.command, Server: string(o.server), Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: backup.Line(ctx, d, home(), o.command)}}}, nil
 	}
 	points := protect.Store{Dir: o.points, Guard: host.Guarded}
 	p, err := o.find(ctx, d, points, point)

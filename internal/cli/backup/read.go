@@ -232,7 +232,7 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-")}
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-"), Home: home()}
 	var all []backup.Received
 	var told protect.Point
 	if t.start != "" { // before hours of restoring

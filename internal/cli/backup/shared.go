@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 
 	"filippo.io/age"
@@ -67,6 +69,17 @@ func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) erro
 // Vault opens the store for reading.
 func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
 	return p.vault(ctx, d, s)
+}
+
+// home is that of whoever runs this; "" when nobody knows. A timer of systemd may not say it.
+func home() string {
+	if dir := os.Getenv("HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return ""
 }
 
 // Account gives the numbers of a user that a server runs as.
