@@ -140,8 +140,8 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 		if one.Wrong != "" {
 			all = append(all, fmt.Sprintf("%s: failed %d times since %s: %s", one.Name, one.Failed, one.From.Format(time.RFC3339), one.Wrong))
 		}
-		if age := now.Sub(s.Since); one.Follows && one.Whole.IsZero() && one.Wrong == "" && age > lag { // its first look hangs, or takes long
-			all = append(all, fmt.Sprintf("%s: that all of it was archived was never so in the %s since the service runs", one.Name, age.Round(time.Second)))
+		if age := now.Sub(s.Since); one.Follows && one.Whole.IsZero() && one.Wrong == "" && age > lag {
+			all = append(all, fmt.Sprintf("%s: %s after the service began its log is not archived as a whole yet: a disk or the store hangs, or there is much of it", one.Name, age.Round(time.Second)))
 		}
 		if age := now.Sub(one.Whole); !one.Whole.IsZero() && age > lag {
 			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, age.Round(time.Second)))
