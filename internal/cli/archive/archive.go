@@ -191,6 +191,9 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	if err := o.emptied(ctx, d, plain, at); err != nil {
 		return err
 	}
+	if err := o.taken(ctx, d, plain, at, time.Now()); err != nil {
+		return err
+	}
 	k, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
 	if err != nil {
 		return err
