@@ -71,6 +71,11 @@ func Open(o Options) (*Bucket, error) {
 		}
 		o.Prefix += "/"
 	}
+	if o.Profile != "" { // or it would be looked for again and again, as a store that is away
+		if v, err := (&credentials.FileAWSCredentials{Profile: o.Profile}).RetrieveWithCredContext(nil); err != nil || v.AccessKeyID == "" {
+			return nil, hint.With(fmt.Errorf("open the bucket %s: there is no login of the profile %q: %w", o.Bucket, o.Profile, cmp.Or(err, errors.New("it is empty"))), "it is a part of ~/.aws/credentials, or of the file that $AWS_SHARED_CREDENTIALS_FILE names")
+		}
+	}
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
@@ -299,7 +304,7 @@ func means(err error) error {
 	case answer.Code == "QuotaExceeded", answer.Code == "XMinioStorageFull", answer.StatusCode == http.StatusInsufficientStorage: // of VersityGW and Ceph the first is a 403
 		return store.ErrFull
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s", store.ErrDenied, answer.Code)
+		return hint.With(fmt.Errorf("%w: %s", store.ErrDenied, answer.Code), "the login is the one of $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, of ~/.aws/credentials or of the machine's role; it must list, read and write below the prefix")
 	case answer.StatusCode == http.StatusServiceUnavailable, answer.StatusCode == http.StatusTooManyRequests, answer.Code == "SlowDown":
 		return &store.Trouble{Err: err, Slow: true}
 	case answer.StatusCode >= 500, answer.StatusCode == 0, answer.StatusCode == http.StatusRequestTimeout,

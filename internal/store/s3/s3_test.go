@@ -7,6 +7,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,25 @@ func TestNobodyThere(t *testing.T) {
 		if _, err := Open(Options{Endpoint: endpoint, Bucket: "backups"}); err == nil || strings.Contains(err.Error()+hint.Of(err), "s3cret") {
 			t.Errorf("%q is an endpoint, or is shown: %v", endpoint, err)
 		}
+	}
+}
+
+// A profile that is not there is told at once.
+func TestProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	for _, text := range []string{"", "[other]\naws_access_key_id = k\naws_secret_access_key = s\n"} {
+		if text != "" {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(Options{Endpoint: "http://127.0.0.1:1", Bucket: "backups", Profile: "mine"}); err == nil || !strings.Contains(err.Error(), `"mine"`) || hint.Of(err) == "" {
+			t.Errorf("with %q: %v", text, err)
+		}
+	}
+	if _, err := Open(Options{Endpoint: "http://127.0.0.1:1", Bucket: "backups", Profile: "other"}); err != nil {
+		t.Error(err)
 	}
 }
 
