@@ -80,7 +80,7 @@ esac
 		t.Errorf("%+v, %v", f, err)
 	}
 	err = Tool{}.Run(t.Context(), d, driven.Set{}, driven.Full)
-	if err == nil || !strings.Contains(err.Error(), "cannot connect to ***") || strings.Contains(err.Error(), "s3cret") {
+	if err == nil || !strings.Contains(err.Error(), "cannot connect to mongodb://backup:***@db1") || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("%v", err)
 	}
 	if err := (Tool{}).Run(t.Context(), d, driven.Set{}, driven.Incr); err == nil || !strings.Contains(err.Error(), "a logical backup is whole") {
