@@ -107,6 +107,29 @@ func TestMariaDBBaseLeadsOut(t *testing.T) {
 	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
 }
 
+// TestMariaDBTableElsewhere has a table whose data lie outside of the data directory: on the copy they lie inside, and nothing leads to
+// those of the server that was backed up, which runs beside it.
+func TestMariaDBTableElsewhere(t *testing.T) {
+	m := newMaria(t)
+	far := filepath.Join(m.dir, "far")
+	must(t, os.Mkdir(far, 0o700))
+	uid, gid := m.box.User()
+	must(t, os.Chown(far, uid, gid))
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.far (i INT PRIMARY KEY) ENGINE=InnoDB DATA DIRECTORY = '"+far+"'", "INSERT INTO test.far VALUES (1)"))
+	m.base()
+	must(t, m.server.Exec("INSERT INTO test.far VALUES (2)"))
+	m.archived()
+	dir := filepath.Join(m.dir, "restored")
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup")
+	must(t, m.server.Exec("INSERT INTO test.far VALUES (3)"))
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.far"); got != "1,2" {
+		t.Errorf("there are %s", got)
+	}
+	if links, _ := filepath.Glob(dir + "/test/*.isl"); len(links) > 0 {
+		t.Errorf("it leads elsewhere: %v", links)
+	}
+}
+
 // mbChunks are those of one file without anything in it.
 func mbChunks(name string) []byte {
 	head := func(kind byte) []byte {

@@ -189,7 +189,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 		p.Hang(page.Normal, "  ", inert(text))
 	}
 	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
-	if r.GoesOn {
+	if r.GoesOn && r.Skipped > 0 {
 		line += fmt.Sprintf(" It went on where an earlier run had ended, which had sent %s.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)

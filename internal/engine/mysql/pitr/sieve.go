@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"plumb/internal/backup/moment"
-	"plumb/internal/hint"
 )
 
 var _ moment.Sieve = Engine{}
 
 // Sieve implements moment.Sieve: mbstream makes each file that a stream names, wherever that is.
+//
+// A file that says where a table lies outside of the data directory is left out: the table itself is in the base as all others
+// are, and a server on the copy that was sent to the other place would find the file of the one that was backed up there, or none.
 func (Engine) Sieve(in io.Reader, out io.Writer) error {
 	r := bufio.NewReaderSize(in, 256<<10)
 	for {
@@ -25,14 +27,18 @@ func (Engine) Sieve(in io.Reader, out io.Writer) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
-			err = inside(name)
+		if err == nil && !inside(name) {
+			err = fmt.Errorf("%.100q lies outside of where it is unpacked", name)
 		}
 		if err != nil {
 			return fmt.Errorf("read the base: %w", err)
 		}
-		if _, err = out.Write(head.Bytes()); err == nil {
-			_, err = io.CopyN(out, r, size)
+		to := out
+		if path.Ext(name) == elsewhere {
+			to = io.Discard
+		}
+		if _, err = to.Write(head.Bytes()); err == nil {
+			_, err = io.CopyN(to, r, size)
 		}
 		if err != nil {
 			return fmt.Errorf("pass the base on: %w", unexpected(err))
@@ -40,14 +46,10 @@ func (Engine) Sieve(in io.Reader, out io.Writer) error {
 	}
 }
 
-// inside refuses the name of a file that lies elsewhere, and of one that says where another does.
-func inside(name string) error {
-	switch {
-	case name == "" || path.IsAbs(name) || strings.Contains(name, "\x00") || slices.Contains(strings.Split(name, "/"), ".."):
-		return fmt.Errorf("%.100q lies outside of where it is unpacked", name)
-	case path.Ext(name) == ".isl":
-		return hint.With(fmt.Errorf("%.100q says where a table lies that is outside of the data directory: a server on the copy would open it there", name),
-			"restore it by hand, where the server that was backed up is not: --command 'mbstream -x -C DIR', then mariadb-backup --prepare and --move-back")
-	}
-	return nil
+// elsewhere is how the name of a file ends that says where a table lies.
+const elsewhere = ".isl"
+
+// inside tells whether a file lies where it is unpacked.
+func inside(name string) bool {
+	return name != "" && !path.IsAbs(name) && !strings.Contains(name, "\x00") && !slices.Contains(strings.Split(name, "/"), "..")
 }
