@@ -58,6 +58,9 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 	defer all.Wait()
 	defer end() // before the wait
 	for _, f := range follow {
+		if err := s.Board.Tell(ctx, f.Name(), func(one *Source) { one.Follows = true }); err != nil {
+			return err
+		}
 		all.Go(func() { s.follow(ctx, f) })
 	}
 	all.Go(func() { s.beat(ctx) })

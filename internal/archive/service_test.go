@@ -186,3 +186,32 @@ func TestFollowed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// stuck is a log of which the first look never ends: its disk hangs.
+type stuck struct{ let chan struct{} }
+
+func (stuck) Name() string { return "mysql" }
+
+func (s stuck) Turn(context.Context, *Keeper) (Turn, error) {
+	<-s.let
+	return Turn{}, nil
+}
+
+// A log of which nothing was ever archived, because the first look at it hangs, is told, and not taken for one that is well.
+func TestFirstLookHangs(t *testing.T) {
+	f := stuck{make(chan struct{})}
+	s := serve(t, newWorld(t), time.Second, f)
+	t.Cleanup(func() { close(f.let) }) // before the service is waited for
+	all, err := Statuses(t.Context(), hosttest.LiveDoer(t), s.dir)
+	for ; err == nil && (len(all) == 0 || len(all[0].Sources) == 0); all, err = Statuses(t.Context(), hosttest.LiveDoer(t), s.dir) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	must(t, err)
+	if now := time.Now(); len(all[0].Trouble(now, time.Minute)) > 0 {
+		t.Errorf("just begun: %q", all[0].Trouble(now, time.Minute))
+	}
+	all[0].Alive = time.Now().Add(2 * time.Minute)
+	if got := all[0].Trouble(time.Now().Add(2*time.Minute), time.Minute); len(got) != 1 || !strings.Contains(got[0], "its log is not archived as a whole yet") {
+		t.Errorf("%q", got)
+	}
+}

@@ -31,17 +31,18 @@ type Status struct {
 
 // Source is one log that is archived.
 type Source struct {
-	Name   string    `json:"name"`                    // of the server in the archive, or of what hands over
-	Last   string    `json:"last,omitempty"`          // what was kept last: FILE or FILE:PLACE
-	Kept   time.Time `json:"kept,omitzero"`           // and when
-	Whole  time.Time `json:"whole,omitzero"`          // all that was in the log then is kept; of what is handed over nobody knows
-	Pieces int64     `json:"pieces"`                  // that this run of the service kept
-	Bytes  int64     `json:"bytes"`                   // of the log in them
-	Wrong  string    `json:"wrong,omitempty"`         // what failed last, and has not gone well since
-	From   time.Time `json:"from,omitzero"`           // when that began
-	Failed int       `json:"failed"`                  // how often in a row
-	Breaks []string  `json:"breaks,omitempty"`        // why the log could not be gone on with, the last times
-	Before int       `json:"breaks_before,omitempty"` // how often it broke off before those
+	Name    string    `json:"name"`                    // of the server in the archive, or of what hands over
+	Follows bool      `json:"follows,omitempty"`       // the service looks at it by itself
+	Last    string    `json:"last,omitempty"`          // what was kept last: FILE or FILE:PLACE
+	Kept    time.Time `json:"kept,omitzero"`           // and when
+	Whole   time.Time `json:"whole,omitzero"`          // all that was in the log then is kept; of what is handed over nobody knows
+	Pieces  int64     `json:"pieces"`                  // that this run of the service kept
+	Bytes   int64     `json:"bytes"`                   // of the log in them
+	Wrong   string    `json:"wrong,omitempty"`         // what failed last, and has not gone well since
+	From    time.Time `json:"from,omitzero"`           // when that began
+	Failed  int       `json:"failed"`                  // how often in a row
+	Breaks  []string  `json:"breaks,omitempty"`        // why the log could not be gone on with, the last times
+	Before  int       `json:"breaks_before,omitempty"` // how often it broke off before those
 }
 
 // Board is where a service says how it is.
@@ -138,6 +139,9 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 	for _, one := range s.Sources {
 		if one.Wrong != "" {
 			all = append(all, fmt.Sprintf("%s: failed %d times since %s: %s", one.Name, one.Failed, one.From.Format(time.RFC3339), one.Wrong))
+		}
+		if age := now.Sub(s.Since); one.Follows && one.Whole.IsZero() && one.Wrong == "" && age > lag {
+			all = append(all, fmt.Sprintf("%s: %s after the service began its log is not archived as a whole yet: a disk or the store hangs, or there is much of it", one.Name, age.Round(time.Second)))
 		}
 		if age := now.Sub(one.Whole); !one.Whole.IsZero() && age > lag {
 			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, age.Round(time.Second)))

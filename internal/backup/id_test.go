@@ -37,3 +37,28 @@ func TestTheNewestIsTheLastMade(t *testing.T) {
 		t.Errorf("the newest is %s, and %s was made last, %v, %v", last.ID, res.ID, err, bad)
 	}
 }
+
+// TestTheNewestIsNotStillToCome has a backup that was made while the clock was a month ahead: those that are made since are
+// newer, and it is told.
+func TestTheNewestIsNotStillToCome(t *testing.T) {
+	w := newWorld(t)
+	run := func(at time.Time) string {
+		w.Now = func() time.Time { return at }
+		res, err := w.Run(t.Context(), command("echo "+at.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ID
+	}
+	wrong := run(time.Now().Add(30 * 24 * time.Hour))
+	v := w.vault(t)
+	var doubted []string
+	v.Doubt = func(f Found) { doubted = append(doubted, f.ID) }
+	if last, err := v.Find(t.Context(), "", ""); err != nil || last.ID != wrong || len(doubted) > 0 {
+		t.Errorf("there is no other: %s, %v, %v", last.ID, doubted, err)
+	}
+	right := run(time.Now())
+	if last, err := v.Find(t.Context(), "", ""); err != nil || last.ID != right || len(doubted) != 1 || doubted[0] != wrong {
+		t.Errorf("%s and not %s, %v, %v", last.ID, right, doubted, err)
+	}
+}

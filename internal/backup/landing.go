@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strconv"
@@ -200,7 +201,14 @@ func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, a
 			return is, err
 		}
 	}
-	err = l.thing(ctx, at, func(*inventory.Thing) error { return l.feed(ctx, m, number, btrfs.Receive(dir), sieve) })
+	write := func(to io.Writer) error {
+		sieve.Out = to
+		if err := l.Stream(ctx, m, number, sieve); err != nil {
+			return err
+		}
+		return sieve.Close()
+	}
+	err = l.thing(ctx, at, func(*inventory.Thing) error { return l.feed(ctx, btrfs.Receive(dir), write) })
 	if err != nil {
 		return is, err
 	}

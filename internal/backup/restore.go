@@ -14,7 +14,6 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/stream"
-	"plumb/internal/btrfs"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/zfs"
@@ -28,6 +27,7 @@ type Restore struct {
 	Workers int
 	Doing   func(Progress)
 	Books   string // directory of the inventory, for what is made beside its target
+	Home    string // of whoever restores, for the line of Command; "" for none
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
@@ -235,38 +235,47 @@ func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]bool
 	return guids, nil
 }
 
-// Command gives one stream to a shell's line. The line ends well only when it was given all of it.
+// Command gives one stream to a line for the shell. It ends well only when it was given all of it.
 func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
-	if err := r.Feed(ctx, m, number, []string{"/bin/sh", "-c", line}); err != nil {
-		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, line, err)
+	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, r.Home, line)); err != nil {
+		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, Told(line), err)
 	}
 	return nil
 }
 
 // Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
 func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
-	return r.feed(ctx, m, number, argv, nil)
+	return r.feed(ctx, argv, func(to io.Writer) error { return r.Stream(ctx, m, number, to) })
 }
 
-// feed gives a stream to a command through a sieve, nil for none.
-func (r Restore) feed(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve *btrfs.Sieve) error {
+// FeedSieved gives a stream to a command through a sieve, which passes on what is good and fails at what is not.
+func (r Restore) FeedSieved(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve func(in io.Reader, out io.Writer) error) error {
+	return r.feed(ctx, argv, func(to io.Writer) error {
+		in, fill := io.Pipe()
+		filled := make(chan error, 1)
+		go func() {
+			err := r.Stream(ctx, m, number, fill)
+			_ = fill.CloseWithError(err) // a nil error is the end
+			filled <- err
+		}()
+		err := sieve(in, to)
+		_ = in.CloseWithError(errors.New("no more of it is taken"))
+		return cmp.Or(err, <-filled)
+	})
+}
+
+// feed gives a command what is written.
+func (r Restore) feed(ctx context.Context, argv []string, write func(to io.Writer) error) error {
 	out, in := io.Pipe()
-	read := make(chan error, 1)
+	written := make(chan error, 1)
 	go func() {
-		to := io.Writer(in)
-		if sieve != nil {
-			sieve.Out, to = in, sieve
-		}
-		err := r.Stream(ctx, m, number, to)
-		if err == nil && sieve != nil {
-			err = sieve.Close()
-		}
-		in.CloseWithError(err)
-		read <- err
+		err := write(in)
+		_ = in.CloseWithError(err)
+		written <- err
 	}()
 	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: quiet})
 	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
-	if bad := <-read; err == nil {
+	if bad := <-written; err == nil {
 		err = bad
 	}
 	if err == nil && flow.Unread {

@@ -28,7 +28,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	defer func() {
 		res.Took = b.Now().Sub(began)
 		if err != nil {
-			err = fmt.Errorf("back up %s to %s: %w", job.Name, b.where(), err)
+			err = fmt.Errorf("back up %s to %s: %w", Told(job.Name), b.where(), err)
 		}
 	}()
 	to := store.NewFan(b.targets()...)
@@ -56,8 +56,12 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
 			err = cause
 		}
-		if errors.Is(err, ErrGivenUp) {
-			err = hint.With(errors.Join(err, r.done(ctx)), "the same command begins it anew")
+		if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, errUnkept) {
+			what := "the same command begins it anew"
+			if why := hint.Of(err); why != "" {
+				what = why + "; " + what
+			}
+			err = hint.With(errors.Join(err, r.done(ctx)), what)
 		}
 		return res, err
 	}
@@ -83,6 +87,11 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 	// So long after a beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
 	if err := c.young(ctx, b.Beat); err != nil {
 		return err
+	}
+	if res.GoesOn {
+		if err := b.settled(ctx, r, c.to, res.Manifest); err != nil {
+			return err
+		}
 	}
 	return b.finish(ctx, c.to, res, lean)
 }
@@ -201,6 +210,9 @@ func locked(lock time.Duration, now func() time.Time) store.Put {
 	return store.Put{Until: now().Add(lock)}
 }
 
+// errUnkept is the error of a store that has not what it said it keeps. Going on with that would end in the same way.
+var errUnkept = errors.New("the store did not keep what it was given")
+
 // whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
 func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
 	var there map[string]int64
@@ -216,7 +228,7 @@ func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects in
 		for at, size := range chunks {
 			name := manifest.ChunkName(m.ID, n, int64(at))
 			if has, is := there[name]; !is || has != size {
-				return 0, hint.With(fmt.Errorf("the store has %d bytes of %s, and said that it kept %d", has, name, size), "something else removes objects below this prefix, or the store loses them")
+				return 0, hint.With(fmt.Errorf("%w: it has %d bytes of %s, and said that it kept %d", errUnkept, has, name, size), "something else removes objects below this prefix, or the store loses them")
 			}
 			objects++
 		}

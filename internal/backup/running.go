@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -29,7 +30,7 @@ type running struct {
 	head head
 	mu   sync.Mutex
 	log  journal.Log
-	sent map[place]stream.Sent
+	sent map[place]stream.Sent // by runs before this one
 }
 
 type place struct {
@@ -40,11 +41,13 @@ type place struct {
 // head is the first record.
 type head struct {
 	ID    string   `json:"id"`
-	Job   string   `json:"job"`
+	Job   string   `json:"job"` // without what is secret in it: the file's name tells two apart
 	Store string   `json:"store"`
 	Key   string   `json:"key"` // of the marks of chunks, hexadecimal
 	To    []string `json:"to"`
 	Chunk int      `json:"chunk"`
+	// Workers is how many objects were on their way at once.
+	Workers int `json:"workers"`
 }
 
 const (
@@ -58,7 +61,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
 	unlock, err := b.Do.Lock(ctx, file+".lock")
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", job, b.where()), "wait until it has ended")
+		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", Told(job), b.where()), "wait until it has ended")
 	}
 	if err != nil {
 		return nil, false, nil, err
@@ -81,7 +84,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 
 func (r *running) same(job string) bool {
 	h := r.head
-	return h.Job == job && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
+	return h.Job == Told(job) && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
 }
 
 func (r *running) read(ctx context.Context) (there bool, err error) {
@@ -123,7 +126,7 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 		return err
 	}
 	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: id, Job: job, Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk}
+	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers)}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}

@@ -144,13 +144,35 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	case len(fit) == 0:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
 	case latest:
-		v.doubt(all, fit[len(fit)-1])
-		return fit[len(fit)-1].Manifest, nil
+		newest := v.newest(fit, time.Now())
+		v.doubt(all, newest)
+		return newest.Manifest, nil
 	case len(fit) > 1:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
 }
+
+// newest gives the newest of some. One whose name is still to come was named by a clock that was wrong: those that were made
+// since come before it by name, and are newer.
+func (v Vault) newest(all []Found, now time.Time) Found {
+	i := len(all) - 1
+	for i > 0 && !manifest.Made(all[i].ID).Before(now.Add(ahead)) {
+		i--
+	}
+	if !manifest.Made(all[i].ID).Before(now.Add(ahead)) { // all are: then it is our clock that is wrong
+		return all[len(all)-1]
+	}
+	for _, f := range all[i+1:] {
+		if f.Err = errToCome; v.Doubt != nil {
+			v.Doubt(f)
+		}
+	}
+	return all[i]
+}
+
+// errToCome is why a backup is not taken for the newest that is that by name.
+var errToCome = errors.New("its name is of a time that is still to come: a clock was wrong when it was made, or is now")
 
 // doubt tells of those that are newer than one, and not believed: without them it would be taken for the newest.
 func (v Vault) doubt(all []Found, than Found) {

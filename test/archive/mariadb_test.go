@@ -46,10 +46,14 @@ func (m *maria) follow() {
 	m.serve("--binlog-index", filepath.Join(m.server.Dir, "binlog.index"), "--binlog-user", m.user)
 }
 
+// baseLine is what gives a base.
+func (m *maria) baseLine() string {
+	return fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
+}
+
 func (m *maria) base() {
 	m.t.Helper()
-	line := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s", m.server.Socket, m.server.Dir, m.t.TempDir())
-	m.plumb(0, "backup", "--command", line, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
+	m.plumb(0, "backup", "--command", m.baseLine(), "--to", m.url, "--recipient", m.recipient, "--state", m.state)
 }
 
 // archived waits until all that was written up to now is in the archive.
@@ -71,8 +75,8 @@ func (m *maria) archived() {
 	})
 }
 
-// rows gives what a restored directory has.
-func (m *maria) rows(dir, query string) (out string) {
+// rows gives what a restored directory has, and lets others look while its server runs.
+func (m *maria) rows(dir, query string, look ...func(*sandbox.Server)) (out string) {
 	m.t.Helper()
 	s, err := m.box.MySQL(sandbox.MySQLOptions{Name: "restored", Datadir: dir, Settings: "log_bin = binlog\nserver_id = 8"})
 	must(m.t, err)
@@ -84,6 +88,9 @@ func (m *maria) rows(dir, query string) (out string) {
 	must(m.t, err)
 	must(m.t, conn.QueryRowContext(m.t.Context(), query).Scan(&out))
 	_, _ = conn.Close(), db.Close()
+	for _, one := range look {
+		one(s)
+	}
 	must(m.t, s.Stop())
 	return out
 }
@@ -108,6 +115,13 @@ func (m *maria) write(ctx context.Context, l *ledger, writer int) {
 	}
 }
 
+// next is the GTID behind the last one that was committed.
+func (m *maria) next() (gtid string) {
+	m.t.Helper()
+	must(m.t, m.db.QueryRow("SELECT @@gtid_binlog_pos").Scan(&gtid))
+	return fmt.Sprintf("%s-%d", gtid[:strings.LastIndexByte(gtid, '-')], number(gtid)+1)
+}
+
 func number(gtid string) (n uint64) {
 	_, _ = fmt.Sscanf(gtid[strings.LastIndexByte(gtid, '-')+1:], "%d", &n)
 	return n
@@ -126,8 +140,10 @@ func TestMariaDBToRandomMoments(t *testing.T) {
 		writers.Go(func() { m.write(ctx, &l, w) })
 	}
 	m.eventually("something was committed", func() bool { return l.count() > 200 })
+	load := m.load(m.server, "test")
 	m.base()
 	from, based := l.count(), time.Now()
+	load.markedFor(&l, m.next)
 	m.eventually("more was committed", func() bool { return l.count() > from+1000 })
 	m.kill()
 	m.eventually("more was committed while nobody archived", func() bool { return l.count() > from+3000 })
@@ -140,20 +156,23 @@ func TestMariaDBToRandomMoments(t *testing.T) {
 	must(t, syscall.Kill(m.server.PID, syscall.SIGKILL))
 	died := time.Now()
 	end()
+	load.end()
 	writers.Wait()
 	m.eventually("the server is gone", func() bool { return syscall.Kill(m.server.PID, 0) != nil })
 	m.end()
 	must(t, os.RemoveAll(m.server.Dir))
 
 	dir := filepath.Join(m.dir, "restored")
-	picks := []string{"latest"}
-	for range momentsWanted() {
-		picks = append(picks, l.commits[from+rand.IntN(5000)].gtid)
-	}
-	picks = append(picks, at.UTC().Format("2006-01-02 15:04:05 MST"))
-	for _, to := range picks {
+	picks := load.moments(func() string { return l.commits[from+rand.IntN(5000)].gtid })
+	picks = append(picks, moment{to: "latest"}, moment{to: at.UTC().Format("2006-01-02 15:04:05 MST")})
+	for _, pick := range picks {
+		to := pick.to
 		says(t, m.restore(0, dir, "--to", to), "Restored backup", "transactions after the base")
-		there := rowsOf(m.rows(dir, "SELECT COALESCE(GROUP_CONCAT(w, '-', n SEPARATOR ' '), '') FROM test.ledger"))
+		there := rowsOf(m.rows(dir, "SELECT COALESCE(GROUP_CONCAT(w, '-', n SEPARATOR ' '), '') FROM test.ledger", func(s *sandbox.Server) {
+			if pick.mark != nil {
+				pick.mark.verified(t, s, "test")
+			}
+		}))
 		switch {
 		case to == "latest":
 			l.lost(t, there, died)

@@ -21,6 +21,7 @@ import (
 type cluster struct {
 	*site
 	server *sandbox.Server
+	copy   *sandbox.Server // that was restored last
 	db     *sql.DB
 }
 
@@ -76,6 +77,7 @@ func (c *cluster) restored(dir string) (ask func(query string) string, stop func
 	c.t.Helper()
 	s, err := c.box.Postgres(sandbox.PostgresOptions{Datadir: dir})
 	must(c.t, err)
+	c.copy = s
 	db, err := s.Open()
 	must(c.t, err)
 	c.eventually("the restored server opens its timeline", func() bool {
@@ -140,9 +142,11 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 		writers.Go(func() { c.write(ctx, &l, w) })
 	}
 	c.eventually("something was committed", func() bool { return l.count() > 200 })
+	load := c.load(c.server, "postgres")
 	c.base()
 	from := l.count()
 	at := time.Now().Truncate(time.Second).Add(2 * time.Second)
+	load.markedFor(&l, func() string { return c.ask("SELECT pg_current_wal_insert_lsn()") })
 	for round := range 4 {
 		c.eventually("more was committed", func() bool { return l.count() > from+400*(round+1) && (round < 3 || time.Since(at) > 2*time.Second) })
 		c.archived()
@@ -153,19 +157,19 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 	must(t, syscall.Kill(c.server.PID, syscall.SIGKILL))
 	died := time.Now()
 	end()
+	load.end()
 	writers.Wait()
 	_ = c.db.Close()
 	c.eventually("the server is gone", func() bool { return exec.Command("pgrep", "-g", fmt.Sprint(c.server.PID)).Run() != nil })
 	must(t, os.RemoveAll(c.server.Dir))
 
-	picks := []string{"latest"}
-	for range momentsWanted() {
+	picks := load.moments(func() string {
 		one := l.commits[from+rand.IntN(1500)]
-		picks = append(picks, fmt.Sprintf("%X/%X", one.after>>32, uint32(one.after)))
-	}
-	picks = append(picks, at.UTC().Format("2006-01-02 15:04:05 MST"))
-	for _, to := range picks {
-		dir := filepath.Join(c.dir, "restored")
+		return fmt.Sprintf("%X/%X", one.after>>32, uint32(one.after))
+	})
+	picks = append(picks, moment{to: "latest"}, moment{to: at.UTC().Format("2006-01-02 15:04:05 MST")})
+	for _, pick := range picks {
+		to, dir := pick.to, filepath.Join(c.dir, "restored")
 		says(t, c.restore(0, dir, "--to", to), "Restored backup", "transactions after the base")
 		ask, stop := c.restored(dir)
 		there := rowsOf(ask(allRows))
@@ -176,6 +180,9 @@ func TestPostgreSQLToRandomMoments(t *testing.T) {
 			l.agrees(t, to, there, func(c commit) (before, behind bool) { return c.after <= lsn(to), c.before >= lsn(to) })
 		default:
 			l.agreesAt(t, at, there)
+		}
+		if pick.mark != nil {
+			pick.mark.verified(t, c.copy, "postgres")
 		}
 		if mode := ask("SELECT current_setting('archive_mode') || ' ' || current_setting('listen_addresses')"); strings.TrimSpace(mode) != "off" {
 			t.Errorf("the copy would archive, or listen: %s", mode)

@@ -162,10 +162,13 @@ func (s *site) eventually(what string, is func() bool) {
 	}
 }
 
-// momentsWanted is how many random moments are tried: PLUMB_MOMENTS says it.
+// momentsWanted is how many random moments are tried of each product: PLUMB_MOMENTS says it. make test-real tries fifty of both.
 func momentsWanted() int {
 	if n, err := strconv.Atoi(os.Getenv("PLUMB_MOMENTS")); err == nil && n > 0 {
 		return n
+	}
+	if os.Getenv("PLUMB_REAL") != "" {
+		return 25
 	}
 	return 3
 }

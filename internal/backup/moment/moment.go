@@ -4,9 +4,11 @@
 package moment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"time"
@@ -35,6 +37,12 @@ type Engine interface {
 	// Copied gives, of a base that Finish made ready for a proof, the server of which a copy is started: at Data alone, as
 	// the user of At, with where it stands at least and the files that a copy needs besides.
 	Copied(ctx context.Context, d host.Launcher, w Way, a At) (protect.Point, error)
+}
+
+// Sieve is an Engine whose program to unpack writes whatever it is told, wherever that is.
+type Sieve interface {
+	// Sieve passes a base on, and fails before what leads out of where it is unpacked to.
+	Sieve(in io.Reader, out io.Writer) error
 }
 
 // Asked is what a person asked for.
@@ -130,7 +138,7 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 	if err != nil {
 		return w, err
 	}
-	err = r.make(ctx, m, dir, uid, gid, a, e.Unpack, func(at At) error {
+	err = r.make(ctx, m, dir, uid, gid, a, e, func(at At) error {
 		return e.Finish(ctx, r.Do, r.Shelf(), &w, at)
 	})
 	return w, err
@@ -144,7 +152,7 @@ func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, ui
 	if err != nil {
 		return p, w, err
 	}
-	err = r.make(ctx, m, dir, uid, gid, a, e.Unpack, func(at At) error {
+	err = r.make(ctx, m, dir, uid, gid, a, e, func(at At) error {
 		err := e.Finish(ctx, r.Do, r.Shelf(), &w, at)
 		if err == nil {
 			p, err = e.Copied(ctx, r.Do, w, at)
@@ -155,7 +163,7 @@ func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, ui
 }
 
 // make unpacks a backup beside a directory, has it finished, and gives it its name.
-func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, unpack func(dir string) []string, finish func(At) error) (err error) {
+func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, e Engine, finish func(At) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
@@ -178,13 +186,42 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 	if err := at.Room(ctx, r.Do, at.Data); err != nil {
 		return err
 	}
-	if err := r.Feed(ctx, m, 0, append(at.As[:len(at.As):len(at.As)], unpack(at.Data)...)); err != nil {
+	if err := r.unpack(ctx, m, e, at); err != nil {
 		return err
 	}
 	if err := finish(at); err != nil {
 		return err
 	}
 	return r.Do.Rename(ctx, at.Data, real)
+}
+
+// unpack unpacks a base, in which nothing leads elsewhere.
+func (r Restore) unpack(ctx context.Context, m manifest.Manifest, e Engine, at At) error {
+	argv := append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)
+	var err error
+	if s, is := e.(Sieve); is {
+		err = r.FeedSieved(ctx, m, 0, argv, s.Sieve)
+	} else {
+		err = r.Feed(ctx, m, 0, argv)
+	}
+	if err == nil {
+		err = at.plain(ctx, r.Do)
+	}
+	return err
+}
+
+// plain refuses a base that has anything but files and directories. What is written to one standard output has nothing else: a
+// tablespace, which is a link, would be a stream of its own. A link that somebody put into it could lead to a server that runs here.
+func (a At) plain(ctx context.Context, d host.Streamer) error {
+	var found bytes.Buffer
+	if err := a.Sh(ctx, d, nil, &found, `find -P "$1" -xdev ! -type f ! -type d -print -quit`, a.Data); err != nil {
+		return fmt.Errorf("look for links in what was unpacked: %w", err)
+	}
+	if name, _, is := strings.Cut(found.String(), "\n"); is {
+		return hint.With(fmt.Errorf("the base has a link, or something else that is no file: %.200q", strings.TrimPrefix(name, a.Data+"/")),
+			"restore it by hand, as a user of no server: --command 'tar -x -C DIR', and look where it leads")
+	}
+	return nil
 }
 
 // Room makes a directory of the user's alone.

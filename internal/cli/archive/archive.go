@@ -188,6 +188,12 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	defer unlock()
+	if err := o.emptied(ctx, d, plain, at); err != nil {
+		return err
+	}
+	if err := o.taken(ctx, d, plain, at, time.Now()); err != nil {
+		return err
+	}
 	k, err := v.keeper(ctx, d, store.Patiently(plain, patience, 4, nil), o, at)
 	if err != nil {
 		return err
@@ -259,7 +265,7 @@ func (o asked) followers(d *host.LiveDoer) ([]archive.Follower, error) {
 	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as}}, nil
 }
 
-// say tells what happened, with the time: it is read in a journal.
+// say tells what happened: it is read in a journal, which has the time.
 func (v *verbs) say(text string) {
 	fmt.Fprintf(v.Err, "%s\n", shell.OneLine(text))
 }

@@ -33,7 +33,7 @@ Description=Logs of databases: archive what is written
 Documentation=man:plumb(1)
 After=local-fs.target network-online.target
 Wants=network-online.target
-
+%s
 [Service]
 ExecStart=%s
 Restart=always
@@ -43,7 +43,16 @@ EnvironmentFile=-/etc/plumb/archive.env
 
 [Install]
 WantedBy=multi-user.target
-`, o.name, line), nil
+`, o.name, o.mounts(), line), nil
+}
+
+// mounts has systemd wait for the disk of a directory, where its path needs no quoting.
+func (o asked) mounts() string {
+	dir, is := strings.CutPrefix(o.URL(), "file://")
+	if !is || strings.ContainsAny(dir, " \t\n\"'\\%$") {
+		return ""
+	}
+	return "RequiresMountsFor=" + dir + "\n"
 }
 
 // more are the flags that were given besides.

@@ -38,12 +38,13 @@ const exits = `Exit codes:
 // verbs are the commands, with what they need of the process.
 type verbs struct {
 	machine.Opener
-	moments Moments
+	moments    Moments
+	unattended func() // ends what tells that nothing moves; nil for nothing to end
 }
 
 // Commands makes the commands, the most used first.
 func Commands(s *shell.Shell, a machine.Adapters, m Moments) []*cobra.Command {
-	v := &verbs{machine.Opener{Shell: s, Adapters: a}, m}
+	v := &verbs{Opener: machine.Opener{Shell: s, Adapters: a}, moments: m}
 	return []*cobra.Command{v.backup(), v.restore(), v.verify()}
 }
 
@@ -108,7 +109,7 @@ its recipient, age1….
 	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
 	fl.StringVar(&o.command, "command", "", "back up what this shell `LINE` writes to its standard output")
-	fl.StringVar(&o.name, "name", "", "what --command is called in lists; its first word otherwise")
+	fl.StringVar(&o.name, "name", "", "what --command is called in lists; by its program otherwise")
 	fl.Var(&o.server, "server", "whose data --command gives, as plumb check names it: mysql:3306")
 	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
 	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
@@ -208,11 +209,8 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 // job says what is backed up.
 func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b backup.Backup, point string) (backup.Job, error) {
 	if o.command != "" {
-		name := o.name
-		if name == "" {
-			name, _, _ = strings.Cut(strings.TrimSpace(o.command), " ")
-		}
-		return backup.Job{Name: "command " + o.command, Server: string(o.server), Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: []string{"/bin/sh", "-c", o.command}}}}, nil
+		name := cmp.Or(o.name, backup.NameOf(o.command))
+		return backup.Job{Name: "command " + o.command, Server: string(o.server), Sources: []backup.Source{{Stream: manifest.Stream{Name: name, Kind: manifest.Command}, Argv: backup.Line(ctx, d, home(), o.command)}}}, nil
 	}
 	points := protect.Store{Dir: o.points, Guard: host.Guarded}
 	p, err := o.find(ctx, d, points, point)
@@ -296,21 +294,30 @@ func (v *verbs) trouble() func(error) {
 	}
 }
 
-// doing shows how far it is in one line, where a person watches.
+// doing shows how far it is in one line, where a person watches, and tells when it stands still, until wipe is called.
 func (v *verbs) doing(quiet bool) func(backup.Progress) {
-	if quiet || !shell.IsTerminal(v.Err) {
-		return nil
-	}
+	at := new(standing)
+	at.moved(backup.Progress{}, time.Now())
+	return v.follow(at, quiet)
+}
+
+// follow does so of what may do something else before: then it stands still only when it has begun.
+func (v *verbs) follow(at *standing, quiet bool) func(backup.Progress) {
+	v.rest()
+	v.unattended = v.attend(at)
+	quiet = quiet || !shell.IsTerminal(v.Err)
 	began, last, of := time.Time{}, time.Time{}, ""
 	return func(p backup.Progress) {
+		now := time.Now()
+		at.moved(p, now)
 		if p.Stream != of {
-			began, of = time.Now(), p.Stream
+			began, of = now, p.Stream
 		}
-		if time.Since(last) < 200*time.Millisecond {
+		if quiet || now.Sub(last) < 200*time.Millisecond {
 			return
 		}
-		last = time.Now()
-		rate := float64(p.Bytes) / max(time.Since(began).Seconds(), 0.001)
+		last = now
+		rate := float64(p.Bytes) / max(now.Sub(began).Seconds(), 0.001)
 		line := fmt.Sprintf("%s: %s, %s a second", p.Stream, units.Measured(float64(p.Bytes)), units.Measured(rate))
 		if p.Size > p.Bytes && rate > 0 {
 			line += ", " + units.Span(time.Duration(float64(p.Size-p.Bytes)/rate*float64(time.Second))) + " left"
@@ -319,7 +326,16 @@ func (v *verbs) doing(quiet bool) func(backup.Progress) {
 	}
 }
 
+// rest ends what tells that nothing moves.
+func (v *verbs) rest() {
+	if v.unattended != nil {
+		v.unattended()
+		v.unattended = nil
+	}
+}
+
 func (v *verbs) wipe() {
+	v.rest()
 	if shell.IsTerminal(v.Err) {
 		shell.Rewrite(v.Err, "")
 	}

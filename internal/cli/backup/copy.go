@@ -76,6 +76,13 @@ Only backups that somebody signed whom this host trusts are copied.
 
 // carry copies backups.
 func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Store, o copying, id string) error {
+	m, err := o.memory(d)
+	if err != nil {
+		return err
+	}
+	if err := m.Emptied(ctx, o.spot(to, o.to)); err != nil {
+		return err
+	}
 	vault, err := o.vault(ctx, d, from)
 	if err != nil {
 		return err

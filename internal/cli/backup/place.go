@@ -222,6 +222,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
+	defer v.rest()
 	return do(d, all)
 }
 

@@ -232,7 +232,7 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-")}
+	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-"), Home: home()}
 	var all []backup.Received
 	var told protect.Point
 	if t.start != "" { // before hours of restoring
@@ -302,7 +302,7 @@ func (v *verbs) one(ctx context.Context, d *host.LiveDoer, r backup.Restore, m m
 	default:
 		err = r.Command(ctx, m, number, t.command)
 	}
-	return []backup.Received{{Dataset: cmp.Or(t.output, t.command), From: s.Name, Bytes: s.Bytes}}, err
+	return []backup.Received{{Dataset: cmp.Or(t.output, backup.Told(t.command)), From: s.Name, Bytes: s.Bytes}}, err
 }
 
 func streamOf(m manifest.Manifest, name string) (int, error) {

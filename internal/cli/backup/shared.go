@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 
 	"filippo.io/age"
@@ -49,6 +51,15 @@ func (p *Place) Open() (store.Store, func() error, error) {
 	return p.open(p.urls[0])
 }
 
+// Emptied tells why a directory that has backups of this host, as far as it knows, is not written to: nothing of them is there.
+func (p *Place) Emptied(ctx context.Context, d host.Doer, s store.Store) error {
+	m, err := p.memory(d)
+	if err != nil {
+		return err
+	}
+	return m.Emptied(ctx, p.spot(s, p.urls[0]))
+}
+
 // On opens this machine and the store for one command.
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
@@ -58,6 +69,17 @@ func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) erro
 // Vault opens the store for reading.
 func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error) {
 	return p.vault(ctx, d, s)
+}
+
+// home is that of whoever runs this; "" when nobody knows. A timer of systemd may not say it.
+func home() string {
+	if dir := os.Getenv("HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return ""
 }
 
 // Account gives the numbers of a user that a server runs as.

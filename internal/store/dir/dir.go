@@ -68,7 +68,7 @@ func (d *Dir) Put(ctx context.Context, name string, data []byte, o store.Put) (s
 	}
 	made, err := d.write(ctx, path.Dir(name), data)
 	if err == nil {
-		err = d.publish(made, name, o)
+		err = d.publish(ctx, made, name, o)
 	}
 	if err != nil {
 		if made != "" {
@@ -106,7 +106,7 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 }
 
 // publish gives a file its name, under the condition.
-func (d *Dir) publish(made, name string, o store.Put) error {
+func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error {
 	if o.New {
 		if err := d.root.Link(made, name); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (d *Dir) publish(made, name string, o store.Put) error {
 		return errors.Join(d.root.Remove(made), d.sync(path.Dir(name)))
 	}
 	if o.Was != "" {
-		unlock, err := d.lock()
+		unlock, err := d.lock(ctx)
 		if err != nil {
 			return err
 		}
@@ -133,12 +133,16 @@ func (d *Dir) publish(made, name string, o store.Put) error {
 	return d.sync(path.Dir(name))
 }
 
+// lockTime is how long another may compare and replace, which takes no time: one that has the lock for longer stands still, or
+// is somebody who keeps us from it.
+var lockTime = 30 * time.Second // but for tests
+
 // lock lets one at a time compare and replace: of this process, and of all on this machine.
-func (d *Dir) lock() (unlock func(), err error) {
+func (d *Dir) lock(ctx context.Context) (unlock func(), err error) {
 	d.turn.Lock()
 	f, err := d.root.OpenFile(aside+"lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		if err = alone(ctx, f); err != nil {
 			err = errors.Join(err, f.Close())
 		}
 	}
@@ -152,8 +156,42 @@ func (d *Dir) lock() (unlock func(), err error) {
 	}, nil
 }
 
+// alone waits until nobody else has a lock.
+func alone(ctx context.Context, f *os.File) error {
+	for late := time.Now().Add(lockTime); ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+		if time.Now().After(late) {
+			return &store.Trouble{Err: fmt.Errorf("another process has had the lock %s for %s", aside+"lock", lockTime)}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// open opens an object to read it: what is no file is refused, and a pipe that somebody put there is not waited for.
+func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = errors.New("it is no file")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, st, nil
+}
+
 func (d *Dir) tagOf(name string) (string, error) {
-	f, err := d.root.Open(name)
+	f, _, err := d.open(name)
 	if err != nil {
 		return "", err
 	}
@@ -181,18 +219,12 @@ func (d *Dir) Get(_ context.Context, name string, into []byte) (data []byte, t s
 	if err := store.Check(name); err != nil {
 		return nil, "", err
 	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that somebody put there would be waited for
+	f, st, err := d.open(name)
 	if err != nil {
 		return nil, "", said("read", name, err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, "", said("read", name, err)
-	case !st.Mode().IsRegular():
-		return nil, "", said("read", name, errors.New("it is no file"))
-	case st.Size() > int64(cap(into)):
+	if st.Size() > int64(cap(into)) {
 		return nil, "", said("read", name, store.ErrTooLarge)
 	}
 	into = into[:st.Size()]

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/store/storetest"
@@ -52,6 +53,9 @@ func TestStrangeFiles(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+	if _, err := d.Put(t.Context(), "pipe", []byte("x"), store.Put{Was: "tag"}); err == nil { // compared before it is replaced
+		t.Error("written over a pipe that was to be an object")
+	}
 	if _, err := d.Put(t.Context(), "folder/new", []byte("x"), store.Put{}); err == nil {
 		t.Error("written outside")
 	}
@@ -72,6 +76,35 @@ func TestFull(t *testing.T) {
 		t.Error("a directory that is not there is opened")
 	}
 	if err := said("keep", "a", &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, store.ErrFull) {
+		t.Error(err)
+	}
+}
+
+// Who keeps the lock keeps nobody waiting for ever.
+func TestLockIsHeld(t *testing.T) {
+	defer func(was time.Duration) { lockTime = was }(lockTime)
+	lockTime = 50 * time.Millisecond
+	d, at := open(t)
+	tag, err := d.Put(t.Context(), "a", []byte("x"), store.Put{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(at, aside+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.Put(t.Context(), "a", []byte("y"), store.Put{Was: tag})
+	if _, again := errors.AsType[*store.Trouble](err); !again {
+		t.Errorf("%v", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = d.Put(t.Context(), "a", []byte("y"), store.Put{Was: tag}); err != nil {
 		t.Error(err)
 	}
 }

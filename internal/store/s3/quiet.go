@@ -11,15 +11,21 @@ import (
 
 // quietTime is how long nothing may move. There is no limit for a whole request: on a slow line it
 // would cut off what goes well.
-const quietTime = 30 * time.Second
+var quietTime = 30 * time.Second // but for tests
 
 // quiet ends a request when nothing has moved for too long. What is read through watch moves.
 func quiet(ctx context.Context) (limited context.Context, watch func(io.Reader) io.Reader, end func()) {
+	limited, timer, end := still(ctx)
+	return limited, func(r io.Reader) io.Reader { return &watched{r, timer} }, end
+}
+
+// still ends a request unless its timer is set anew in time.
+func still(ctx context.Context) (limited context.Context, timer *time.Timer, end func()) {
 	limited, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(quietTime, func() {
+	timer = time.AfterFunc(quietTime, func() {
 		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", quietTime)})
 	})
-	return limited, func(r io.Reader) io.Reader { return &watched{r, timer} }, func() {
+	return limited, timer, func() {
 		timer.Stop()
 		cancel(nil)
 	}

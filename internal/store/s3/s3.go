@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/md5"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -57,11 +58,9 @@ var _ store.Store = (*Bucket)(nil)
 
 // Open makes ready to talk to a store. It asks nothing yet.
 func Open(o Options) (*Bucket, error) {
-	at, err := url.Parse(o.Endpoint)
-	if o.Endpoint == "" {
-		at = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
-	} else if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || strings.Trim(at.Path, "/") != "" {
-		return nil, hint.With(fmt.Errorf("open the bucket %s: %q is no endpoint", o.Bucket, o.Endpoint), "an endpoint is https://HOST or https://HOST:PORT")
+	at, err := endpoint(o.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
 	}
 	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
 		return nil, fmt.Errorf("open the bucket %q: %w", o.Bucket, err)
@@ -72,6 +71,11 @@ func Open(o Options) (*Bucket, error) {
 		}
 		o.Prefix += "/"
 	}
+	if o.Profile != "" { // or it would be looked for again and again, as a store that is away
+		if v, err := (&credentials.FileAWSCredentials{Profile: o.Profile}).RetrieveWithCredContext(nil); err != nil || v.AccessKeyID == "" {
+			return nil, hint.With(fmt.Errorf("open the bucket %s: there is no login of the profile %q: %w", o.Bucket, o.Profile, cmp.Or(err, errors.New("it is empty"))), "it is a part of ~/.aws/credentials, or of the file that $AWS_SHARED_CREDENTIALS_FILE names")
+		}
+	}
 	if o.Transport == nil {
 		o.Transport = transport()
 	}
@@ -81,6 +85,21 @@ func Open(o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
 	}
 	return &Bucket{core: core, bucket: o.Bucket, before: o.Prefix, url: cmp.Or(o.Name, strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/"))}, nil
+}
+
+// endpoint reads where a store is. What is wrong with it is not quoted where it can have a login: it is shown and kept as a place.
+func endpoint(text string) (*url.URL, error) {
+	if text == "" {
+		return &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}, nil
+	}
+	at, err := url.Parse(text)
+	switch {
+	case strings.Contains(text, "@"):
+		return nil, hint.With(errors.New("its endpoint has a login in it"), "the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it; an endpoint is https://HOST or https://HOST:PORT")
+	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || strings.Trim(at.Path, "/") != "":
+		return nil, hint.With(fmt.Errorf("%q is no endpoint", text), "an endpoint is https://HOST or https://HOST:PORT")
+	}
+	return at, nil
 }
 
 func login(o Options) *credentials.Credentials {
@@ -203,19 +222,25 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 
 // List implements store.Store.
 func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) error) error {
-	ctx, end := context.WithCancel(ctx)
+	ctx, timer, end := still(ctx)
 	defer end()
 	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
+		timer.Stop() // what is done with it takes as long as it takes
 		if o.Err != nil {
-			return said("list", prefix, o.Err)
+			return said("list", prefix, cause(ctx, o.Err))
 		}
 		name, ours := strings.CutPrefix(o.Key, b.before)
 		if !ours || store.Check(name) != nil {
+			timer.Reset(quietTime)
 			continue // somebody else's
 		}
 		if err := each(store.Info{Name: name, Size: o.Size, Modified: o.LastModified, Tag: o.ETag}); err != nil {
 			return err
 		}
+		timer.Reset(quietTime)
+	}
+	if ctx.Err() != nil { // a list that was ended is no end of the list
+		return said("list", prefix, context.Cause(ctx))
 	}
 	return nil
 }
@@ -261,20 +286,25 @@ func means(err error) error {
 	if errors.As(err, &t) {
 		return err
 	}
+	if never := misled(err); never != nil {
+		return never
+	}
 	answer := minio.ToErrorResponse(err)
 	switch {
 	case answer.Code == minio.NoSuchKey, answer.StatusCode == http.StatusNotFound && answer.Code != minio.NoSuchBucket:
 		return store.ErrNotFound
 	case answer.Code == minio.NoSuchBucket:
 		return hint.With(fmt.Errorf("there is no bucket %s", answer.BucketName), "make it first: Plumb makes no buckets")
-	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict && answer.Code == "ConditionalRequestConflict":
+	case answer.StatusCode == http.StatusPreconditionFailed:
 		return store.ErrExists
+	case answer.Code == "ConditionalRequestConflict", answer.Code == "OperationAborted": // another was at it: what came of that, the same request finds when it is made again
+		return &store.Trouble{Err: err}
 	case answer.StatusCode == http.StatusForbidden && answer.Code == "RequestTimeTooSkewed":
 		return hint.With(errors.New("the clock of this machine and that of the store are too far apart"), "set the clock; the store takes 15 minutes at most")
-	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s", store.ErrDenied, answer.Code)
-	case answer.Code == "QuotaExceeded", answer.Code == "XMinioStorageFull", answer.StatusCode == http.StatusInsufficientStorage:
+	case answer.Code == "QuotaExceeded", answer.Code == "XMinioStorageFull", answer.StatusCode == http.StatusInsufficientStorage: // of VersityGW and Ceph the first is a 403
 		return store.ErrFull
+	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
+		return hint.With(fmt.Errorf("%w: %s", store.ErrDenied, answer.Code), "the login is the one of $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, of ~/.aws/credentials or of the machine's role; it must list, read and write below the prefix")
 	case answer.StatusCode == http.StatusServiceUnavailable, answer.StatusCode == http.StatusTooManyRequests, answer.Code == "SlowDown":
 		return &store.Trouble{Err: err, Slow: true}
 	case answer.StatusCode >= 500, answer.StatusCode == 0, answer.StatusCode == http.StatusRequestTimeout,
@@ -282,6 +312,18 @@ func means(err error) error {
 		return &store.Trouble{Err: err}
 	}
 	return err
+}
+
+// misled tells of a server with which nothing will come of it, however often it is tried: it is not who it should be, or speaks
+// no TLS.
+func misled(err error) error {
+	if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
+		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), "$SSL_CERT_FILE names a file of authorities of your own")
+	}
+	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
+		return hint.With(errors.New("the endpoint speaks no TLS"), "give it as http://HOST:PORT, where the line to it is yours alone")
+	}
+	return nil
 }
 
 // transport has a limit for all that a server could make us wait for.

@@ -1,18 +1,24 @@
 package s3
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/store/storetest"
+	"plumb/internal/hint"
 )
 
 // open gives a bucket of a server in this process, which keeps objects in memory. A real one is in test/backup.
@@ -56,6 +62,9 @@ func TestAnswers(t *testing.T) {
 		{status: 403, code: "RequestTimeTooSkewed", afterwards: "clock"},
 		{status: 404, code: "NoSuchBucket", afterwards: "no bucket"},
 		{status: 412, code: "PreconditionFailed", means: store.ErrExists},
+		{status: 409, code: "ConditionalRequestConflict", again: true},
+		{status: 409, code: "OperationAborted", again: true},
+		{status: 403, code: "QuotaExceeded", means: store.ErrFull},
 		{status: 507, code: "XMinioStorageFull", means: store.ErrFull},
 	} {
 		b := open(t, func(http.Handler) http.Handler {
@@ -140,9 +149,75 @@ func TestNobodyThere(t *testing.T) {
 	if _, err := Open(Options{Bucket: "b"}); err == nil {
 		t.Error("a bucket of one letter")
 	}
-	for _, endpoint := range []string{"host", "ftp://host", "https://", "https://host/path", "://"} {
-		if _, err := Open(Options{Endpoint: endpoint, Bucket: "backups"}); err == nil {
-			t.Errorf("%q is an endpoint", endpoint)
+	for _, endpoint := range []string{"host", "ftp://host", "https://", "https://host/path", "://", "https://k:s3cret@host", "https://k:s3cret@host/path", "k:s3cret@host"} {
+		if _, err := Open(Options{Endpoint: endpoint, Bucket: "backups"}); err == nil || strings.Contains(err.Error()+hint.Of(err), "s3cret") {
+			t.Errorf("%q is an endpoint, or is shown: %v", endpoint, err)
 		}
+	}
+}
+
+// A profile that is not there is told at once.
+func TestProfile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "credentials")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	for _, text := range []string{"", "[other]\naws_access_key_id = k\naws_secret_access_key = s\n"} {
+		if text != "" {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(Options{Endpoint: "http://127.0.0.1:1", Bucket: "backups", Profile: "mine"}); err == nil || !strings.Contains(err.Error(), `"mine"`) || hint.Of(err) == "" {
+			t.Errorf("with %q: %v", text, err)
+		}
+	}
+	if _, err := Open(Options{Endpoint: "http://127.0.0.1:1", Bucket: "backups", Profile: "other"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that is not who it should be, or speaks no TLS, is not tried for hours.
+func TestMisled(t *testing.T) {
+	behind := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	stranger, plain := httptest.NewTLSServer(behind), httptest.NewServer(behind)
+	t.Cleanup(stranger.Close)
+	t.Cleanup(plain.Close)
+	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
+	for endpoint, want := range map[string]string{stranger.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "no TLS"} {
+		b, err := Open(Options{Endpoint: endpoint, Region: "us-east-1", Bucket: "backups", Key: "k", Secret: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Put(t.Context(), "a", []byte("x"), store.Put{})
+		if _, again := errors.AsType[*store.Trouble](err); again || err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+			t.Errorf("%s: %v", endpoint, err)
+		}
+	}
+}
+
+// A list that stands still in its midst is trouble, and never taken for the end of one.
+func TestListStandsStill(t *testing.T) {
+	defer func(was time.Duration) { quietTime = was }(quietTime)
+	quietTime = 100 * time.Millisecond
+	stands := make(chan struct{})
+	b := open(t, func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			_, _ = io.WriteString(w, "<?xml version=\"1.0\"?><ListBucketResult><Name>backups</Name><IsTruncated>false</IsTruncated><Contents><Key>some/where/a</Key><Size>1</Size></Contents>")
+			w.(http.Flusher).Flush()
+			select {
+			case <-stands:
+			case <-r.Context().Done():
+			}
+		})
+	})
+	defer close(stands)
+	err := b.List(t.Context(), "", func(store.Info) error { return nil })
+	if _, again := errors.AsType[*store.Trouble](err); !again {
+		t.Errorf("%v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := b.List(ended, "", func(store.Info) error { return nil }); err == nil {
+		t.Error("a list that was ended is taken for one")
 	}
 }

@@ -189,7 +189,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 		p.Hang(page.Normal, "  ", inert(text))
 	}
 	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
-	if r.GoesOn {
+	if r.GoesOn && r.Skipped > 0 {
 		line += fmt.Sprintf(" It went on where an earlier run had ended, which had sent %s.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)
@@ -257,11 +257,16 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 	if len(started) > 0 {
 		return p.String() + protectview.Clones(started, screen)
 	}
-	done := "Nothing is mounted."
-	if len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/") && backup.KindOf(m) == manifest.Btrfs {
-		done = "Only root enters " + path.Dir(all[0].Dataset) + " until you chmod it."
+	done := "Nothing is mounted. "
+	switch kind := backup.KindOf(m); {
+	case kind == manifest.Command && !m.Provable(): // a dump is no server
+		return p.String()
+	case kind == manifest.Command:
+		done = ""
+	case kind == manifest.Btrfs && len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/"):
+		done = "Only root enters " + path.Dir(all[0].Dataset) + " until you chmod it. "
 	}
-	p.Para(page.Dim, 0, inert(done)+" A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
+	p.Para(page.Dim, 0, inert(done)+"A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
 	return p.String()
 }
 

@@ -60,7 +60,7 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		p.Line(page.Normal, "On another machine, with the key of one who opens it in key.txt:")
 		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+quoted(s.Public)))
 		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into "+into(s)))
-		p.Para(page.Normal, 0, "A backup of what a command gave goes to a file or a command: --output FILE, or --command 'LINE', in place of --into.")
+		p.Para(page.Normal, 0, "In place of --into: a base of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; what another command gave to a file or a command, with --output FILE or --command 'LINE'.")
 		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
 	}
 	return p.String()

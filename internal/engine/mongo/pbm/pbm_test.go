@@ -1,11 +1,14 @@
 package pbm
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"plumb/internal/backup/driven"
+	"plumb/internal/host/hosttest"
 )
 
 // said is made up from cmd/pbm/status.go of 2.9.1: it was never taken from a cluster.
@@ -44,6 +47,61 @@ func TestStatus(t *testing.T) {
 		if f, err := read([]byte(bad)); err == nil {
 			t.Errorf("%.40s: %+v", bad, f)
 		}
+	}
+}
+
+// TestCommandLine sees how pbm is called, by a program that is none: no registry that the tests reach has PBM, nor a mongod for
+// it. The URI, which has a password, is in the environment alone, and what pbm says of it is not told.
+func TestCommandLine(t *testing.T) {
+	const uri = "mongodb://backup:s3cretS3CRET@db1:27017/?authSource=admin"
+	dir := t.TempDir()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(dir+"/status.json", []byte(said), 0o600))
+	must(os.WriteFile(dir+"/agent", []byte("PBM_MONGODB_URI=\""+uri+"\"\n"), 0o600))
+	must(os.WriteFile(dir+"/pbm", []byte(`#!/bin/sh
+echo "$*|$(tr '\0' ' ' < /proc/$$/cmdline)|$PBM_MONGODB_URI" >> `+dir+`/calls
+case "$1" in
+version) echo 2.9.1 ;;
+status) cat `+dir+`/status.json ;;
+*) echo "cannot connect to $PBM_MONGODB_URI" >&2; exit 1 ;;
+esac
+`), 0o700))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	defer func(was [2]string) { environments = was }(environments)
+	environments = [2]string{dir + "/none", dir + "/agent"}
+	d := hosttest.LiveDoer(t)
+	f, err := Tool{}.Look(t.Context(), d, driven.Set{})
+	if err != nil || f.Version != "2.9.1" || len(f.Backups) != 2 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	err = Tool{}.Run(t.Context(), d, driven.Set{}, driven.Full)
+	if err == nil || !strings.Contains(err.Error(), "cannot connect to mongodb://backup:***@db1") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+	if err := (Tool{}).Run(t.Context(), d, driven.Set{}, driven.Incr); err == nil || !strings.Contains(err.Error(), "a logical backup is whole") {
+		t.Errorf("%v", err)
+	}
+	text, err := os.ReadFile(dir + "/calls")
+	must(err)
+	var called []string
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Split(strings.TrimSpace(line), "|")
+		called = append(called, parts[0])
+		if strings.Contains(parts[1], "s3cret") || parts[2] != uri && parts[0] != "version --short" {
+			t.Errorf("%q", parts)
+		}
+	}
+	if want := []string{"version --short", "status --out=json", "backup --type=logical --wait --out=json"}; !slices.Equal(called, want) {
+		t.Errorf("%q", called)
+	}
+	environments = [2]string{dir + "/none", dir + "/none"}
+	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "with which URI") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -29,9 +29,9 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 		return errors.New("it was planned by another")
 	}
 	r := &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
-	steps := []func() error{r.fits, r.program, r.rooms, r.prepare, r.fetch, r.replay}
+	steps := []func() error{r.fits, r.program, r.options, r.rooms, r.prepare, r.fetch, r.replay}
 	if len(in.way.Files) == 0 && a.Proof {
-		steps = steps[:4]
+		steps = steps[:5]
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -112,7 +112,7 @@ func (r *replaying) fetch() error {
 
 // replay has a server replay the log, and proves that it stands at its end.
 func (r *replaying) replay() error {
-	argv := []string{r.server.Program[0], "--defaults-file=" + path.Join(r.a.Data, "backup-my.cnf"), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
+	argv := []string{r.server.Program[0], "--defaults-file=" + path.Join(r.a.Data, optionFile), "--datadir=" + r.a.Data, "--socket=" + r.socket(), "--pid-file=" + path.Join(r.run, "pid"),
 		"--log-error=" + path.Join(r.run, "error.log"), "--tmpdir=" + path.Join(r.run, "tmp"), "--skip-networking", "--skip-grant-tables", "--skip-slave-start", "--event-scheduler=DISABLED",
 		"--log-bin=" + path.Join(r.run, "replay"), "--log-bin-index=" + path.Join(r.run, "replay.index"), "--server-id=" + serverNumber, "--innodb-buffer-pool-size=256M", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2"}
 	p, end, err := r.a.Start(r.ctx, host.Process{Argv: argv, Dir: r.run, UID: r.a.UID, GID: r.a.GID, Log: path.Join(r.run, "out.log")})

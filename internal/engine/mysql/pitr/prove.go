@@ -26,7 +26,7 @@ func (Engine) Copied(ctx context.Context, d host.Launcher, w moment.Way, a momen
 	if !ok {
 		return protect.Point{}, errors.New("it was planned by another")
 	}
-	text, err := d.ReadFile(host.AsUser(ctx, a.UID, a.GID), path.Join(a.Data, "backup-my.cnf"))
+	text, err := d.ReadFile(host.AsUser(ctx, a.UID, a.GID), path.Join(a.Data, optionFile))
 	if err != nil {
 		return protect.Point{}, fmt.Errorf("read the settings of the base: %w", err)
 	}

@@ -69,6 +69,9 @@ func place(s driven.Set) (p at, err error) {
 	if s.Endpoint == "" {
 		return p, nil
 	}
+	if strings.Contains(s.Endpoint, "@") { // it is not quoted: it is shown and kept as a place
+		return p, hint.Usage("the endpoint has a login in it", "the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it; an endpoint is https://host:port")
+	}
 	e, err := url.Parse(s.Endpoint)
 	if err != nil || e.Scheme != "https" || e.Host == "" || strings.Trim(e.Path, "/") != "" {
 		return p, hint.Usage(fmt.Sprintf("%q is no endpoint that pgBackRest can use", s.Endpoint), "https://host:port: it speaks TLS alone")
