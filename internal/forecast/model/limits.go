@@ -34,8 +34,11 @@ func (c LimitCurve) Predict(iops float64) Result {
 	points := slices.Clone(c.Points)
 	slices.SortFunc(points, func(a, b LimitPoint) int { return cmp.Compare(a.IOPS, b.IOPS) })
 	points = slices.CompactFunc(points, func(a, b LimitPoint) bool { return a.IOPS == b.IOPS })
-	if len(points) < 2 || c.Clients < 1 || !(iops > 0) {
+	if len(points) < 2 || !(iops > 0) {
 		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))
+	}
+	if c.Clients < 1 {
+		return refused("give it: --clients 16", "how many clients ask at the same time is not known, and the queue at the volume is theirs")
 	}
 	for _, p := range points {
 		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
