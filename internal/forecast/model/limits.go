@@ -47,11 +47,13 @@ func (c LimitCurve) Predict(iops float64) Result {
 	}
 	low, high := points[0], points[len(points)-1]
 	if iops > 4*high.IOPS || iops < low.IOPS/4 {
-		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS", iops), "%.0f IOPS are more than four times beyond what was measured, %.0f to %.0f", iops, low.IOPS, high.IOPS)
+		return refused(fmt.Sprintf("measure it on a volume of %s IOPS", units.PerSecond(iops)), "%s IOPS are more than four times beyond what was measured, %s to %s",
+			units.PerSecond(iops), units.PerSecond(low.IOPS), units.PerSecond(high.IOPS))
 	}
 	if iops > high.IOPS && !flat(points) {
-		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS, or on one so fast that a faster one brings nothing", iops),
-			"%.0f IOPS are more than the fastest volume that was measured, %.0f, and there the load still waited for the volume: what it does without waiting is not known", iops, high.IOPS)
+		return refused(fmt.Sprintf("measure it on a volume of %s IOPS, or on one so fast that a faster one brings nothing", units.PerSecond(iops)),
+			"%s IOPS are more than the fastest volume that was measured, %s, and there the load still waited for the volume: what it does without waiting is not known",
+			units.PerSecond(iops), units.PerSecond(high.IOPS))
 	}
 	return c.answer(points, iops)
 }

@@ -85,7 +85,7 @@ func number(x float64, unit string) string {
 	case model.Part:
 		return units.Percent(x)
 	case model.Dollars:
-		return fmt.Sprintf("%.2f", x)
+		return fmt.Sprintf("%s.%02d", units.Grouped(int64(math.Round(100*x))/100), int64(math.Round(100*x))%100)
 	case model.Date:
 		return time.Unix(int64(min(max(x, 0), 253e9)), 0).UTC().Format(time.DateOnly)
 	}
