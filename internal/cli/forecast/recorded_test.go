@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/forecast/space"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -40,10 +41,7 @@ func TestARecordingIsForecast(t *testing.T) {
 			server.Set("version", stack.Text(version), "made")
 			server.Set("binlog_expire_logs_seconds", stack.Int(int64(86400*(1+day/12))), "made")
 			s.Things = append(s.Things, server)
-			for role, where := range map[string]stack.Ref{"data": filesystem, "binlog": filesystem} {
-				s.Roles = append(s.Roles, stack.Role{DB: db, Name: role, Placement: stack.Placement{Filesystem: where}})
-			}
-			s.Roles = append(s.Roles, stack.Role{DB: db, Name: "binlog", Placement: stack.Placement{Filesystem: stack.Ref{Kind: "filesystem", Name: "/logs"}}})
+			s.Roles = placed(db, filesystem)
 			w.Picture(now, s)
 			b := series.Batch{Source: "space", Every: time.Minute, At: now}
 			b.Set(db, "space_data", float64(1e9+1e6*(24*day+hour)))
@@ -71,12 +69,7 @@ func TestARecordingIsForecast(t *testing.T) {
 	if c := all[1].changes; len(c) != 2 || c[0].What != "binlog_expire_logs_seconds 86400 became 172800" || all[1].keeps != "it is kept as the server is set: binlog_expire_logs_seconds = 172800" {
 		t.Errorf("how long the binary log is kept: %+v, %q", c, all[1].keeps)
 	}
-	if l := all[2].limit; l == nil || l.Bytes != 1e9+1e6*(24*20+23)+7e9 {
-		t.Errorf("the data can take what it takes and its filesystem has left: %+v", l)
-	}
-	if l := all[1].limit; l != nil {
-		t.Errorf("the binary log lies on two filesystems, and is full at %+v", l)
-	}
+	ownersFill(t, all[2].limit, all[1].limit)
 	if !all[1].bounded || all[2].bounded {
 		t.Error("the binary log is kept for a time, and data for good")
 	}
@@ -89,6 +82,28 @@ func TestARecordingIsForecast(t *testing.T) {
 	}
 	if len(data.changes) != 1 || data.changes[0].What != "version 10.6.1 became 10.11.14" {
 		t.Errorf("%+v", data.changes)
+	}
+}
+
+// placed are the roles of a server whose binary logs lie on two filesystems.
+func placed(db, filesystem stack.Ref) (all []stack.Role) {
+	on := func(role string, where stack.Ref) {
+		all = append(all, stack.Role{DB: db, Name: role, Placement: stack.Placement{Filesystem: where}})
+	}
+	on("data", filesystem)
+	on("binlog", filesystem)
+	on("binlog", stack.Ref{Kind: "filesystem", Name: "/logs"})
+	return all
+}
+
+// ownersFill looks when what a server keeps is said to be full.
+func ownersFill(t *testing.T, data, binlog *space.Limit) {
+	t.Helper()
+	if data == nil || data.Bytes != 1e9+1e6*(24*20+23)+7e9 {
+		t.Errorf("the data can take what it takes and its filesystem has left: %+v", data)
+	}
+	if binlog != nil {
+		t.Errorf("the binary log lies on two filesystems, and is full at %+v", binlog)
 	}
 }
 
