@@ -45,10 +45,16 @@ func TestGapsKeepTheirSum(t *testing.T) {
 	if got := s.Added(); len(got) != 5 || got[0] != 7 || got[1] != 10 || got[2] != 10 || got[3] != 10 || got[4] != 1 {
 		t.Errorf("%v", got)
 	}
+	if steps := s.Steps(); !steps[1].Date.Equal(at(2)) || steps[1].Level != 17 || steps[4] != (Step{at(5), 1, 38}) {
+		t.Errorf("%v", steps)
+	}
 	if s.Unknown() != 2 {
 		t.Errorf("%d unknown days", s.Unknown())
 	}
 	long := Series{Days: []Day{{at(0), 0}, {at(17), 170}, {at(18), 171}}} // two weeks and three days
+	if steps := long.Steps(); steps[0] != (Step{at(15), 10, 150}) {
+		t.Errorf("what is left of a gap are its last days: %v", steps)
+	}
 	if got := long.Added(); len(got) != 4 || got[0] != 10 || got[2] != 10 || got[3] != 1 {
 		t.Errorf("%v", got)
 	}
@@ -65,10 +71,32 @@ func TestParseCSV(t *testing.T) {
 		"nothing known":       {"date,bytes\n2026-01-01,\n2026-01-02,6\n", 1, 0},
 		"other columns":       {"host,\"Date\",Bytes\ndb1,2026-01-01,1e9\n", 1, 0},
 		"a mark at the start": {"\ufeffdate,bytes\r\n2026-01-01,1\r\n", 1, 0},
+		"the newest first":    {"date,bytes,size\n2026-01-02,6,200\n2026-01-01,5,100\n", 2, 200},
+		"semicolons":          {"date;used\n2026-01-01;5\n", 1, 0},
+		"remarks":             {"# of tank\n\ndate;used\n# in May\n2026-01-01;5\n", 1, 0},
+		"tabs":                {"date\tused\n2026-01-01\t5\n", 1, 0},
+		"a comma at the end":  {"date,used\n2026-01-01,5,\n", 1, 0},
 	} {
 		got, err := ParseCSV([]byte(c.text))
 		if err != nil || len(got.Days) != c.days || got.Size != c.size {
 			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// TestFormsOfADate: one day, as programs write it.
+func TestFormsOfADate(t *testing.T) {
+	for _, text := range []string{"2026-03-04", "2026-03-04T00:00:00Z", "2026-03-04T02:00:00+02:00", "2026-03-04T00:00:00.5Z", "2026-03-04 00:00:00", "2026-03-04 00:00:00.123",
+		"2026-03-04T00:00", "2026-03-04 02:00:00+02", "2026-03-04 02:00:00+02:00", "2026-03-04 02:00:00 +0200", "2026-03-04T02:00:00+0200", "2026-03-04 00:00:00 UTC",
+		"2026/03/04", "2026/03/04 00:00", "20260304", "1772582400", "1772582400.7", "1.7725824e9", "1772582400000"} {
+		got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n"))
+		if err != nil || !Daily(Quantity{}, got.Days).Days[0].Date.Equal(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%q: %v, %v", text, got.Days, err)
+		}
+	}
+	for _, text := range []string{"03/04/2026", "04.03.2026", "3", "20261399", "2026-02-30", "99999999", "1e14", "-1772582400", "4 March 2026"} {
+		if got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n")); err == nil {
+			t.Errorf("%q is taken for %v", text, got.Days)
 		}
 	}
 }
@@ -80,6 +108,10 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,bytes\n2026-01-01,NaN\n": "no count of bytes", "date,bytes\n0002-01-01,5\n": "no date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
 		"date,bytes\n1970-01-01T00:00:00+05:00,5\n": "no date of a disk",
 		"date,bytes\n\"2026\n":                      "quote",
+		"date,used_gb\n2026-01-01,5\n":              "no column for the bytes: date, used_gb",
+		"date,bytes\n2026-01-01,1,234,567\n":        "line 2: it has more columns than the header",
+		"date,bytes\n2026-01-01,\"1,234\"\n":        "no count of bytes",
+		"date,bytes\n2026-01-01,5G\n":               "no count of bytes",
 	} {
 		_, err := ParseCSV([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -42,20 +42,35 @@ func (s Series) Last() Day { return s.Days[len(s.Days)-1] }
 // week is the length of the pattern that days repeat.
 const week = 7
 
-// Added gives what each day added, oldest first. Of days that are not known only
+// Step is a day of which it is known what it added, and the level it ended with.
+type Step struct {
+	Date         time.Time
+	Added, Level float64
+}
+
+// Steps gives what each day added, oldest first. Of days that are not known only
 // their sum is: it is spread over them when they are fewer than a week. Of a
 // longer gap whole weeks are left out, so that weekdays stay in their places.
-func (s Series) Added() []float64 {
-	var out []float64
+func (s Series) Steps() []Step {
+	var out []Step
 	for i := 1; i < len(s.Days); i++ {
-		n := s.between(i)
-		each := (s.Days[i].Value - s.Days[i-1].Value) / float64(n)
+		n, end := s.between(i), s.Days[i]
+		each := (end.Value - s.Days[i-1].Value) / float64(n)
 		if n > week {
 			n = n % week
 		}
-		for range n {
-			out = append(out, each)
+		for left := n - 1; left >= 0; left-- {
+			out = append(out, Step{end.Date.AddDate(0, 0, -left), each, end.Value - float64(left)*each})
 		}
+	}
+	return out
+}
+
+// Added gives what each day of Steps added.
+func (s Series) Added() []float64 {
+	var out []float64
+	for _, step := range s.Steps() {
+		out = append(out, step.Added)
 	}
 	return out
 }

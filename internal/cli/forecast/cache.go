@@ -72,6 +72,9 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	if n := count(fromCurve, f.trace != "", f.ghosts); n != 1 {
 		return hint.Usage("the cache's past is to be named once", "give --csv, --ledger, --trace or --ghosts")
 	}
+	if !isRate(f.ceiling) {
+		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 6200, operations a second")
+	}
 	sizes, err := numbers("at", f.at)
 	if err != nil {
 		return err

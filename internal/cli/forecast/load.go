@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ its own, from the rate of one node and the rate when nothing is missed.
 	fl.Float64Var(&f.ceiling, "ceiling", 0, "operations a second, measured, when nothing is missed")
 	fl.Var(&f.data, "data", "`SIZE` of all the data")
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
-	fl.Float64Var(&f.hot, "hot", 0, "part of the data that gets all reads but as large a part: 0.2 for the 80-20 rule; unknown without")
+	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as the 80-20 rule has it; without, any is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
 	jsonFlag(c, &f.json)
 	return c
@@ -88,8 +89,8 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	if count(curve, len(f.nodes) > 0) != 1 {
 		return hint.Usage("it is to be named once what was measured", "give --csv or --ledger for a curve, or --nodes for shards")
 	}
-	if f.hot < 0 || f.hot >= 0.5 {
-		return hint.Usage(fmt.Sprintf("--hot %g is no hot part", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
+	if err := f.validate(); err != nil {
+		return err
 	}
 	if len(f.nodes) > 0 {
 		return told(s, "load", "What more shards bring", f.json, f.shards())
@@ -112,15 +113,51 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		return err
 	}
 	var all []view.Asked
-	for _, x := range at {
-		if f.over == overIOPS {
+	if f.over == overIOPS {
+		for _, x := range at {
 			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.Grouped(int64(x))), Result: overLimits(points, f.clients).Predict(x)})
-		} else {
-			all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
 		}
+		return told(s, "load", "What more of it brings", f.json, all)
+	}
+	for _, p := range points {
+		if !areThreads(p.x) {
+			return fmt.Errorf("read %s: %g is no number of threads", f.place(), p.x)
+		}
+	}
+	for _, x := range at {
+		if !areThreads(x) {
+			return hint.Usage(fmt.Sprintf("--at %g is no number of threads", x), fmt.Sprintf("a whole one up to %d, such as --at 64", mostThreads))
+		}
+		all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
 	}
 	return told(s, "load", "What more of it brings", f.json, all)
 }
+
+// More than any server serves at once: a network of queues is solved client by client.
+const (
+	mostThreads = 100_000
+	mostClients = 10_000
+)
+
+func areThreads(x float64) bool { return x >= 1 && x <= mostThreads && x == math.Trunc(x) }
+
+// validate says which number that was given cannot be. Those that were not are nought.
+func (f loadFlags) validate() error {
+	switch {
+	case !(f.hot >= 0 && f.hot < 0.5):
+		return hint.Usage(fmt.Sprintf("--hot %g is no hot part", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
+	case f.clients < 0 || f.clients > mostClients:
+		return hint.Usage(fmt.Sprintf("--clients %d cannot be", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
+	case !isRate(f.one):
+		return hint.Usage(fmt.Sprintf("--one %g is no rate", f.one), "such as --one 245, operations a second")
+	case !isRate(f.ceiling):
+		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 3514, operations a second")
+	}
+	return nil
+}
+
+// isRate tells whether a number can be one of operations a second, or was not given.
+func isRate(x float64) bool { return x >= 0 && x < 1e15 }
 
 // extra asks for rates with something that is done besides.
 func (f loadFlags) extra(s *shell.Shell, at []float64) error {

@@ -51,6 +51,9 @@ func (m measured) given() (bool, error) {
 	return m.csv != "" || m.ledger != "", nil
 }
 
+// place is where it was measured, for messages.
+func (m measured) place() string { return cmp.Or(m.csv, ledger.Apart(m.ledger)) }
+
 // point is what was measured at one level.
 type point struct{ x, rate, off float64 }
 
@@ -81,7 +84,33 @@ func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	for i := range at {
 		all = append(all, point{at[i], rates[i], off[i]})
 	}
-	return all, nil
+	return joined(all), nil
+}
+
+// joined makes one point of those that were measured at the same level: their mean,
+// which is off by half of what they differ, or by as much as is said of any.
+func joined(all []point) (out []point) {
+	var order []float64
+	at := map[float64][]point{}
+	for _, p := range all {
+		if at[p.x] == nil {
+			order = append(order, p.x)
+		}
+		at[p.x] = append(at[p.x], p)
+	}
+	for _, x := range order {
+		one, low, high, sum := at[x][0], math.Inf(1), math.Inf(-1), 0.0
+		for _, p := range at[x] {
+			low, high, sum = min(low, p.rate), max(high, p.rate), sum+p.rate
+			one.off = max(one.off, p.off)
+		}
+		one.rate = sum / float64(len(at[x]))
+		if one.rate > 0 {
+			one.off = max(one.off, (high-low)/2/one.rate)
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // fromLedger reads the arms of an experiment. What does not count there does not

@@ -48,15 +48,24 @@ installations: count the lines that its exporters answer, and give them with
 	return c
 }
 
-// mostHosts is more than anybody monitors with one server.
-const mostHosts = 10_000_000
+// More than anybody monitors with one server.
+const (
+	mostHosts  = 10_000_000
+	mostDays   = 36_500
+	mostSeries = 1e9
+)
 
 func runMonitor(s *shell.Shell, f monitorFlags) error {
 	if f.hosts < 1 || f.hosts > mostHosts {
 		return hint.Usage(fmt.Sprintf("--hosts %d cannot be: how many hosts are monitored?", f.hosts), fmt.Sprintf("1 to %d, such as --hosts 200", mostHosts))
 	}
-	if f.interval <= 0 || f.days < 0 || f.series < 0 {
-		return hint.Usage("--interval, --days and --series cannot be negative", "give something like --interval 15s --days 15 --series 2500")
+	switch {
+	case f.interval <= 0:
+		return hint.Usage(fmt.Sprintf("--interval %s is no time between two samples", f.interval), "such as --interval 15s")
+	case f.days < 0 || f.days > mostDays:
+		return hint.Usage(fmt.Sprintf("--days %d cannot be", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
+	case !(f.series >= 0 && f.series <= mostSeries):
+		return hint.Usage(fmt.Sprintf("--series %g is no number of series of one host", f.series), fmt.Sprintf("up to %.0f, such as --series 2500", mostSeries))
 	}
 	m := model.Monitoring{Hosts: float64(f.hosts), Interval: f.interval.Seconds(), Retention: float64(f.days)}
 	if f.series > 0 {

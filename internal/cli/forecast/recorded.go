@@ -68,9 +68,10 @@ type gathered struct {
 	of      map[series.ID]*known
 	order   []series.ID
 	today   map[series.ID]forecast.Day
-	last    map[series.ID]float64 // of all readings, for limits
-	facts   map[string]string     // of the last picture
-	seen    time.Time             // when that was taken
+	last    map[series.ID]float64   // of all readings, for limits
+	facts   map[string]string       // of the last picture
+	lies    map[series.ID]stack.Ref // on which filesystem what servers keep lies, by the last picture; the zero one: on several
+	seen    time.Time               // when that was taken
 	changed []noted
 }
 
@@ -159,10 +160,11 @@ func rank(id series.ID) int {
 
 // limit is where a thing is full, as of the last reading.
 func (g *gathered) limit(id series.ID) *space.Limit {
-	value := func(name string) (float64, bool) {
-		v, is := g.last[series.ID{Of: id.Of, Name: name}]
+	of := func(thing stack.Ref, name string) (float64, bool) {
+		v, is := g.last[series.ID{Of: thing, Name: name}]
 		return v, is
 	}
+	value := func(name string) (float64, bool) { return of(id.Of, name) }
 	used := g.last[id]
 	switch {
 	case id.Of.Kind == "filesystem":
@@ -173,12 +175,33 @@ func (g *gathered) limit(id series.ID) *space.Limit {
 		if free, is := value("available"); is {
 			return &space.Limit{Bytes: used + free, Why: "what it uses and has available, within quotas and what the pool keeps back"}
 		}
+	case id.Of.Kind == "dataset":
+		if free, is := value("available"); is {
+			return &space.Limit{Bytes: used + free, Why: "what snapshots take and the dataset has available, if nothing else in it grows"}
+		}
 	case id.Of.Kind == "pool":
 		if size, is := value("size"); is {
 			return &space.Limit{Bytes: size - space.Slop(size), Why: "the size of the pool without the slop space that it keeps back"}
 		}
+	default:
+		if free, is := of(g.lies[id], "free"); is {
+			return &space.Limit{Bytes: used + free, Why: "what it takes and " + g.lies[id].String() + " has available, if nothing else there grows"}
+		}
 	}
 	return nil
+}
+
+// placed notes on which filesystem what servers keep lies. What lies on several
+// has no one place that can be full.
+func (g *gathered) placed(roles []stack.Role) {
+	g.lies = map[series.ID]stack.Ref{}
+	for _, r := range roles {
+		id := series.ID{Of: r.DB, Name: "space_" + r.Name}
+		if before, is := g.lies[id]; is && before != r.Filesystem {
+			r.Filesystem = stack.Ref{}
+		}
+		g.lies[id] = r.Filesystem
+	}
 }
 
 // after which facts of a thing its past is that of another one.
@@ -225,6 +248,7 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 		return
 	}
 	g.seen = at
+	g.placed(s.Roles)
 	facts := watched()
 	for _, t := range s.Things {
 		for _, name := range facts {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/forecast/space"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -17,7 +18,7 @@ func TestARecordingIsForecast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "watch")
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now := start
-	db, pool := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "pool", Name: "tank"}
+	db, pool, filesystem := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "pool", Name: "tank"}, stack.Ref{Kind: "filesystem", Name: "/data"}
 	version := "10.6.1"
 	for day := range 21 {
 		if day == 5 || day == 6 {
@@ -40,6 +41,7 @@ func TestARecordingIsForecast(t *testing.T) {
 			server.Set("version", stack.Text(version), "made")
 			server.Set("binlog_expire_logs_seconds", stack.Int(int64(86400*(1+day/12))), "made")
 			s.Things = append(s.Things, server)
+			s.Roles = placed(db, filesystem)
 			w.Picture(now, s)
 			b := series.Batch{Source: "space", Every: time.Minute, At: now}
 			b.Set(db, "space_data", float64(1e9+1e6*(24*day+hour)))
@@ -47,6 +49,7 @@ func TestARecordingIsForecast(t *testing.T) {
 			b.Set(db, "space_data_logical", 1)
 			b.Set(pool, "allocated", 1e12)
 			b.Set(pool, "size", 4<<40)
+			b.Set(filesystem, "free", 7e9)
 			w.Batch(b)
 		}
 		if err := w.Close(t.Context()); err != nil {
@@ -66,6 +69,7 @@ func TestARecordingIsForecast(t *testing.T) {
 	if c := all[1].changes; len(c) != 2 || c[0].What != "binlog_expire_logs_seconds 86400 became 172800" || all[1].keeps != "it is kept as the server is set: binlog_expire_logs_seconds = 172800" {
 		t.Errorf("how long the binary log is kept: %+v, %q", c, all[1].keeps)
 	}
+	ownersFill(t, all[2].limit, all[1].limit)
 	if !all[1].bounded || all[2].bounded {
 		t.Error("the binary log is kept for a time, and data for good")
 	}
@@ -78,6 +82,28 @@ func TestARecordingIsForecast(t *testing.T) {
 	}
 	if len(data.changes) != 1 || data.changes[0].What != "version 10.6.1 became 10.11.14" {
 		t.Errorf("%+v", data.changes)
+	}
+}
+
+// placed are the roles of a server whose binary logs lie on two filesystems.
+func placed(db, filesystem stack.Ref) (all []stack.Role) {
+	on := func(role string, where stack.Ref) {
+		all = append(all, stack.Role{DB: db, Name: role, Placement: stack.Placement{Filesystem: where}})
+	}
+	on("data", filesystem)
+	on("binlog", filesystem)
+	on("binlog", stack.Ref{Kind: "filesystem", Name: "/logs"})
+	return all
+}
+
+// ownersFill looks when what a server keeps is said to be full.
+func ownersFill(t *testing.T, data, binlog *space.Limit) {
+	t.Helper()
+	if data == nil || data.Bytes != 1e9+1e6*(24*20+23)+7e9 {
+		t.Errorf("the data can take what it takes and its filesystem has left: %+v", data)
+	}
+	if binlog != nil {
+		t.Errorf("the binary log lies on two filesystems, and is full at %+v", binlog)
 	}
 }
 

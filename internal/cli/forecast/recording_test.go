@@ -67,7 +67,7 @@ func TestWearOfARecording(t *testing.T) {
 		return runWear(t.Context(), s, wearFlags{recording: recording{dir: dir}})
 	})
 	// 85 % are left at 0.1 % a day: 850 days after the last reading, 2026-10-28.
-	if !strings.Contains(out, "nvme0n1\n  used_up  2029-0") {
+	if !strings.Contains(out, "nvme0n1\n  used up  2029-0") {
 		t.Errorf("want a day early in 2029:\n%s", out)
 	}
 }
@@ -267,5 +267,52 @@ func TestHostileTraces(t *testing.T) {
 	}
 	if r := trace.Predict(1<<30, 16384); r.Refusal == nil && len(r.Warnings) == 0 {
 		t.Error("a trace in which nothing is read twice is not doubted")
+	}
+}
+
+// TestRunsOfOneLevelAreJoined: who measures each level twice is told of their mean, not
+// of the first one.
+func TestRunsOfOneLevelAreJoined(t *testing.T) {
+	got := joined([]point{{4, 90, 0}, {1, 50, 0.2}, {4, 110, 0.01}, {1, 50, 0}})
+	if len(got) != 2 || got[0] != (point{4, 100, 0.1}) || got[1] != (point{1, 50, 0.2}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestNumbersThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	half := filepath.Join(dir, "half.csv")
+	if err := os.WriteFile(half, []byte("threads,rate\n1.5,10\n4,30\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"load --csv x --at 2.5":                                "2.5 is no number of threads",
+		"load --csv x --at 1e9":                                "is no number of threads",
+		"load --csv half --at 4":                               "1.5 is no number of threads",
+		"load --csv x --at 4 --clients -1":                     "--clients -1 cannot be",
+		"load --nodes 2 --hot NaN":                             "--hot NaN is no hot part",
+		"load --nodes 2 --ceiling Inf":                         "--ceiling +Inf is no rate",
+		"load --nodes 2 --one NaN":                             "--one NaN is no rate",
+		"load --over iops --csv two --at 600":                  "how many clients ask",
+		"cache --csv x --at 4G --ceiling NaN":                  "--ceiling NaN is no rate",
+		"monitor --hosts 2 --interval 0s":                      "--interval 0s is no time",
+		"monitor --hosts 2 --days -1":                          "--days -1 cannot be",
+		"monitor --hosts 2 --series NaN":                       "--series NaN is no number",
+		"volume --size 1T --iops NaN":                          "--iops NaN cannot be",
+		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is no part",
+		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s cannot be",
+	} {
+		fileio := filepath.Join("..", "..", "..", "fixtures", "forecast", "fileio.csv")
+		two := filepath.Join("..", "..", "..", "fixtures", "forecast", "volumes.csv")
+		line = strings.NewReplacer("--csv x", "--csv "+fileio, "--csv half", "--csv "+half, "--csv two", "--csv "+two).Replace(line)
+		var out bytes.Buffer
+		s := shell.New(strings.NewReader(""), &out, &out)
+		c := Command(&s, nil)
+		c.SetArgs(strings.Fields(line))
+		c.SilenceErrors, c.SilenceUsage = true, true
+		err := c.ExecuteContext(t.Context())
+		if err == nil || !strings.Contains(out.String()+err.Error(), want) {
+			t.Errorf("%s: %v, %q", line, err, out.String())
+		}
 	}
 }

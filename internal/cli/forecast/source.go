@@ -107,7 +107,7 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 	}
 	k := known{series: forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)}
 	if t.Size > 0 {
-		k.limit = &space.Limit{Bytes: t.Size, Why: "the size in the last row that has one"}
+		k.limit = &space.Limit{Bytes: t.Size, Why: "the size on the newest day that has one"}
 	}
 	return []known{k}, nil
 }

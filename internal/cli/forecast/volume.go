@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"math"
 	"time"
@@ -71,8 +72,13 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	if f.device != "" && (f.iops > 0 || f.throughput > 0) {
 		return hint.Usage("--device and --iops are two loads", "give one of them")
 	}
-	if f.steady < 0 || f.steady >= 1 || f.iops < 0 || f.iops > 1e9 || f.lasts < 0 {
-		return hint.Usage("--steady is a part of one, and --iops and --lasts are not below nought", "such as --iops 3000 --steady 0.999 --lasts 1h")
+	switch {
+	case !(f.steady >= 0 && f.steady < 1):
+		return hint.Usage(fmt.Sprintf("--steady %g is no part of the time", f.steady), "above 0 and below 1, such as --steady 0.999")
+	case !(f.iops >= 0 && f.iops <= 1e9):
+		return hint.Usage(fmt.Sprintf("--iops %g cannot be", f.iops), "such as --iops 3000")
+	case f.lasts < 0:
+		return hint.Usage(fmt.Sprintf("--lasts %s cannot be", f.lasts), "such as --lasts 1h")
 	}
 	clouds, err := f.clouds()
 	if err != nil {

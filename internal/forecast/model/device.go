@@ -27,7 +27,10 @@ func (d Device) Predict(n int) Result {
 			return refused("leave it out, or measure it again", "%d threads with %g operations a second are no measurement", p.Threads, p.Rate)
 		}
 	}
-	if len(points) < leastDevice || n < 1 {
+	if n < 1 {
+		return refused("ask for one thread or more", "%d threads ask for nothing", n)
+	}
+	if len(points) < leastDevice {
 		return refused("measure the same load at 1 thread and at 4, better at 1, 4, 16 and 64", "it was measured at %s of threads, and a curve needs %d", units.Count(len(points), "different number"), leastDevice)
 	}
 	capacity, err := stats.FitCapacity(points)

@@ -34,8 +34,11 @@ func (c LimitCurve) Predict(iops float64) Result {
 	points := slices.Clone(c.Points)
 	slices.SortFunc(points, func(a, b LimitPoint) int { return cmp.Compare(a.IOPS, b.IOPS) })
 	points = slices.CompactFunc(points, func(a, b LimitPoint) bool { return a.IOPS == b.IOPS })
-	if len(points) < 2 || c.Clients < 1 || !(iops > 0) {
+	if len(points) < 2 || !(iops > 0) {
 		return refused("measure the same load on volumes of two limits, each with the number of clients that it will have", "it was measured on %s, and two tell how much the load asks of one", units.Count(len(points), "volume"))
+	}
+	if c.Clients < 1 {
+		return refused("give it: --clients 16", "how many clients ask at the same time is not known, and the queue at the volume is theirs")
 	}
 	for _, p := range points {
 		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
@@ -44,11 +47,13 @@ func (c LimitCurve) Predict(iops float64) Result {
 	}
 	low, high := points[0], points[len(points)-1]
 	if iops > 4*high.IOPS || iops < low.IOPS/4 {
-		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS", iops), "%.0f IOPS are more than four times beyond what was measured, %.0f to %.0f", iops, low.IOPS, high.IOPS)
+		return refused(fmt.Sprintf("measure it on a volume of %s IOPS", units.PerSecond(iops)), "%s IOPS are more than four times beyond what was measured, %s to %s",
+			units.PerSecond(iops), units.PerSecond(low.IOPS), units.PerSecond(high.IOPS))
 	}
 	if iops > high.IOPS && !flat(points) {
-		return refused(fmt.Sprintf("measure it on a volume of %.0f IOPS, or on one so fast that a faster one brings nothing", iops),
-			"%.0f IOPS are more than the fastest volume that was measured, %.0f, and there the load still waited for the volume: what it does without waiting is not known", iops, high.IOPS)
+		return refused(fmt.Sprintf("measure it on a volume of %s IOPS, or on one so fast that a faster one brings nothing", units.PerSecond(iops)),
+			"%s IOPS are more than the fastest volume that was measured, %s, and there the load still waited for the volume: what it does without waiting is not known",
+			units.PerSecond(iops), units.PerSecond(high.IOPS))
 	}
 	return c.answer(points, iops)
 }

@@ -63,7 +63,7 @@ func (m Monitoring) Predict() Result {
 	if m.Retention > 0 {
 		disk := samples.Times(bytesASample * 86400 * m.Retention)
 		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention
-		r.add("disk", Bytes, disk, "%.0f days at 1 to 2 bytes a sample; high: and a quarter for the index and merging", m.Retention)
+		r.add("disk", Bytes, disk, "%.0f days at 1.5 bytes a sample, from 1 to 2; high: a quarter more, for the index and merging", m.Retention)
 	}
 	return r
 }

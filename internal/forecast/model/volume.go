@@ -50,12 +50,24 @@ func ChooseVolume(clouds []Cloud, l Load, now time.Time) Result {
 		return refused("record the load at its peak (plumb watch record), or give --iops and --throughput", "how many I/Os and bytes a second it must give is not known")
 	}
 	var options []Option
-	for _, c := range clouds {
+	for _, c := range attachable(clouds, l.Instance) {
 		for _, v := range c.Volumes {
 			options = append(options, v.option(c, l, now))
 		}
 	}
 	return offered(options, l)
+}
+
+// attachable are the clouds whose volumes a machine can have: those that know it, or all
+// where none does.
+func attachable(clouds []Cloud, instance string) []Cloud {
+	lacks := func(c Cloud) bool {
+		return !slices.ContainsFunc(c.Instances, func(i Instance) bool { return i.Name == instance })
+	}
+	if instance == "" || !slices.ContainsFunc(clouds, func(c Cloud) bool { return !lacks(c) }) {
+		return clouds
+	}
+	return slices.DeleteFunc(slices.Clone(clouds), lacks)
 }
 
 // offered makes the result of options.

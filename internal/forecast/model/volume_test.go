@@ -96,6 +96,7 @@ func TestVarianceCounts(t *testing.T) {
 		}
 	}
 	named(t, r, "aws io2")
+	named(t, r, "azure premium-ssd")
 }
 
 // TestCredits: a small gp2 bears an hour's peak by its credits and not for ever.
@@ -140,6 +141,13 @@ func TestInstanceLimits(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "m5.4xlarge lets through 18,750 IOPS") {
 		t.Errorf("nothing says why: %q", r.Warnings)
+	}
+	if strings.Contains(strings.Join(r.Warnings, "\n"), "azure") {
+		t.Errorf("volumes that no machine of this cloud can have are weighed: %q", r.Warnings)
+	}
+	l.Instance = "x9.huge"
+	if r := ChooseVolume(clouds(t), l, day); !strings.Contains(strings.Join(r.Warnings, "\n"), "azure premium-ssd: the limits of x9.huge are not known here") {
+		t.Errorf("a machine that is not known is not said to be: %q", r.Warnings)
 	}
 }
 

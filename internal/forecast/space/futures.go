@@ -41,38 +41,35 @@ func (p *past) draw(days int) Futures {
 	return f
 }
 
-// futures draws what was asked for.
-func (p *past) futures(ask Ask) Futures {
-	if ask.Bounded {
-		return p.drawBounded(ask.Days)
-	}
-	return p.draw(ask.Days)
-}
-
 // longBounded is how far back a bounded thing looks: what was kept two seasons
 // ago was kept by another rate.
 const longBounded = 91
 
 // drawBounded draws levels instead of what is added: of what is emptied as it is
-// filled, the level stays about where it was, and only wanders.
-func (p *past) drawBounded(days int) Futures {
-	f, n := Futures{Courses: make([][]float64, drawn)}, len(p.added)
+// filled, the level stays about where it was, and only wanders. They are the
+// levels that were read, also across gaps of which whole weeks are left out.
+func drawBounded(first float64, steps []forecast.Step, days int) Futures {
+	f, n := Futures{Courses: make([][]float64, drawn)}, len(steps)
+	level := []float64{first}
+	for _, s := range steps {
+		level = append(level, s.Level)
+	}
 	r := rand.New(rand.NewPCG(uint64(n), 25))
 	from := max(0, n-longBounded)
 	for k := range f.Courses {
 		f.Courses[k] = make([]float64, days)
-		p.weeksOfLevels(r, f.Courses[k], from)
+		weeksOfLevels(r, level, f.Courses[k], from)
 	}
 	return f
 }
 
 // weeksOfLevels fills a course with the levels of weeks since a day.
-func (p *past) weeksOfLevels(r *rand.Rand, course []float64, from int) {
-	n := len(p.added)
+func weeksOfLevels(r *rand.Rand, level, course []float64, from int) {
+	n := len(level) - 1
 	for day := 0; day < len(course); day += week {
-		at := p.aligned(from+r.IntN(n-week-from+1), from, n-week, day)
+		at := aligned(n, from+r.IntN(n-week-from+1), from, n-week, day)
 		for i := range min(week, len(course)-day) {
-			course[day+i] = p.level[at+i+1] - p.level[n]
+			course[day+i] = level[at+i+1] - level[n]
 		}
 	}
 }

@@ -72,9 +72,14 @@ func Of(s forecast.Series, ask Ask) Result {
 	if ask.Keeps != "" {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
+	steps, from := s.Steps(), s.Last()
 	p := newPast(s.Added())
-	f := p.futures(ask)
-	from := s.Last()
+	var f Futures
+	if ask.Bounded {
+		f = drawBounded(s.Days[0].Value, steps, ask.Days)
+	} else {
+		f = p.draw(ask.Days)
+	}
 	for _, day := range shown(ask.Days) {
 		res.Points = append(res.Points, forecast.Point{Date: from.Date.Add(time.Duration(day) * aDay), Value: levels(f.After(day), from.Value)})
 	}
@@ -84,8 +89,7 @@ func Of(s forecast.Series, ask Ask) Result {
 		return res
 	}
 	if start := p.regime[len(p.added)]; start > 0 {
-		at := from.Date.Add(-time.Duration(len(p.added)-start) * aDay)
-		res.Slope = &at
+		res.Slope = &steps[start-1].Date
 	}
 	res.Assumptions = append(res.Assumptions, assume(res, change)...)
 	res.Rivals = f.rivals(p, from.Value)

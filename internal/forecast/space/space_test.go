@@ -171,6 +171,39 @@ func TestBoundedStaysWhereItIs(t *testing.T) {
 	}
 }
 
+// A gap of which whole weeks are left out moves neither levels nor dates.
+func TestALongGapMovesNothing(t *testing.T) {
+	s := forecast.Series{}
+	for d := range 200 {
+		level := 1e9
+		if d >= 170 { // after the gap it is kept for five times as long
+			level = 5e9
+		}
+		if d < 140 || d >= 170 {
+			s.Days = append(s.Days, forecast.Day{Date: first.AddDate(0, 0, d), Value: level + 1e7*float64(d%7)})
+		}
+	}
+	res := Of(s, Ask{Days: 30, Bounded: true})
+	if q := res.Points[len(res.Points)-1].Value; q[0] < 0.99e9 || q[4] > 5.07e9 {
+		t.Errorf("between levels of 1e9 and 5e9: %v", q)
+	}
+	f := noisy(11)
+	grows := grown(300, func(d int) float64 {
+		if d > 220 {
+			return f(d) + 8e9
+		}
+		return f(d)
+	})
+	grows.Days = slices.DeleteFunc(grows.Days, func(d forecast.Day) bool {
+		day := int(d.Date.Sub(first) / aDay)
+		return day > 240 && day < 262
+	})
+	since := Of(grows, Ask{Days: 30}).Slope
+	if since == nil || since.Before(first.AddDate(0, 0, 215)) || since.After(first.AddDate(0, 0, 225)) {
+		t.Errorf("the slope changed on day 220, and is said to be as it is since %v", since)
+	}
+}
+
 func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	s := grown(60, func(int) float64 { return 0 })
 	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {

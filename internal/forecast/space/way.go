@@ -69,7 +69,7 @@ func (p *past) weeks(r *rand.Rand, course []float64, from, to int) {
 	sum := 0.0
 	for day := 0; day < len(course); day += week {
 		length := min(week, len(course)-day, to-from)
-		sum = p.copyWeek(course, day, p.aligned(from+r.IntN(to-from-length+1), from, to-length, day), length, sum)
+		sum = p.copyWeek(course, day, aligned(len(p.added), from+r.IntN(to-from-length+1), from, to-length, day), length, sum)
 	}
 }
 
@@ -83,9 +83,9 @@ func (p *past) copyWeek(course []float64, day, at, length int, sum float64) floa
 }
 
 // aligned moves a start to the nearest day from low to high that is the same day of the
-// week as that day of the future; where there is none it stays.
-func (p *past) aligned(at, low, high, day int) int {
-	off := (len(p.added) + day - at) % week
+// week as that day after now; where there is none it stays.
+func aligned(now, at, low, high, day int) int {
+	off := (now + day - at) % week
 	if off < 0 {
 		off += week
 	}
@@ -112,7 +112,7 @@ func drifting(p *past, r *rand.Rand, course []float64) {
 	for day := 0; day < len(course); day += week {
 		length := min(week, n)
 		at := n - length - p.age(r, 365, n-length+1)
-		sum = p.copyWeek(course, day, p.aligned(at, 0, n-length, day), length, sum)
+		sum = p.copyWeek(course, day, aligned(len(p.added), at, 0, n-length, day), length, sum)
 	}
 	for i := range course {
 		course[i] *= factor

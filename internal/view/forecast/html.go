@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -60,7 +61,7 @@ func thingOf(r space.Result) thing {
 			row.Part = fmt.Sprintf("%.0f %%", 100*w.Weight)
 		}
 		if w.Loss != nil {
-			row.Loss = size(*w.Loss)
+			row.Loss = units.Measured(*w.Loss)
 		}
 		t.Ways = append(t.Ways, row)
 	}

@@ -3,6 +3,7 @@ package forecast
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"plumb/internal/forecast/model"
@@ -42,15 +43,19 @@ func ModelText(title string, all []Asked, screen page.Screen) string {
 func values(p *page.Page, all []model.Value) {
 	wide := 0
 	for _, v := range all {
-		wide = max(wide, page.Width(page.Clean(v.Name)))
+		wide = max(wide, page.Width(words(v.Name)))
 	}
 	for _, v := range all {
-		p.Line(page.Normal, fmt.Sprintf("  %s%*s  %s", page.Clean(v.Name), wide-page.Width(page.Clean(v.Name)), "", shownValue(v)))
+		name := words(v.Name)
+		p.Line(page.Normal, fmt.Sprintf("  %s%*s  %s", name, wide-page.Width(name), "", shownValue(v)))
 		if v.How != "" {
 			p.Para(page.Dim, 6, v.How)
 		}
 	}
 }
+
+// words is a name as people write it.
+func words(name string) string { return strings.ReplaceAll(page.Clean(name), "_", " ") }
 
 // shownValue is a number with its unit and its interval.
 func shownValue(v model.Value) string {
@@ -80,7 +85,7 @@ func number(x float64, unit string) string {
 	case model.Part:
 		return units.Percent(x)
 	case model.Dollars:
-		return fmt.Sprintf("%.2f", x)
+		return fmt.Sprintf("%s.%02d", units.Grouped(int64(math.Round(100*x))/100), int64(math.Round(100*x))%100)
 	case model.Date:
 		return time.Unix(int64(min(max(x, 0), 253e9)), 0).UTC().Format(time.DateOnly)
 	}

@@ -23,7 +23,7 @@ func everything() []Asked {
 			{Name: "misses", Unit: model.Part, Estimate: stats.Estimate{Value: 0.05, Low: 0.03, High: 0.07}},
 			{Name: "response", Unit: model.Seconds, Estimate: stats.Estimate{Value: 0.0021, Low: 0.0019, High: 0.0023}},
 			{Name: "used_up", Unit: model.Date, Estimate: stats.Estimate{Value: 1893456000, Low: 1861920000, High: math.Inf(1)}},
-			{Name: "price", Unit: model.Dollars, Estimate: stats.Estimate{Value: 80, Low: 80, High: 80}},
+			{Name: "price", Unit: model.Dollars, Estimate: stats.Estimate{Value: 1572.445, Low: 80, High: 2000}},
 			{Name: "cores", Estimate: stats.Estimate{Value: 20, Low: 4, High: 84}},
 			{Name: "series", Estimate: stats.Estimate{Value: 2e6, Low: 2e6, High: 2e6}},
 		},

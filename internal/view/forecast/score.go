@@ -67,5 +67,5 @@ func scoreWords(s forecast.Score) string {
 		return "nothing can be judged yet: " + waiting
 	}
 	return fmt.Sprintf("%s judged: %.0f %% within the 80 %% interval, %.0f %% within the 95 %% interval; mean pinball loss %s; %s", units.Count(s.Judged, "day"),
-		100*float64(s.In80)/float64(s.Judged), 100*float64(s.In95)/float64(s.Judged), size(s.Loss), waiting)
+		100*float64(s.In80)/float64(s.Judged), 100*float64(s.In95)/float64(s.Judged), units.Measured(s.Loss), waiting)
 }

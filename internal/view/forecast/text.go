@@ -60,11 +60,11 @@ func nowWords(r space.Result) string {
 	if n == 0 {
 		return ""
 	}
-	limit := "; how much fits is not known (--limit)"
+	of, unknown := "", "; how much fits is not known (--limit)"
 	if r.Limit != nil {
-		limit = " of " + size(r.Limit.Bytes)
+		of, unknown = " of "+size(r.Limit.Bytes), ""
 	}
-	return fmt.Sprintf("%s on %s%s", size(r.Past[n-1].Value), day(r.Past[n-1].Date), limit)
+	return size(r.Past[n-1].Value) + of + " on " + day(r.Past[n-1].Date) + unknown
 }
 
 func fullInk(f *space.Full) page.Ink {
