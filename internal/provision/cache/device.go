@@ -149,9 +149,9 @@ func (a Addition) act(ctx context.Context, h host.Reader, fuse, checked bool) (*
 }
 
 // remove takes a device out of its pool, unless another disk is found behind its path. One that is gone cannot be another.
-const remove = `path=$1 pool=$2 of=$3 digest=$4
+const remove = disk.Says + `path=$1 pool=$2 of=$3 digest=$4
 node=$(readlink -f -- "$path") || node=
-if [ -b "$node" ] && [ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" != "$digest" ]; then
+if [ -b "$node" ] && [ "$(says "$node" "$of")" != "$digest" ]; then
   echo "$path is another disk than was added: it is left as it is" >&2
   exit 1
 fi

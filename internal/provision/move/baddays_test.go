@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -195,6 +196,14 @@ func TestElsewhereIsRefused(t *testing.T) {
 	draft, _ := y.draft()
 	if _, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "make it a relative link") && !strings.Contains(err.Error(), "names the directory") {
 		t.Error(err)
+	}
+}
+
+// A start of the machine waits for no mount of ours: with the data's disk missing it can be reached.
+func TestTheMachineStartsWithoutTheDisk(t *testing.T) {
+	v := provision.Volume{At: "/var/lib/db", Aside: "/srv/db/data"}
+	if got := lasts("/etc/fstab", v).Value; !slices.Contains(strings.Split(strings.Fields(got)[3], ","), "nofail") {
+		t.Errorf("fstab has %q", got)
 	}
 }
 
