@@ -101,7 +101,12 @@ func (p *planning) filesystem(ctx context.Context) error {
 	if cow, known := p.copies(!m.Done()); known {
 		p.Layout.Made["cow"] = cow
 	}
-	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m)
+	care, err := p.System.Filesystem(ctx, p.d, f)
+	if err != nil {
+		return err
+	}
+	m.Notes = append(m.Notes, care.Notes...)
+	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m, care.Acts...)
 	return nil
 }
 
