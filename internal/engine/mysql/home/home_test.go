@@ -12,6 +12,23 @@ import (
 	"plumb/knowledge"
 )
 
+// A server that listens on all addresses by either of its protocols is closed there, and one that listens to nobody needs nothing.
+func TestListeners(t *testing.T) {
+	for want, is := range map[string]map[string]string{
+		"":                                 {"bind_address": "127.0.0.1", "mysqlx_bind_address": "127.0.0.1", "skip_networking": "OFF"},
+		"bind_address":                     {"bind_address": "*", "skip_networking": "OFF"}, // MariaDB has no other
+		"mysqlx_bind_address":              {"bind_address": "127.0.0.1,::1", "mysqlx_bind_address": "*", "skip_networking": "OFF"},
+		"bind_address mysqlx_bind_address": {"bind_address": "10.0.0.1, ::", "mysqlx_bind_address": "0.0.0.0", "skip_networking": "OFF"},
+	} {
+		if got := strings.Join(listeners(is), " "); got != want {
+			t.Errorf("%v: %q, want %q", is, got, want)
+		}
+	}
+	if got := listeners(map[string]string{"bind_address": "*", "skip_networking": "ON"}); got != nil {
+		t.Errorf("without networking %v are open", got)
+	}
+}
+
 // A server of which something would go on naming the old place is refused.
 func TestElsewhereIsRefused(t *testing.T) {
 	const ask, data = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_index', 'relay_log_index')", "/var/lib/mysql"
