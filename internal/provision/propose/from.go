@@ -21,6 +21,9 @@ func From(s *stack.Stack, name string, lasting Names) (sp spec.Spec, notes []str
 		return sp, nil, err
 	}
 	sp.Server = spec.Server{Product: db.Text("flavor"), Version: series(db.Text("version"))}
+	if role(db) == spec.Replica {
+		sp.Server.Role = spec.Replica
+	}
 	if sp.Server.Product == "" {
 		sp.Server.Product = product.Of(db.Ref.Kind).Flavors[0].Name
 	}
