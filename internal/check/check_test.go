@@ -16,7 +16,6 @@ import (
 	"plumb/internal/observe"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/internal/tape"
 	"plumb/test/captured"
 )
 
