@@ -77,8 +77,11 @@ func (c cell) size() size {
 	if c.zfs.fuse {
 		s.memory, s.arc, s.data, s.volume, s.budget = 768*mega, 128*mega, 1200*mega, 8192*mega, 4*time.Hour
 	}
-	if c.form == short {
-		s.measure, s.budget = windows(15, 5, 25), s.budget/4
+	if c.form == short { // the data, a copy of them, and what three blocks add: a machine must have room for six volumes
+		s.measure, s.budget, s.volume = windows(15, 5, 25), s.budget/4, 4096*mega
+		if c.engine.name == "postgres" { // and its WAL
+			s.volume += 1024 * mega
+		}
 	}
 	return s
 }
