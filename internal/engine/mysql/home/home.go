@@ -120,12 +120,16 @@ func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, ho
 	for _, row := range rows.Values {
 		is[host.Text(row, 0)] = host.Text(row, 1)
 	}
-	for _, name := range listeners(is) {
-		edits, err := e.edits(ctx, h, s, home.Server, name, "127.0.0.1")
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range edits {
+	open := listeners(is)
+	if open == nil {
+		return nil, nil
+	}
+	edits, err := e.edits(ctx, h, s, home.Server, "bind_address", "127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range open {
+		for _, a := range renamed(edits, name) {
 			if there, err := a.Edit.Stands(ctx, h); err != nil {
 				return nil, err
 			} else if !there { // else it waits for the next start
@@ -134,6 +138,20 @@ func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, ho
 		}
 	}
 	return acts, nil
+}
+
+// renamed are edits of bind_address as edits of another variable, in the same file and group. It may be one of a plugin that is not
+// loaded the next time.
+func renamed(edits []change.Act, name string) (all []change.Act) {
+	if name == "bind_address" {
+		return edits
+	}
+	for _, a := range edits {
+		e := *a.Edit
+		e.Key = path.Join(path.Dir(e.Key), "loose_"+name)
+		all = append(all, change.Act{Edit: &e})
+	}
+	return all
 }
 
 // listeners gives the variables by which a server listens on all addresses: those of its two protocols, of which each can be a list.

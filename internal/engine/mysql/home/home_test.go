@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
@@ -26,6 +28,13 @@ func TestListeners(t *testing.T) {
 	}
 	if got := listeners(map[string]string{"bind_address": "*", "skip_networking": "ON"}); got != nil {
 		t.Errorf("without networking %v are open", got)
+	}
+}
+
+func TestRenamed(t *testing.T) {
+	edits := []change.Act{{Edit: &change.Edit{File: "/etc/my.cnf", Form: edit.OptionFile, Key: "mysqld/bind_address", Value: "127.0.0.1"}}}
+	if got := renamed(edits, "mysqlx_bind_address"); len(got) != 1 || got[0].Edit.Key != "mysqld/loose_mysqlx_bind_address" || got[0].Edit.Value != "127.0.0.1" || edits[0].Edit.Key != "mysqld/bind_address" {
+		t.Errorf("%+v", got[0].Edit)
 	}
 }
 
