@@ -97,8 +97,8 @@ contest: all
 	@test/setup.sh test
 	@$(GO) run -C research ./advisers -run -table -ledger "$(if $(findstring ://,$(LEDGER)),$(LEDGER),$(abspath $(LEDGER)))" -only "$(CONTEST)"
 
-# The contest of layouts: see experiments/layouts/README.md. LAYOUTS takes flags, such as -small for
-# a trial of minutes or -vm for OpenZFS in a virtual machine; CONTEST chooses cells.
+# The contest of layouts: see experiments/layouts/README.md. LAYOUTS takes flags, such as -short for
+# a cell in half an hour, -small for a trial of minutes, or -vm for OpenZFS in a virtual machine; CONTEST chooses cells.
 .PHONY: layouts
 layouts: all
 	@mkdir -p .cache

@@ -183,6 +183,9 @@ func (k *Executor) restarts(ctx context.Context, c *Change, out *Outcome) error 
 			if err := k.note(ctx, c, kindRestarting, Restart{What: s.Recipe.Waits, Do: s.Recipe.Restart}); err != nil {
 				return err
 			}
+			for _, op := range s.Recipe.Shorten {
+				_ = op.do(ctx, k.Doer)
+			}
 			if err := operate(ctx, k.Doer, s.Recipe.Restart, ""); err != nil {
 				return fmt.Errorf("%s: %w", s.Recipe.Waits, err)
 			}

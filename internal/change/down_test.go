@@ -21,6 +21,7 @@ type served struct {
 	m    *machine
 	up   bool
 	live string // the setting in memory
+	said []string
 }
 
 func (s *served) Query(_ context.Context, t host.Target, query string) (host.Rows, error) {
@@ -38,6 +39,7 @@ func (s *served) Exec(_ context.Context, t host.Target, statement string) error 
 	if !s.up {
 		return fmt.Errorf("execute on %s: %w", t.Name, host.ErrDown)
 	}
+	s.said = append(s.said, statement)
 	if value, ok := strings.CutPrefix(statement, "SET live "); ok {
 		s.live = value
 		return nil
@@ -77,7 +79,7 @@ func (s servedSetter) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w
 	if s.itself {
 		kept.Switch.Down = &Down{Hint: "with --forget"}
 	}
-	return Recipe{Effect: catalog.Restart, Waits: "a restart of toy.service", Restart: []Op{{Argv: []string{"restart", "toy"}}}, Acts: []Act{live, file, kept}}, nil
+	return Recipe{Effect: catalog.Restart, Waits: "a restart of toy.service", Shorten: []Op{{Target: &t, Statement: "CHECKPOINT"}}, Restart: []Op{{Argv: []string{"restart", "toy"}}}, Acts: []Act{live, file, kept}}, nil
 }
 
 func newServed(t *testing.T) *served {
@@ -182,6 +184,9 @@ func TestRestartBack(t *testing.T) {
 	out, err := k.Apply(t.Context(), s.draft(servedSetter{}), ApplyOptions{Restart: true, Begin: Begin{Try: time.Now().Add(time.Minute)}})
 	if err == nil || !strings.Contains(err.Error(), "it does not start") || s.up {
 		t.Fatalf("%v", err)
+	}
+	if said := s.said[len(s.said)-1]; said != "CHECKPOINT" { // it fails here, and the restart was done
+		t.Errorf("before the restart it was told %q", said)
 	}
 	if err := k.Undo(t.Context(), []int{out.Number}, UndoOptions{Keep: true}); err == nil || s.files() != was {
 		t.Fatalf("%v, %q", err, s.files())

@@ -44,6 +44,9 @@ type Recipe struct {
 	// Restart does what it waits for; nil when Plumb does not know how here.
 	// It is done only with --restart.
 	Restart []Op
+	// Shorten is done before it, so that what restarts stands still for less long: a checkpoint. Nothing depends on
+	// it, so that it may fail, and an undo leaves it out.
+	Shorten []Op
 	// Lasts says what makes it last: "/etc/sysctl.d/99-zz-plumb.conf",
 	// "the pool", "mysqld-auto.cnf".
 	Lasts string

@@ -1,8 +1,6 @@
 package check_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -12,21 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/check"
-	"plumb/internal/engine/mysql"
-	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
-	"plumb/internal/storage/filesystem"
-	"plumb/internal/storage/zfs"
-	"plumb/internal/system/kernel"
-	"plumb/internal/system/process"
-	"plumb/internal/tape"
+	"plumb/test/captured"
 )
 
 func knowledge(t *testing.T, c check.Choice) check.Knowledge {
@@ -42,39 +32,20 @@ func knowledge(t *testing.T, c check.Choice) check.Knowledge {
 	return k
 }
 
-func phases(cat *catalog.Catalog) [][]observe.Probe {
-	return [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
-		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
-	}
-}
-
 func recorded(t *testing.T, name string) host.Reader {
 	t.Helper()
-	packed, err := os.ReadFile(name)
+	h, err := captured.Host(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := tape.Read(z, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	taped, err := host.NewTaped(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return host.NewCached(taped)
+	return h
 }
 
 // worst is a verb as small as one can be: what hurts most on a host. A verb
 // takes a reader and the probes, runs a check, and gives a result of its own;
 // how that looks is for view, and which flags it has for cli.
 func worst(ctx context.Context, h host.Reader, k check.Knowledge) (rule.Harm, error) {
-	s, err := check.Observe(ctx, h, k.Catalog, phases(k.Catalog), check.DefaultTimeout)
+	s, err := check.Observe(ctx, h, k.Catalog, captured.Phases(k.Catalog), check.DefaultTimeout)
 	if err != nil {
 		return "", err
 	}
@@ -96,7 +67,7 @@ func TestAVerbOnThisHost(t *testing.T) {
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
 	k := knowledge(t, check.Choice{Only: []string{"host", "kernel"}})
-	s, err := check.Observe(t.Context(), host.NewCached(live), k.Catalog, phases(k.Catalog), check.DefaultTimeout)
+	s, err := check.Observe(t.Context(), host.NewCached(live), k.Catalog, captured.Phases(k.Catalog), check.DefaultTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/provision"
 	"plumb/internal/provision/move"
+	"plumb/internal/provision/spec"
 	"plumb/internal/storage/layout"
 	"plumb/internal/system/guard"
 	"plumb/internal/system/packages"
@@ -86,12 +87,27 @@ func (ways) Packages(ctx context.Context, h host.Reader, flavor, version, vendor
 }
 
 // Pool implements provision.System.
-func (ways) Pool(ctx context.Context, h host.Reader, pool string) (m provision.Making, err error) {
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
-		return m, nil // nothing runs timers here
+func (ways) Pool(ctx context.Context, h host.Reader, pool spec.Pool) (m provision.Making, err error) {
+	if !runsTimers(ctx, h) {
+		return m, nil
 	}
-	m.Acts, m.Notes, err = guard.PoolTimers(ctx, h, pool, false)
+	trims := slices.ContainsFunc(pool.Data, func(d spec.Disk) bool { return guard.Trims(ctx, h, d.Path) })
+	m.Acts, m.Notes, err = guard.PoolTimers(ctx, h, pool.Name, trims)
 	return m, err
+}
+
+// Filesystem implements provision.System.
+func (ways) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem) (m provision.Making, err error) {
+	if !runsTimers(ctx, h) || !guard.Trims(ctx, h, f.Device.Path) {
+		return m, nil
+	}
+	m.Acts, m.Notes, err = guard.TrimTimer(ctx, h)
+	return m, err
+}
+
+func runsTimers(ctx context.Context, h host.Reader) bool {
+	_, err := h.Stat(ctx, "/run/systemd/system")
+	return err == nil
 }
 
 // Places implements provision.System.

@@ -17,6 +17,7 @@ import (
 // layout is a volume with the data that all trials of its arms begin from.
 type layout struct {
 	place  int // from 1: servers that are up at once have layouts of their own
+	setup  experiment.Setup
 	volume Volume
 	golden string  // directory of the data
 	engine Engine  // nil: files alone
@@ -42,7 +43,7 @@ func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Set
 	if have := l.layouts[key]; have != nil {
 		return have, nil
 	}
-	made := &layout{place: place, apart: len(s.Volume.Logs) > 0}
+	made := &layout{place: place, setup: s, apart: len(s.Volume.Logs) > 0}
 	if s.Server != nil {
 		var err error
 		if made.engine, made.server, err = l.find(ctx, *s.Server); err != nil {
@@ -57,7 +58,7 @@ func (l *Lab) layoutOf(ctx context.Context, t experiment.Trial, s experiment.Set
 	}
 	made.volume = v
 	l.say(Progress{Trial: t, Doing: "making the data"})
-	if err := l.fill(ctx, made, s, l.twin(key)); err != nil {
+	if err := l.fill(ctx, made, s, l.twin(s)); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the data: %w", err), v.Close(context.WithoutCancel(ctx)))
 	}
 	l.layouts[key] = made
@@ -84,19 +85,28 @@ func (l *Lab) engineOf(name string) (Engine, error) {
 	return nil, hint.With(fmt.Errorf("no private server of engine %q can be made", name), strings.Join(product.Private(), ", ")+" can")
 }
 
-// twin gives a layout like another one, at another place; nil when there is
-// none.
-func (l *Lab) twin(of layoutKey) *layout {
-	for key, made := range l.layouts {
-		if key.shape == of.shape {
-			return made
+// twin gives a layout with the same data, at another place or on another volume; nil when
+// there is none that can be read while the new one is written.
+func (l *Lab) twin(s experiment.Setup) (found *layout) {
+	for _, made := range l.layouts {
+		if !together(made.setup.Volume, s.Volume) {
+			return nil
+		}
+		if experiment.DataKey(made.setup) == experiment.DataKey(s) {
+			found = made
 		}
 	}
-	return nil
+	return found
+}
+
+// together tells whether two volumes can be there at once. There is one zfs-fuse on a machine, and it has one ARC: where that
+// must have another size, pools that were made before are exported, and their directories are empty.
+func together(a, b experiment.Volume) bool {
+	return a.Kind != experiment.Zpool || b.Kind != experiment.Zpool || a.ARC == b.ARC
 }
 
 // fill makes the data that trials are given copies of. Those of a twin are
-// copied: servers that are compared begin with the same bytes.
+// copied: servers that are compared begin with the same bytes, and are loaded once.
 func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup, twin *layout) error {
 	dir, err := made.volume.Golden(ctx, l.UID, l.GID)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/provision/spec"
 )
 
 // System is the host's own ways: packages, units, timers, profiles and labels. It only reads.
@@ -14,8 +15,10 @@ type System interface {
 	// Packages says what installs a server of a flavour ("": none), from the system's sources or those of a vendor, and ZFS, where they are
 	// missing.
 	Packages(ctx context.Context, h host.Reader, flavor, version, vendor string, zfs bool) (Making, error)
-	// Pool says what has a pool scrubbed and trimmed from time to time.
-	Pool(ctx context.Context, h host.Reader, pool string) (Making, error)
+	// Pool says what has a pool scrubbed from time to time, and trimmed where its disks take that.
+	Pool(ctx context.Context, h host.Reader, pool spec.Pool) (Making, error)
+	// Filesystem says what has a filesystem trimmed from time to time, where its device takes that.
+	Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem) (Making, error)
 	// Places gives what a server needs beside its files to use volumes: that it waits for their mounts, and that a
 	// profile lets it in.
 	Places(ctx context.Context, h host.Reader, home Home, volumes []Volume) ([]change.Act, error)

@@ -1,7 +1,6 @@
 package rehearse
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,46 +8,23 @@ import (
 	"time"
 
 	"plumb/internal/advise"
-	"plumb/internal/budget"
 	"plumb/internal/catalog"
-	mysqlprobe "plumb/internal/engine/mysql"
-	postgresprobe "plumb/internal/engine/postgres"
 	"plumb/internal/engine/private"
-	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/observe"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
-	"plumb/internal/storage/filesystem"
-	"plumb/internal/storage/zfs"
-	"plumb/internal/system/kernel"
-	"plumb/internal/system/process"
-	"plumb/internal/tape"
 	"plumb/knowledge"
+	"plumb/test/captured"
 )
 
 // fromTape reads a captured host as a check does.
 func fromTape(t *testing.T, name string) *stack.Stack {
 	t.Helper()
-	f, err := os.Open(name)
+	s, err := captured.Stack(t.Context(), name, known())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	recorded, err := tape.Read(f, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	taped, err := host.NewTaped(recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := observe.Host(t.Context(), host.NewCached(taped),
-		[]observe.Probe{kernel.New(known()), process.Probe{}, block.NewProbe(known()), filesystem.Probe{}, zfs.NewProbe(known())},
-		[]observe.Probe{mysqlprobe.NewProbe(known(), nil), postgresprobe.NewProbe(known(), nil)})
-	budget.Apply(s)
 	return s
 }
 

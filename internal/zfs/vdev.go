@@ -149,8 +149,8 @@ func Leaves(tops []*Vdev) []*Vdev {
 // is space on all of its devices and no device of its own.
 var distributedSpare = regexp.MustCompile(`^draid[1-3]-\d+-\d+$`)
 
-// Paths gives the device paths of some vdevs, sorted. zfs-fuse prints a disk
-// without its directory.
+// Paths gives the device paths of some vdevs, those of a group together, as the
+// pool has them. zfs-fuse prints a disk without its directory.
 func Paths(tops []*Vdev) []string {
 	var out []string
 	for _, v := range Leaves(tops) {
@@ -163,7 +163,6 @@ func Paths(tops []*Vdev) []string {
 		}
 		out = append(out, name)
 	}
-	slices.Sort(out)
 	return out
 }
 

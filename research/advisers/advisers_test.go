@@ -20,6 +20,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
 	"plumb/knowledge"
+	"plumb/research/trials"
 )
 
 const files = "../../experiments/advisers"
@@ -36,7 +37,7 @@ func each(t *testing.T, f func(t *testing.T, c cell, x experiment.Experiment)) {
 	t.Helper()
 	for _, c := range cells() {
 		t.Run(c.name(), func(t *testing.T) {
-			x, err := contest{experiments: files}.experiment(c)
+			x, err := contest{Contest: trials.Contest{Experiments: files}}.experiment(c)
 			ok(t, err)
 			f(t, c, x)
 		})
@@ -50,7 +51,7 @@ func TestFilesAreAsWritten(t *testing.T) {
 	want := map[string]bool{}
 	for _, c := range cells() {
 		want[c.name()+".yaml"] = true
-		got, err := os.ReadFile(contest{experiments: files}.file(c))
+		got, err := os.ReadFile(contest{Contest: trials.Contest{Experiments: files}}.file(c))
 		ok(t, err)
 		if diff := cmp.Diff(string(text(c, ours)), string(got)); diff != "" {
 			t.Errorf("%s is not what is written now: go run -C research ./advisers -write\n%s", c.name(), diff)
@@ -207,14 +208,14 @@ func TestThreeBlocksFit(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	for pattern, want := range map[string]int{"": 16, "mariadb-*": 8, "*-rw-gp3": 2, "postgres-tpcc-native": 1} {
-		got, err := contest{only: pattern}.chosen()
+		got, err := contest{Contest: trials.Contest{Only: pattern}}.chosen()
 		ok(t, err)
 		if len(got) != want {
 			t.Errorf("%q: %d cells", pattern, len(got))
 		}
 	}
 	for _, pattern := range []string{"oracle", "["} {
-		if _, err := (contest{only: pattern}).chosen(); err == nil {
+		if _, err := (contest{Contest: trials.Contest{Only: pattern}}).chosen(); err == nil {
 			t.Errorf("%q fits", pattern)
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // are not done.
 func TestKeep(t *testing.T) {
 	c := tried(t, "mariadb-*-gp3")
-	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 { return 100 + 10*float64(len(arm)) }, 1000)
+	fill(t, c.Ledger, c.first(t), 3, func(arm string) float64 { return 100 + 10*float64(len(arm)) }, 1000)
 	want, err := c.table(t.Context())
 	ok(t, err)
 	ok(t, c.keep(t.Context()))
-	c.ledger, c.kept = "", true
+	c.Ledger, c.IsKept = "", true
 	got, err := c.table(t.Context())
 	ok(t, err)
 	if got != want || !strings.Contains(got, "1 of 2 cells") {
@@ -28,18 +28,18 @@ func TestKeep(t *testing.T) {
 
 func TestKeepsNoCellThatIsNotDone(t *testing.T) {
 	c := tried(t, "mariadb-rw-gp3")
-	fill(t, c.ledger, c.first(t), 2, func(string) float64 { return 50 }, 10)
+	fill(t, c.Ledger, c.first(t), 2, func(string) float64 { return 50 }, 10)
 	ok(t, c.keep(t.Context()))
-	c.kept = true
+	c.IsKept = true
 	c.says(t, `\| mariadb-rw-gp3 \| not run \|`)
 }
 
 // TestKeptOfOtherArms: what was measured before a change of the arms does not count.
 func TestKeptOfOtherArms(t *testing.T) {
 	c := tried(t, "mariadb-rw-gp3")
-	fill(t, c.ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
+	fill(t, c.Ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
 	ok(t, c.keep(t.Context()))
-	c.kept = true
+	c.IsKept = true
 	c.says(t, `\| mariadb-rw-gp3 \| 49\.8 `)
 	ok(t, c.write(advised{"mariadb": {"innodb_buffer_pool_size": "500M"}}))
 	c.says(t, `\| mariadb-rw-gp3 \| not run since its arms changed \|`)
@@ -47,15 +47,15 @@ func TestKeptOfOtherArms(t *testing.T) {
 
 func TestKeptDamaged(t *testing.T) {
 	c := tried(t, "mariadb-rw-gp3")
-	fill(t, c.ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
+	fill(t, c.Ledger, c.first(t), 3, func(string) float64 { return 50 }, 10)
 	ok(t, c.keep(t.Context()))
-	file := trials.Kept(c.experiments).File(c.first(t))
+	file := trials.Kept(c.Experiments).File(c.first(t))
 	text, err := os.ReadFile(file)
 	ok(t, err)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	lines[1] = lines[1][:len(lines[1])/2]
 	ok(t, os.WriteFile(file, bytes.Join(lines, nil), 0o644))
-	c.kept = true
+	c.IsKept = true
 	_, err = c.table(t.Context())
 	if err == nil || !strings.Contains(err.Error(), file+":2: ") {
 		t.Errorf("%v", err)
@@ -65,7 +65,7 @@ func TestKeptDamaged(t *testing.T) {
 // TestPublishedTable: the contest's page shows what is kept, and nothing else.
 func TestPublishedTable(t *testing.T) {
 	const dir = "../../experiments/advisers"
-	c := contest{experiments: dir, kept: true}
+	c := contest{Contest: trials.Contest{Experiments: dir, IsKept: true}}
 	table, err := c.table(t.Context())
 	ok(t, err)
 	searches, err := c.searches(t.Context())
@@ -81,15 +81,14 @@ func TestPublishedTable(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	for name, test := range map[string]struct {
-		kept bool
-		job  job
+		trials.Contest
 		want string
 	}{
 		"nothing":     {want: `^nothing to do`},
-		"run of kept": {kept: true, job: job{run: true}, want: `^-kept is for -table alone`},
+		"run of kept": {trials.Contest{IsKept: true, Job: trials.Job{Run: true}}, `^-kept is for -table alone`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := contest{kept: test.kept}.do(t.Context(), test.job)
+			err := contest{Contest: test.Contest}.do(t.Context())
 			if err == nil {
 				t.Fatal("no error")
 			}

@@ -18,57 +18,31 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 
 	"plumb/research/trials"
 )
 
 // contest is what the command line says.
 type contest struct {
-	plumb       string
-	experiments string
-	ledger      string
-	dir         string
-	only        string
-	kept        bool
+	trials.Contest
+	search bool
 }
-
-// job is what it is to do.
-type job struct{ write, run, search, keep, table bool }
 
 func main() {
 	var c contest
-	var j job
-	flag.BoolVar(&j.write, "write", false, "write the experiments")
-	flag.BoolVar(&j.run, "run", false, "run what the ledger lacks")
-	flag.BoolVar(&j.search, "search", false, "measure Plumb's advice beside configurations at random")
-	flag.BoolVar(&j.keep, "keep", false, "keep the trials of the cells that are done beside the experiments")
-	flag.BoolVar(&j.table, "table", false, "print the table")
-	flag.BoolVar(&c.kept, "kept", false, "print the table of what is kept, in place of the ledger's")
-	flag.StringVar(&c.plumb, "plumb", "../plumb", "the plumb binary")
-	flag.StringVar(&c.experiments, "experiments", "../experiments/advisers", "directory of the experiments")
-	flag.StringVar(&c.ledger, "ledger", "../.cache/contest", "the ledger, as of plumb lab run")
-	flag.StringVar(&c.dir, "dir", "/var/tmp", "make volumes below this directory")
-	flag.StringVar(&c.only, "only", "", "only cells whose name has this pattern, such as mariadb-*-gp3")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := c.do(ctx, j); err != nil {
-		fmt.Fprintln(os.Stderr, "advisers:", err)
-		os.Exit(1)
-	}
+	c.Flags("advisers", "contest", "mariadb-*-gp3")
+	flag.BoolVar(&c.search, "search", false, "measure Plumb's advice beside configurations at random")
+	trials.Main("advisers", func(ctx context.Context) error { return c.do(ctx) })
 }
 
-func (c contest) do(ctx context.Context, j job) error {
-	if j == (job{}) {
+func (c contest) do(ctx context.Context) error {
+	if c.Job == (trials.Job{}) && !c.search {
 		return errors.New("nothing to do: give -write, -run, -search, -keep or -table")
 	}
-	if c.kept && (j.run || j.search || j.keep) {
+	if c.IsKept && (c.Run || c.search || c.Keep) {
 		return errors.New("-kept is for -table alone: the others read the ledger")
 	}
-	if j.write {
+	if c.Write {
 		ours, err := readPlumb()
 		if err != nil {
 			return err
@@ -78,23 +52,23 @@ func (c contest) do(ctx context.Context, j job) error {
 		}
 	}
 	var err error
-	if j.run {
+	if c.Run {
 		err = c.run(ctx)
 	}
-	if j.search && err == nil {
-		err = c.search(ctx)
+	if c.search && err == nil {
+		err = c.searchAll(ctx)
 	}
-	return errors.Join(err, c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
+	return errors.Join(err, c.show(context.WithoutCancel(ctx))) // also what was run until somebody interrupted it
 }
 
 // show keeps what was run, and prints its table.
-func (c contest) show(ctx context.Context, j job) error {
-	if j.keep {
+func (c contest) show(ctx context.Context) error {
+	if c.Keep {
 		if err := c.keep(ctx); err != nil {
 			return err
 		}
 	}
-	if !j.table {
+	if !c.Table {
 		return nil
 	}
 	text, err := c.table(ctx)
@@ -108,7 +82,7 @@ func (c contest) show(ctx context.Context, j job) error {
 
 // write replaces the experiment files.
 func (c contest) write(ours advised) error {
-	if err := os.MkdirAll(c.experiments, 0o755); err != nil {
+	if err := os.MkdirAll(c.Experiments, 0o755); err != nil {
 		return err
 	}
 	for _, cell := range cells() {
@@ -119,7 +93,7 @@ func (c contest) write(ours advised) error {
 	return nil
 }
 
-func (c contest) file(cell cell) string { return filepath.Join(c.experiments, cell.name()+".yaml") }
+func (c contest) file(cell cell) string { return c.File(cell.name()) }
 
 // chosen are the cells that -only names, most telling first.
-func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(), cell.name, c.only) }
+func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(), cell.name, c.Only) }

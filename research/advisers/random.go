@@ -106,8 +106,8 @@ func searched(c cell, name string, ours arm, others []arm, blocks int) []byte {
 		notes:    c.notes() + " The others are drawn at random, sizes evenly by ratio and the rest evenly over the range of each setting; none is less durable than the default."}.text()
 }
 
-// search carries out the random search for the chosen cells.
-func (c contest) search(ctx context.Context) error {
+// searchAll carries out the random search for the chosen cells.
+func (c contest) searchAll(ctx context.Context) error {
 	chosen, err := c.chosen()
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ const ofBest = "-best"
 
 func searchName(c cell) string { return "search-" + c.name() }
 
-func (c contest) searchDir() trials.Kept { return trials.Kept(filepath.Join(c.experiments, "search")) }
+func (c contest) searchDir() trials.Kept { return trials.Kept(filepath.Join(c.Experiments, "search")) }
 
 func (c contest) searchCell(ctx context.Context, cell cell, ours arm) error {
 	all := chances(cell.engine)
@@ -158,10 +158,10 @@ func (c contest) try(ctx context.Context, name string, text []byte) ([]experimen
 	if err != nil {
 		return nil, err
 	}
-	if err := c.lab().Fill(ctx, x, file, false); err != nil {
+	if err := c.Fill(ctx, x, file, false); err != nil {
 		return nil, err
 	}
-	records, err := c.lab().Done(ctx, x)
+	records, err := c.Done(ctx, x)
 	if err != nil {
 		return nil, err
 	}

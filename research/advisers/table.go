@@ -45,7 +45,7 @@ func (c contest) each(ctx context.Context, do func(cell cell, x experiment.Exper
 	if err != nil {
 		return err
 	}
-	store, err := c.store(ctx)
+	store, err := c.Store(ctx)
 	if err != nil {
 		return err
 	}

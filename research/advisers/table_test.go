@@ -9,6 +9,7 @@ import (
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/stats"
+	"plumb/research/trials"
 	"plumb/test/program"
 )
 
@@ -41,7 +42,7 @@ func fill(t *testing.T, where string, x experiment.Experiment, blocks int, does 
 // tried is a contest with fixed advice, whatever Plumb advises today.
 func tried(t *testing.T, only string) contest {
 	t.Helper()
-	c := contest{experiments: t.TempDir(), ledger: filepath.Join(t.TempDir(), "ledger"), only: only}
+	c := contest{Contest: trials.Contest{Experiments: t.TempDir(), Lab: trials.Lab{Ledger: filepath.Join(t.TempDir(), "ledger")}, Only: only}}
 	ok(t, c.write(advised{"mariadb": {"innodb_buffer_pool_size": "512M"}, "postgres": {"shared_buffers": "256MB"}}))
 	return c
 }
@@ -66,7 +67,7 @@ func (c contest) says(t *testing.T, expressions ...string) {
 
 func TestTable(t *testing.T) {
 	c := tried(t, "mariadb-*-gp3")
-	fill(t, c.ledger, c.first(t), 6, func(arm string) float64 {
+	fill(t, c.Ledger, c.first(t), 6, func(arm string) float64 {
 		return map[string]float64{byDefault: 100, byPlumb: 400, "MySQLTuner": 250, "innodb_dedicated_server": 150, "by hand": 200, unsafe + "by hand": 900}[arm]
 	}, 1000)
 	c.says(t, `^\| mariadb-rw-gp3 \| \d+ \(\d+ to \d+\) \| (3\.9\d|4|4\.0\d) \(.*\) \| 1\.[56]\d? \(1\..*\) MySQLTuner \| 3 \| none \| 25 % \(1000 \+ 250 µs each\) \|$`,
@@ -75,7 +76,7 @@ func TestTable(t *testing.T) {
 
 func TestTableOfALoss(t *testing.T) {
 	c := tried(t, "mariadb-tpcc-p15")
-	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 {
+	fill(t, c.Ledger, c.first(t), 3, func(arm string) float64 {
 		return 100 + map[string]float64{"MySQLTuner": 30}[arm]
 	}, 15_000)
 	c.says(t, `mariadb-tpcc-p15 \|`, `\| MySQLTuner \|`, `bound by them`, `A sure loss: mariadb-tpcc-p15\.`, `0 of the 0 cells`)
@@ -84,14 +85,14 @@ func TestTableOfALoss(t *testing.T) {
 func TestTableOfOneBlockAndOfNone(t *testing.T) {
 	c := tried(t, "mariadb-rw-p15")
 	c.says(t, `\| mariadb-rw-p15 \| not run \|`, `No cell has been run\.`)
-	fill(t, c.ledger, c.first(t), 1, func(string) float64 { return 50 }, 10)
+	fill(t, c.Ledger, c.first(t), 1, func(string) float64 { return 50 }, 10)
 	c.says(t, `\(1 so far\)`, `\(one block\)`, `\| none \|`)
 }
 
 // TestTableOfAnArmThatDoesNotRun: the others are compared all the same.
 func TestTableOfAnArmThatDoesNotRun(t *testing.T) {
 	c := tried(t, "mariadb-rw-p15")
-	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 { return map[bool]float64{true: 50}[arm != "by hand"] }, 10)
+	fill(t, c.Ledger, c.first(t), 3, func(arm string) float64 { return map[bool]float64{true: 50}[arm != "by hand"] }, 10)
 	c.says(t, `\| 2, without by hand, which did not run \|`)
 }
 
@@ -99,14 +100,14 @@ func TestTableOfOtherArms(t *testing.T) {
 	c := tried(t, "mariadb-rw-p15")
 	x := c.first(t)
 	x.Hash = "00" + x.Hash[2:]
-	fill(t, c.ledger, x, 1, func(string) float64 { return 50 }, 10)
+	fill(t, c.Ledger, x, 1, func(string) float64 { return 50 }, 10)
 	c.says(t, `not run since its arms changed`)
 }
 
 func TestTableWherePlumbSaysWhatAnotherSays(t *testing.T) {
 	c := tried(t, "mariadb-rw-p15")
 	ok(t, c.write(advised{"mariadb": {"innodb_buffer_pool_size": "512M", "innodb_log_file_size": "1G"}}))
-	fill(t, c.ledger, c.first(t), 3, func(arm string) float64 { return 50 + float64(len(arm)) }, 10)
+	fill(t, c.Ledger, c.first(t), 3, func(arm string) float64 { return 50 + float64(len(arm)) }, 10)
 	c.says(t, `1: the same settings as innodb_dedicated_server`)
 }
 
@@ -119,9 +120,9 @@ func TestLacks(t *testing.T) {
 			c := tried(t, "mariadb-rw-gp3")
 			x := c.first(t)
 			if want.blocks > 0 {
-				fill(t, c.ledger, x, want.blocks, func(string) float64 { return 50 }, 10)
+				fill(t, c.Ledger, x, want.blocks, func(string) float64 { return 50 }, 10)
 			}
-			more, begun, why, err := c.lab().Lacks(t.Context(), x)
+			more, begun, why, err := c.Lacks(t.Context(), x)
 			ok(t, err)
 			if more != want.more || begun != want.begun {
 				t.Errorf("more %v, begun %v, %s", more, begun, why)

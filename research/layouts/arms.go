@@ -63,7 +63,7 @@ func arms(c cell, ours made) (all []arm, notes []string) {
 		}
 		all = append(all, arm{name: l.Layout, volume: c.pool(l), server: l.Settings})
 		notes = append(notes, l.Notes...)
-		if (len(l.Unsafe.Settings) > 0 || len(l.Unsafe.Data) > 0) && c.load == "rw" {
+		if (len(l.Unsafe.Settings) > 0 || len(l.Unsafe.Data) > 0) && c.showsUnsafe() {
 			atRisk = append(atRisk, c.risky(l))
 		}
 	}
@@ -72,6 +72,9 @@ func arms(c cell, ours made) (all []arm, notes []string) {
 		arm{name: onExt4, volume: experiment.Volume{Kind: experiment.Loop, Filesystem: "ext4", Mount: ours.mount}, server: ours.onExt4})
 	return append(all, atRisk...), notes
 }
+
+// showsUnsafe tells whether the cell has arms that are not crash-safe beside the others.
+func (c cell) showsUnsafe() bool { return c.load == "rw" && c.form != short }
 
 // risky is a layout with what a crash may cost data.
 func (c cell) risky(l layout) arm {

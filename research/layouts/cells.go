@@ -56,19 +56,40 @@ type size struct {
 	budget  time.Duration
 }
 
+// form is how much of a cell is run; it ends the name of its experiment.
+type form string
+
+const (
+	whole form = ""
+	short form = "-short" // the crash-safe arms alone, measured for less time: figures with wider intervals, within the hour
+	small form = "-small" // a trial of the trial: little data, one block, seconds; not for figures
+)
+
 // The data are more than memory holds: what a layout is good for shows when pages are read and written back. Emulated
-// processors load and fill slowly, so with OpenZFS, which runs in a virtual machine, all is half of it.
+// processors load and fill slowly, so with OpenZFS, which runs in a virtual machine, all is half of it. The short form has the same
+// data, memory and blocks: with less data zfs-fuse's own memory would hold them, and fewer blocks tell how sure nothing is.
 func (c cell) size() size {
 	const mega = 1 << 20
-	long := experiment.FileMeasure{Fill: 30 * time.Second, Warmup: 20 * time.Second, Time: 60 * time.Second, Unsteady: true}
-	switch {
-	case c.small:
-		return size{memory: 384 * mega, arc: 64 * mega, data: 100 * mega, volume: 2048 * mega, blocks: 1, budget: 30 * time.Minute,
-			measure: experiment.FileMeasure{Fill: 3 * time.Second, Warmup: 2 * time.Second, Time: 6 * time.Second, Unsteady: true}}
-	case c.zfs.fuse:
-		return size{memory: 768 * mega, arc: 128 * mega, data: 1200 * mega, volume: 8192 * mega, blocks: 3, budget: 4 * time.Hour, measure: long}
+	if c.form == small {
+		return size{memory: 384 * mega, arc: 64 * mega, data: 100 * mega, volume: 2048 * mega, blocks: 1, budget: 30 * time.Minute, measure: windows(3, 2, 6)}
 	}
-	return size{memory: 384 * mega, arc: 64 * mega, data: 550 * mega, volume: 4096 * mega, blocks: 3, budget: 12 * time.Hour, measure: long}
+	s := size{memory: 384 * mega, arc: 64 * mega, data: 550 * mega, volume: 4096 * mega, blocks: 3, budget: 12 * time.Hour, measure: windows(30, 20, 60)}
+	if c.zfs.fuse {
+		s.memory, s.arc, s.data, s.volume, s.budget = 768*mega, 128*mega, 1200*mega, 8192*mega, 4*time.Hour
+	}
+	if c.form == short { // the data, a copy of them, and what three blocks add: a machine must have room for six volumes
+		s.measure, s.budget, s.volume = windows(15, 5, 25), s.budget/4, 4096*mega
+		if c.engine.name == "postgres" { // and its WAL
+			s.volume += 1024 * mega
+		}
+	}
+	return s
+}
+
+// windows are the seconds of a trial in which caches are filled, the load settles, and it is measured.
+func windows(fill, settle, measured int) experiment.FileMeasure {
+	return experiment.FileMeasure{Fill: time.Duration(fill) * time.Second, Warmup: time.Duration(settle) * time.Second,
+		Time: time.Duration(measured) * time.Second, Unsteady: true}
 }
 
 // cell is one experiment of the contest.
@@ -76,7 +97,7 @@ type cell struct {
 	engine engine
 	load   string // rw, tpcc
 	zfs    zfs
-	small  bool // a trial of the trial
+	form   form
 }
 
 // profile is the disk of all cells.
@@ -89,19 +110,15 @@ const (
 )
 
 func (c cell) name() string {
-	name := c.engine.name + "-" + c.load + "-" + c.zfs.name
-	if c.small {
-		name += "-small"
-	}
-	return name
+	return c.engine.name + "-" + c.load + "-" + c.zfs.name + string(c.form)
 }
 
-// cells are all experiments.
-func cells(small bool) (all []cell) {
+// cells are all experiments of a form.
+func cells(f form) (all []cell) {
 	for _, z := range implementations() {
 		for _, load := range []string{"rw", "tpcc"} {
 			for _, e := range engines() {
-				all = append(all, cell{e, load, z, small})
+				all = append(all, cell{e, load, z, f})
 			}
 		}
 	}

@@ -39,9 +39,9 @@ func ok(t *testing.T, err error) {
 // each runs a test for every cell, with its experiment as it is on disk.
 func each(t *testing.T, f func(t *testing.T, c cell, x experiment.Experiment)) {
 	t.Helper()
-	for _, c := range cells(false) {
+	for _, c := range append(cells(whole), cells(short)...) {
 		t.Run(c.name(), func(t *testing.T) {
-			x, err := trials.Read(contest{experiments: files}.file(c))
+			x, err := trials.Read(contest{Contest: trials.Contest{Experiments: files}}.file(c))
 			ok(t, err)
 			f(t, c, x)
 		})
@@ -53,13 +53,13 @@ func TestFilesAreAsWritten(t *testing.T) {
 	asked, err := newAsking(tapes)
 	ok(t, err)
 	want := map[string]bool{}
-	for _, c := range cells(false) {
+	for _, c := range append(cells(whole), cells(short)...) {
 		ours, err := asked.made(t.Context(), c)
 		ok(t, err)
 		text, err := text(c, ours)
 		ok(t, err)
 		want[c.name()+".yaml"] = true
-		got, err := os.ReadFile(contest{experiments: files}.file(c))
+		got, err := os.ReadFile(contest{Contest: trials.Contest{Experiments: files}}.file(c))
 		ok(t, err)
 		if diff := cmp.Diff(string(text), string(got)); diff != "" {
 			t.Errorf("%s is not what is written now: go run -C research ./layouts -write\n%s", c.name(), diff)
@@ -145,11 +145,11 @@ func TestMemoryIsAlike(t *testing.T) {
 }
 
 // TestThreeBlocksFit: a cell is worth nothing with fewer. A trial copies its data, measures the limit, starts and stops a
-// server; a layout is loaded once.
+// server; one layout is loaded, and its data are copied to the others.
 func TestThreeBlocksFit(t *testing.T) {
-	const beside, loading = 50 * time.Second, 4 * time.Minute
+	const beside, loading, copying = 50 * time.Second, 4 * time.Minute, time.Minute
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
-		took := time.Duration(x.Least*len(x.Arms))*(x.Fill+x.Warmup+x.Measure+beside) + time.Duration(len(experiment.Layouts(x)))*loading
+		took := time.Duration(x.Least*len(x.Arms))*(x.Fill+x.Warmup+x.Measure+beside) + loading + time.Duration(len(experiment.Layouts(x))-1)*copying
 		if took > x.Budget || x.Least < 3 {
 			t.Errorf("%d arms and %d blocks take %s of %s", len(x.Arms), x.Least, took, x.Budget)
 		}
@@ -158,7 +158,7 @@ func TestThreeBlocksFit(t *testing.T) {
 
 // TestLogGoesBackToZFSsOwnValues: in the lab its dataset inherits what the data have, and on a host it does not.
 func TestLogGoesBackToZFSsOwnValues(t *testing.T) {
-	c := cell{engines()[0], "rw", implementations()[1], false}
+	c := cell{engines()[0], "rw", implementations()[1], whole}
 	v := c.pool(layout{Above: map[string]string{"atime": "off"}, Data: map[string]string{"recordsize": "16K", "logbias": "throughput", "primarycache": "metadata"},
 		Log: map[string]string{"primarycache": "metadata"}})
 	want := map[string]string{"atime": "off", "recordsize": "128K", "logbias": "latency", "primarycache": "metadata"}
@@ -171,9 +171,9 @@ func TestLogGoesBackToZFSsOwnValues(t *testing.T) {
 }
 
 func TestSmallLeavesTheOthersAlone(t *testing.T) {
-	c := contest{experiments: files, ledger: filepath.Join(t.TempDir(), "ledger"), tapes: tapes, small: true}.settled(job{run: true})
+	c := contest{Contest: trials.Contest{Job: trials.Job{Run: true}, Lab: trials.Lab{Ledger: filepath.Join(t.TempDir(), "ledger")}, Experiments: files}, tapes: tapes, form: small}.settled()
 	ok(t, c.write(t.Context()))
-	if c.only != "*-fuse*" || strings.HasPrefix(c.experiments, files) {
+	if c.Only != "*-fuse*" || strings.HasPrefix(c.Experiments, files) {
 		t.Errorf("%+v", c)
 	}
 	chosen, err := c.chosen()
@@ -191,14 +191,14 @@ func TestSmallLeavesTheOthersAlone(t *testing.T) {
 }
 
 // tried is a contest with a ledger in which each arm does as much as is said.
-func tried(t *testing.T, blocks int, does func(arm string) float64) contest {
+func tried(t *testing.T, f form, blocks int, does func(arm string) float64) contest {
 	t.Helper()
-	c := contest{experiments: files, ledger: filepath.Join(t.TempDir(), "ledger"), only: "mariadb-*-fuse"}
+	c := contest{Contest: trials.Contest{Experiments: files, Lab: trials.Lab{Ledger: filepath.Join(t.TempDir(), "ledger")}, Only: "mariadb-*-fuse*"}, form: f}
 	chosen, err := c.chosen()
 	ok(t, err)
 	x, err := trials.Read(c.file(chosen[0]))
 	ok(t, err)
-	store, err := ledger.Open(t.Context(), c.ledger)
+	store, err := ledger.Open(t.Context(), c.Ledger)
 	ok(t, err)
 	defer store.Close()
 	ok(t, store.Define(t.Context(), x, "test"))
@@ -227,7 +227,7 @@ func (c contest) says(t *testing.T, expressions ...string) {
 }
 
 func TestTable(t *testing.T) {
-	tried(t, 3, func(arm string) float64 {
+	tried(t, whole, 3, func(arm string) float64 {
 		return map[string]float64{byDefault: 50, byProvision: 100, onExt4: 110, "document D": 130}[arm] + map[bool]float64{true: 40}[arm == "OpenZFS's page" || arm == "documents A and E" || strings.HasPrefix(arm, unsafe)]
 	}).says(t, `^\*\*mariadb-rw-fuse\*\*$`, `^\| plumb provision \| \d+ \(\d.*\) \| (2|1\.9\d|2\.0\d) \(.*\) \| 0\.\d+ \(.*\) \| 40K(i?B)? \| 1G(i?B)? \| 9\d %|`,
 		`^\*\*mariadb-tpcc-fuse\*\*: not run\.`, `^1 of 2 cells were run\.`, `A sure loss of provision to another layout on ZFS: mariadb-rw-fuse to document D\.`,
@@ -235,23 +235,23 @@ func TestTable(t *testing.T) {
 }
 
 func TestTableOfALossToExt4(t *testing.T) {
-	tried(t, 3, func(arm string) float64 { return map[bool]float64{true: 200, false: 100}[arm == onExt4] }).
+	tried(t, whole, 3, func(arm string) float64 { return map[bool]float64{true: 200, false: 100}[arm == onExt4] }).
 		says(t, `Less than 0\.85 of ext4: mariadb-rw-fuse 0\.[45]`, `A sure loss of provision to another layout on ZFS: none\.`, `At least 1\.5 times ZFS's defaults: 0 of 1 \(none\)\.`)
 }
 
 func TestKeep(t *testing.T) {
-	c := tried(t, 3, func(arm string) float64 { return 100 + float64(len(arm)) })
+	c := tried(t, whole, 3, func(arm string) float64 { return 100 + float64(len(arm)) })
 	want, err := c.table(t.Context())
 	ok(t, err)
 	dir := t.TempDir()
-	for _, cell := range cells(false) {
+	for _, cell := range cells(whole) {
 		text, err := os.ReadFile(c.file(cell))
 		ok(t, err)
 		ok(t, os.WriteFile(filepath.Join(dir, cell.name()+".yaml"), text, 0o644))
 	}
-	c.experiments = dir
+	c.Experiments = dir
 	ok(t, c.each(t.Context(), c.keep))
-	c.ledger, c.kept = "", true
+	c.Ledger, c.IsKept = "", true
 	got, err := c.table(t.Context())
 	ok(t, err)
 	if got != want {
@@ -259,30 +259,40 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestPublishedTable: the contest's page shows what is kept, and nothing else.
+// TestPublishedTable: the contest's page shows what is kept, whole and in short, and nothing else.
 func TestPublishedTable(t *testing.T) {
-	table, err := contest{experiments: files, kept: true}.table(t.Context())
-	ok(t, err)
 	page, err := os.ReadFile(files + "/README.md")
 	ok(t, err)
-	if !bytes.Contains(page, []byte(table)) {
-		t.Errorf("%s/README.md has other tables than go run -C research ./layouts -table -kept:\n%s", files, table)
+	for _, f := range []form{whole, short} {
+		table, err := contest{Contest: trials.Contest{Experiments: files, IsKept: true}, form: f}.table(t.Context())
+		ok(t, err)
+		if !bytes.Contains(page, []byte(table)) {
+			t.Errorf("%s/README.md has other tables than go run -C research ./layouts -table -kept %s:\n%s", files, f, table)
+		}
+	}
+}
+
+// TestShortSaysSo: its table says how much less was measured, and it is kept as the whole one is.
+func TestShortSaysSo(t *testing.T) {
+	c := tried(t, short, 3, func(arm string) float64 { return 100 + float64(len(arm)) })
+	c.says(t, `^\*\*mariadb-rw-fuse-short\*\*, in short: blocks of 25s in place of 1m0s$`, `^1 of 2 cells were run\.`)
+	if text, err := c.table(t.Context()); err != nil || strings.Contains(text, unsafe) {
+		t.Errorf("%v: what is not crash-safe is in it:\n%s", err, text)
 	}
 }
 
 func TestJobs(t *testing.T) {
 	for name, c := range map[string]struct {
 		contest contest
-		job     job
 		want    string
 	}{
 		"nothing":       {want: `^nothing to do`},
-		"run of kept":   {contest{kept: true}, job{run: true}, `^-kept is for -table alone`},
-		"small is kept": {contest{small: true}, job{keep: true}, `^-small is not kept`},
-		"no such cell":  {contest{only: "oracle"}, job{table: true}, `fits no cell`},
+		"run of kept":   {contest{Contest: trials.Contest{IsKept: true, Job: trials.Job{Run: true}}}, `^-kept is for -table alone`},
+		"small is kept": {contest{Contest: trials.Contest{Job: trials.Job{Keep: true}}, form: small}, `^-small is not kept`},
+		"no such cell":  {contest{Contest: trials.Contest{Only: "oracle", Job: trials.Job{Table: true}}}, `fits no cell`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.contest.do(t.Context(), c.job)
+			err := c.contest.do(t.Context())
 			if err == nil {
 				t.Fatal("no error")
 			}

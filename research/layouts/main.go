@@ -4,6 +4,7 @@
 //	go run -C research ./layouts -write          write experiments/layouts/*.yaml, and ask provision's rules for its arm
 //	go run -C research ./layouts -run            run what the ledger lacks, on zfs-fuse or the OpenZFS of this machine
 //	go run -C research ./layouts -run -vm        run the cells of OpenZFS in a virtual machine
+//	go run -C research ./layouts -run -short     the crash-safe arms alone, measured for less time: figures with wider intervals
 //	go run -C research ./layouts -run -small     the same with little data and one block, in minutes, to see that it runs
 //	go run -C research ./layouts -table          print the contest's tables as Markdown
 //	go run -C research ./layouts -keep           keep the trials of the cells that are done beside the experiments
@@ -15,98 +16,82 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"plumb/internal/lab/experiment"
-	"plumb/internal/lab/report"
 	"plumb/research/trials"
 )
 
 // contest is what the command line says.
 type contest struct {
-	plumb       string
-	experiments string
-	ledger      string
-	dir         string
-	tapes       string
-	only        string
-	kept        bool
-	small       bool
-	vm          bool
+	trials.Contest
+	tapes string
+	form  form
+	vm    bool
 }
-
-// job is what it is to do.
-type job struct{ write, run, keep, table bool }
 
 func main() {
 	var c contest
-	var j job
-	flag.BoolVar(&j.write, "write", false, "write the experiments")
-	flag.BoolVar(&j.run, "run", false, "run what the ledger lacks")
-	flag.BoolVar(&j.keep, "keep", false, "keep the trials of the cells that are done beside the experiments")
-	flag.BoolVar(&j.table, "table", false, "print the tables")
-	flag.BoolVar(&c.kept, "kept", false, "print the tables of what is kept, in place of the ledger's")
-	flag.BoolVar(&c.small, "small", false, "little data, one block, seconds: to see that it runs, not for figures")
-	flag.BoolVar(&c.vm, "vm", false, "run in a virtual machine with OpenZFS 2.3")
-	flag.StringVar(&c.plumb, "plumb", "../plumb", "the plumb binary")
-	flag.StringVar(&c.experiments, "experiments", "../experiments/layouts", "directory of the experiments")
-	flag.StringVar(&c.ledger, "ledger", "../.cache/layouts", "the ledger, as of plumb lab run; with -vm a directory for each cell")
-	flag.StringVar(&c.dir, "dir", "/var/tmp", "make volumes below this directory")
+	c.Flags("layouts", "layouts", "mariadb-*; without it those of zfs-fuse, or with -vm of OpenZFS")
+	flag.BoolFunc("short", "the crash-safe arms alone, measured for less time: figures with wider intervals, within the hour", c.take(short))
+	flag.BoolFunc("small", "little data, one block, seconds: to see that it runs, not for figures", c.take(small))
+	flag.BoolVar(&c.vm, "vm", false, "run in a virtual machine with OpenZFS 2.3; the ledger is then a directory for each cell")
 	flag.StringVar(&c.tapes, "tapes", "../fixtures", "directory of the captured hosts that provision's rules are asked about")
-	flag.StringVar(&c.only, "only", "", "only cells whose name has this pattern, such as mariadb-*; without it those of zfs-fuse, or with -vm of OpenZFS")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := c.settled(j).do(ctx, j); err != nil {
-		fmt.Fprintln(os.Stderr, "layouts:", err)
-		os.Exit(1)
+	trials.Main("layouts", func(ctx context.Context) error { return c.settled().do(ctx) })
+}
+
+// take is what a flag does that asks for a form.
+func (c *contest) take(f form) func(string) error {
+	return func(string) error {
+		if c.form != whole && c.form != f {
+			return errors.New("-short and -small do not go together")
+		}
+		c.form = f
+		return nil
 	}
 }
 
 // settled fills in what depends on other flags. A trial in small leaves the experiments and the ledger of the others
 // alone.
-func (c contest) settled(j job) contest {
-	if c.small {
-		c.ledger += "-small"
-		c.experiments = c.ledger + ".d"
+func (c contest) settled() contest {
+	if c.form == small {
+		c.Ledger += "-small"
+		c.Experiments = c.Ledger + ".d"
 	}
-	if c.only == "" && j.run {
-		c.only = map[bool]string{true: "*-openzfs*", false: "*-fuse*"}[c.vm]
+	if c.Only == "" && c.Run {
+		c.Only = map[bool]string{true: "*-openzfs*", false: "*-fuse*"}[c.vm]
 	}
 	return c
 }
 
-func (c contest) do(ctx context.Context, j job) error {
+func (c contest) do(ctx context.Context) error {
 	switch {
-	case j == (job{}):
+	case c.Job == (trials.Job{}):
 		return errors.New("nothing to do: give -write, -run, -keep or -table")
-	case c.kept && (j.run || j.keep):
+	case c.IsKept && (c.Run || c.Keep):
 		return errors.New("-kept is for -table alone: the others read the ledger")
-	case c.small && (j.keep || c.kept):
+	case c.form == small && (c.Keep || c.IsKept):
 		return errors.New("-small is not kept: its figures tell nothing")
 	}
-	if j.write || c.small && j.run {
+	if c.Write || c.form == small && c.Run {
 		if err := c.write(ctx); err != nil {
 			return err
 		}
 	}
 	var err error
-	if j.run {
+	if c.Run {
 		err = c.run(ctx)
 	}
-	return errors.Join(err, c.show(context.WithoutCancel(ctx), j)) // also what was run until somebody interrupted it
+	return errors.Join(err, c.show(context.WithoutCancel(ctx))) // also what was run until somebody interrupted it
 }
 
 // show keeps what was run, and prints its tables.
-func (c contest) show(ctx context.Context, j job) error {
-	if j.keep {
+func (c contest) show(ctx context.Context) error {
+	if c.Keep {
 		if err := c.each(ctx, c.keep); err != nil {
 			return err
 		}
 	}
-	if !j.table {
+	if !c.Table {
 		return nil
 	}
 	text, err := c.table(ctx)
@@ -116,14 +101,11 @@ func (c contest) show(ctx context.Context, j job) error {
 
 // keep copies the trials of a cell that is done to where the experiments are.
 func (c contest) keep(_ cell, x experiment.Experiment, records []experiment.Record, _ bool) error {
-	if !report.Make(x, records).Complete {
-		return nil
-	}
-	return trials.Kept(c.experiments).Put(x, records)
+	return c.Put(x, records)
 }
 
 // chosen are the cells that -only names.
-func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(c.small), cell.name, c.only) }
+func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(c.form), cell.name, c.Only) }
 
 // run carries out what the ledger lacks, one cell after another. What was begun goes on where it was.
 func (c contest) run(ctx context.Context) error {
@@ -131,7 +113,7 @@ func (c contest) run(ctx context.Context) error {
 		if c.vm {
 			return c.inVM(ctx, cell, x)
 		}
-		return trials.Lab{Plumb: c.plumb, Ledger: c.ledger, Dir: c.dir}.Fill(ctx, x, c.file(cell), false)
+		return c.Fill(ctx, x, c.file(cell), false)
 	})
 }
 
@@ -166,14 +148,10 @@ func (c contest) over(do func(cell cell, x experiment.Experiment) error) error {
 
 // done reads the trials of a cell: from the ledger, from that of the virtual machine, or what is kept.
 func (c contest) done(ctx context.Context, cell cell, x experiment.Experiment) ([]experiment.Record, bool, error) {
-	if c.kept {
-		return trials.Kept(c.experiments).Of(ctx, x)
-	}
-	where := c.ledger
 	if c.vm {
-		where = c.inside(cell)
+		c.Ledger = c.inside(cell)
 	}
-	store, err := trials.OpenLedger(ctx, where)
+	store, err := c.Store(ctx)
 	if err != nil {
 		return nil, false, err
 	}

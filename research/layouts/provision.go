@@ -1,36 +1,20 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
 	"plumb/internal/check"
-	"plumb/internal/engine/mysql"
-	"plumb/internal/engine/postgres"
-	"plumb/internal/host"
-	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
-	"plumb/internal/storage/filesystem"
 	place "plumb/internal/storage/layout"
-	zfsprobe "plumb/internal/storage/zfs"
-	"plumb/internal/system/kernel"
-	"plumb/internal/system/process"
-	"plumb/internal/tape"
+	"plumb/test/captured"
 )
 
 // made is what plumb provision makes for a cell: what its rules say of a server that has its defaults, asked
@@ -48,13 +32,13 @@ type asking struct {
 }
 
 func newAsking(tapes string) (asking, error) {
-	var bad []error
-	know, err := check.Load(check.Choice{}, nil, func(what string, err error) {
-		if err != nil {
-			bad = append(bad, fmt.Errorf("%s: %w", what, err))
-		}
-	})
-	return asking{know, tapes}, errors.Join(append(bad, err)...)
+	know, err := captured.Knowledge()
+	return asking{know, tapes}, err
+}
+
+// recorded reads a captured host.
+func (k asking) recorded(ctx context.Context, name string) (*stack.Stack, error) {
+	return captured.Stack(ctx, filepath.Join(k.tapes, name+".tape.gz"), k.know.Catalog)
 }
 
 // pool is the name of the pool that is to be.
@@ -75,7 +59,7 @@ func (k asking) made(ctx context.Context, c cell) (m made, err error) {
 		return m, fmt.Errorf("the tape %s must have no ZFS, and %s must", c.engine.tape, c.zfs.tape)
 	}
 	s.Add("the tape "+c.zfs.tape, stack.Observation{Things: []*stack.Thing{with.Find(module)}})
-	db, data, err := server(s)
+	db, data, err := captured.Server(s)
 	if err != nil {
 		return m, err
 	}
@@ -142,42 +126,4 @@ func loaded(s *stack.Stack, db stack.Ref) *stack.Stack {
 		s.Find(db).Set("log_bin", stack.Bool(false), "the contest")
 	}
 	return s
-}
-
-// server gives the one server of a host, and its data directory.
-func server(s *stack.Stack) (stack.Ref, string, error) {
-	i := slices.IndexFunc(s.Roles, func(r stack.Role) bool { return r.Name == "data" })
-	if i < 0 {
-		return stack.Ref{}, "", errors.New("no server keeps data on the captured host")
-	}
-	return s.Roles[i].DB, s.Roles[i].Path, nil
-}
-
-// recorded reads a captured host.
-func (k asking) recorded(ctx context.Context, name string) (*stack.Stack, error) {
-	file := filepath.Join(k.tapes, name+".tape.gz")
-	packed, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("unpack %s: %w", file, err)
-	}
-	text, err := tape.Read(z, file)
-	if err != nil {
-		return nil, err
-	}
-	taped, err := host.NewTaped(text)
-	if err != nil {
-		return nil, err
-	}
-	return check.Observe(ctx, host.NewCached(taped), k.know.Catalog, phases(k.know.Catalog), time.Minute)
-}
-
-func phases(cat *catalog.Catalog) [][]observe.Probe {
-	return [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfsprobe.NewProbe(cat)},
-		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
-	}
 }

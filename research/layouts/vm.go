@@ -18,7 +18,7 @@ var vmScript string
 
 // inside is the ledger of a cell that runs in a virtual machine. Beside it is the machine's disk, until the cell is
 // done: what a machine that was stopped has of the ledger is on it.
-func (c contest) inside(cell cell) string { return filepath.Join(c.ledger+"-vm", cell.name()) }
+func (c contest) inside(cell cell) string { return filepath.Join(c.Ledger+"-vm", cell.name()) }
 
 // inVM carries out what the ledger lacks of a cell in a virtual machine.
 func (c contest) inVM(ctx context.Context, cell cell, x experiment.Experiment) error {
@@ -44,7 +44,7 @@ func (c contest) inVM(ctx context.Context, cell cell, x experiment.Experiment) e
 	}
 	defer os.RemoveAll(out)
 	disk := vm.Disk{Name: "data", Bytes: 64 << 30, File: ledger + ".disk"} // it takes only the room of what is written
-	r, err := m.Run(ctx, vm.Script{In: []string{c.plumb, c.file(cell)}, Out: out, Disks: []vm.Disk{disk}, Live: os.Stderr, Deadline: 24 * time.Hour,
+	r, err := m.Run(ctx, vm.Script{In: []string{c.Plumb, c.file(cell)}, Out: out, Disks: []vm.Disk{disk}, Live: os.Stderr, Deadline: 24 * time.Hour,
 		Line: fmt.Sprintf("FILE=/in/%s.yaml ARC=%d\n%s", cell.name(), cell.size().arc, vmScript)})
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.Name, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"plumb/internal/lab/experiment"
@@ -21,7 +20,7 @@ func (c contest) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.experiments, 0o755); err != nil {
+	if err := os.MkdirAll(c.Experiments, 0o755); err != nil {
 		return err
 	}
 	for _, cell := range chosen {
@@ -40,7 +39,7 @@ func (c contest) write(ctx context.Context) error {
 	return nil
 }
 
-func (c contest) file(cell cell) string { return filepath.Join(c.experiments, cell.name()+".yaml") }
+func (c contest) file(cell cell) string { return c.File(cell.name()) }
 
 // text writes the experiment of a cell.
 func text(c cell, ours made) ([]byte, error) {
@@ -61,7 +60,7 @@ func text(c cell, ours made) ([]byte, error) {
 	for _, a := range all {
 		f.Arms = append(f.Arms, experiment.FileArm{Name: a.name, Set: a.sets(c)})
 	}
-	if c.load == "rw" {
+	if c.showsUnsafe() {
 		head = append(head, "The arms that are not crash-safe are never for data that matter. They are shown apart, compared with nothing.")
 	}
 	f.Compare = pairs(all)
@@ -78,9 +77,19 @@ func (c cell) notes() string {
 	text := fmt.Sprintf("The volume is a disk of 200 requests a second. Server, page cache and ARC have %s together, of which the ARC has %s; the server's own cache has %s in every arm, "+
 		"and the data are some %s. The load is %d sessions of %s, on the same processors. Each trial begins with a server that was just started and nothing cached; caches are filled without the volume's limit. The ZFS is %s.",
 		s.memory, s.arc, c.cache(), experiment.Bytes(s.data), threads, load, c.zfs.what)
+	if c.form == short {
+		text += fmt.Sprintf(" This is the contest in short: %d blocks of %s in place of %s each, and the crash-safe arms alone. Caches are filled for %s in place of %s, so they may still be filling.",
+			s.blocks, s.measure.Time, c.inWhole().measure.Time, s.measure.Fill, c.inWhole().measure.Fill)
+	}
 	if c.zfs.fuse {
 		return text + " It has no lz4: lzjb stands for it, and what it has not is left out. It also reads and writes its disk through the page cache: " +
 			"program, ARC and that have 320 MB more than the ARC, and nothing beyond."
 	}
 	return text + " The ARC belongs to the machine: whoever runs this sets zfs_arc_max to " + fmt.Sprint(int64(s.arc)) + ", as go run -C research ./layouts -vm does."
+}
+
+// inWhole is the size of the cell when all of it is run.
+func (c cell) inWhole() size {
+	c.form = whole
+	return c.size()
 }

@@ -37,7 +37,7 @@ func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spe
 		if p.Layout.Volumes == nil {
 			return hint.With(errors.New("what the volumes are like is planned once the packages are there"), "plumb provision installs them; --dry-run shows what comes next")
 		}
-		text, err = kubernetes.Manifests(kubernetes.Layout{Spec: sp, Volumes: p.Layout.Volumes})
+		text, err = kubernetes.Manifests(kubernetes.Layout{Spec: sp, Volumes: p.Layout.Volumes, At: propose.MountedAt(sp)})
 	} else {
 		w := playbook.Provisioning{Plan: p.Plan, Files: map[string][]byte{}}
 		for _, h := range p.Stack.OfKind("host") {

@@ -24,11 +24,11 @@ func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
-	s, err := v.look(ctx, f)
+	s, names, err := v.look(ctx, f)
 	if err != nil {
 		return err
 	}
-	sp, notes, err := propose.From(s, server)
+	sp, notes, err := propose.From(s, server, names)
 	if err != nil {
 		return err
 	}
@@ -40,23 +40,29 @@ func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
 	return v.Print(head.String() + string(spec.Text(sp)))
 }
 
-// look reads this host, or a tape.
-func (v *verbs) look(ctx context.Context, f flags) (*stack.Stack, error) {
+// look reads this host, or a tape. A tape has no other names of disks.
+func (v *verbs) look(ctx context.Context, f flags) (*stack.Stack, propose.Names, error) {
 	cat, err := check.Catalog(check.All, v.Warn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if f.Tape != "" {
 		h, err := v.Tape(f.Tape)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return check.Observe(ctx, h, cat, v.Phases(cat, dsn.OnTape(h.About().Given)), f.Timeout)
+		s, err := check.Observe(ctx, h, cat, v.Phases(cat, dsn.OnTape(h.About().Given)), f.Timeout)
+		return s, nil, err
 	}
 	l, given, err := f.Live(v.Dialers)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer l.Close()
-	return check.Observe(ctx, host.NewCached(l), cat, v.Phases(cat, given), f.Timeout)
+	names, err := propose.LastingNames(ctx, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := check.Observe(ctx, host.NewCached(l), cat, v.Phases(cat, given), f.Timeout)
+	return s, names, err
 }

@@ -181,6 +181,10 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 	return v.apply(ctx, flow, f, sp)
 }
 
+// aptTime is how long a command may take: apt-get -s reads all lists of packages, for a swap those of two releases, which takes
+// over a minute on a cold cache or a busy machine.
+const aptTime = 5 * time.Minute
+
 // flow opens this machine.
 func (v *verbs) flow(f flags) (propose.Flow, error) {
 	know, err := check.Load(check.Choice{Skip: f.skip}, nil, v.Warn)
@@ -199,7 +203,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 			return propose.Flow{}, err
 		}
 	}
-	f.CommandTime = time.Minute // apt-get -s reads all lists of packages, on a cold cache for longer than a probe may take
+	f.CommandTime = aptTime
 	flow.Mover = v.Mover(know.Catalog, given, dir)
 	flow.Open = func() (*host.LiveDoer, *change.Executor, error) {
 		live, _, err := f.Live(v.Dialers)

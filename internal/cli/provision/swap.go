@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,8 +79,8 @@ For other ways it lists what to do.
 			if err := v.Validate(); err != nil {
 				return err
 			}
-			v.CommandTime = 5 * time.Minute // apt-get -s reads all lists of packages, here those of two releases, and on a busy machine that takes
-			if v.at != "" {                 // a script goes to a directory of its own, and cuts names at their last /
+			v.CommandTime = aptTime
+			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
 				at, err := filepath.Abs(v.at)
 				if err != nil {
 					return err

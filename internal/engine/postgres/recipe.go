@@ -10,6 +10,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -129,6 +130,7 @@ func (a *alteration) recipe() change.Recipe {
 	case "postmaster":
 		r.Effect = catalog.Restart
 		r.Waits, r.Restart = a.restart()
+		r.Shorten = []change.Op{{Target: &a.in.target, Statement: product.DialectOf(product.Postgres).Checkpoint}}
 	case "backend", "superuser-backend":
 		a.notes = append(a.notes, "sessions that are open keep the old value")
 	}

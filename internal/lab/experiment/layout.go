@@ -57,12 +57,24 @@ type shape struct {
 // Of the server count what made the data, its program and server.create; its
 // settings are those of each trial. Of the load counts the shape of the data;
 // how it is used does not.
-func LayoutKey(u Setup) string {
+func LayoutKey(u Setup) string { return digest(shapeOf(u)) }
+
+// DataKey names the data alone: layouts with the same key can be given the same bytes. A server's files
+// are the same on every volume; those of a load without one are written as its volume takes them.
+func DataKey(u Setup) string {
+	s := shapeOf(u)
+	if u.Server != nil {
+		s.Volume = Volume{}
+	}
+	return digest(s)
+}
+
+func shapeOf(u Setup) shape {
 	s := shape{Volume: u.Volume, Load: dataOf(u.Load)}
 	if u.Server != nil {
 		s.Engine, s.Version, s.Basedir, s.Create = u.Server.Engine, u.Server.Version, u.Server.Basedir, u.Server.Create
 	}
-	return digest(s)
+	return s
 }
 
 // dataOf gives the fields of a load that decide what is loaded, with the

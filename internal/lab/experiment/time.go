@@ -43,8 +43,14 @@ const (
 // Estimate tells how long an experiment takes.
 func Estimate(x Experiment) Times {
 	var t Times
+	loaded := map[string]bool{}
 	for _, l := range Layouts(x) {
-		t.Loading += loadingTime(l.Setup)
+		if data := DataKey(l.Setup); loaded[data] {
+			t.Loading += making + bytesTime(DataBytes(l.Setup))
+		} else {
+			t.Loading += loadingTime(l.Setup)
+			loaded[data] = true
+		}
 	}
 	for _, a := range x.Arms {
 		t.Block += trialTime(x, a.Setup)

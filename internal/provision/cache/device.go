@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
@@ -87,11 +86,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if err != nil {
 		return a, err
 	}
-	m, err := a.act(ctx, h, fuse, checksSectors(s))
-	if err != nil {
-		return a, err
-	}
-	a.Acts = []change.Act{{Make: m}}
+	a.Acts = []change.Act{{Make: a.act(fuse, checksSectors(s))}}
 	a.note(s, p)
 	return a, nil
 }
@@ -119,8 +114,8 @@ func (a Addition) Step() change.Prepared {
 		Recipe: change.Recipe{Acts: a.Acts, Notes: a.Notes, Lasts: "the pool"}}
 }
 
-// act adds it. It is known by its path in the pool, and by what the disk says of itself.
-func (a Addition) act(ctx context.Context, h host.Reader, fuse, checked bool) (*change.Make, error) {
+// act adds it. It is known by its path in the pool; that no other disk is behind that is looked at on the way out.
+func (a Addition) act(fuse, checked bool) *change.Make {
 	device := a.Disk.Spec.Path
 	name := shown(fuse, a.Disk.Node, device)
 	add := []string{"zpool", "add", a.Pool, string(a.Class), device}
@@ -131,27 +126,19 @@ func (a Addition) act(ctx context.Context, h host.Reader, fuse, checked bool) (*
 		add = slices.Insert(add, 2, "--allow-ashift-mismatch")
 	}
 	member := &change.Inspection{Argv: zfs.Tools{Fuse: fuse}.Status(a.Pool), Match: `^\s+(` + regexp.QuoteMeta(name) + `)(?:-part1|p1|1)?\s`}
-	says, state := &change.Inspection{File: "/sys/class/block/" + a.Disk.Identity}, ""
-	text, err := h.ReadFile(ctx, says.File)
-	if err != nil {
-		return nil, fmt.Errorf("read what %s says of itself: %w", device, err)
-	}
-	if state = strings.TrimSpace(string(text)); !utf8.Valid(text) || strings.ContainsRune(state, 0) { // a page of SCSI, which no journal holds: the digest below tells
-		says, state = member, name
-	}
 	return &change.Make{
 		Thing:     change.Thing{Name: Place(a.Class, a.Pool, device), Inspect: member},
-		Moved:     &change.Moved{Identity: name, State: state},
-		Unchanged: says,
+		Moved:     &change.Moved{Identity: name, State: name},
+		Unchanged: member,
 		Do:        []change.Op{a.Disk.Proof(), {Argv: add}},
 		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}, a.Disk.Blank()},
-	}, nil
+	}
 }
 
 // remove takes a device out of its pool, unless another disk is found behind its path. One that is gone cannot be another.
-const remove = `path=$1 pool=$2 of=$3 digest=$4
+const remove = disk.Says + `path=$1 pool=$2 of=$3 digest=$4
 node=$(readlink -f -- "$path") || node=
-if [ -b "$node" ] && [ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" != "$digest" ]; then
+if [ -b "$node" ] && [ "$(says "$node" "$of")" != "$digest" ]; then
   echo "$path is another disk than was added: it is left as it is" >&2
   exit 1
 fi

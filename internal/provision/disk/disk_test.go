@@ -270,6 +270,30 @@ func TestAnotherDiskIsRefused(t *testing.T) {
 	}
 }
 
+// After a start of the machine the kernel may call a disk otherwise, and another one by its name of before. What was made on
+// it is taken back all the same, and the other one is left alone.
+func TestADiskIsKnownByAnotherName(t *testing.T) {
+	box := disks(t)
+	d := doer(t)
+	a, b := aDisk(t, box, "used", 40), aDisk(t, box, "named", 40)
+	used, err := looked(t, d, spec.Disk{Path: a.loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, `mkfs.ext4 -q "$1"; mkfs.ext4 -q "$2"; sync "$1" "$2"`, a.loop, b.loop)
+	was := sum(t, b.file)
+	used.Identity = filepath.Base(b.loop) + "/diskseq" // where it was read when the other's name was its own
+	blank := func(d Disk) error { return exec.Command(d.Blank().Argv[0], d.Blank().Argv[1:]...).Run() }
+	if err := blank(used); err != nil {
+		t.Errorf("it is not known any more: %v", err)
+	}
+	sh(t, `cmp -n 16777216 "$1" /dev/zero`, a.loop)
+	used.Spec.Path = b.loop // which the path leads to today
+	if err := blank(used); err == nil || sum(t, b.file) != was {
+		t.Errorf("another disk was made empty: %v", err)
+	}
+}
+
 func TestWhatIsWantedOfADisk(t *testing.T) {
 	empty := Disk{Spec: spec.Disk{Path: "/dev/disk/by-id/x"}, Size: 1000 << 20, Serial: "S1", Identity: "sdb/serial"}
 	for want, change := range map[string]func(*Disk){

@@ -7,18 +7,27 @@ import (
 	"plumb/internal/change"
 )
 
+// Says tells, in a script, what a device says of itself: the SHA-256 of the file of its identity. That file was found by the
+// name that the kernel gave the disk then; after a start of the machine it may have another, so that it is looked up by the device at hand.
+const Says = `says() {
+  dir=$(readlink -f -- "/sys/class/block/${1##*/}")
+  [ ! -e "$dir/partition" ] || dir=${dir%/*}
+  sha256sum <"$dir/${2#*/}" | cut -d ' ' -f 1
+}
+`
+
 // proof is what the act itself looks at once more, just before it writes: that the device is the one
 // that was looked at, of its size, not held by another, and zero at both ends. Its arguments are
 // the path, where its identity is read and the digest of that, its size in bytes, "erase"
 // where what is there may be lost, and the parts that are read: from which byte, and how many.
-const proof = `path=$1 of=$2 digest=$3 size=$4 erase=$5
+const proof = Says + `path=$1 of=$2 digest=$3 size=$4 erase=$5
 shift 5
 node=$(readlink -f -- "$path")
 name=${node##*/}
 no() { echo "$path $1: nothing was written to it" >&2; exit 1; }
 [ -b "$node" ] || no "is not there any more"
-[ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" = "$digest" ] || no "is not the disk that was looked at"
 [ "/sys/class/block/${of%%/*}" -ef "/sys/class/block/$name" ] || [ "/sys/class/block/${of%%/*}/$name" -ef "/sys/class/block/$name" ] || no "leads to another disk than was looked at"
+[ "$(says "$node" "$of")" = "$digest" ] || no "is not the disk that was looked at"
 [ $(($(cat "/sys/class/block/$name/size") * 512)) = "$size" ] || no "has another size than when it was looked at"
 [ -z "$(ls -A "/sys/class/block/$name/holders")" ] || no "is held by another device"
 ! awk '{print $1}' /proc/self/mounts /proc/swaps | grep -qxF -e "$node" -e "$path" || no "is mounted or swap"
@@ -38,11 +47,11 @@ func (d Disk) Proof() change.Op {
 
 // blank makes both ends zero again, as they were proven to be, once what was made there is gone. wipefs
 // opens the disk for itself alone: one that is in use is left as it is.
-const blank = `path=$1 of=$2 digest=$3
+const blank = Says + `path=$1 of=$2 digest=$3
 shift 5
 node=$(readlink -f -- "$path")
 no() { echo "$path $1: it is left as it is" >&2; exit 1; }
-[ -b "$node" ] && [ "$(sha256sum <"/sys/class/block/$of" | cut -d ' ' -f 1)" = "$digest" ] || no "is not the disk that was used"
+[ -b "$node" ] && [ "$(says "$node" "$of")" = "$digest" ] || no "is not the disk that was used"
 wipefs -a -q "$node" || no "is in use"
 for part; do dd if=/dev/zero of="$node" bs=65536 seek="${part%:*}" count="${part#*:}" iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc,fsync status=none; done`
 

@@ -91,7 +91,8 @@ func bind(v provision.Volume) change.Switch {
 	return exact("mount of "+v.At, look, escaped(v.At), []string{"sh", "-c", bindHere, "sh", v.Aside, v.At}, []string{"umount", "-c", "--", v.At})
 }
 
-// lasts has it mounted by every start of the machine.
+// lasts has it mounted by every start of the machine, which does not wait for it: with the disk missing, the filesystem that it
+// is a directory of is not there either, and the machine can be reached all the same.
 func lasts(fstab string, v provision.Volume) *change.Edit {
-	return &change.Edit{File: fstab, Form: edit.Mount, Key: v.At, Value: fmt.Sprintf("%s %s none bind,x-systemd.requires-mounts-for=%s 0 0", v.Aside, v.At, v.Aside)}
+	return &change.Edit{File: fstab, Form: edit.Mount, Key: v.At, Value: fmt.Sprintf("%s %s none bind,nofail,x-systemd.requires-mounts-for=%s 0 0", v.Aside, v.At, v.Aside)}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -115,6 +116,21 @@ func TestFullFilesystem(t *testing.T) {
 	}
 }
 
+// A filesystem that is too small is refused before anything is copied; on ZFS, which may compress, it is said.
+func TestNoRoomIsSaidBefore(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	sh(t, `mount -t tmpfs -o size=1m,mode=755 none "$1/new"`, y.dir)
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), "are free") || hint.Of(err) == "" {
+		t.Errorf("%v", err)
+	}
+	w := y.move()
+	w.Volumes[0].Dataset = "tank/db/data"
+	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
+	if err != nil || !strings.Contains(made.Notes[0], "only as far as they are compressed") {
+		t.Errorf("%v, %q", err, made.Notes)
+	}
+}
+
 // A file that somebody writes to although the server has ended is not taken for still.
 func TestFileThatNeverStandsStill(t *testing.T) {
 	y := newToy(t, t.TempDir())
@@ -195,6 +211,14 @@ func TestElsewhereIsRefused(t *testing.T) {
 	draft, _ := y.draft()
 	if _, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "make it a relative link") && !strings.Contains(err.Error(), "names the directory") {
 		t.Error(err)
+	}
+}
+
+// A start of the machine waits for no mount of ours: with the data's disk missing it can be reached.
+func TestTheMachineStartsWithoutTheDisk(t *testing.T) {
+	v := provision.Volume{At: "/var/lib/db", Aside: "/srv/db/data"}
+	if got := lasts("/etc/fstab", v).Value; !slices.Contains(strings.Split(strings.Fields(got)[3], ","), "nofail") {
+		t.Errorf("fstab has %q", got)
 	}
 }
 

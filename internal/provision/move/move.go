@@ -19,6 +19,7 @@ import (
 	"plumb/internal/protect/service"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Mover implements provision.Mover.
@@ -44,19 +45,20 @@ type planning struct {
 	look   change.Inspection
 	shows  string
 	acts   []change.Act
+	notes  []string
 }
 
 // Move implements provision.Mover.
 func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provision.Move) (out provision.Making, err error) {
 	p := planning{Mover: m, Move: w, h: h, tag: protect.NewID(m.Now())}
-	for _, step := range []func(context.Context) error{p.startable, p.plain, p.pair, p.list} {
+	for _, step := range []func(context.Context) error{p.startable, p.plain, p.pair, p.room, p.list} {
 		if err := step(ctx); err != nil {
 			return out, fmt.Errorf("move the data of %s: %w", w.Home.Server, err)
 		}
 	}
 	out.Acts = p.acts
-	out.Notes = []string{"the server stands still while what changed is copied again; what was there before stays as " + p.before + ", and takes its room until it is removed",
-		"an undo copies back what was written since: it needs room there, and stops the server for as long"}
+	out.Notes = append(p.notes, "the server stands still while what changed is copied again; what was there before stays as "+p.before+", and takes its room until it is removed",
+		"an undo copies back what was written since: it needs room there, and stops the server for as long")
 	out.Proof, err = m.proof(ctx, h, w, p.data)
 	return out, err
 }
@@ -137,6 +139,33 @@ func (p *planning) pair(ctx context.Context) error {
 		}
 		p.pairs = append(p.pairs, pair)
 	}
+	return nil
+}
+
+// room refuses a filesystem that the data do not fit on, before hours of copying find that out. On ZFS they may be compressed, so
+// there it is only said. What cannot be seen yet, because it is not made or not mounted, is looked at when it is.
+func (p *planning) room(ctx context.Context) error {
+	st, err := p.h.Stat(ctx, p.data.Aside)
+	if err != nil {
+		return nil
+	}
+	if now, err := p.h.Stat(ctx, p.Home.Data); err != nil || now.DevMajor == st.DevMajor && now.DevMinor == st.DevMinor {
+		return err
+	}
+	room, err := p.h.Statfs(ctx, p.data.Aside)
+	if err != nil {
+		return fmt.Errorf("see how much room is at %s: %w", p.data.Aside, err)
+	}
+	stored, err := observe.Stored(ctx, p.h, p.Home.Data)
+	free := int64(room.AvailBytes)
+	if err != nil || stored <= free {
+		return err
+	}
+	why := fmt.Sprintf("the data take %s, and at %s %s are free", units.Measured(float64(stored)), p.data.Aside, units.Measured(float64(free)))
+	if p.data.Dataset == "" {
+		return hint.With(errors.New(why), "make it larger, or remove from the data what nobody needs")
+	}
+	p.notes = append(p.notes, why+": they fit only as far as they are compressed; else the server runs on where it is")
 	return nil
 }
 

@@ -1,86 +1,41 @@
 package predict_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/check"
-	"plumb/internal/engine/mysql"
-	"plumb/internal/engine/postgres"
-	"plumb/internal/host"
-	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
-	"plumb/internal/storage/filesystem"
-	"plumb/internal/storage/zfs"
-	"plumb/internal/system/kernel"
-	"plumb/internal/system/process"
-	"plumb/internal/tape"
+	"plumb/test/captured"
 )
 
 func knowledge(t *testing.T) check.Knowledge {
 	t.Helper()
-	k, err := check.Load(check.Choice{}, nil, func(what string, err error) {
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	})
+	k, err := captured.Knowledge()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-// recorded reads a captured host.
-func recorded(t *testing.T, name string, cat *catalog.Catalog) *stack.Stack {
+// recorded reads a captured host, and gives its one server and the directory of that.
+func recorded(t *testing.T, name string, cat *catalog.Catalog) (s *stack.Stack, db stack.Ref, data string) {
 	t.Helper()
-	packed, err := os.ReadFile(name)
+	s, err := captured.Stack(t.Context(), "../../../fixtures/"+name+".tape.gz", cat)
+	if err == nil {
+		db, data, err = captured.Server(s)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := tape.Read(z, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	taped, err := host.NewTaped(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := check.Observe(t.Context(), host.NewCached(taped), cat, [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
-		{mysql.NewProbe(cat, nil), postgres.NewProbe(cat, nil)},
-	}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// server gives the one server of a host, and its data directory.
-func server(t *testing.T, s *stack.Stack) (stack.Ref, string) {
-	t.Helper()
-	for _, r := range s.Roles {
-		if r.Name == "data" {
-			return r.DB, r.Path
-		}
-	}
-	t.Fatal("no server keeps data on this host")
-	return stack.Ref{}, ""
+	return s, db, data
 }
 
 // planned is a layout on a new pool: a dataset above, one for the data and one for the log.
@@ -103,8 +58,7 @@ func TestPredictGivesBirthProperties(t *testing.T) {
 		{"postgres-17", "32768", "wal", func(data string) string { return data + "/pg_wal" }},
 	} {
 		t.Run(c.host, func(t *testing.T) {
-			s := recorded(t, "../../../fixtures/"+c.host+".tape.gz", k.Catalog)
-			db, data := server(t, s)
+			s, db, data := recorded(t, c.host, k.Catalog)
 			log := provision.Volume{Role: c.role, Dataset: "tank/db/log", At: c.log(data)}
 			p := predict.Predict(s, planned(db, data, log), k.Catalog, k.Verdicts)
 			want := []map[string]string{{"atime": "off", "compression": "lz4"}, {"recordsize": c.record}, {}}
@@ -135,8 +89,7 @@ func TestPredictGivesBirthProperties(t *testing.T) {
 // What is there is not made: a dataset that exists keeps its properties, and gets no birth values.
 func TestPredictLeavesWhatIsThere(t *testing.T) {
 	k := knowledge(t)
-	s := recorded(t, "../../../fixtures/mariadb-zfs-128K.tape.gz", k.Catalog)
-	db, data := server(t, s)
+	s, db, data := recorded(t, "mariadb-zfs-128K", k.Catalog)
 	fs, _ := s.Follow(s.Find(db), "data")
 	ds := fs[0].Text("source")
 	l := predict.Layout{Server: db, FSType: fs[0].Text("fstype"), Pool: "db1", Volumes: []provision.Volume{{Role: "data", Dataset: ds, At: fs[0].Text("mountpoint")}}}
@@ -155,8 +108,7 @@ func TestPredictLeavesWhatIsThere(t *testing.T) {
 // A server is given no more than its memory, and nothing of another server is touched.
 func TestPredictKeepsToItsServer(t *testing.T) {
 	k := knowledge(t)
-	s := recorded(t, "../../../fixtures/two-servers.tape.gz", k.Catalog)
-	db, data := server(t, s)
+	s, db, data := recorded(t, "two-servers", k.Catalog)
 	p := predict.Predict(s, planned(db, data, provision.Volume{}), k.Catalog, k.Verdicts)
 	for _, step := range p.Settings {
 		if product.IsServer(step.Knob.Of.Kind) && step.Knob.Of != db {

@@ -9,14 +9,20 @@ import (
 
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
+	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
 
-// mountedAt is where the filesystem of the spec is mounted. The data do not lie at its top, where some filesystems have
-// directories of their own, but in a directory that is mounted where the server looks for them.
-func (p *planning) mountedAt() string {
-	return cmp.Or(p.Spec.Filesystem.At, path.Join("/srv", nameOf(p.Spec)))
+// MountedAt is where the filesystem of a spec is mounted; "" when it has none. The data do not lie at its top, where some filesystems
+// have directories of their own, but in a directory that is mounted where the server looks for them.
+func MountedAt(sp spec.Spec) string {
+	if sp.Filesystem == nil {
+		return ""
+	}
+	return cmp.Or(sp.Filesystem.At, path.Join("/srv", nameOf(sp)))
 }
+
+func (p *planning) mountedAt() string { return MountedAt(p.Spec) }
 
 // to is where the data go.
 func (p *planning) to() string {
@@ -95,7 +101,12 @@ func (p *planning) filesystem(ctx context.Context) error {
 	if cow, known := p.copies(!m.Done()); known {
 		p.Layout.Made["cow"] = cow
 	}
-	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m)
+	care, err := p.System.Filesystem(ctx, p.d, f)
+	if err != nil {
+		return err
+	}
+	m.Notes = append(m.Notes, care.Notes...)
+	p.stage(name, f.Type+", mounted at "+p.mountedAt(), m, care.Acts...)
 	return nil
 }
 

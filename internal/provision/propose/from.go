@@ -10,16 +10,20 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
+	"plumb/internal/strictyaml"
 )
 
-// From gives the spec of a server that is there: what it lies on, as it was read. The notes say what a
-// spec cannot.
-func From(s *stack.Stack, name string) (sp spec.Spec, notes []string, err error) {
+// From gives the spec of a server that is there: what it lies on, as it was read, with the disks by the names that
+// lasting has for them. The notes say what a spec cannot.
+func From(s *stack.Stack, name string, lasting Names) (sp spec.Spec, notes []string, err error) {
 	db, several, err := one(s, name)
 	if err != nil {
 		return sp, nil, err
 	}
 	sp.Server = spec.Server{Product: db.Text("flavor"), Version: series(db.Text("version"))}
+	if role(db) == spec.Replica {
+		sp.Server.Role = spec.Replica
+	}
 	if sp.Server.Product == "" {
 		sp.Server.Product = product.Of(db.Ref.Kind).Flavors[0].Name
 	}
@@ -32,10 +36,10 @@ func From(s *stack.Stack, name string) (sp spec.Spec, notes []string, err error)
 	}
 	fs := all[0]
 	if sets, _ := s.Follow(fs, "dataset"); len(sets) == 1 {
-		notes, err = fromDataset(s, sets[0], &sp)
+		notes, err = fromDataset(s, sets[0], &sp, lasting)
 		return sp, notes, err
 	}
-	return sp, nil, fromFilesystem(s, fs, &sp)
+	return sp, nil, fromFilesystem(fs, &sp, lasting)
 }
 
 // one finds the server that is meant: by its name, or the only one.
@@ -77,13 +81,19 @@ func series(version string) string {
 }
 
 // fromDataset tells of which pool a dataset is. What a spec cannot say of it, it is asked to use as it is.
-func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec) (notes []string, err error) {
+func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec, lasting Names) (notes []string, err error) {
 	pools, _ := s.Follow(ds, "pool")
 	if len(pools) != 1 {
 		return nil, fmt.Errorf("the pool of %s was not seen", ds.Ref.Name)
 	}
 	p := pools[0]
-	made := spec.Pool{Name: p.Ref.Name, Layout: spec.Layout(p.Text("layout")), Data: disks(p, "vdev_paths"), Special: disks(p, "special_paths"), Log: disks(p, "log_paths"), Cache: disks(p, "cache_paths")}
+	disks := func(fact string) (all []spec.Disk) {
+		for _, at := range p.List(fact) {
+			all = append(all, spec.Disk{Path: lasting.disk(at)})
+		}
+		return all
+	}
+	made := spec.Pool{Name: p.Ref.Name, Layout: spec.Layout(p.Text("layout")), Data: disks("vdev_paths"), Special: disks("special_paths"), Log: disks("log_paths"), Cache: disks("cache_paths")}
 	if made.Layout == "single" {
 		made.Layout = spec.Stripe
 	}
@@ -92,9 +102,17 @@ func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec) (notes []string
 		made.Width = len(made.Data) / int(vdevs)
 	}
 	sp.Pool = &made
-	if _, err := spec.Parse("the spec of this host", spec.Text(*sp)); err != nil {
+	why := mistake(*sp)
+	mirrored, _ := p.Bool("log_mirrored")
+	switch {
+	case made.Layout != spec.Stripe && known && vdevs > 1 && made.Width == 0:
+		why = "its groups are of different sizes"
+	case len(made.Log) > 1 && !mirrored:
+		why = "its log devices stand alone, and those of a spec are a mirror"
+	}
+	if why != "" {
 		sp.Pool, sp.Use = nil, p.Ref.Name
-		return []string{fmt.Sprintf("the pool %s is of a layout (%s) that a spec does not name: it is used as it is", p.Ref.Name, p.Text("layout"))}, nil
+		return []string{fmt.Sprintf("the pool %s is used as it is, because a spec cannot name it: %s", p.Ref.Name, why)}, nil
 	}
 	if ds.Text("encryptionroot") != "" {
 		notes = append(notes, "the data are encrypted: add the file of the key, pool.key")
@@ -102,18 +120,27 @@ func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec) (notes []string
 	return notes, nil
 }
 
-func disks(p *stack.Thing, fact string) (all []spec.Disk) {
-	for _, at := range p.List(fact) {
-		all = append(all, spec.Disk{Path: at})
+// mistake says what is wrong with a spec, "" for nothing.
+func mistake(sp spec.Spec) string {
+	_, err := spec.Parse("the spec of this host", spec.Text(sp))
+	if first, ok := errors.AsType[strictyaml.Error](err); ok {
+		return first.Msg
 	}
-	return all
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // fromFilesystem tells of which type the filesystem is, and on which device.
-func fromFilesystem(s *stack.Stack, fs *stack.Thing, sp *spec.Spec) error {
-	sp.Filesystem = &spec.Filesystem{Type: fs.Text("fstype"), Device: spec.Disk{Path: fs.Text("source")}}
-	if _, err := spec.Parse("the spec of this host", spec.Text(*sp)); err != nil {
-		return hint.With(fmt.Errorf("%s lies on %s on %s, which no spec makes", fs.Text("mountpoint"), fs.Text("fstype"), fs.Text("source")), "a spec makes pools of ZFS, ext4, XFS and btrfs")
+func fromFilesystem(fs *stack.Thing, sp *spec.Spec, lasting Names) error {
+	sp.Filesystem = &spec.Filesystem{Type: fs.Text("fstype"), Device: spec.Disk{Path: lasting.of(fs.Text("source"))}}
+	why := mistake(*sp)
+	switch {
+	case why == "":
+		return nil
+	case !slices.Contains(spec.Filesystems(), fs.Text("fstype")):
+		why = "a spec makes pools of ZFS, ext4, XFS and btrfs"
 	}
-	return nil
+	return hint.With(fmt.Errorf("%s lies on %s on %s, which no spec makes", fs.Text("mountpoint"), fs.Text("fstype"), fs.Text("source")), why)
 }

@@ -37,18 +37,27 @@ func hostOf(fstype, source string, pool map[string]stack.Value) *stack.Stack {
 func TestFromGivesWhatIsThere(t *testing.T) {
 	two := stack.List([]string{"/dev/disk/by-id/a", "/dev/disk/by-id/b"})
 	four := stack.List([]string{"/dev/disk/by-id/a", "/dev/disk/by-id/b", "/dev/disk/by-id/c", "/dev/disk/by-id/d"})
+	names := Names{"/dev/sda": "/dev/disk/by-id/ata-A", "/dev/sda1": "/dev/disk/by-id/ata-A-part1", "/dev/sda9": "/dev/disk/by-id/ata-A-part9", "/dev/sdb1": "/dev/disk/by-id/ata-B-part1"}
+	disks := func(all ...string) stack.Value { return stack.List(all) }
 	for name, c := range map[string]struct {
 		s     *stack.Stack
 		want  []string
 		notes int
 	}{
-		"mirror":  {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": two, "vdevs": stack.Int(1)}), []string{"name: tank", "layout: mirror", "- /dev/disk/by-id/a", "version: 10.11"}, 0},
-		"mirrors": {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": four, "vdevs": stack.Int(2)}), []string{"width: 2"}, 0},
-		"log":     {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": stack.List([]string{"/dev/disk/by-id/a"}), "vdevs": stack.Int(1), "log_paths": stack.List([]string{"/dev/disk/by-id/l"})}), []string{"layout: stripe", "log:"}, 0},
-		"draid":   {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("draid"), "vdev_paths": four, "vdevs": stack.Int(1)}), []string{"use: tank"}, 1},
-		"xfs":     {hostOf("xfs", "/dev/vg/db", nil), []string{"type: xfs", "device: /dev/vg/db"}, 0},
+		"whole disks":           {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": disks("/dev/sda1"), "vdevs": stack.Int(1)}), []string{"- /dev/disk/by-id/ata-A\n"}, 0},
+		"a partition":           {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": disks("/dev/sdb1"), "vdevs": stack.Int(1)}), []string{"- /dev/disk/by-id/ata-B-part1\n"}, 0},
+		"no other name":         {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": disks("/dev/sdc1"), "vdevs": stack.Int(1)}), []string{"use: tank"}, 1},
+		"as they stand":         {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": disks("/dev/vg/a", "/dev/vg/d", "/dev/vg/c", "/dev/vg/b"), "vdevs": stack.Int(2)}), []string{"- /dev/vg/a\n    - /dev/vg/d\n    - /dev/vg/c\n    - /dev/vg/b\n"}, 0},
+		"unlike groups":         {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": disks("/dev/vg/a", "/dev/vg/b", "/dev/vg/c", "/dev/vg/d", "/dev/vg/e"), "vdevs": stack.Int(2)}), []string{"use: tank"}, 1},
+		"logs that stand alone": {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": disks("/dev/vg/a"), "vdevs": stack.Int(1), "log_paths": disks("/dev/vg/l", "/dev/vg/m"), "log_mirrored": stack.Bool(false)}), []string{"use: tank"}, 1},
+		"a root disk":           {hostOf("ext4", "/dev/sda1", nil), []string{"device: /dev/disk/by-id/ata-A-part1\n"}, 0},
+		"mirror":                {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": two, "vdevs": stack.Int(1)}), []string{"name: tank", "layout: mirror", "- /dev/disk/by-id/a", "version: 10.11"}, 0},
+		"mirrors":               {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": four, "vdevs": stack.Int(2)}), []string{"width: 2"}, 0},
+		"log":                   {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("single"), "vdev_paths": stack.List([]string{"/dev/disk/by-id/a"}), "vdevs": stack.Int(1), "log_paths": stack.List([]string{"/dev/disk/by-id/l"})}), []string{"layout: stripe", "log:"}, 0},
+		"draid":                 {hostOf("zfs", "tank/db", map[string]stack.Value{"layout": stack.Text("draid"), "vdev_paths": four, "vdevs": stack.Int(1)}), []string{"use: tank"}, 1},
+		"xfs":                   {hostOf("xfs", "/dev/vg/db", nil), []string{"type: xfs", "device: /dev/vg/db"}, 0},
 	} {
-		sp, notes, err := From(c.s, "")
+		sp, notes, err := From(c.s, "", names)
 		if err != nil || len(notes) != c.notes {
 			t.Errorf("%s: %v, notes %v", name, err, notes)
 			continue
@@ -63,10 +72,14 @@ func TestFromGivesWhatIsThere(t *testing.T) {
 			t.Errorf("%s: what it writes is no spec: %v", name, err)
 		}
 	}
-	if _, _, err := From(hostOf("tmpfs", "tmpfs", nil), ""); err == nil {
+	if _, _, err := From(hostOf("tmpfs", "tmpfs", nil), "", nil); err == nil {
 		t.Error("a filesystem in memory is given as what a spec makes")
 	}
-	if _, _, err := From(hostOf("xfs", "/dev/vg/db", nil), "mysql:3307"); hint.Of(err) == "" {
+	// That the name would not stay is not taken for a filesystem that no spec makes.
+	if _, _, err := From(hostOf("ext4", "/dev/sdc1", nil), "", nil); err == nil || !strings.Contains(hint.Of(err), "/dev/disk/by-id") {
+		t.Errorf("a name that does not stay: %v, %q", err, hint.Of(err))
+	}
+	if _, _, err := From(hostOf("xfs", "/dev/vg/db", nil), "mysql:3307", nil); hint.Of(err) == "" {
 		t.Errorf("a server that is not there: %v", err)
 	}
 }

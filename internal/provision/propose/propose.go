@@ -183,6 +183,9 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := plays(t, want.Role); err != nil {
+		return err
+	}
 	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
 		return err
 	}
@@ -190,6 +193,33 @@ func (p *planning) server(ctx context.Context) error {
 		return hint.With(fmt.Errorf("%s is of version %s, and the spec wants %s", t.Ref, p.Home.Version, v), "plumb provision swap "+t.Ref.String()+" "+v+" says by which way it gets there")
 	}
 	return nil
+}
+
+// plays refuses a server that plays another part in replication than the spec says: then the spec is of another server.
+func plays(t *stack.Thing, want spec.Role) error {
+	followers, _ := t.Int("replicas")
+	switch is := role(t); {
+	case want == spec.Primary && is == spec.Replica:
+		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "look whether this is the host that is meant; server.role: replica in the spec")
+	case want == spec.Replica && is == spec.Primary && followers > 0:
+		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "look whether this is the host that is meant; server.role: primary in the spec")
+	}
+	return nil
+}
+
+// role is the part that a server plays in replication; "" where that is not known.
+func role(t *stack.Thing) spec.Role {
+	replica, known := t.Bool("is_replica")
+	if says := t.Text("replication_role"); says != "" {
+		replica, known = says == "standby", true
+	}
+	switch {
+	case !known:
+		return ""
+	case replica:
+		return spec.Replica
+	}
+	return spec.Primary
 }
 
 // named finds the one server of the spec's product, or that of its name.

@@ -70,7 +70,7 @@ func (p *planning) pool(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	care, err := p.System.Pool(ctx, p.d, p.Spec.Pool.Name)
+	care, err := p.System.Pool(ctx, p.d, *p.Spec.Pool)
 	if err != nil {
 		return err
 	}

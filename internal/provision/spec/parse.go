@@ -113,7 +113,6 @@ func (r *reader) file(root *strictyaml.Node) {
 
 func (r *reader) server(n *strictyaml.Node) {
 	s := &r.s.Server
-	s.Role = Primary
 	r.doc.Object(n, "a server", strictyaml.Fields{
 		"product": func(n *strictyaml.Node) { s.Product = r.doc.OneOf(n, "server.product", product.Private()...) },
 		"version": func(n *strictyaml.Node) { s.Version = r.version(n, "server.version") },

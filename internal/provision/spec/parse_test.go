@@ -23,12 +23,12 @@ server: {product: postgres, version: 17, role: replica, at: /srv/db, memory: 1.5
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Spec{
 		small: {Pool: &Pool{Name: "tank", Layout: Mirror, Data: []Disk{{Path: "/dev/disk/by-id/a"}, {Path: "/dev/disk/by-id/b", Serial: "S2", Size: 1 << 30}}},
-			Server: Server{Product: "mariadb", Role: Primary}},
+			Server: Server{Product: "mariadb"}},
 		plain: {Filesystem: &Filesystem{Type: "xfs", Device: Disk{Path: "/dev/vg0/db"}, At: "/srv/x", Chunk: 64 << 10, Width: 4},
 			Server: Server{Product: "postgres", Version: "17", Role: Replica, At: "/srv/db", Memory: 3 << 29, Databases: []Database{{"shop", "shop"}, {"b", "c"}}}},
-		"use: tank/db\nserver: {product: mysql}\n": {Use: "tank/db", Server: Server{Product: "mysql", Role: Primary}},
+		"use: tank/db\nserver: {product: mysql}\n": {Use: "tank/db", Server: Server{Product: "mysql"}},
 		"plumb: 1\npool: {name: t, layout: stripe, disks: [{path: /var/tmp/a, size: 64M}, {path: /dev/disk/by-id/x, erase: 77}]}\nserver: {product: mysql}\n": {
-			Pool: &Pool{Name: "t", Layout: Stripe, Data: []Disk{{Path: "/var/tmp/a", Size: 64 << 20}, {Path: "/dev/disk/by-id/x", Serial: "77", Erase: "77"}}}, Server: Server{Product: "mysql", Role: Primary}},
+			Pool: &Pool{Name: "t", Layout: Stripe, Data: []Disk{{Path: "/var/tmp/a", Size: 64 << 20}, {Path: "/dev/disk/by-id/x", Serial: "77", Erase: "77"}}}, Server: Server{Product: "mysql"}},
 	} {
 		got, err := Parse("x.yaml", []byte(text))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

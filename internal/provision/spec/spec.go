@@ -82,7 +82,7 @@ type Server struct {
 	Version string // "": what is installed, or what the system's packages offer
 	Name    string // of one that runs: mariadb:3306; "": the only one of its product
 	Memory  int64  // bytes that are the server's; 0: what the rules leave it
-	Role    Role
+	Role    Role   // "": whichever it plays
 	At      string // where data are mounted; "": where the server keeps them now
 	// Databases are made where they are not there, each for an owner who comes in by the socket alone.
 	Databases []Database
@@ -94,7 +94,7 @@ type Database struct {
 	Owner string // a user of the system, whom the kernel names to the server: nobody has a password
 }
 
-// Role is what a server's data are worth: of a replica that can be rebuilt more may be risked.
+// Role is the part that a server plays in replication: the spec of one is not carried out on the other.
 type Role string
 
 // The roles.

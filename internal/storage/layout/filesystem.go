@@ -111,9 +111,9 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 }
 
 // isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand.
-const isEmpty = `at=$(mktemp -d)
+const isEmpty = within + `at=$(mktemp -d)
 mount -t "$2" -o ro "$1" "$at" || { rmdir "$at"; echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
-in=$(ls -A "$at" | grep -vxF lost+found | head -n 3 | tr '\n' ' ' || :)
+in=$(within "$at") || in="what cannot be read"
 umount "$at"; rmdir "$at"
 [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
 
@@ -124,8 +124,8 @@ func mount(f spec.Filesystem, at, options string) change.Act {
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+) .*$`},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
-		Undo: []change.Op{script(`if mountpoint -q "$1"; then
-  in=$(ls -A "$1" | grep -vxF lost+found | head -n 3 | tr '\n' ' ' || :)
+		Undo: []change.Op{script(within+`if mountpoint -q "$1"; then
+  in=$(within "$1")
   [ -z "$in" ] || { echo "$1 holds $in: it stays mounted" >&2; exit 1; }
   umount "$1"
 fi`, at)},

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -231,6 +232,39 @@ func (x *box) keepsWhatIsIn(number int, at string) {
 		x.t.Errorf("the file is %q", got)
 	}
 	x.sh(`rm "$1/data/file"`, at)
+}
+
+// What nobody saw is not taken for nothing: when the look into it fails, as on a disk that is failing, a filesystem is kept. So is one
+// with nothing but what fsck has put into lost+found, files whose names were lost.
+func TestWhatNobodySawIsKept(t *testing.T) {
+	x := newBox(t)
+	f, at, bin := spec.Filesystem{Type: "ext4", Device: x.disk("kept", 40)}, filepath.Join(x.Dir, "mnt"), t.TempDir()
+	x.sh(`mkfs.ext4 -q "$1"; mkdir "$2"; mount "$1" "$2"; for p in find ls; do printf '#!/bin/sh\nexit 1\n' >"$3/$p"; chmod 755 "$3/$p"; done`, f.Device.Path, at, bin)
+	undone := func(path string, op change.Op) (string, error) {
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env = append(os.Environ(), "PATH="+path)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, at, "rw").Switch.Undo[0]} {
+		unmounted := slices.Contains(op.Argv, isEmpty) // it is when this looks
+		with := func(script string) {
+			x.sh(`mountpoint -q "$2" || mount "$1" "$2"; cd "$2/lost+found"; eval "$3"; cd /; [ "$4" = false ] || umount "$2"`, f.Device.Path, at, script, fmt.Sprint(unmounted))
+		}
+		with(":")
+		if out, err := undone(bin+":"+os.Getenv("PATH"), op); err == nil {
+			t.Errorf("what could not be read counts as empty: %s", out)
+		}
+		with(`printf theirs >"#12"`)
+		if out, err := undone(os.Getenv("PATH"), op); err == nil || !strings.Contains(out, "holds lost+found/#12") {
+			t.Errorf("what was found counts as nothing: %v: %s", err, out)
+		}
+		with(`rm "#12"`)
+		if out, err := undone(os.Getenv("PATH"), op); err != nil {
+			t.Errorf("an empty one is kept: %v: %s", err, out)
+		}
+	}
+	x.sh(`! mountpoint -q "$1"`, at)
 }
 
 // In a directory of another user root makes nothing: he could put a link there in time. What is there is not

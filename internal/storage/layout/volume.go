@@ -115,9 +115,16 @@ func dataset(name string, properties map[string]string) change.Act {
 	}}
 }
 
+// within finds what is in a directory, below the empty lost+found of an ext4 too. A directory that cannot be read to its end is no
+// empty one: the command fails, and with it the script that asks.
+const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -printf '%P' -quit; }
+`
+
 // destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted.
-const destroyEmpty = `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
-  [ -z "$(ls -A "$(zfs get -H -o value mountpoint "$1")")" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
+const destroyEmpty = within + `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
+  at=$(zfs get -H -o value mountpoint "$1")
+  in=$(within "$at")
+  [ -z "$in" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
   zfs unmount "$1"
   zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
 elif [ "$(zfs get -H -o value "$2" "$1")" != yes ]; then
@@ -138,8 +145,8 @@ func mountDataset(t tools, name, at string) change.Act {
 zfs set "$2=no" "$1"
 zfs set canmount=on "$1"
 [ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty)},
-		Undo: []change.Op{script(`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
-  in=$(ls -A "$2" | head -n 3 | tr '\n' ' ')
+		Undo: []change.Op{script(within+`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
+  in=$(within "$2")
   [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }
   zfs unmount "$1"
   zfs set canmount=noauto "$1"

@@ -279,18 +279,46 @@ func TestTimersAreNotDoubled(t *testing.T) {
 	}
 }
 
-func TestBtrfsIsScrubbed(t *testing.T) {
-	r := newRoot(t, map[string]string{"/etc/hostname": "here\n"})
-	before := r.files()
-	acts, err := ScrubBtrfs(context.Background(), r.h, "/srv/data")
-	must(t, err)
-	number := r.apply(acts)
-	if _, err := exec.LookPath("systemd-analyze"); err == nil {
-		for _, unit := range []string{"plumb-scrub-srv-data.service", "plumb-scrub-srv-data.timer"} {
-			if out, err := verify(r.dir+"/etc/systemd/system", unit); err != nil || strings.Contains(out, "plumb-scrub") {
-				t.Errorf("systemd-analyze verify %s: %v\n%s\n%v", unit, err, out, r.files())
-			}
+// Filesystems are trimmed by the timer that comes with the system, unless somebody has enabled it.
+func TestFilesystemsAreTrimmed(t *testing.T) {
+	const asks = "systemctl show -p UnitFileState fstrim.timer"
+	timer := map[string]string{"/usr/lib/systemd/system/fstrim.timer": ""}
+	for what, c := range map[string]struct {
+		h           hosttest.Map
+		acts, notes int
+		fails       bool
+	}{
+		"disabled": {hosttest.Map{Files: timer, Outputs: map[string]string{asks: "UnitFileState=disabled\n"}}, 1, 0, false},
+		"enabled":  {hosttest.Map{Files: timer, Outputs: map[string]string{asks: "UnitFileState=enabled\n"}}, 0, 0, false},
+		"no timer": {hosttest.Map{}, 0, 1, false},
+		"no word":  {hosttest.Map{Files: timer}, 0, 0, true},
+	} {
+		acts, notes, err := TrimTimer(t.Context(), c.h)
+		if len(acts) != c.acts || len(notes) != c.notes || (err != nil) != c.fails {
+			t.Errorf("%s: %+v, %v, %v", what, acts, notes, err)
 		}
 	}
-	r.undone(number, before)
+}
+
+// A loop device in a filesystem with holes takes a trim; a character device and what is not there do not.
+func TestWhatTakesATrim(t *testing.T) {
+	h := host.NewLive(host.LiveOptions{})
+	defer h.Close()
+	for _, name := range []string{"/dev/null", "/dev/none", "/etc/passwd"} {
+		if Trims(t.Context(), h, name) {
+			t.Errorf("%s takes a trim", name)
+		}
+	}
+	all, err := filepath.Glob("/sys/class/block/*/queue/discard_max_bytes")
+	must(t, err)
+	for _, file := range all {
+		name := strings.Split(file, "/")[4]
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // a device that has just gone
+		}
+		if _, err := os.Stat("/dev/" + name); err == nil && Trims(t.Context(), h, "/dev/"+name) != (strings.TrimSpace(string(text)) != "0") {
+			t.Errorf("of %s the kernel says %s", name, text)
+		}
+	}
 }

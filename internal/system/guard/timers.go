@@ -3,12 +3,12 @@ package guard
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
 
 	"plumb/internal/change"
-	"plumb/internal/edit"
 	"plumb/internal/host"
 )
 
@@ -97,39 +97,45 @@ func enabled(unit string) change.Act {
 		UndoNone: []change.Op{{Argv: []string{"systemctl", "disable", "--now", unit}}}}}
 }
 
-// ScrubBtrfs has a filesystem of btrfs scrubbed each month, by units of ours: no
-// package of Debian's or Ubuntu's does.
-func ScrubBtrfs(ctx context.Context, h host.Reader, at string) (acts []change.Act, err error) {
-	if err := plainPath(at); err != nil {
-		return nil, err
+// TrimTimer has the system trim its filesystems each week, by the timer of util-linux, which not every distribution
+// enables. The notes say what a person has to set up.
+func TrimTimer(ctx context.Context, h host.Reader) (acts []change.Act, notes []string, err error) {
+	const unit = "fstrim.timer"
+	for _, dir := range unitDirs {
+		there, err := has(ctx, h, path.Join(dir, unit))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !there {
+			continue
+		}
+		a := enabled(unit)
+		is, err := h.Output(ctx, a.Switch.Inspect.Argv...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("see whether filesystems are trimmed: %w", err)
+		}
+		if strings.TrimSpace(string(is)) == "UnitFileState=enabled" {
+			return nil, nil, nil
+		}
+		return []change.Act{a}, nil, nil
 	}
-	on, err := has(ctx, h, "/etc/systemd/system/timers.target.wants/btrfs-scrub.timer") // of btrfsmaintenance
-	if err != nil || on {
-		return nil, err
+	return nil, []string{"nothing here trims filesystems by itself: fstrim in cron would"}, nil
+}
+
+// Trims tells whether a device can be told which of its blocks are free. What cannot be read counts as no.
+func Trims(ctx context.Context, h host.Reader, device string) bool {
+	st, err := h.Stat(ctx, device)
+	if err != nil || st.Mode&fs.ModeDevice == 0 {
+		return false
 	}
-	reload, err := reload(ctx, h)
+	to, err := h.Readlink(ctx, fmt.Sprintf("/sys/dev/block/%d:%d", st.RdevMajor, st.RdevMinor))
 	if err != nil {
-		return nil, err
+		return false
 	}
-	name := "plumb-scrub" + strings.ReplaceAll(at, "/", "-")
-	set := func(kind, key, value string) {
-		acts = append(acts, change.Act{Edit: &change.Edit{File: "/etc/systemd/system/" + name + kind, Form: edit.Unit, Key: key, Value: value, Ours: true, Note: "Reads all of " + at + " once a month and mends what can be mended."}})
+	for _, name := range []string{path.Base(to), path.Base(path.Dir(to))} { // a partition has no queue of its own
+		if most, err := h.ReadFile(ctx, "/sys/class/block/"+name+"/queue/discard_max_bytes"); err == nil {
+			return strings.TrimSpace(string(most)) != "0"
+		}
 	}
-	set(".service", "Unit/RequiresMountsFor", at)
-	set(".service", "Service/Type", "oneshot")
-	set(".service", "Service/Nice", "19")
-	set(".service", "Service/ExecStart", "/usr/bin/env btrfs scrub start -B "+at)
-	set(".timer", "Timer/OnCalendar", "monthly")
-	set(".timer", "Timer/RandomizedDelaySec", "12h")
-	set(".timer", "Timer/Persistent", "true")
-	set(".timer", "Install/WantedBy", "timers.target")
-	if acts, err = toDo(ctx, h, acts); err != nil {
-		return nil, err
-	}
-	acts = reread(acts, reload)
-	runs, err := has(ctx, h, "/etc/systemd/system/timers.target.wants/"+name+".timer")
-	if err == nil && !runs && reload != nil {
-		acts = append(acts, enabled(name+".timer"))
-	}
-	return acts, err
+	return false
 }

@@ -14,6 +14,7 @@ import (
 type Layout struct {
 	Spec    spec.Spec
 	Volumes []provision.Volume // by role, with the properties that the rules give them
+	At      string             // where the filesystem of the spec is mounted
 }
 
 // writer gathers documents.
@@ -85,13 +86,7 @@ func (w *writer) storageClass(class, provisioner string, annotations func()) {
 
 // hostpath writes the one class for directories of a filesystem.
 func (w *writer) hostpath() {
-	at := w.Spec.Server.At
-	for _, v := range w.Volumes {
-		if at == "" && v.Role == "data" {
-			at = v.At
-		}
-	}
-	kind := w.Spec.Filesystem.Type
+	at, kind := w.At, w.Spec.Filesystem.Type
 	w.WriteString("\n")
 	w.comment("On each node, before: "+kind+" mounted at "+at+", as plumb provision makes it, aligned to its array and with the mount options that the rules give.",
 		"Volumes are directories there. A class says nothing of mkfs and mount options, and the size of a claim is not enforced.")

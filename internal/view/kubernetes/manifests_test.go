@@ -26,8 +26,8 @@ func onZFS(product string) Layout {
 }
 
 func onExt4(product string) Layout {
-	return Layout{Spec: spec.Spec{Filesystem: &spec.Filesystem{Type: "ext4"}, Server: spec.Server{Product: product, At: "/srv/my: \"db\""}},
-		Volumes: []provision.Volume{{Role: "data", At: "/srv/db"}}}
+	return Layout{Spec: spec.Spec{Filesystem: &spec.Filesystem{Type: "ext4"}, Server: spec.Server{Product: product, At: "/srv/db"}},
+		At: "/srv/my: \"db\"", Volumes: []provision.Volume{{Role: "data", At: "/var/lib/db"}}}
 }
 
 func written(t *testing.T, l Layout) string {

@@ -37,8 +37,11 @@ edit() {
 	if [ "${PLUMB_DRY:-}" = 1 ]; then case " $2 " in *" $now "*) was=$now ;; esac; fi
 	[ "$now" = "$was" ] || die "$1 is not as it was when this was written, nor as it shall be: write it anew"
 	change "$1" || return 0
-	mkdir -p -- "$(dirname -- "$file")"
-	new=$(dirname -- "$file")/.$(basename -- "$file").plumb-new
+	dir=$(dirname -- "$file")
+	mkdir -p -- "$dir"
+	[ "$(stat -c %u -- "$dir")" = "$(id -u)" ] || die "$dir is another user's, who could put a link in the way of $1: plumb does that as him"
+	new=$dir/.$(basename -- "$file").plumb-new
+	rm -f -- "$new"
 	if [ "$now" = none ]; then
 		: >"$new"
 		chmod "$6" "$new"

@@ -140,6 +140,13 @@ func (w *provisioning) stage(s provision.Stage) error {
 		}
 		if s.Restart && step.Recipe.Restart != nil {
 			var ops strings.Builder
+			for _, op := range step.Recipe.Shorten {
+				text, err := operation(op)
+				if err != nil {
+					return err
+				}
+				ops.WriteString("{ " + text + "; } || :\n") // nothing depends on it
+			}
 			for _, op := range step.Recipe.Restart {
 				text, err := operation(op)
 				if err != nil {

@@ -42,7 +42,7 @@ func layOut(t *testing.T) *laid {
 		s := provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "x", acts)
 		s.Recipe.Waits = waits
 		if waits != "" {
-			s.Recipe.Restart = []change.Op{restart}
+			s.Recipe.Restart, s.Recipe.Shorten = []change.Op{restart}, []change.Op{{Argv: []string{"false"}}}
 		}
 		return s
 	}
@@ -200,10 +200,14 @@ func TestScriptGivesTheFactsOfTheActs(t *testing.T) {
 // TestScriptRefuses: what is neither as it was nor as it shall be is left alone.
 func TestScriptRefuses(t *testing.T) {
 	for what, spoil := range map[string]func(*laid){
-		"the file was changed since":   func(l *laid) { l.put("my.cnf", "[mysqld]\nsync_binlog=2\n", 0o640) },
-		"the file is somebody's":       func(l *laid) { must(l.t, os.Mkdir(l.dir+"/new.d", 0o755)); l.put("new.d/zz-plumb.conf", "x", 0o644) },
-		"the directory is another's":   func(l *laid) { must(l.t, os.Mkdir(l.dir+"/data dir", 0o750)) },
-		"a link is in its place":       func(l *laid) { must(l.t, os.Symlink("/tmp", l.dir+"/data dir")) },
+		"the file was changed since": func(l *laid) { l.put("my.cnf", "[mysqld]\nsync_binlog=2\n", 0o640) },
+		"the file is somebody's":     func(l *laid) { must(l.t, os.Mkdir(l.dir+"/new.d", 0o755)); l.put("new.d/zz-plumb.conf", "x", 0o644) },
+		"the directory is another's": func(l *laid) { must(l.t, os.Mkdir(l.dir+"/data dir", 0o750)) },
+		"a link is in its place":     func(l *laid) { must(l.t, os.Symlink("/tmp", l.dir+"/data dir")) },
+		"the file lies in another's directory": func(l *laid) {
+			must(l.t, os.Mkdir(l.dir+"/new.d", 0o755))
+			must(l.t, os.Chown(l.dir+"/new.d", 65534, 65534))
+		},
 		"a thing of the name is there": func(l *laid) { l.put("pool-of-another", "", 0o644) },
 		"the state is another": func(l *laid) {
 			l.put("swap", "", 0o400)
@@ -224,6 +228,20 @@ func TestScriptRefuses(t *testing.T) {
 	l := layOut(t)
 	if out, code := sh(t, l.shell()); code != 2 || !strings.Contains(out, "usage") {
 		t.Errorf("without a word it ends with %d: %s", code, out)
+	}
+}
+
+// TestScriptFollowsNoLinkThatIsLeft: the name under which a file is written first is not written through.
+func TestScriptFollowsNoLinkThatIsLeft(t *testing.T) {
+	l := layOut(t)
+	other := filepath.Join(t.TempDir(), "other")
+	must(t, os.WriteFile(other, []byte("another's"), 0o600))
+	must(t, os.Symlink(other, l.dir+"/.my.cnf.plumb-new"))
+	if out, code := sh(t, l.shell(), "apply"); code != 0 {
+		t.Errorf("it ends with %d:\n%s", code, out)
+	}
+	if text, err := os.ReadFile(other); string(text) != "another's" {
+		t.Errorf("the file behind the link is %q, %v", text, err)
 	}
 }
 

@@ -70,6 +70,7 @@ func showStage(out *page.Page, number int, s provision.Stage) {
 		}
 		if step.Recipe.Waits != "" {
 			out.Labelled(page.Dim, "    then    ", page.Normal, step.Recipe.Waits)
+			runs(out, step.Recipe.Shorten)
 		}
 	}
 	for _, what := range s.Lasting {

@@ -110,29 +110,64 @@ func (e *Engine) Accounts(ctx context.Context, h host.Reader, s *stack.Stack, ho
 	return out, err
 }
 
-// listens is the variable that says to whom a server listens.
-const listens = "bind_address"
-
 // loopback has a server that listens to everybody listen to this host alone.
-func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) ([]change.Act, error) {
-	rows, err := h.Query(ctx, home.Target, "SELECT @@GLOBAL."+listens+", @@GLOBAL.skip_networking")
+func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) (acts []change.Act, err error) {
+	rows, err := h.Query(ctx, home.Target, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('bind_address', 'mysqlx_bind_address', 'skip_networking')")
 	if err != nil {
 		return nil, fmt.Errorf("see to whom %s listens: %w", home.Server, err)
 	}
-	if len(rows.Values) != 1 {
-		return nil, fmt.Errorf("see to whom %s listens: it gives %d answers, and one is expected", home.Server, len(rows.Values))
+	is := map[string]string{}
+	for _, row := range rows.Values {
+		is[host.Text(row, 0)] = host.Text(row, 1)
 	}
-	at, off := host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1)
-	if off == "1" || !slices.Contains([]string{"", "*", "::", "0.0.0.0"}, at) {
+	open := listeners(is)
+	if open == nil {
 		return nil, nil
 	}
-	edits, err := e.edits(ctx, h, s, home.Server, listens, "127.0.0.1")
-	for _, a := range edits {
-		if there, err := a.Edit.Stands(ctx, h); err != nil || there { // it waits for the next start
-			return nil, err
+	edits, err := e.edits(ctx, h, s, home.Server, "bind_address", "127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range open {
+		for _, a := range renamed(edits, name) {
+			if there, err := a.Edit.Stands(ctx, h); err != nil {
+				return nil, err
+			} else if !there { // else it waits for the next start
+				acts = append(acts, a)
+			}
 		}
 	}
-	return edits, err
+	return acts, nil
+}
+
+// renamed are edits of bind_address as edits of another variable, in the same file and group. It may be one of a plugin that is not
+// loaded the next time.
+func renamed(edits []change.Act, name string) (all []change.Act) {
+	if name == "bind_address" {
+		return edits
+	}
+	for _, a := range edits {
+		e := *a.Edit
+		e.Key = path.Join(path.Dir(e.Key), "loose_"+name)
+		all = append(all, change.Act{Edit: &e})
+	}
+	return all
+}
+
+// listeners gives the variables by which a server listens on all addresses: those of its two protocols, of which each can be a list.
+func listeners(is map[string]string) (open []string) {
+	if is["skip_networking"] == "ON" {
+		return nil
+	}
+	for _, name := range []string{"bind_address", "mysqlx_bind_address"} {
+		at, there := is[name]
+		if there && slices.ContainsFunc(strings.Split(at, ","), func(one string) bool {
+			return slices.Contains([]string{"", "*", "::", "0.0.0.0"}, strings.TrimSpace(one))
+		}) {
+			open = append(open, name)
+		}
+	}
+	return open
 }
 
 // homeDir is the variable that names the directory of the redo log.

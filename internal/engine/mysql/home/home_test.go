@@ -5,12 +5,38 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 	"plumb/knowledge"
 )
+
+// A server that listens on all addresses by either of its protocols is closed there, and one that listens to nobody needs nothing.
+func TestListeners(t *testing.T) {
+	for want, is := range map[string]map[string]string{
+		"":                                 {"bind_address": "127.0.0.1", "mysqlx_bind_address": "127.0.0.1", "skip_networking": "OFF"},
+		"bind_address":                     {"bind_address": "*", "skip_networking": "OFF"}, // MariaDB has no other
+		"mysqlx_bind_address":              {"bind_address": "127.0.0.1,::1", "mysqlx_bind_address": "*", "skip_networking": "OFF"},
+		"bind_address mysqlx_bind_address": {"bind_address": "10.0.0.1, ::", "mysqlx_bind_address": "0.0.0.0", "skip_networking": "OFF"},
+	} {
+		if got := strings.Join(listeners(is), " "); got != want {
+			t.Errorf("%v: %q, want %q", is, got, want)
+		}
+	}
+	if got := listeners(map[string]string{"bind_address": "*", "skip_networking": "ON"}); got != nil {
+		t.Errorf("without networking %v are open", got)
+	}
+}
+
+func TestRenamed(t *testing.T) {
+	edits := []change.Act{{Edit: &change.Edit{File: "/etc/my.cnf", Form: edit.OptionFile, Key: "mysqld/bind_address", Value: "127.0.0.1"}}}
+	if got := renamed(edits, "mysqlx_bind_address"); len(got) != 1 || got[0].Edit.Key != "mysqld/loose_mysqlx_bind_address" || got[0].Edit.Value != "127.0.0.1" || edits[0].Edit.Key != "mysqld/bind_address" {
+		t.Errorf("%+v", got[0].Edit)
+	}
+}
 
 // A server of which something would go on naming the old place is refused.
 func TestElsewhereIsRefused(t *testing.T) {

@@ -142,17 +142,9 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 	type device struct{ major, minor uint32 }
 	want, have := map[device]int64{}, map[device]int64{}
 	for _, p := range s.places {
-		text, err := h.Output(ctx, "find", p.dir, "-xdev", "-type", "f", "-printf", `%b\n`)
+		stored, err := observe.Stored(ctx, h, p.dir)
 		if err != nil {
-			return fmt.Errorf("see how much is in %s: %w", p.dir, err)
-		}
-		var blocks int64
-		for line := range strings.Lines(string(text)) {
-			n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-			if err != nil {
-				return fmt.Errorf("see how much is in %s: find says %q", p.dir, strings.TrimSpace(line))
-			}
-			blocks += n
+			return err
 		}
 		above := path.Dir(p.kept)
 		st, err := h.Stat(ctx, above)
@@ -164,9 +156,9 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 			return fmt.Errorf("see how much room is at %s: %w", above, err)
 		}
 		on := device{uint32(st.DevMajor), uint32(st.DevMinor)}
-		want[on] += blocks * 512
+		want[on] += stored
 		have[on] = int64(room.AvailBytes)
-		s.size += blocks * 512
+		s.size += stored
 		const more = 256 << 20 // what packages and the upgrade need
 		if have[on] < want[on]+more {
 			return hint.With(fmt.Errorf("the data are %s, and at %s %s are free", units.Measured(float64(want[on])), above, units.Measured(float64(have[on]))),

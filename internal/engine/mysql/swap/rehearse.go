@@ -69,10 +69,10 @@ func (r release) Becomes(ctx context.Context, h host.Reader, c *instance.Copy) (
 	return sv, nil
 }
 
-// Upgrade implements rehearsal.Release.
+// Upgrade implements rehearsal.Release. The server of a copy has no TLS, which clients since 11.4 want on a socket too.
 func (r release) Upgrade(ctx context.Context, d host.Streamer, c protect.Copy) error {
 	argv := slices.Concat(c.Server.As(d.About().Root), []string{"env", "LC_ALL=C"}, c.Server.Env,
-		[]string{path.Join(r.dir, "usr/bin/mariadb-upgrade"), "--no-defaults", "--socket=" + path.Join(c.Run, "mysqld.sock"), "--user=root"})
+		[]string{path.Join(r.dir, "usr/bin/mariadb-upgrade"), "--no-defaults", "--skip-ssl", "--socket=" + path.Join(c.Run, "mysqld.sock"), "--user=root"})
 	var said tail
 	if _, err := d.Pipe(ctx, host.Pipe{Argv: argv, Out: &said}); err != nil {
 		return fmt.Errorf("mariadb-upgrade: %w\n%s", err, said)

@@ -17,7 +17,7 @@ at=$(as mktemp -d /tmp/plumb-swap-XXXXXX)
 trap 'rm -rf -- "$at"' EXIT
 said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-gnu | tr ' ' :) as "$p/usr/sbin/mariadbd" --basedir="$p/usr" \
 	--datadir="$at" --log-error= --verbose --help 2>&1 >/dev/null) ||
-{ echo "the new server does not take the configuration as it is:" >&2; { printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5 >&2; exit 1; }`
+{ echo "the new server does not take the configuration as it is: $({ printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5)" >&2; exit 1; }`
 
 // putBack gives a directory the content that was kept. A directory of its own filesystem cannot be renamed: there what the new
 // server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on.
@@ -47,7 +47,8 @@ sync -f "$data"
 rm -rf --one-file-system -- "$kept"`
 
 // upgrade runs mariadb-upgrade on a server that asks nobody who he is, and to which only its own user and root can come: over
-// a socket in a directory of its own. The lock waits for the server of a script that was killed.
+// a socket in a directory of its own, in which that user could put links: root neither writes nor reads there. The lock waits for
+// the server of a script that was killed. Clients since 11.4 want TLS of a server on a socket too, and one may be set to have none.
 const upgrade = names + `data=$1 was=$2 plugins=$3
 [ ! -e "$dir/` + mark + `" ] || exit 0
 exec 9>"$dir/alone"
@@ -55,20 +56,21 @@ flock 9
 run=$(mktemp -d /run/plumb-upgrade-XXXXXX)
 chown "$uid:$gid" "$run"
 trap 'rm -rf -- "$run"' EXIT
-fails() { tail -n 30 "$run/log" "$run/said" >&2 2>/dev/null || :; exit 1; }
+said=
+fails() { as tail -n 30 "$run/log" >&2 2>/dev/null || :; printf '%s\n' "$said" | tail -n 30 >&2; exit 1; }
 runs() { case $(sed -n 's/^State:[ \t]*\(.\).*/\1/p' "/proc/$server/status" 2>/dev/null) in ''|Z|X) return 1 ;; esac; }
-sql() { as mariadb --no-defaults --socket="$run/s" --user=root --batch --raw --skip-column-names --execute="$1"; }
+sql() { as mariadb --no-defaults --skip-ssl --socket="$run/s" --user=root --batch --raw --skip-column-names --execute="$1"; }
 (exec setpriv --reuid="$uid" --regid="$gid" --init-groups --inh-caps=-all --pdeathsig TERM -- /usr/sbin/mariadbd --datadir="$data" --socket="$run/s" --pid-file="$run/pid" \
 	--log-error="$run/log" --skip-networking --skip-grant-tables --skip-slave-start --event-scheduler=DISABLED ${plugins:+"--plugin-load-add=$plugins"}) &
 server=$!
-until as mariadb-admin --no-defaults --socket="$run/s" --user=root ping >/dev/null 2>&1; do
+until as mariadb-admin --no-defaults --skip-ssl --socket="$run/s" --user=root ping >/dev/null 2>&1; do
 	runs || fails
 	sleep 0.2
 done
 next=$(sql 'SHOW ENGINE INNODB STATUS' | sed -n 's/^Trx id counter \([0-9]*\).*/\1/p' | head -n 1)
 gtid=$(sql 'SELECT @@GLOBAL.gtid_binlog_pos')
 [ -n "$next" ] || { echo "the server does not say which transaction is next" >&2; exit 1; }
-as mariadb-upgrade --no-defaults --socket="$run/s" --user=root >"$run/said" 2>&1 || fails
+said=$(as mariadb-upgrade --no-defaults --skip-ssl --socket="$run/s" --user=root 2>&1) || fails
 kill -TERM "$server"
 wait "$server" || fails
 as sync -f "$data"

@@ -49,13 +49,13 @@ said=$(pg_createcluster --user="$user" --datadir="$to" --port="$port" --start-co
 for f in postgresql.conf pg_hba.conf pg_ident.conf environment pg_ctl.conf conf.d; do
 	[ ! -e "$oldconf/$f" ] || { as rm -rf "$conf/$f"; as cp -a "$oldconf/$f" "$conf/$f"; }
 done
-set_() { pg_conftool "$new" "$name" set "$1" "$2"; }
+set_() { as pg_conftool "$new" "$name" set "$1" "$2"; }
 set_ data_directory "$to"
 set_ hba_file "$conf/pg_hba.conf"
 set_ ident_file "$conf/pg_ident.conf"
 set_ external_pid_file "/var/run/postgresql/$new-$name.pid"
 set_ cluster_name "$new/$name"
-pg_conftool "$new" "$name" remove stats_temp_directory
+as pg_conftool "$new" "$name" remove stats_temp_directory
 [ ! -e "$from/postgresql.auto.conf" ] || as cp -a "$from/postgresql.auto.conf" "$to/postgresql.auto.conf"
 said=$(as "$bin/pg_upgrade" -b "$old" -B "$bin" -d "$from" -D "$to" -U "$user" -s "$at" \
 	-o "-c config_file=$oldconf/postgresql.conf" -O "-c config_file=$conf/postgresql.conf" 2>&1) ||

@@ -151,7 +151,7 @@ func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (l
 		return lost, fmt.Errorf("ask %s which transaction is next: it gives %d answers, and one is expected", home.Server, len(rows.Values))
 	}
 	file := path.Dir(host.Text(rows.Values[0], 0)) + mark
-	text, err := h.ReadFile(ctx, file)
+	text, err := h.ReadFile(host.AsUser(ctx, home.UID, home.GID), file)
 	if err != nil {
 		return lost, fmt.Errorf("see with which transaction the new server began: %w", err)
 	}
