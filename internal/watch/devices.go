@@ -169,10 +169,20 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		d.best[of] = &best{}
 	}
 	d.best[of].add(x)
-	if x.queue > 0 && x.queue <= 1 && !d.loaded[of] {
+	if x.queue > 0 && x.queue <= 1 && !bursts(x.queue, by("busy_ms")/1000/s) && !d.loaded[of] {
 		d.learn(of, is.at, by)
 	}
 }
+
+// mostAtATime is how many requests are under way at most while a device works, on average, in a
+// second that counts as one without load. ZFS writes out a group with two at a time where little is dirty and with ten
+// where much is (zfs_vdev_async_write_min_active, _max_active): a second of ten in a tenth of it has one on average,
+// and each of them waits for nine others.
+const mostAtATime = 2.5
+
+// bursts tells whether what a device had under way came at once. busy is the share of the time in which it
+// worked, NaN where that is not counted. The kernel counts it by its clock ticks, right on average alone.
+func bursts(queue, busy float64) bool { return busy >= 0 && queue > mostAtATime*busy }
 
 // How many requests, and how long together, tell a response time: /proc/diskstats
 // counts whole milliseconds.

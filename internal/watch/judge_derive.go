@@ -17,6 +17,9 @@ func (j *Judge) derive(w *judged) {
 	for _, d := range w.stack.OfKind("block") {
 		j.device(w, d)
 	}
+	for _, p := range w.stack.OfKind("pool") {
+		j.pool(w, p)
+	}
 	for _, l := range w.stack.OfKind("cgroup_device") {
 		j.groupLimit(l)
 	}
@@ -318,6 +321,7 @@ func mean(values []float64) float64 {
 // are read less often than disks. Below ZFS, btrfs and arrays a byte becomes
 // several, and nothing can be said.
 func (j *Judge) others(w *judged) {
+	w.mixedDisks()
 	total := 0.0
 	var from, to time.Time
 	disks := map[stack.Ref]bool{}
@@ -352,6 +356,16 @@ func (j *Judge) others(w *judged) {
 		}
 		if moved, ok := j.devices.moved(of, from, to); ok && moved > 0 {
 			j.set(d, "others", max(0, 1-total/moved))
+		}
+	}
+}
+
+// mixedDisks says of the disks below pools why nobody can tell whose bytes are whose.
+func (w *judged) mixedDisks() {
+	for _, p := range w.stack.OfKind("pool") {
+		for _, of := range p.Links["disks"] {
+			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: of, Facts: []string{"others"}, Probe: "watch",
+				Why: "below ZFS one byte that is written becomes several, and nobody counts whose they are"})
 		}
 	}
 }
