@@ -112,6 +112,18 @@ func (b *best) most() (x second) {
 	return x
 }
 
+// forgetGone drops what was seen of devices that are not there any more, and not what was learned of them.
+func (d *devices) forgetGone(before time.Time) {
+	for of, last := range d.last {
+		if last.at.Before(before) {
+			delete(d.last, of)
+			delete(d.second, of)
+			delete(d.best, of)
+			delete(d.ratios, of)
+		}
+	}
+}
+
 // ratio is the response ratio of one window.
 type ratio struct {
 	to    time.Time

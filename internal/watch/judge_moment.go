@@ -94,7 +94,7 @@ func order(a, b Verdict) int {
 
 func rank(v Verdict) int {
 	switch {
-	case v.ID == "client/idle":
+	case v.ID == Idle:
 		return 2
 	case len(v.Causes) > 0:
 		return 1
@@ -137,7 +137,7 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	}
 	for _, r := range rates {
 		if v, ok := db.Number(r.Name); ok {
-			s.Rates = append(s.Rates, Rate{r.Name, r.Label, v, unitOf(j.cat, db.Ref.Kind, r.Name)})
+			s.Rates = append(s.Rates, Rate{r.Name, labelOf(db.Ref.Kind, r.Name, r.Label), v, unitOf(j.cat, db.Ref.Kind, r.Name)})
 		}
 	}
 	if of := j.sessions[db.Ref]; of != nil {
@@ -197,6 +197,15 @@ var rates = []struct{ Name, Label string }{
 	{"redo_written_rate", "log written"}, {"wal_bytes_rate", "log written"}, {"journal_bytes_rate", "log written"},
 	{"threads_connected", "connections"}, {"connections_used", "connections"}, {"connections_current", "connections"},
 	{"checkpoint_age", "checkpoint age"},
+}
+
+// labelOf is what a number is called. MySQL counts COMMIT statements, and none of the statements that commit by
+// themselves: "no commits" would be said of a server that makes thousands.
+func labelOf(kind, name, usual string) string {
+	if kind == product.MySQL && name == "commits_rate" {
+		return "COMMIT statements"
+	}
+	return usual
 }
 
 // unitOf is the unit of a fact of a window. A rate of bytes is shown as such.

@@ -104,7 +104,7 @@ func (j *Judge) raise(w *judged) {
 	j.over = j.over[max(0, len(j.over)-mostSpans):]
 	clear(j.devices.loaded)
 	for k, st := range j.standing {
-		if st.raised && k.id != "client/idle" {
+		if st.raised && k.id != Idle {
 			for _, t := range st.things {
 				j.devices.loaded[t] = true
 			}

@@ -94,6 +94,9 @@ type Verdict struct {
 	Until    time.Time       `json:"until,omitzero"` // zero: it holds now
 }
 
+// Idle is the one verdict that is no limit: the server has little to do.
+const Idle = "client/idle"
+
 // Against is one piece of counter-evidence: it was looked for.
 type Against struct {
 	Says  string       `json:"says"`

@@ -201,7 +201,7 @@ func (s BoardServer) rank() int {
 
 // Limited tells whether something holds the server back: one that has little to
 // do is not held back.
-func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != "client/idle" }
+func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.Idle }
 
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {

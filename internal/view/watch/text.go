@@ -134,7 +134,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	if first {
 		head, ink = "  LIMIT     ", page.Red
 	}
-	if v.ID == "client/idle" {
+	if v.ID == watch.Idle {
 		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
