@@ -207,7 +207,7 @@ func (m model) body(room int) []string {
 		out = append(out, text)
 	}
 	if len(rows) == 0 {
-		out = append(out, m.paint(page.Dim, fit("  "+emptyPane[m.pane], m.width)))
+		out = append(out, m.paint(page.Dim, fit("  "+m.empty(m.pane), m.width)))
 	}
 	return out
 }

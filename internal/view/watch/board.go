@@ -28,6 +28,7 @@ type Board struct {
 	Timeline   []BoardSpan      `json:"timeline"`
 	Sessions   []BoardSession   `json:"sessions"`
 	Statements []BoardStatement `json:"statements"`
+	Over       string           `json:"over"` // what they are about: "minute", "20 s"; of servers watched for other times the first one's
 	Indexes    []BoardIndex     `json:"indexes"`
 	Unknown    []BoardUnknown   `json:"unknown"`
 	Gaps       []string         `json:"gaps"`
@@ -116,7 +117,7 @@ type BoardSession struct {
 	Text     string `json:"text"`
 }
 
-// BoardStatement is what a statement cost in the last minute.
+// BoardStatement is what a statement cost in the last minute, or since watching began.
 type BoardStatement struct {
 	Server   string `json:"server"`
 	ID       string `json:"-"`   // as the server has it: it is asked for by the key
@@ -127,6 +128,7 @@ type BoardStatement struct {
 	Each     string `json:"each"`
 	Touched  string `json:"touched"`
 	Change   string `json:"change"`
+	Over     string `json:"over"` // what it is about: "minute", "20 s"
 	Text     string `json:"text"`
 }
 
@@ -182,6 +184,10 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {
 			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
 		})...)
+	}
+	b.Over = lasted(time.Minute)
+	if len(b.Statements) > 0 {
+		b.Over = b.Statements[0].Over
 	}
 	b.Gaps = plains(gapLines(m.Gaps))
 	return b

@@ -216,7 +216,7 @@ func against(a watch.Against) string {
 func statements(p *page.Page, s watch.Server) {
 	head := "  dearest   "
 	for _, c := range dearest(s.Statements) {
-		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute", 100*c.Share, calls(c.Calls))
+		text := fmt.Sprintf("%.0f %% of statement time, %s in the last %s", 100*c.Share, calls(c.Calls), lasted(c.Over))
 		if t := touched(c); t != "" && !c.Rest {
 			text += ", " + t
 		}
