@@ -175,18 +175,12 @@ func value(p *float64) float64 {
 	return *p
 }
 
+// intervalOf is the share of a verdict with its interval: a number without one would look exact.
 func intervalOf(v rule.Limited) *Interval {
-	if v.Share == nil {
+	if v.Share == nil || v.Low == nil || v.High == nil {
 		return nil
 	}
-	i := &Interval{*v.Share, *v.Share, *v.Share}
-	if v.Low != nil {
-		i.Low = *v.Low
-	}
-	if v.High != nil {
-		i.High = *v.High
-	}
-	return i
+	return &Interval{*v.Share, *v.Low, *v.High}
 }
 
 func (st *standing) span(k key, to time.Time) Span {
