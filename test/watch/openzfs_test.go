@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -67,6 +68,7 @@ type zfsCase struct {
 	metadata bool               // the dataset has primarycache=metadata
 	scrub    string             // what zpool status says of the last scan
 	want     string
+	below    string // what brings it about, and so stands first
 	never    []string
 	several  bool // another pool is imported
 }
@@ -79,7 +81,7 @@ const (
 )
 
 var zfsCases = map[string]zfsCase{
-	"disk": {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 10, class: series.ClassWrite, want: "zfs/throttle-disk",
+	"disk": {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 10, class: series.ClassWrite, want: "zfs/throttle-disk", below: "device/saturated",
 		never: []string{"zfs/throttle-parameter"}},
 	"disk_twin":      {tx: map[string]float64{"dmu_tx_assigned": 900}, each: 10, class: series.ClassWrite, want: "device/saturated", never: throttles},
 	"parameter":      {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 0.6, class: series.ClassWrite, want: "zfs/throttle-parameter", never: []string{"zfs/throttle-disk"}},
@@ -102,11 +104,17 @@ var throttles = []string{"zfs/throttle-disk", "zfs/throttle-parameter"}
 
 // TestVerdictsOfOpenZFS plants incidents 20 to 24 in what two versions of OpenZFS wrote.
 func TestVerdictsOfOpenZFS(t *testing.T) {
+	windows, err := catalog.Windows(knowledge.FS)
+	check_(t, err)
+	limits, err := verdict.Load(knowledge.FS, windows)
+	check_(t, err)
 	for _, version := range []string{"2.1", "2.3"} {
+		taped := onTape(t, "mariadb-openzfs-"+version)
+		picture := pictureOf(t, taped)
 		for name, c := range zfsCases {
 			t.Run(version+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				m := c.run(t, "mariadb-openzfs-"+version)
+				m := c.run(t, taped, picture.Clone(), watch.NewJudge(windows, limits))
 				var raised []string
 				for _, v := range m.Verdicts {
 					raised = append(raised, v.ID)
@@ -114,8 +122,8 @@ func TestVerdictsOfOpenZFS(t *testing.T) {
 						t.Errorf("%s says %q: a fact of it is not known", v.ID, v.Say)
 					}
 				}
-				if c.want != "" && (len(raised) == 0 || raised[0] != c.want) {
-					t.Errorf("raised %q, want %s first", raised, c.want)
+				if c.want != "" && (!slices.Contains(raised, c.want) || raised[0] != cmp.Or(c.below, c.want)) {
+					t.Errorf("raised %q, want %s", raised, c.want)
 					for _, s := range m.Servers {
 						t.Logf("ruled out %+v\nunknown %+v", s.Ruled, s.Unknown)
 					}
@@ -130,21 +138,16 @@ func TestVerdictsOfOpenZFS(t *testing.T) {
 	}
 }
 
-func (c zfsCase) run(t *testing.T, name string) watch.Moment {
+func (c zfsCase) run(t *testing.T, taped host.Reader, picture *stack.Stack, j *watch.Judge) watch.Moment {
 	t.Helper()
-	taped := onTape(t, name)
-	picture, windows := pictureOf(t, taped)
 	db, disk := picture.OfKind(product.MySQL)[0].Ref, picture.OfKind("pool")[0].Links["disks"][0].Name
 	c.change(picture)
-	limits, err := verdict.Load(knowledge.FS, windows)
-	check_(t, err)
 	var sources []sample.Source
 	for _, s := range (storagesampler.Finder{}).Sources(picture) {
 		if slices.Contains([]string{"zfs", "pool tank groups", "pool tank scan"}, s.Name()) || strings.HasPrefix(s.Name(), "block ") {
 			sources = append(sources, s)
 		}
 	}
-	j := watch.NewJudge(windows, limits)
 	at := time.Date(2026, 11, 25, 3, 12, 0, 0, time.UTC)
 	j.Picture(at, picture)
 	h := moving{Reader: taped, files: map[string]string{}, commands: map[string]string{"zpool status -P tank": status(c.scrub)}}
@@ -250,11 +253,9 @@ func onTape(t *testing.T, name string) host.Reader {
 }
 
 // pictureOf is what plumb makes of the recorded host.
-func pictureOf(t *testing.T, h host.Reader) (*stack.Stack, *catalog.Catalog) {
+func pictureOf(t *testing.T, h host.Reader) *stack.Stack {
 	t.Helper()
 	cat, err := catalog.Load(knowledge.FS)
-	check_(t, err)
-	windows, err := catalog.Windows(knowledge.FS)
 	check_(t, err)
 	p, err := check.Observe(t.Context(), host.NewCached(h), cat, [][]observe.Probe{
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)}, {mysql.NewProbe(cat, nil)}}, time.Minute)
@@ -262,5 +263,5 @@ func pictureOf(t *testing.T, h host.Reader) (*stack.Stack, *catalog.Catalog) {
 	if len(p.OfKind(product.MySQL)) != 1 || len(p.OfKind("pool")) != 1 {
 		t.Fatalf("%d servers, %d pools on the tape", len(p.OfKind(product.MySQL)), len(p.OfKind("pool")))
 	}
-	return p, windows
+	return p
 }

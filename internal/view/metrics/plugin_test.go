@@ -26,7 +26,6 @@ func TestPlugin(t *testing.T) {
 		"a limit":               {usual, func(m *watch.Moment) { raise(.3, m) }, 0, Warning, "mysql:3306 is held back by lock/blocked, for 30% of its time or more"},
 		"a dear limit":          {usual, func(m *watch.Moment) { raise(.6, m) }, 0, Critical, "for 60%"},
 		"no share":              {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "is held back by lock/blocked"},
-		"idle":                  {usual, func(m *watch.Moment) { m.Verdicts[0].ID, m.Verdicts[0].Share = watch.Idle, nil }, 0, OK, "no limit holds back any of 1 servers"},
 		"down":                  {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
 		"an old page":           {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
 		"an old page of a dear": {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
@@ -53,7 +52,7 @@ func TestPluginThatIsWell(t *testing.T) {
 	e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil
 	e.Checked(nil)
 	m := madeMoment(clock.at)
-	m.Verdicts = nil
+	m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}} // that it has little to do is no limit
 	e.Moment(m)
 	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
 	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers | 'findings'=0;;\n" {
