@@ -184,10 +184,17 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	}
 	if g := j.devices.growth(d.Ref.Name); g > 0 {
 		j.set(d, "unloaded_growth", g)
+	} else {
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"unloaded_growth"}, Probe: "watch",
+			Why: "what requests take unloaded is compared by whole hours, and two were not seen yet", Hint: "plumb watch record keeps what was learned"})
 	}
 	j.response(w, d)
-	if most, known := j.devices.ratio(d.Ref, w.to, d); known {
+	most, known := j.devices.ratio(d.Ref, w.to, d)
+	switch g, why := w.stack.GapFor(d.Ref, "response_ratio"); {
+	case known:
 		j.set(d, "response_ratio_most", most)
+	case why:
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"response_ratio_most"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
 	}
 	j.pinned(d)
 }

@@ -15,6 +15,7 @@ const (
 	raise   = 3  // of them must say so
 	cleared = 4  // in a row must say it is not so
 	mute    = 12 // in a row that cannot tell: then nobody can say that it still is so
+	few     = 2  // likewise of a server that had little to do: one that is gone has not
 )
 
 // How much of the past a moment shows.
@@ -90,7 +91,7 @@ func (j *Judge) raise(w *judged) {
 			j.standing[k] = st
 		}
 		st.update(s, w.to)
-		if st.raised && st.ended() {
+		if st.raised && (st.ended() || k.id == Idle && st.is(few, rule.Unknown)) {
 			j.over = append(j.over, st.span(k, st.last))
 			st.raised = false
 		}

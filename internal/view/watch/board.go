@@ -224,7 +224,10 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case len(raised) > 0:
 		v := raised[0]
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
-		out.Detail = cost(v.Share) + " · since " + since(v.Since, m.At)
+		out.Detail = "since " + since(v.Since, m.At)
+		if v.ID != watch.Idle { // it costs nothing
+			out.Detail = cost(v.Share) + " · " + out.Detail
+		}
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
 	default:

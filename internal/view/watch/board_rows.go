@@ -49,7 +49,7 @@ func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	if x.Dearer != nil && x.More != nil {
 		out.Change = shift(*x.Dearer, *x.More)
 	}
-	if !x.Rest && !x.Own() {
+	if x.HasPlan() {
 		out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
 	}
 	return out
