@@ -211,8 +211,13 @@ func labelOf(kind, name, usual string) string {
 // unitOf is the unit of a fact of a window. A rate of bytes is shown as such.
 func unitOf(cat *catalog.Catalog, kind, name string) string {
 	f := cat.Fact(kind, name)
-	if f == nil {
+	switch {
+	case f == nil:
 		return ""
+	case name == "bytes_moved":
+		return "bytes/s"
+	case strings.HasPrefix(name, "psi_") && strings.HasSuffix(name, catalog.RateOf):
+		return string(catalog.Ratio) // seconds a second in which some task waited
 	}
 	if f.Type == catalog.Rate {
 		if of := cat.Fact(kind, name[:max(0, len(name)-len(catalog.RateOf))]); of != nil && of.Type == catalog.Bytes {

@@ -197,12 +197,15 @@ func boardValue(r watch.Rate) BoardValue {
 	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(Value(r))}
 }
 
-// rank puts servers first that something holds back.
+// rank puts servers first that something holds back, and last those that say nothing.
 func (s BoardServer) rank() int {
-	if s.Limited() {
+	switch {
+	case s.Limited():
 		return 0
+	case s.Up:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // Limited tells whether something holds the server back: one that has little to
@@ -268,6 +271,9 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 	}
 	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
 		From: ofHour(s.From, at), To: ofHour(to, at), When: s.From.UTC().Format(time.TimeOnly) + " to "}
+	if s.ID == watch.Idle {
+		out.Cost = "costs nothing"
+	}
 	if holds {
 		out.When += "now"
 	} else {

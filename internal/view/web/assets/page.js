@@ -272,7 +272,12 @@ function draw() {
   setText($("over"), b.over);
   table($("statements"), statementColumns, b.statements, s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
   lines("indexes", b.indexes.map(x => x.name + ": " + x.why));
-  lines("unknown", b.unknown.map(u => u.id + " of " + u.server + ": " + u.why));
+  const reasons = new Map(); // those of one reason together: a server that is down is the reason of most
+  for (const u of b.unknown) {
+    const why = " of " + u.server + ": " + u.why;
+    reasons.set(why, (reasons.get(why) || []).concat(u.id));
+  }
+  lines("unknown", [...reasons].map(([why, ids]) => ids.join(", ") + why));
   lines("gaps", b.gaps);
 }
 
