@@ -137,7 +137,7 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	}
 	for _, r := range rates {
 		if v, ok := db.Number(r.Name); ok {
-			s.Rates = append(s.Rates, Rate{r.Name, labelOf(db.Ref.Kind, r.Name, r.Label), v, unitOf(j.cat, db.Ref.Kind, r.Name)})
+			s.Rates = append(s.Rates, Rate{r.Name, labelOf(j.cat.Fact(db.Ref.Kind, r.Name), r.Label), v, unitOf(j.cat, db.Ref.Kind, r.Name)})
 		}
 	}
 	if of := j.sessions[db.Ref]; of != nil {
@@ -199,10 +199,10 @@ var rates = []struct{ Name, Label string }{
 	{"checkpoint_age", "checkpoint age"},
 }
 
-// labelOf is what a number is called. MySQL counts COMMIT statements, and none of the statements that commit by
-// themselves: "no commits" would be said of a server that makes thousands.
-func labelOf(kind, name, usual string) string {
-	if kind == product.MySQL && name == "commits_rate" {
+// labelOf is what a number is called. Some servers count COMMIT statements alone, and none of the statements that
+// commit by themselves: "no commits" would be said of one that makes thousands.
+func labelOf(f *catalog.Fact, usual string) string {
+	if f != nil && f.From == "Com_commit" {
 		return "COMMIT statements"
 	}
 	return usual

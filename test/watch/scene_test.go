@@ -414,19 +414,6 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 	s.show(m)
 }
 
-// count keeps a run for the table of all of them. after is when the verdict was raised, of one that was.
-func (s *scene) count(r counted.Run, after time.Duration) {
-	s.t.Helper()
-	r.Test = s.t.Name()
-	if r.Said != "" && after > 0 {
-		seconds := after.Seconds()
-		r.Seconds = &seconds
-	}
-	if err := counted.Add(r); err != nil {
-		s.t.Error(err)
-	}
-}
-
 // leads wants a verdict to be the one that stands at the top now.
 func (s *scene) leads(id string) {
 	s.t.Helper()
