@@ -3,6 +3,8 @@
 # make test       all tests that fit in half an hour; lists what it skipped
 # make test-real  also the long tests, with many server versions, as far as they fit into an hour, and
 #                 some fuzzing of what edits configuration files; FULL=1 runs every test, however long
+# make counted    plants every incident of test/watch three times and prints every run in a table: hours, alone on a
+#                 machine; COUNTED takes flags, such as COUNTED='-only Lock -runs 1'
 # make flaky      runs the packages that were touched 20 times, under load and with the race detector
 # make vm         boots Debian with a real OpenZFS in QEMU and gives a shell; RUN='…' runs a line instead
 # make lint       format, vet, the style and layer tests, deadcode, staticcheck and govulncheck
@@ -57,6 +59,11 @@ vm: all
 	@test/setup.sh vm
 	@$(GO) build -o .cache/vm ./test/vm
 	@.cache/vm -in ./plumb $(VM) $(if $(RUN),-run "$$RUN",-shell)
+
+.PHONY: counted
+counted:
+	@test/setup.sh test-real
+	@$(GO) run ./test/counted $(COUNTED)
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -96,16 +96,19 @@ func SameWords(a, b string) bool {
 
 // words are what of a statement is the same before and after a server took its
 // literals out: its words in lower case. Numbers and strings go, and so do the
-// words that are values.
+// words that are values: also that after extract, which PostgreSQL since 14 shows as $1.
 func words(query string) string {
 	var out []string
+	field := false // the next word is that of extract
 	for i, part := range strings.Split(query, "'") {
 		if i%2 == 1 {
 			continue // a string
 		}
 		for _, w := range strings.FieldsFunc(strings.ToLower(part), func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 			w = strings.TrimPrefix(w, "sql_tsi_") // MariaDB calls the word DAY so, whatever it is the name of
-			if w != "" && w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {
+			skip := field && w != "from"
+			field = w == "extract"
+			if w != "" && !skip && w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {
 				out = append(out, w)
 			}
 		}

@@ -29,7 +29,9 @@ func TestOwnStatementsAreKnown(t *testing.T) {
 		"SHOW GLOBAL STATUS WHERE `Variable_name` LIKE ? ": false,
 		"SELECT `SCHEMA_NAME` , `DIGEST` , `COUNT_STAR` , `SUM_TIMER_WAIT` , `SUM_ROWS_EXAMINED` , `SUM_ROWS_SENT` + `SUM_ROWS_AFFECTED` , `UNIX_TIMESTAMP` ( `FIRST_SEEN` ) , IF ( `LAST_SEEN` > NOW ( ) - INTERVAL ? SECOND , LEFT ( `DIGEST_TEXT` , ... ) , ? ) FROM `performance_schema` . `events_statements_sum": true,
 		"SELECT `SCHEMA_NAME` , `DIGEST` ...": false, // too little to know it by
-		"SELECT extract(epoch FROM now()) AS uptime, pg_current_wal_lsn() - $1::pg_lsn FROM pg_stat_database WHERE a = $2 AND b <> $3": true,
+		"SELECT extract($1 FROM now()) AS uptime, pg_current_wal_lsn() - $2::pg_lsn FROM pg_stat_database WHERE a = $3 AND b <> $4":    true, // as 14 and later show it
+		"SELECT extract(epoch FROM now()) AS uptime, pg_current_wal_lsn() - $1::pg_lsn FROM pg_stat_database WHERE a = $2 AND b <> $3": true, // as 13 shows it
+		"SELECT extract($1 FROM then()) AS uptime, pg_current_wal_lsn() - $2::pg_lsn FROM pg_stat_database WHERE a = $3 AND b <> $4":   false,
 		"UPDATE t SET n = ? WHERE id = ?": false,
 		"":                                false, "?": false,
 	} {

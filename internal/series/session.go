@@ -1,6 +1,7 @@
 package series
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,19 @@ func (s *Statement) Mark(ours func(text string) bool) {
 
 // Own tells whether Plumb itself ran the statement.
 func (s Statement) Own() bool { return strings.HasPrefix(s.Text, OwnMark) }
+
+// Prepared is the name of a gap: statements that clients prepare and the server counts under no text.
+const Prepared = "prepared_statements"
+
+// unplanned are the first words of statements that have no plan.
+var unplanned = []string{"alter", "analyze", "begin", "close", "commit", "create", "deallocate", "discard", "drop", "fetch", "load", "lock", "prepare", "release", "rollback",
+	"savepoint", "set", "show", "start", "truncate", "unlock", "use", "vacuum"}
+
+// HasPlan tells whether a server could say how it carries the statement out. Of one whose text is not known it may.
+func (s Statement) HasPlan() bool {
+	words := strings.Fields(s.Text)
+	return !s.Rest && !s.Own() && (len(words) == 0 || !slices.Contains(unplanned, strings.ToLower(words[0])))
+}
 
 // Unlisted is what all statements of a server cost together beyond those that
 // are listed; false where nothing is left, as they went on while they were read.

@@ -24,6 +24,9 @@ const (
 // checkpointCounters are what is looked at, as they are read.
 var checkpointCounters = []string{requestedName, "checkpoints_timed", "checkpoint_write_ms", "checkpoint_sync_ms", "wal_fpi"}
 
+// aboutLately are the facts that are told of them.
+var aboutLately = []string{"checkpoints_requested_lately", "checkpoints_timed_lately", "checkpoint_requested_ago", "checkpoint_busy_lately", "wal_images_lately"}
+
 // checkpoints are what one server counted of its checkpoints, oldest first.
 type checkpoints struct {
 	looks     []checkpointLook
@@ -112,7 +115,7 @@ func (j *Judge) coming(w *judged, db *stack.Thing) {
 	}
 	requested, _ := grown(requestedName)
 	if over <= 0 || w.to.Sub(last.at) > time.Minute || over < enoughLately && requested < leastComing {
-		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: []string{"checkpoints_requested_lately"}, Probe: "watch",
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: aboutLately, Probe: "watch",
 			Why: fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", units.Span(over.Round(time.Second))), Hint: "look for " + units.Span(enoughLately) + " or longer"})
 		return
 	}

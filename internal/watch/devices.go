@@ -112,6 +112,18 @@ func (b *best) most() (x second) {
 	return x
 }
 
+// forgetGone drops what was seen of devices that are not there any more, and not what was learned of them.
+func (d *devices) forgetGone(before time.Time) {
+	for of, last := range d.last {
+		if last.at.Before(before) {
+			delete(d.last, of)
+			delete(d.second, of)
+			delete(d.best, of)
+			delete(d.ratios, of)
+		}
+	}
+}
+
 // ratio is the response ratio of one window.
 type ratio struct {
 	to    time.Time
@@ -169,10 +181,20 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		d.best[of] = &best{}
 	}
 	d.best[of].add(x)
-	if x.queue > 0 && x.queue <= 1 && !d.loaded[of] {
+	if x.queue > 0 && x.queue <= 1 && !bursts(x.queue, by("busy_ms")/1000/s) && !d.loaded[of] {
 		d.learn(of, is.at, by)
 	}
 }
+
+// mostAtATime is how many requests are under way at most while a device works, on average, in a
+// second that counts as one without load. ZFS writes out a group with two at a time where little is dirty and with ten
+// where much is (zfs_vdev_async_write_min_active, _max_active): a second of ten in a tenth of it has one on average,
+// and each of them waits for nine others.
+const mostAtATime = 2.5
+
+// bursts tells whether what a device had under way came at once. busy is the share of the time in which it
+// worked, NaN where that is not counted. The kernel counts it by its clock ticks, right on average alone.
+func bursts(queue, busy float64) bool { return busy >= 0 && queue > mostAtATime*busy }
 
 // How many requests, and how long together, tell a response time: /proc/diskstats
 // counts whole milliseconds.

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -161,6 +162,25 @@ func (j *Judge) forget(to time.Time) {
 	for _, s := range j.sessions {
 		s.forget(to)
 	}
+	j.forgetGone(to.Add(-unheard))
+}
+
+// unheard is how long nothing is heard of what is gone: it is longer than anything that is remembered tells of.
+const unheard = 70 * time.Minute
+
+// forgetGone drops what was seen of servers and devices that are not there any more. Where they come and go
+// under new names it would be more and more.
+func (j *Judge) forgetGone(before time.Time) {
+	maps.DeleteFunc(j.sessions, func(_ stack.Ref, s *sessions) bool {
+		return len(s.samples) == 0 && s.listed.Before(before)
+	})
+	maps.DeleteFunc(j.statements, func(_ stack.Ref, s *statements) bool {
+		return len(s.looks) == 0 || s.looks[len(s.looks)-1].at.Before(before)
+	})
+	maps.DeleteFunc(j.checkpoints, func(_ stack.Ref, c *checkpoints) bool {
+		return len(c.looks) > 0 && c.looks[len(c.looks)-1].at.Before(before)
+	})
+	j.devices.forgetGone(before)
 }
 
 // gapsAt lists what the newest batch of each source says it could not read, by

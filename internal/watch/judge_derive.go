@@ -17,6 +17,9 @@ func (j *Judge) derive(w *judged) {
 	for _, d := range w.stack.OfKind("block") {
 		j.device(w, d)
 	}
+	for _, p := range w.stack.OfKind("pool") {
+		j.pool(w, p)
+	}
 	for _, l := range w.stack.OfKind("cgroup_device") {
 		j.groupLimit(l)
 	}
@@ -181,10 +184,17 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	}
 	if g := j.devices.growth(d.Ref.Name); g > 0 {
 		j.set(d, "unloaded_growth", g)
+	} else {
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"unloaded_growth"}, Probe: "watch",
+			Why: "what requests take unloaded is compared by whole hours, and two were not seen yet", Hint: "plumb watch record keeps what was learned"})
 	}
 	j.response(w, d)
-	if most, known := j.devices.ratio(d.Ref, w.to, d); known {
+	most, known := j.devices.ratio(d.Ref, w.to, d)
+	switch g, why := w.stack.GapFor(d.Ref, "response_ratio"); {
+	case known:
 		j.set(d, "response_ratio_most", most)
+	case why:
+		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"response_ratio_most"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
 	}
 	j.pinned(d)
 }
@@ -318,6 +328,7 @@ func mean(values []float64) float64 {
 // are read less often than disks. Below ZFS, btrfs and arrays a byte becomes
 // several, and nothing can be said.
 func (j *Judge) others(w *judged) {
+	w.mixedDisks()
 	total := 0.0
 	var from, to time.Time
 	disks := map[stack.Ref]bool{}
@@ -352,6 +363,16 @@ func (j *Judge) others(w *judged) {
 		}
 		if moved, ok := j.devices.moved(of, from, to); ok && moved > 0 {
 			j.set(d, "others", max(0, 1-total/moved))
+		}
+	}
+}
+
+// mixedDisks says of the disks below pools why nobody can tell whose bytes are whose.
+func (w *judged) mixedDisks() {
+	for _, p := range w.stack.OfKind("pool") {
+		for _, of := range p.Links["disks"] {
+			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: of, Facts: []string{"others"}, Probe: "watch",
+				Why: "below ZFS one byte that is written becomes several, and nobody counts whose they are"})
 		}
 	}
 }

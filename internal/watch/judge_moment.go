@@ -94,7 +94,7 @@ func order(a, b Verdict) int {
 
 func rank(v Verdict) int {
 	switch {
-	case v.ID == "client/idle":
+	case v.ID == Idle:
 		return 2
 	case len(v.Causes) > 0:
 		return 1
@@ -137,7 +137,7 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	}
 	for _, r := range rates {
 		if v, ok := db.Number(r.Name); ok {
-			s.Rates = append(s.Rates, Rate{r.Name, r.Label, v, unitOf(j.cat, db.Ref.Kind, r.Name)})
+			s.Rates = append(s.Rates, Rate{r.Name, labelOf(j.cat.Fact(db.Ref.Kind, r.Name), r.Label), v, unitOf(j.cat, db.Ref.Kind, r.Name)})
 		}
 	}
 	if of := j.sessions[db.Ref]; of != nil {
@@ -199,11 +199,25 @@ var rates = []struct{ Name, Label string }{
 	{"checkpoint_age", "checkpoint age"},
 }
 
+// labelOf is what a number is called. Some servers count COMMIT statements alone, and none of the statements that
+// commit by themselves: "no commits" would be said of one that makes thousands.
+func labelOf(f *catalog.Fact, usual string) string {
+	if f != nil && f.From == "Com_commit" {
+		return "COMMIT statements"
+	}
+	return usual
+}
+
 // unitOf is the unit of a fact of a window. A rate of bytes is shown as such.
 func unitOf(cat *catalog.Catalog, kind, name string) string {
 	f := cat.Fact(kind, name)
-	if f == nil {
+	switch {
+	case f == nil:
 		return ""
+	case name == "bytes_moved":
+		return "bytes/s"
+	case strings.HasPrefix(name, "psi_") && strings.HasSuffix(name, catalog.RateOf):
+		return string(catalog.Ratio) // seconds a second in which some task waited
 	}
 	if f.Type == catalog.Rate {
 		if of := cat.Fact(kind, name[:max(0, len(name)-len(catalog.RateOf))]); of != nil && of.Type == catalog.Bytes {

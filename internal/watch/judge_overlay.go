@@ -57,6 +57,9 @@ func linkDevices(s *stack.Stack) {
 	for _, fs := range s.OfKind("filesystem") {
 		blocks, known := fs.Links["block"]
 		if !known {
+			if g, why := s.GapFor(fs.Ref, "block"); why {
+				s.Gaps = append(s.Gaps, stack.Gap{Of: fs.Ref, Facts: []string{"devices"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+			}
 			continue
 		}
 		disks, known := fs.Links["disks"]

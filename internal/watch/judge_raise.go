@@ -15,6 +15,7 @@ const (
 	raise   = 3  // of them must say so
 	cleared = 4  // in a row must say it is not so
 	mute    = 12 // in a row that cannot tell: then nobody can say that it still is so
+	few     = 2  // likewise of a server that had little to do: one that is gone has not
 )
 
 // How much of the past a moment shows.
@@ -90,7 +91,7 @@ func (j *Judge) raise(w *judged) {
 			j.standing[k] = st
 		}
 		st.update(s, w.to)
-		if st.raised && st.ended() {
+		if st.raised && (st.ended() || k.id == Idle && st.is(few, rule.Unknown)) {
 			j.over = append(j.over, st.span(k, st.last))
 			st.raised = false
 		}
@@ -104,7 +105,7 @@ func (j *Judge) raise(w *judged) {
 	j.over = j.over[max(0, len(j.over)-mostSpans):]
 	clear(j.devices.loaded)
 	for k, st := range j.standing {
-		if st.raised && k.id != "client/idle" {
+		if st.raised && k.id != Idle {
 			for _, t := range st.things {
 				j.devices.loaded[t] = true
 			}
@@ -175,18 +176,12 @@ func value(p *float64) float64 {
 	return *p
 }
 
+// intervalOf is the share of a verdict with its interval: a number without one would look exact.
 func intervalOf(v rule.Limited) *Interval {
-	if v.Share == nil {
+	if v.Share == nil || v.Low == nil || v.High == nil {
 		return nil
 	}
-	i := &Interval{*v.Share, *v.Share, *v.Share}
-	if v.Low != nil {
-		i.Low = *v.Low
-	}
-	if v.High != nil {
-		i.High = *v.High
-	}
-	return i
+	return &Interval{*v.Share, *v.Low, *v.High}
 }
 
 func (st *standing) span(k key, to time.Time) Span {

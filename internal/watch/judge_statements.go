@@ -67,7 +67,7 @@ func (j *Judge) takeStatements(b series.Batch) {
 // cost is what a statement cost between two looks.
 type cost struct{ calls, seconds float64 }
 
-// changes gives what each statement cost in the last minute, the dearest first,
+// changes gives what each statement cost in the last minute, or since watching began, the dearest first,
 // and against the minute before where both were seen.
 func (st *statements) changes() []StatementChange {
 	now := len(st.looks) - 1
@@ -76,6 +76,7 @@ func (st *statements) changes() []StatementChange {
 	}
 	a := st.at(st.looks[now].at.Add(-minute))
 	b := st.at(st.looks[now].at.Add(-2 * minute))
+	over := st.looks[now].at.Sub(st.looks[a].at)
 	var out []StatementChange
 	total := 0.0
 	for id, s := range st.looks[now].of {
@@ -83,10 +84,10 @@ func (st *statements) changes() []StatementChange {
 		if !ok || d.Calls <= 0 {
 			continue
 		}
-		c := StatementChange{Statement: d}
+		c := StatementChange{Statement: d, Over: over}
 		if a > b {
 			if before, ok := st.looks[b].differ(id, st.looks[a].of[id]); ok {
-				scale := st.looks[now].at.Sub(st.looks[a].at).Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
+				scale := over.Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
 				dearer, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
 				c.Dearer, c.More = &dearer, &more
 			}
@@ -185,7 +186,7 @@ func last(s StatementChange) int {
 
 // together is what several statements cost.
 func together(all []StatementChange, as series.Statement) StatementChange {
-	r := StatementChange{Statement: as}
+	r := StatementChange{Statement: as, Over: all[0].Over}
 	for _, s := range all {
 		r.Calls, r.Seconds, r.Share = r.Calls+s.Calls, r.Seconds+s.Seconds, r.Share+s.Share
 	}

@@ -9,14 +9,14 @@ import (
 
 // values are what the tree shows of each kind of thing.
 var values = map[string][]struct{ Name, Label string }{
-	"process":       {{"cpu_user_ms_rate", "user"}, {"cpu_system_ms_rate", "system"}, {"threads", "threads"}, {"rss", "memory"}},
+	"process":       {{"cpu_user_ms_rate", "processors, user"}, {"cpu_system_ms_rate", "system"}, {"threads", "threads"}, {"rss", "memory"}},
 	"cgroup":        {{"cpu_usage_us_rate", "processors"}, {"psi_cpu_some_us_rate", "waits for processors"}, {"psi_io_some_us_rate", "waits for disks"}, {"psi_memory_some_us_rate", "waits for memory"}, {"memory_current", "memory"}},
 	"cgroup_device": {{"reads_rate", "reads"}, {"writes_rate", "writes"}, {"limit_used", "of its limit"}},
 	"filesystem":    {{"free", "free"}, {"used_percent", "used"}},
 	"pool":          {{"txg_dirty", "dirty"}, {"txg_sync_us", "group written in"}},
 	"block": {{"reads_rate", "reads"}, {"writes_rate", "writes"}, {"flushes_rate", "flushes"}, {"bytes_moved", "bytes"}, {"queue", "queue"}, {"read_response", "read takes"},
 		{"write_response", "write takes"}, {"flush_response", "flush takes"}, {"response_ratio", "times unloaded"}, {"capacity_used", "of capacity"}},
-	"host": {{"cpu_user_ms_rate", "user"}, {"cpu_system_ms_rate", "system"}, {"cpu_iowait_ms_rate", "idle, disks waited for"}, {"cpu_steal_ms_rate", "stolen"},
+	"host": {{"cpu_user_ms_rate", "processors, user"}, {"cpu_system_ms_rate", "system"}, {"cpu_iowait_ms_rate", "idle, disks waited for"}, {"cpu_steal_ms_rate", "stolen"},
 		{"psi_cpu_some_us_rate", "waits for processors"}, {"psi_io_some_us_rate", "waits for disks"}, {"psi_memory_some_us_rate", "waits for memory"}, {"dirty", "dirty"}, {"memory_available", "memory available"}},
 	"zfs": {{"arc_size", "ARC"}, {"arc_target", "aims at"}, {"tx_delayed_rate", "writes slowed"}},
 }

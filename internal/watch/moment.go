@@ -94,6 +94,9 @@ type Verdict struct {
 	Until    time.Time       `json:"until,omitzero"` // zero: it holds now
 }
 
+// Idle is the one verdict that is no limit: the server has little to do.
+const Idle = "client/idle"
+
 // Against is one piece of counter-evidence: it was looked for.
 type Against struct {
 	Says  string       `json:"says"`
@@ -126,8 +129,9 @@ type Span struct {
 // StatementChange is what one statement cost in a window, and against the one
 // before it.
 type StatementChange struct {
-	series.Statement         // what it cost in the window: differences, not totals
-	Share            float64 `json:"share"` // of the time of all statements
+	series.Statement               // what it cost in the window: differences, not totals
+	Over             time.Duration `json:"over"`  // that window: a minute, or since watching began
+	Share            float64       `json:"share"` // of the time of all statements
 	// Dearer and More are seconds by which it costs more than in the window
 	// before: because each call is dearer, and because there are more.
 	Dearer *float64 `json:"dearer,omitempty"`

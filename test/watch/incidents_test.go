@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plumb/test/sandbox"
+	"plumb/test/watch/counted"
 )
 
 // How long an incident is looked at: a verdict has 25 s.
@@ -391,6 +392,23 @@ func TestAStatementIsDearer(t *testing.T) {
 	}
 }
 
+// A healthy hour: clients that think read and write, pages are flushed and checkpoints made, and nothing is raised.
+func TestAHealthyHour(t *testing.T) {
+	sandbox.NeedFull(t, "it takes an hour: make counted COUNTED='-full -only Hour -runs 1'")
+	t.Run("twin", func(t *testing.T) {
+		s := mariadb(t, "innodb_buffer_pool_size=256M\ninnodb_log_file_size=1G\nlog_bin\n", nil)
+		s.watch()
+		s.load(4, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+			time.Sleep(50 * time.Millisecond)
+			if r.IntN(4) == 0 {
+				return updateRow(ctx, c, r)
+			}
+			return readRow(ctx, c, r)
+		})
+		s.incident("", time.Hour)
+	})
+}
+
 // grew wants a statement to take more time than it did: by its calls being dearer, or by their number.
 func (s *scene) grew(text string, dearer bool) {
 	s.t.Helper()
@@ -408,6 +426,8 @@ func (s *scene) grew(text string, dearer bool) {
 				s.t.Errorf("%s: %.3f s dearer, %.3f s more often; want dearer %v", c.Text, *c.Dearer, *c.More, dearer)
 			}
 			s.t.Logf("RUN %s %s: %.3f s dearer, %.3f s more often: %s", verdict, s.t.Name(), *c.Dearer, *c.More, c.Text)
+			words := map[bool]string{true: "dearer", false: "more often"}
+			s.count(counted.Run{Wanted: words[dearer], Said: words[*c.Dearer > *c.More], Right: verdict == "RIGHT"}, 0)
 			return
 		}
 	}

@@ -257,6 +257,22 @@ func TestAStandbyStops(t *testing.T) {
 	}
 }
 
+// A healthy hour of PostgreSQL, with a checkpoint every five minutes.
+func TestAHealthyHourOfPostgres(t *testing.T) {
+	sandbox.NeedFull(t, "it takes an hour: make counted COUNTED='-full -only Hour -runs 1'")
+	t.Run("twin", func(t *testing.T) {
+		s := pg(t, "shared_buffers = 256MB\nmax_wal_size = 4GB\ncheckpoint_timeout = 5min\n")
+		s.watch()
+		s.asking(4, 50*time.Millisecond, func(r *rand.Rand) string {
+			if r.IntN(4) == 0 {
+				return oneUpdate(r)
+			}
+			return oneRead(r)
+		})
+		s.incident("", time.Hour)
+	})
+}
+
 // standby makes one for which commits wait, and gives it when it streams.
 func (s *scene) standby() *sandbox.Server {
 	t := s.t

@@ -44,6 +44,7 @@ import (
 	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
+	"plumb/test/watch/counted"
 )
 
 // scene is a server on a filesystem of its own, watched.
@@ -375,6 +376,7 @@ func (s *scene) incident(want string, d time.Duration) {
 		s.t.Errorf("the first verdict is %q, want %q", s.first, want)
 	}
 	s.t.Logf("RUN %s %s: want %q, first %q after %s, all %q", verdict, s.t.Name(), want, s.first, took, all)
+	s.count(counted.Run{Wanted: want, Said: s.first, First: s.first, All: all, Right: s.first == want}, s.when.Sub(began))
 	s.show(m)
 }
 
@@ -401,6 +403,14 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 		took = at.Sub(began).Round(100 * time.Millisecond).String()
 	}
 	s.t.Logf("RUN %s %s: %s raised %v, want %v, after %s, first %q, all %q", verdict, s.t.Name(), id, got, want, took, first, all)
+	r := counted.Run{First: first, Said: first, All: all, Right: got == want}
+	if want {
+		r.Wanted = id
+	}
+	if got {
+		r.Said = id
+	}
+	s.count(r, at.Sub(began))
 	s.show(m)
 }
 

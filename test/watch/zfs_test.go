@@ -10,6 +10,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/watch"
 	"plumb/test/sandbox"
+	"plumb/test/watch/counted"
 )
 
 // ofZFS are the verdicts that only a ZFS that counts can decide.
@@ -61,5 +62,7 @@ func (s *scene) cannotTell(ids []string, want bool, why string, d time.Duration)
 		}
 	}
 	s.t.Logf("RUN %s %s: unknown %q", verdict, s.t.Name(), slices.Sorted(maps.Keys(unknown)))
+	words := map[bool]string{true: "cannot be told", false: "told"}
+	s.count(counted.Run{Wanted: words[want], Said: words[want == (verdict == "RIGHT")], Right: verdict == "RIGHT"}, 0)
 	s.show(m)
 }

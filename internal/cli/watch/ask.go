@@ -107,8 +107,8 @@ func (a *asking) everything(ctx context.Context, m watch.Moment, plans bool) wat
 			continue
 		}
 		m.Servers[i].Indexes = indexesOf(ctx, q, s.Ref)
-		for j, x := range s.Statements {
-			if plans && j < mostPlans && !x.Rest && !x.Own() {
+		for _, x := range s.Statements {
+			if plans && len(m.Servers[i].Plans) < mostPlans && x.HasPlan() {
 				m.Servers[i].Plans = append(m.Servers[i].Plans, q.Plan(ctx, x.Statement, a.powerful))
 			}
 		}

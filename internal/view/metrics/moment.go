@@ -23,6 +23,7 @@ func (e *Exporter) aboutMoment(fs *families) {
 	}
 }
 
+// aboutServer says whether it is up, and what limits it. That it has little to do is a verdict, and no limit.
 func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verdict) {
 	server := naming.ServerLabel(s.Ref)
 	fs.gauge("plumb_server_info", "a server; always 1", 1, server, label("product", naming.Clean(s.Product)), label("title", naming.Clean(s.Title)))
@@ -40,13 +41,21 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verd
 		unknown[u.ID] = true
 	}
 	fs.gauge("plumb_bottleneck_unknown", "verdicts that nobody can tell of a server, for want of what they are told by", float64(len(unknown)), server)
+	idle := 0.0
 	for _, v := range raised {
-		if v.Server == s.Ref {
+		switch {
+		case v.Server != s.Ref:
+		case v.ID == watch.Idle:
+			idle = 1
+		default:
 			e.aboutVerdict(fs, v)
 		}
 	}
+	if !unknown[watch.Idle] {
+		fs.gauge("plumb_server_idle", "1 while a server has so little to do that nothing limits it but its clients", idle, server)
+	}
 	for _, id := range e.o.Verdicts {
-		if !unknown[id] {
+		if !unknown[id] && id != watch.Idle {
 			e.bottleneck(fs, id, 0, server) // one that is raised is there already
 		}
 	}

@@ -52,7 +52,7 @@ func TestPluginThatIsWell(t *testing.T) {
 	e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil
 	e.Checked(nil)
 	m := madeMoment(clock.at)
-	m.Verdicts = nil
+	m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}} // that it has little to do is no limit
 	e.Moment(m)
 	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
 	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers | 'findings'=0;;\n" {

@@ -24,9 +24,22 @@ var paneHead = [paneCount]bool{sessionsPane: true, statementsPane: true, timelin
 
 var emptyPane = [paneCount]string{
 	stackPane:      "Nothing of the stack is known yet.",
-	sessionsPane:   "No session does anything, or none can be seen.",
+	sessionsPane:   "No session does anything.",
 	statementsPane: "No statement was counted, or none can be seen.",
 	timelinePane:   "No verdict was raised in the last hour.",
+}
+
+// unseen stands in a pane of sessions where a server does not say how many there are.
+const unseen = "The sessions of a server cannot be seen: 1 says why."
+
+// empty says why a pane has no rows.
+func (m model) empty(pane int) string {
+	for _, s := range m.shown.Servers {
+		if pane == sessionsPane && s.Active == nil {
+			return unseen
+		}
+	}
+	return emptyPane[pane]
 }
 
 func (m model) rows(pane int) []row {
@@ -47,7 +60,7 @@ func (m model) columns(pane int) string {
 	case sessionsPane:
 		return "  " + m.sessionLine(view.BoardSession{Server: "SERVER", ID: "ID", User: "USER", Does: "DOES", For: "FOR", WaitsFor: "WAITS FOR", Text: "STATEMENT"})
 	case statementsPane:
-		return "  " + m.statementLine(view.BoardStatement{Server: "SERVER", Share: "TIME", Calls: "CALLS", Each: "EACH", Change: "CHANGED BY", Text: "STATEMENT, LAST MINUTE"})
+		return "  " + m.statementLine(view.BoardStatement{Server: "SERVER", Share: "TIME", Calls: "CALLS", Each: "EACH", Change: "CHANGED BY", Text: "STATEMENT, LAST " + strings.ToUpper(m.shown.Over)})
 	}
 	return "  " + m.spanLine("HELD", "FOR", "LAST HOUR", "VERDICT", "SERVER")
 }
@@ -170,7 +183,7 @@ func (m model) statementLine(s view.BoardStatement) string {
 func (m model) statementRows() (out []row) {
 	for _, s := range m.shown.Statements {
 		r := row{key: s.Server + s.Database + s.Text, title: "Statement of " + s.Server, text: m.statementLine(s)}
-		r.detail = labelled("statement", s.Text, "database", s.Database, "of all time", s.Share, "calls", s.Calls+" in the last minute", "each", s.Each, "touched", s.Touched, "changed", s.Change)
+		r.detail = labelled("statement", s.Text, "database", s.Database, "of all time", s.Share, "calls", s.Calls+" in the last "+s.Over, "each", s.Each, "touched", s.Touched, "changed", s.Change)
 		if m.plan != nil && s.ID != "" {
 			r.server, r.id = s.Server, s.ID
 			r.detail = append(r.detail, "plan\te, outside of this page, asks the server for it")
@@ -216,7 +229,7 @@ func (m model) timelineRows() (out []row) {
 		out = append(out, r)
 	}
 	for _, u := range b.Unknown {
-		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"Whether it holds cannot be told: it " + u.Why + "."}})
+		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"Whether it holds cannot be told: " + u.Why + "."}})
 	}
 	return out
 }

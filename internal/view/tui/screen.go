@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/units"
 	"plumb/internal/view/page"
+	view "plumb/internal/view/watch"
 )
 
 // The smallest terminal on which a screen says something.
@@ -119,7 +120,7 @@ func (m model) limits() []string {
 	most := min(mostServers, max(1, (m.height-4)/5))
 	for i, s := range servers {
 		if i == most {
-			out = append(out, m.paint(page.Dim, fit("and "+units.Count(len(servers)-i, "more server")+": see the stack", m.width)))
+			out = append(out, m.paint(page.Dim, fit("and "+units.Count(len(servers)-i, "more server")+silent(servers[i:])+": see the stack", m.width)))
 			break
 		}
 		switch name := short(s.Ref, m.width/2); {
@@ -132,6 +133,20 @@ func (m model) limits() []string {
 		}
 	}
 	return out
+}
+
+// silent says of how many servers that are not listed nothing was read.
+func silent(all []view.BoardServer) string {
+	n := 0
+	for _, s := range all {
+		if !s.Up {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d silent", n)
 }
 
 // none says why no server is shown.
@@ -207,7 +222,7 @@ func (m model) body(room int) []string {
 		out = append(out, text)
 	}
 	if len(rows) == 0 {
-		out = append(out, m.paint(page.Dim, fit("  "+emptyPane[m.pane], m.width)))
+		out = append(out, m.paint(page.Dim, fit("  "+m.empty(m.pane), m.width)))
 	}
 	return out
 }

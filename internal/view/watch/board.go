@@ -28,6 +28,7 @@ type Board struct {
 	Timeline   []BoardSpan      `json:"timeline"`
 	Sessions   []BoardSession   `json:"sessions"`
 	Statements []BoardStatement `json:"statements"`
+	Over       string           `json:"over"` // what they are about: "minute", "20 s"; of servers watched for other times the first one's
 	Indexes    []BoardIndex     `json:"indexes"`
 	Unknown    []BoardUnknown   `json:"unknown"`
 	Gaps       []string         `json:"gaps"`
@@ -116,7 +117,7 @@ type BoardSession struct {
 	Text     string `json:"text"`
 }
 
-// BoardStatement is what a statement cost in the last minute.
+// BoardStatement is what a statement cost in the last minute, or since watching began.
 type BoardStatement struct {
 	Server   string `json:"server"`
 	ID       string `json:"-"`   // as the server has it: it is asked for by the key
@@ -127,6 +128,7 @@ type BoardStatement struct {
 	Each     string `json:"each"`
 	Touched  string `json:"touched"`
 	Change   string `json:"change"`
+	Over     string `json:"over"` // what it is about: "minute", "20 s"
 	Text     string `json:"text"`
 }
 
@@ -183,6 +185,10 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}
 		})...)
 	}
+	b.Over = lasted(time.Minute)
+	if len(b.Statements) > 0 {
+		b.Over = b.Statements[0].Over
+	}
 	b.Gaps = plains(gapLines(m.Gaps))
 	return b
 }
@@ -191,17 +197,20 @@ func boardValue(r watch.Rate) BoardValue {
 	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(Value(r))}
 }
 
-// rank puts servers first that something holds back.
+// rank puts servers first that something holds back, and last those that say nothing.
 func (s BoardServer) rank() int {
-	if s.Limited() {
+	switch {
+	case s.Limited():
 		return 0
+	case s.Up:
+		return 1
 	}
-	return 1
+	return 2
 }
 
 // Limited tells whether something holds the server back: one that has little to
 // do is not held back.
-func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != "client/idle" }
+func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.Idle }
 
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
@@ -218,7 +227,10 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case len(raised) > 0:
 		v := raised[0]
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
-		out.Detail = cost(v.Share) + " · since " + since(v.Since, m.At)
+		out.Detail = "since " + since(v.Since, m.At)
+		if v.ID != watch.Idle { // it costs nothing
+			out.Detail = cost(v.Share) + " · " + out.Detail
+		}
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
 	default:
@@ -259,6 +271,9 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 	}
 	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
 		From: ofHour(s.From, at), To: ofHour(to, at), When: s.From.UTC().Format(time.TimeOnly) + " to "}
+	if s.ID == watch.Idle {
+		out.Cost = "costs nothing"
+	}
 	if holds {
 		out.When += "now"
 	} else {

@@ -42,13 +42,14 @@ func waitsFor(x series.Session) string {
 func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	out := BoardStatement{Server: Plain(server.String()), Database: Plain(x.Database), Share: units.Percent(x.Share), Calls: units.Grouped(int64(x.Calls)), Each: "–",
 		Touched: touched(x), Text: Plain(statementName(x))}
+	out.Over = lasted(x.Over)
 	if x.Calls > 0 {
 		out.Each = units.Milliseconds(1000 * x.Seconds / x.Calls)
 	}
 	if x.Dearer != nil && x.More != nil {
 		out.Change = shift(*x.Dearer, *x.More)
 	}
-	if !x.Rest && !x.Own() {
+	if x.HasPlan() {
 		out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
 	}
 	return out
@@ -58,6 +59,14 @@ func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 func keyOf(server, id string) string {
 	sum := sha256.Sum256([]byte(server + "\x00" + id))
 	return hex.EncodeToString(sum[:12])
+}
+
+// lasted says which of the last times a statement's numbers are of. Looks are some seconds apart, so that a minute is one nearly.
+func lasted(d time.Duration) string {
+	if d >= 50*time.Second && d <= 70*time.Second {
+		return "minute"
+	}
+	return units.Span(d.Round(time.Second))
 }
 
 // touched says how much a statement looked at, in what the server counts.

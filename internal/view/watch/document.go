@@ -78,14 +78,15 @@ type WatchSession struct {
 	BlockedBy []int64 `json:"blocked_by"`
 }
 
-// WatchStatement is what one statement cost in the last minute.
+// WatchStatement is what one statement cost in the last minute, or since watching began.
 type WatchStatement struct {
 	ID       string   `json:"id"`
 	Database string   `json:"database"`
 	Text     string   `json:"text"` // without literals
 	Calls    float64  `json:"calls"`
 	Seconds  float64  `json:"seconds"`
-	Share    float64  `json:"share"` // of the time of all statements, 0 to 1
+	Over     float64  `json:"over_s"` // seconds that this is about
+	Share    float64  `json:"share"`  // of the time of all statements, 0 to 1
 	Examined *float64 `json:"examined,omitempty"`
 	Returned *float64 `json:"returned,omitempty"`
 	Bytes    *float64 `json:"bytes,omitempty"`
@@ -259,7 +260,7 @@ func sessionJSON(s series.Session) WatchSession {
 }
 
 func statementJSON(s watch.StatementChange) WatchStatement {
-	return WatchStatement{ID: s.ID, Database: s.Database, Text: s.Text, Calls: s.Calls, Seconds: s.Seconds, Share: page.Finite(s.Share),
+	return WatchStatement{ID: s.ID, Database: s.Database, Text: s.Text, Calls: s.Calls, Seconds: s.Seconds, Over: s.Over.Seconds(), Share: page.Finite(s.Share),
 		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, Dearer: s.Dearer, More: s.More, Rest: s.Rest}
 }
 

@@ -69,7 +69,7 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 		p.Para(page.Normal, 2, nothing(s))
 	}
 	p.Blank()
-	statements(p, s)
+	statements(p, s, m.Gaps)
 	sessions(p, s)
 	ruled(p, s)
 	unknown(p, s)
@@ -134,7 +134,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	if first {
 		head, ink = "  LIMIT     ", page.Red
 	}
-	if v.ID == "client/idle" {
+	if v.ID == watch.Idle {
 		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
@@ -142,7 +142,12 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	if v.Share != nil {
 		cost = interval(*v.Share) + " of the active time"
 	}
-	p.Hang(page.Normal, "            ", v.ID+" · "+cost+" · since "+v.Since.UTC().Format(time.TimeOnly))
+	if v.ID != watch.Idle { // it costs nothing
+		cost += " · "
+	} else {
+		cost = ""
+	}
+	p.Hang(page.Normal, "            ", v.ID+" · "+cost+"since "+v.Since.UTC().Format(time.TimeOnly))
 	if len(v.Causes) > 0 {
 		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is what it looks like from above")
 	}
@@ -213,10 +218,10 @@ func against(a watch.Against) string {
 	return "cannot be told: " + a.Says
 }
 
-func statements(p *page.Page, s watch.Server) {
+func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 	head := "  dearest   "
 	for _, c := range dearest(s.Statements) {
-		text := fmt.Sprintf("%.0f %% of statement time, %s in the last minute", 100*c.Share, calls(c.Calls))
+		text := fmt.Sprintf("%.0f %% of statement time, %s in the last %s", 100*c.Share, calls(c.Calls), lasted(c.Over))
 		if t := touched(c); t != "" && !c.Rest {
 			text += ", " + t
 		}
@@ -232,6 +237,11 @@ func statements(p *page.Page, s watch.Server) {
 			}
 		}
 	}
+	for _, g := range gaps {
+		if g.Of == s.Ref && g.Name == series.Prepared {
+			p.Hang(page.Yellow, head, "not among them: "+g.Why)
+		}
+	}
 	if text := indexLine(s); text != "" {
 		p.Hang(page.Normal, "  indexes   ", text)
 	}
@@ -240,8 +250,8 @@ func statements(p *page.Page, s watch.Server) {
 // dearest are the statements that are shown. Plumb's own come last whatever they
 // cost, so they have a line beside the others.
 func dearest(all []watch.StatementChange) (shown []watch.StatementChange) {
-	for i, c := range all {
-		if i > 0 && c.Share < leastShare {
+	for _, c := range all {
+		if c.Share < leastShare {
 			continue // it says nothing
 		}
 		if c.Own() || len(shown) < mostStatements {

@@ -12,9 +12,6 @@ import (
 // no other one: an incident that comes and goes must not fill the disk.
 const Again = 10 * time.Minute
 
-// idle is raised where nothing holds a server back.
-const idle = "client/idle"
-
 // Trigger tells when to capture.
 type Trigger struct {
 	Only []string // ids of verdicts; none: every limit
@@ -58,5 +55,5 @@ func (t *Trigger) wants(id string) bool {
 	if len(t.Only) > 0 {
 		return slices.Contains(t.Only, id)
 	}
-	return id != idle
+	return id != watch.Idle
 }

@@ -90,7 +90,10 @@ func (r *Reader) Close() error { return r.db.Close() }
 // Span is from the first moment that is recorded to the last; zero when there is none.
 func (r *Reader) Span(ctx context.Context) (from, to time.Time, err error) {
 	var first, last sql.NullInt64
-	if err := r.db.QueryRowContext(ctx, `SELECT min(t0), max(last) FROM block`).Scan(&first, &last); err != nil || !first.Valid {
+	// A block of a coarser tier begins with the hour, whenever recording did: of those only what is older than all seconds counts.
+	err = r.db.QueryRowContext(ctx, `SELECT min(t0), (SELECT max(last) FROM block) FROM block
+WHERE tier = ?1 OR last < ifnull((SELECT min(t0) FROM block WHERE tier = ?1), 1 << 62)`, int64(seconds)).Scan(&first, &last)
+	if err != nil || !first.Valid {
 		return from, to, err
 	}
 	return time.Unix(0, first.Int64).UTC(), time.Unix(0, last.Int64).UTC(), nil

@@ -3,6 +3,7 @@ package verdict_test
 import (
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 
 	"plumb/internal/catalog"
@@ -40,6 +41,11 @@ func TestEmbeddedVerdicts(t *testing.T) {
 		for _, id := range l.Rules {
 			if _, err := fs.Stat(knowledge.FS, "rules/"+id+".yaml"); err != nil {
 				t.Errorf("%s links to the rule %s: %v", l.ID, id, err)
+			}
+		}
+		for kind, share := range l.Share {
+			if name, isShare := strings.CutPrefix(share, "db.share_"); !isShare || strings.ContainsAny(name, " .") {
+				t.Errorf("%s: its share of %s is %s, which has no interval", l.ID, kind, share)
 			}
 		}
 		if len(l.Against) == 0 || len(l.Do) == 0 {

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/product"
 	"plumb/internal/series"
 )
 
@@ -38,6 +40,9 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 		return err
 	}
 	b.Statements = statementsOf(v, rows)
+	if err := v.prepared(ctx, h, t, b); err != nil {
+		return err
+	}
 	if len(rows.Values) < series.MostStatements-1 {
 		return nil
 	}
@@ -52,6 +57,32 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	}
 	return nil
 }
+
+// preparedQuery asks how many of the statements were prepared ones.
+const preparedQuery = "SHOW GLOBAL STATUS WHERE Variable_name IN ('com_stmt_execute', 'questions')"
+
+// prepared says what part of the statements is not among those that are counted by their texts: MariaDB counts
+// what is run by the binary protocol under no digest (tried with 10.11), which is all that many drivers send.
+func (v *Server) prepared(ctx context.Context, h host.Reader, t traits, b *series.Batch) error {
+	if t.flavor != product.MariaDB {
+		return nil
+	}
+	rows, err := v.Ask(ctx, h, preparedQuery)
+	if err != nil {
+		return err
+	}
+	status := mysql.Pairs(rows)
+	run, err := strconv.ParseFloat(status["com_stmt_execute"], 64)
+	all, err2 := strconv.ParseFloat(status["questions"], 64)
+	if err == nil && err2 == nil && all > 0 && run >= leastPrepared*all {
+		b.Gap(v.Ref, fmt.Sprintf("%.0f %% of what this server ran since it started were prepared statements, which MariaDB counts under no text: the dearest can be among them", 100*min(1, run/all)),
+			"let clients send texts for a while, such as useServerPrepStmts=false of JDBC, or look at the slow log", series.Prepared)
+	}
+	return nil
+}
+
+// leastPrepared is the share of prepared statements that is worth a word.
+const leastPrepared = 0.01
 
 func statementsOf(v *Server, rows host.Rows) []series.Statement {
 	var all []series.Statement

@@ -42,6 +42,7 @@ func (s *Server) config() (*pgconn.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.RuntimeParams["application_name"] = "plumb load" // plumb watch leaves out what is called plumb alone
 	cfg.Fallbacks = nil
 	reach := reach.Server{Engine: "postgres", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
 		Verified: s.c.Verified()}

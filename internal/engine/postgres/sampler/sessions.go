@@ -17,8 +17,12 @@ import (
 const activeQuery = `SELECT state, wait_event_type, wait_event, count(*) AS sessions,
 max(extract(epoch FROM clock_timestamp() - xact_start)) AS oldest,
 count(*) FILTER (WHERE backend_type IS NULL AND state IS NULL AND query = '<insufficient privilege>') AS hidden
-FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name IS DISTINCT FROM 'plumb' AND (backend_type = 'client backend' OR backend_type IS NULL)
+FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ` + notOurs + ` AND (backend_type = 'client backend' OR backend_type IS NULL)
 GROUP BY 1, 2, 3 LIMIT 2000`
+
+// notOurs leaves out sessions of another plumb that watches or checks: all look at the beginning of a second, and each would
+// see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do.
+const notOurs = `(application_name IS DISTINCT FROM 'plumb' OR usename IS DISTINCT FROM session_user OR client_addr IS DISTINCT FROM inet_client_addr())`
 
 // running are the states of a session that runs a statement.
 func running(state string) bool { return state == "active" || state == "fastpath function call" }
@@ -102,9 +106,9 @@ func listQuery(t traits) string {
 extract(epoch FROM clock_timestamp() - CASE WHEN a.state IN ('active', 'fastpath function call') THEN a.query_start ELSE a.state_change END),
 extract(epoch FROM clock_timestamp() - a.xact_start), %s, a.usesysid, a.datid,
 CASE WHEN a.wait_event_type = 'Lock' THEN array_to_string(pg_blocking_pids(a.pid), ',') END
-FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name IS DISTINCT FROM 'plumb' AND backend_type = 'client backend'
+FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND backend_type = 'client backend'
 AND (state IN ('active', 'fastpath function call') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%')
-ORDER BY coalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`, id, series.MostSessions)
+ORDER BY coalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`, id, notOurs, series.MostSessions)
 }
 
 // session reads a row of listQuery.

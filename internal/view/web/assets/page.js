@@ -195,6 +195,7 @@ function table(box, columns, items, keyOf, none) {
     box.tabIndex = 0;
   }
   box.firstChild.hidden = items.length > 0;
+  setText(box.firstChild, none);
   t.hidden = items.length === 0;
   sync(t.lastChild, items, keyOf,
     () => {
@@ -266,10 +267,17 @@ function draw() {
   sync($("tree"), b.tree, n => n.ref, () => el("li"), fillNode);
   const spans = b.timeline.slice().reverse();
   sync($("timeline"), spans, s => s.id + s.server + s.when.slice(0, 8), makeSpan, fillSpan);
-  table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, "No session does anything, or none can be seen.");
+  table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, b.servers.some(s => s.active === null) ?
+    "The sessions of a server cannot be seen: why stands at the end." : "No session does anything.");
+  setText($("over"), b.over);
   table($("statements"), statementColumns, b.statements, s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
   lines("indexes", b.indexes.map(x => x.name + ": " + x.why));
-  lines("unknown", b.unknown.map(u => u.id + " of " + u.server + ": " + u.why));
+  const reasons = new Map(); // those of one reason together: a server that is down is the reason of most
+  for (const u of b.unknown) {
+    const why = " of " + u.server + ": " + u.why;
+    reasons.set(why, (reasons.get(why) || []).concat(u.id));
+  }
+  lines("unknown", [...reasons].map(([why, ids]) => ids.join(", ") + why));
   lines("gaps", b.gaps);
 }
 
