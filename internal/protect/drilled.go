@@ -1,22 +1,38 @@
 package protect
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
+
+// elsewhere is the doubt that a lock held.
+const elsewhere = "a copy recovered another position than was read under the lock"
+
+// Short tells in what a drill came short of proving its point; "" when it proved it.
+func (d Drill) Short() string {
+	switch {
+	case !d.OK:
+		return cmp.Or(d.Why, "it failed")
+	case d.Exact != nil && !*d.Exact:
+		return elsewhere
+	}
+	return ""
+}
 
 // Drilled notes what came of a drill. A copy that recovered another position than was
 // read under the lock proves that the lock did not hold.
 func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
 	return k.Change(ctx, id, func(p *Point) {
 		p.Drill = &d
-		exact := d.Exact == nil || *d.Exact
 		switch {
-		case d.OK && exact:
+		case d.Short() == "":
 			p.Label = Proven
-		case !exact:
+		case d.Short() == elsewhere:
 			p.Label = Crash
-			p.Doubts = append(p.Doubts, "a copy recovered another position than was read under the lock")
+			if !slices.Contains(p.Doubts, elsewhere) {
+				p.Doubts = append(p.Doubts, elsewhere)
+			}
 		case p.Label == Proven:
 			p.Label = Crash // it started once, and does not any more
 		}
@@ -44,7 +60,7 @@ func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) err
 
 // locked does something with a point as it is written now, while nobody else can change it.
 func (k *Keeper) locked(ctx context.Context, id string, do func(Point) error) error {
-	unlock, err := k.Store.Lock(ctx, k.Do)
+	unlock, err := k.Store.lockSoon(ctx, k.Do)
 	if err != nil {
 		return err
 	}

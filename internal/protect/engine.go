@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"plumb/internal/host"
@@ -110,9 +111,12 @@ type Starter interface {
 	// Where the server must be told before its first start, Neutralise did so, and this
 	// proves it.
 	Follow(ctx context.Context, a load.Admin, c Copy) error
-	// Caught tells how far a replica is behind; "" when it has caught up.
+	// Caught tells how far a replica is behind; "" when it has caught up. While it has not reached its source the error is ErrUnconnected.
 	Caught(ctx context.Context, a load.Admin, c Copy) (behind string, err error)
 }
+
+// ErrUnconnected says of a replica that it has not reached its source yet.
+var ErrUnconnected = errors.New("it has not reached its source")
 
 // Resident is an Engine that can start copies of servers of other hosts. What such a host says of its
 // server is not believed where it says what is run.

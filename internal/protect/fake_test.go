@@ -29,6 +29,7 @@ type shelf struct {
 	clones map[string][]string // by snapshot
 	tidied func()              // is called when all beside the members is to go
 	busy   error               // what a removal of the second volume's snapshots says
+	lost   error               // what a look for snapshots says
 }
 
 func (*shelf) Name() string                                          { return "shelf" }
@@ -56,6 +57,9 @@ func (s *shelf) Snapshot(ctx context.Context, d host.Streamer, vols []Volume, na
 }
 
 func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name string) (all []Member, err error) {
+	if s.lost != nil {
+		return nil, s.lost
+	}
 	for _, v := range vols {
 		if text, err := h.ReadFile(ctx, s.file(v, name)); err == nil {
 			all = append(all, Member{Volume: v, Snapshot: v.Name + "@" + name, GUID: v.Name, Birth: string(text)})

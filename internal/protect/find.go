@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -29,15 +30,17 @@ func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, stora
 	f := finding{ctx: ctx, h: h, s: s, storages: storages, mounts: mounts}
 	for _, d := range sv.Dirs {
 		if !passing(d.Role) {
+			f.link = d.Link
 			f.directory(d.Path)
 		}
 	}
+	f.link = ""
 	files, err := written(ctx, h, sv.PID)
 	if err != nil {
 		return Set{}, fmt.Errorf("find which files %s has open: %w", sv.Ref, err)
 	}
 	for _, file := range files {
-		if _, in := f.set.Of(file); !in && !e.Aside(s, sv, file) {
+		if _, in := f.set.Of(file); !in && !f.set.outside(file) && !e.Aside(s, sv, file) {
 			f.file(file)
 		}
 	}
@@ -57,6 +60,7 @@ type finding struct {
 	s        *stack.Stack
 	storages []Storage
 	mounts   []observe.Mount
+	link     string // by which the server finds the directory that is looked at
 	set      Set
 }
 
@@ -74,12 +78,12 @@ func (f *finding) directory(dir string) {
 func (f *finding) file(name string) {
 	m, ok := mountOf(f.mounts, name)
 	if !ok {
-		f.stray(name, "no mount of the server's leads to it")
+		f.stray(name, errors.New("no mount of the server's leads to it"))
 		return
 	}
 	v, err := f.volume(m, name)
 	if err != nil {
-		f.stray(name, err.Error())
+		f.stray(name, err)
 		return
 	}
 	if !slices.ContainsFunc(f.set.Volumes, func(w Volume) bool { return w.holds(v) }) {
@@ -119,8 +123,8 @@ func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 	return Volume{}, errors.New("on " + m.Type + " (" + m.Source + "), of which no snapshots can be taken here")
 }
 
-func (f *finding) stray(file, why string) {
-	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why})
+func (f *finding) stray(file string, why error) {
+	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why.Error(), Hint: hint.Of(why), Link: f.link})
 }
 
 // mountOf gives the mount that a path leads to: the longest, and of several on

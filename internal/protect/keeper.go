@@ -21,6 +21,14 @@ type Keeper struct {
 	Plumb    string // version
 	Host     string // name of this machine
 	Now      func() time.Time
+	Warn     func(what string, err error) // is told what failed and keeps nothing from being done; nil for nobody
+}
+
+// Tell tells of what failed and keeps nothing from being done.
+func (k *Keeper) Tell(what string, err error) {
+	if k.Warn != nil && err != nil {
+		k.Warn(what, err)
+	}
 }
 
 // Machine is the door to the machine, for taking points.

@@ -44,7 +44,7 @@ func (k *Keeper) giveBack(ctx context.Context, l *loan) error {
 	if l.file == "" {
 		return nil
 	}
-	unlock, err := k.Store.Lock(ctx, k.Do)
+	unlock, err := k.Store.lockSoon(ctx, k.Do)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,14 +80,18 @@ func (p Plan) Choose(name string) (Mode, error) {
 func (p Plan) Possible() error {
 	if len(p.Set.Strays) > 0 {
 		s := p.Set.Strays[0]
-		return hint.With(fmt.Errorf("a point of %s would lack %s, which is %s%s", p.Server.Ref, s.Path, s.Why, more(len(p.Set.Strays)-1)),
-			"move it to where the data is, or snapshot with --with COMMAND what holds it")
+		return hint.With(fmt.Errorf("a point of %s would lack %s%s", p.Server.Ref, s, more(len(p.Set.Strays)-1)),
+			cmp.Or(s.Hint, "move it to where the data is, or snapshot with --with COMMAND what holds it"))
 	}
 	if len(p.Set.Volumes) == 0 {
 		return hint.With(fmt.Errorf("nothing is known of what %s keeps its data on", p.Server.Ref), "run as root; plumb stack shows what is seen")
 	}
 	if p.Room != "" {
-		return hint.With(errors.New(p.Room), "plumb prune makes room")
+		help := ""
+		if strings.Contains(p.Room, " free") { // and no key is missing, nor a pool unknown
+			help = "plumb prune makes room"
+		}
+		return hint.With(errors.New(p.Room), help)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package protect
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -102,6 +104,25 @@ type Set struct {
 type Stray struct {
 	Path string `json:"path"`
 	Why  string `json:"why"` // "on tmpfs, which has no snapshots"
+	Hint string `json:"hint,omitempty"`
+	Link string `json:"link,omitempty"` // in the data directory, that leads there
+}
+
+// String says what a point would lack.
+func (s Stray) String() string {
+	name := s.Path
+	if s.Link != "" {
+		name += ", to which the link " + s.Link + " in the data directory leads"
+	}
+	if strings.HasPrefix(s.Why, "on ") {
+		return name + ", which is " + s.Why
+	}
+	return name + ": " + s.Why
+}
+
+// outside tells whether a path lies in a directory of which it was said that no snapshot covers it.
+func (s Set) outside(path string) bool {
+	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return observe.Within(path, stray.Path) })
 }
 
 // Of gives the volume that holds a path, and false when none does.

@@ -8,9 +8,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 )
 
 // Directory is where points are written down, one file for each.
@@ -27,6 +29,9 @@ type Store struct {
 	Guard func(dir, pattern string) error
 }
 
+// ErrBusy says that another process makes, changes or destroys points.
+var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host"), "wait until it has ended")
+
 const pointFiles = "*.json"
 
 func (s Store) file(id string) string { return path.Join(s.Dir, id+".json") }
@@ -35,7 +40,7 @@ func (s Store) file(id string) string { return path.Join(s.Dir, id+".json") }
 func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error) {
 	unlock, err = d.Lock(ctx, path.Join(s.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
-		return nil, hint.With(errors.New("another Plumb is making or removing points on this host"), "wait until it has ended")
+		return nil, ErrBusy
 	}
 	if err != nil {
 		return nil, err
@@ -48,6 +53,18 @@ func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error)
 		return nil, err
 	}
 	return unlock, nil
+}
+
+// patience is longer than a point is taken or destroyed.
+const patience = 3 * time.Minute
+
+// lockSoon is Lock for who has something to note that must not be lost, such as what came of a drill of an hour: it waits for another.
+func (s Store) lockSoon(ctx context.Context, d host.Doer) (unlock func(), err error) {
+	err = inventory.Until(ctx, patience, func() (bool, error) {
+		unlock, err = s.Lock(ctx, d)
+		return !errors.Is(err, ErrBusy), err
+	})
+	return unlock, err
 }
 
 func (s Store) trusted() error {

@@ -18,13 +18,10 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	return errors.Join(k.sweepLent(ctx), k.sweep(ctx, Taking, k.finish), k.sweep(ctx, Destroying, k.goOn))
 }
 
-// sweep does something to all points of a state. Each fails alone.
+// sweep does something to all points of a state. Each fails alone, and so does one that cannot be read.
 func (k *Keeper) sweep(ctx context.Context, state State, do func(context.Context, Point) error) error {
 	all, err := k.Store.List(ctx, k.Do)
-	if err != nil {
-		return err
-	}
-	var failed []error
+	failed := []error{err}
 	for _, p := range all {
 		if p.State == state {
 			failed = append(failed, do(ctx, p))

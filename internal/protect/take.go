@@ -46,11 +46,9 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 		return Point{}, err
 	}
 	defer unlock()
-	// What waits to be destroyed waits for the next prune: it must not keep points from being taken.
-	_ = k.sweepLent(ctx)
-	if err := k.sweep(ctx, Taking, k.finish); err != nil {
-		return Point{}, fmt.Errorf("finish what an earlier run left: %w", err)
-	}
+	// What cannot be finished now, as its disk is gone or its file is damaged, waits for the next run, and what is to be destroyed
+	// for the next prune: neither must keep points from being taken.
+	k.Tell("finish what an earlier run left", errors.Join(k.sweepLent(ctx), k.sweep(ctx, Taking, k.finish)))
 	t, err := k.begin(ctx, plan, mode, o)
 	if err != nil {
 		return Point{}, err

@@ -1,6 +1,8 @@
 package protect
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -30,7 +32,8 @@ func TestLabels(t *testing.T) {
 		{"two moments", ModeCrash, func(s *scene) { s.shelf.swap = true }, machine{}, "", "", "not of one moment"},
 		{"snapshot failed", ModeLocked, func(s *scene) { s.shelf.fail = 2 }, machine{}, "", "", "no space left"},
 		{"nothing can freeze", ModeFreeze, nil, machine{}, "", "", "freeze"},
-		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{"/x", "on tmpfs"}} }, machine{}, "", "", "would lack /x"},
+		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "on tmpfs"}} }, machine{}, "", "", "would lack /x, which is on tmpfs"},
+		{"a stray of another kind", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "its top is not mounted"}} }, machine{}, "", "", "would lack /x: its top"},
 		{"no such mode", "fast", nil, machine{}, "", "", "no mode"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,8 +137,99 @@ func TestStore(t *testing.T) {
 	if len(all) != 1 || err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("%d points, and %v", len(all), err)
 	}
-	if _, err := s.Take(t.Context(), s.plan, TakeOptions{}); err == nil {
-		t.Error("a point was taken beside files that could not be read")
+	told := 0
+	s.Warn = func(string, error) { told++ }
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{}); err != nil || told != 1 {
+		t.Errorf("beside files that cannot be read a point is taken, and it is told: %v, %d times", err, told)
+	}
+	if err := s.Sweep(t.Context()); err == nil {
+		t.Error("a sweep does not tell of files that cannot be read")
+	}
+}
+
+// TestLeftElsewhere: what a killed run left on a disk that is not there now keeps no point from being taken, and is ended later.
+func TestLeftElsewhere(t *testing.T) {
+	s := newScene(t, machine{})
+	alive, live := s.Do, hosttest.LiveDoer(t)
+	s.Do = machine{LiveDoer: live, front: hosttest.NewMortal(live, 3, hosttest.Before)}
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeCrash}); err == nil {
+		t.Fatal("it did not die")
+	}
+	if s.Do = alive; len(s.points(t)) != 1 || s.points(t)[0].State != Taking {
+		t.Fatalf("it left %+v", s.points(t))
+	}
+	s.shelf.lost = errors.New("the pool is not imported")
+	var told error
+	s.Warn = func(_ string, err error) { told = err }
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeCrash}); err != nil || !errors.Is(told, s.shelf.lost) {
+		t.Errorf("taken: %v, told: %v", err, told)
+	}
+	if err := s.Sweep(t.Context()); !errors.Is(err, s.shelf.lost) || len(s.points(t)) != 2 {
+		t.Errorf("%v, and %d points", err, len(s.points(t)))
+	}
+	s.shelf.lost = nil
+	if err := s.Sweep(t.Context()); err != nil || len(s.points(t)) != 1 {
+		t.Errorf("%v, and %d points", err, len(s.points(t)))
+	}
+	if err := s.whole(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// crowded is a machine on which another process has the lock at the first looks.
+type crowded struct {
+	machine
+	looks int
+}
+
+func (c *crowded) Lock(ctx context.Context, name string) (func(), error) {
+	if c.looks > 0 && path.Base(name) == "lock" {
+		c.looks--
+		return nil, host.ErrLocked
+	}
+	return c.machine.Lock(ctx, name)
+}
+
+// TestNotesWait: what came of a drill of an hour is not lost because another Plumb takes a point just then.
+func TestNotesWait(t *testing.T) {
+	s := newScene(t, machine{})
+	p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeLocked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Do = &crowded{s.Do.(machine), 2}
+	if err := s.Drilled(t.Context(), p.ID, Drill{OK: true}); err != nil || s.points(t)[0].Label != Proven {
+		t.Errorf("%v: the label is %s", err, s.points(t)[0].Label)
+	}
+	s.Do.(*crowded).looks = 1
+	if _, err := s.Take(t.Context(), s.plan, TakeOptions{}); !errors.Is(err, ErrBusy) {
+		t.Errorf("who wants to take a point is told at once: %v", err)
+	}
+	s.Do.(*crowded).looks = 2
+	if err := s.Destroy(t.Context(), p.ID); err != nil || len(s.points(t)) != 0 {
+		t.Errorf("%v: %d points are left", err, len(s.points(t)))
+	}
+}
+
+// TestInexactDrills: each drill that recovers another position says so, and the point once.
+func TestInexactDrills(t *testing.T) {
+	s := newScene(t, machine{})
+	p, err := s.Take(t.Context(), s.plan, TakeOptions{Mode: ModeLocked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inexact := false
+	d := Drill{OK: true, Exact: &inexact}
+	for range 3 {
+		if err := s.Drilled(t.Context(), p.ID, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p = s.points(t)[0]; p.Label != Crash || len(p.Doubts) != 1 || p.Fell() == "" || d.Short() != p.Doubts[0] {
+		t.Errorf("label %s, doubts %q, fell %q, short %q", p.Label, p.Doubts, p.Fell(), d.Short())
+	}
+	if (Drill{}).Short() == "" || (Drill{OK: true}).Short() != "" {
+		t.Error("a drill that failed is not short of a proof, or one that did not is")
 	}
 }
 

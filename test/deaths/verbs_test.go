@@ -3,6 +3,7 @@ package deaths
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,9 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/instance"
+	"plumb/internal/protect/keep"
+	"plumb/internal/protect/prune"
 	"plumb/internal/protect/tables"
 	"plumb/internal/stack"
 )
@@ -41,7 +45,11 @@ func (s *Scene) verbs() []Verb {
 		{Name: "drill", Do: s.drill(false), Next: []Act{s.drill(false), s.drill(true), swept}, After: []Act{swept, s.unready}},
 		{Name: "drill ready", Do: s.drill(true), Next: []Act{s.drill(true), s.drill(false), s.clone(dev), swept}, After: append(clean, s.unready)},
 		{Name: "snapshot", Do: s.take, Next: []Act{s.take, swept}, After: []Act{s.destroyOthers, swept}},
+		{Name: "snapshot crash", Do: s.takeAs(s.alone()), Next: []Act{s.takeAs(s.alone()), swept}, After: []Act{s.destroyOthers, swept}},
+		{Name: "snapshot in order", Do: s.takeAs(s.inOrder()), Next: []Act{s.takeAs(s.inOrder()), swept}, After: []Act{s.destroyOthers, swept}},
+		{Name: "lend", Do: s.lend(name), Next: []Act{s.lend(name), s.take, swept}, After: []Act{swept, s.destroyOthers, swept}},
 		{Name: "destroy", Before: []Act{s.take}, Do: s.destroyOthers, Next: []Act{s.destroyOthers, s.take}, After: []Act{s.destroyOthers, swept}},
+		{Name: "prune", Before: []Act{s.hold, s.take, s.take, s.take}, Do: s.prune, Next: []Act{all(s.prune, s.kept), all(swept, s.prune, s.kept), all(s.take, s.prune, s.kept)}, After: []Act{s.release, s.destroyOthers, swept}},
 		{Name: "table", Do: s.table, Next: []Act{s.table}, After: []Act{TakeBack, swept}},
 	}
 }
@@ -150,8 +158,78 @@ func (s *Scene) unready(ctx context.Context, h *Hands) error {
 	return h.Keeper.Readied(ctx, p.ID, nil)
 }
 
-func (s *Scene) take(ctx context.Context, h *Hands) error {
-	_, err := h.Keeper.Take(ctx, s.Plan, protect.TakeOptions{})
+func (s *Scene) take(ctx context.Context, h *Hands) error { return s.takeAs(s.Plan)(ctx, h) }
+
+func (s *Scene) takeAs(plan protect.Plan) Act {
+	return func(ctx context.Context, h *Hands) error {
+		_, err := h.Keeper.Take(ctx, plan, protect.TakeOptions{})
+		return err
+	}
+}
+
+// alone is a server on one volume, whose point is of one moment without a lock.
+func (s *Scene) alone() protect.Plan {
+	plan := s.Plan
+	plan.Set.Volumes = plan.Set.Volumes[:1]
+	plan.Modes = []protect.Mode{{Name: protect.ModeCrash}}
+	return plan
+}
+
+// inOrder is a server with a protocol for volumes that are taken one by one.
+func (s *Scene) inOrder() protect.Plan {
+	plan := s.Plan
+	plan.Modes = []protect.Mode{{Name: protect.ModeBackupAPI, Order: []string{plan.Set.Volumes[0].Mountpoint, plan.Set.Volumes[1].Mountpoint}}}
+	return plan
+}
+
+// lend takes a point that goes with this process, and shows its files.
+func (s *Scene) lend(name string) Act {
+	return func(ctx context.Context, h *Hands) (err error) {
+		p, giveBack, err := h.Keeper.TakeLent(ctx, s.Plan, protect.TakeOptions{})
+		defer func() { err = errors.Join(err, giveBack(ctx)) }()
+		if err != nil {
+			return err
+		}
+		c, err := h.Copies.Make(ctx, p, instance.Options{Name: name + "-lent", Purpose: protect.ForBrowse, Number: 1})
+		if err == nil {
+			err = c.Remove(ctx)
+		}
+		return err
+	}
+}
+
+const owner = "deaths"
+
+// hold keeps the scene's point from being pruned.
+func (s *Scene) hold(ctx context.Context, h *Hands) error {
+	return h.Keeper.Hold(ctx, s.Point.ID, owner)
+}
+
+func (s *Scene) release(ctx context.Context, h *Hands) error {
+	return h.Keeper.Release(ctx, s.Point.ID, owner)
+}
+
+// prune destroys all but the newest point, and the one that is held, as the command does.
+func (s *Scene) prune(ctx context.Context, h *Hands) error {
+	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Rules: keep.Rules{Last: 1}, AllRight: 3})
+	for _, plan := range plans {
+		_, failed := h.Prune.Carry(ctx, plan)
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// kept wants that a prune has left what it was to leave, whole, and nothing else.
+func (s *Scene) kept(ctx context.Context, h *Hands) error {
+	all, err := h.Keeper.Store.List(ctx, h.Keeper.Do)
+	if err == nil && (len(all) != 2 || all[0].ID != s.Point.ID) {
+		err = fmt.Errorf("%d points are left", len(all))
+	}
+	for _, p := range all {
+		if err == nil {
+			err = h.Copies.There(ctx, p.Members)
+		}
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package points
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -134,4 +135,14 @@ func (k *bench) sealed(t *testing.T, p protect.Point, data string) {
 		t.Errorf("it can be written: %v", err)
 	}
 	must(t, m.Drop(t.Context(), "look"))
+}
+
+// TestACopyTakesNoName: beside a copy that uses the server's own port number, as each copy of one on 5432 does, the server is called as before.
+func TestACopyTakesNoName(t *testing.T) {
+	b, v := onBtrfsOf(t, families[1], "db/data", "db/log")
+	server := b.db(t, b.look(t)).String()
+	id := pointID.FindString(v.typed(0, "snapshot", server))
+	v.typed(0, "clone", id, "--name", "same", "--port", fmt.Sprint(b.server.Port))
+	says(t, v.typed(0, "snapshot", server), "of "+server)
+	v.typed(0, "clone", "drop", "same", "--yes")
 }

@@ -134,3 +134,25 @@ func (b *bench) caughtUp(t *testing.T, c clone.Clone, want [4]int) {
 		}
 	}
 }
+
+// TestReplicaThatCannotFollow: a replica whose source does not let it in is said not to follow, and refreshed only when it is said whom.
+func TestReplicaThatCannotFollow(t *testing.T) {
+	sandbox.NeedTime(t, "starts a server and copies of it: make test-real")
+	for _, of := range families {
+		t.Run(of.name, func(t *testing.T) {
+			b, v := onBtrfsOf(t, of, "db/data", "db/log")
+			id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
+			source := fmt.Sprintf("%s://nobody:wr0ng@127.0.0.1:%d/", b.server.Engine, b.server.Port)
+			file := filepath.Join(t.TempDir(), "source.dsn")
+			must(t, os.WriteFile(file, []byte(source+"\n"), 0o600))
+			out := v.typed(1, "clone", id, "--name", "r", "--replica", "--source", "@"+file)
+			says(t, out, "replica it does not follow its source")
+			if strings.Contains(out, "wr0ng") {
+				t.Error("it says the password")
+			}
+			says(t, v.typed(0, "clone", "list"), "it does not follow its source")
+			says(t, v.typed(2, "clone", "refresh", "r", id, "--yes"), "whom it follows is not kept")
+			says(t, v.typed(0, "clone", "drop", "r", "--yes"), "Dropped r.")
+		})
+	}
+}

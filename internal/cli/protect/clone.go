@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -199,6 +200,9 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 	if len(made) > 0 {
 		err = errors.Join(v.Answer(f.JSON, view.ClonesDocument(made, nil), view.Clones(made, shell.Screen(v.Out))), err)
 	}
+	if err == nil && slices.ContainsFunc(made, func(c clone.Clone) bool { return c.Astray }) {
+		err = shell.ErrMarked
+	}
 	return err
 }
 
@@ -213,6 +217,7 @@ func (v *verbs) cloneList() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return v.On(p, func(m *machine.Machine) error {
 				all, unread := m.Clones.List(c.Context(), m.Doer)
+				all = clone.Now(c.Context(), m.Doer, all)
 				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), view.Clones(all, shell.Screen(v.Out))), unread)
 			})
 		},
@@ -246,6 +251,7 @@ written in it is lost. The point stays.
 					return err
 				}
 				all, unread := m.Clones.List(c.Context(), m.Doer)
+				all = clone.Now(c.Context(), m.Doer, all)
 				return errors.Join(v.Answer(p.JSON, view.ClonesDocument(all, unread), "Dropped "+shell.OneLine(one.Name)+".\n"), unread)
 			})
 		},
@@ -292,7 +298,10 @@ port, with its mask. What was written in it is lost.
 					return err
 				}
 				all := []clone.Clone{one}
-				return v.Answer(p.JSON, view.ClonesDocument(all, nil), view.Clones(all, shell.Screen(v.Out)))
+				if err := v.Answer(p.JSON, view.ClonesDocument(all, nil), view.Clones(all, shell.Screen(v.Out))); err != nil || !one.Astray {
+					return err
+				}
+				return shell.ErrMarked
 			})
 		},
 	}

@@ -20,7 +20,7 @@ func (v *verbs) protect() *cobra.Command {
 		Args:  v.NoSuchCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(v.list(), v.status(), v.run())
+	c.AddCommand(v.list(), v.status(), v.run(), v.hold())
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,16 +25,17 @@ type pruneFlags struct {
 	dryRun, yes bool
 	server      string
 	with        string
-	rules       keep.Rules
 }
 
 func (v *verbs) prune() *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
-		Use:   "prune [SERVER]",
-		Short: "destroy the points that no rule keeps",
+		Use:   "prune [SERVER | POINT]",
+		Short: "destroy the points that no rule keeps, or one by its name",
 		Long: `Prune shows what becomes of each point and why, asks, and destroys those that no
-rule keeps. RULES are what stays, with commas between them:
+rule keeps, or, whatever rules would say, the one POINT that is named: one that a
+wrong clock dated, or of a server that is gone for good. RULES are what stays, with
+commas between them:
   last=3      the newest three
   24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; 12m and 2y too
   verified=2  the newest two that are proven
@@ -54,15 +56,17 @@ when they were taken, such points stay.
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
   plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --yes
-  plumb prune mysql:3306 --keep last=1 --all-right 9`,
-		Args: shell.AtMostOneArg("server"),
-		RunE: func(c *cobra.Command, args []string) (err error) {
+  plumb prune mysql:3306 --keep last=1 --all-right 9
+  plumb prune 20261123T2105`,
+		Args: shell.AtMostOneArg("server or point"),
+		RunE: func(c *cobra.Command, args []string) error {
 			f.server = append(args, "")[0]
 			return v.On(f.Place, func(m *machine.Machine) error {
-				if f.rules, err = keep.Parse(f.keep); err != nil {
-					return hint.Usage("--"+err.Error(), hint.Of(err))
+				o, err := f.options()
+				if err != nil {
+					return err
 				}
-				return v.runPrune(c.Context(), m, f)
+				return v.runPrune(c.Context(), m, f, o)
 			})
 		},
 	}
@@ -76,13 +80,28 @@ when they were taken, such points stay.
 	return c
 }
 
-func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) error {
-	o := prune.Options{Rules: f.rules, AllRight: f.allRight}
+// options reads what is to go: by rules, or one point by its name.
+func (f pruneFlags) options() (o prune.Options, err error) {
+	if strings.HasPrefix(f.server, "2") { // as an ID begins, and no kind of server
+		if f.keep != "" || f.allRight != 0 {
+			return o, hint.Usage("a point is named, so --keep and --all-right say nothing", "leave them out, or name a server")
+		}
+		o.Point = f.server
+		return o, nil
+	}
+	o.AllRight = f.allRight
+	if o.Rules, err = keep.Parse(f.keep); err != nil {
+		return o, hint.Usage("--"+err.Error(), hint.Of(err))
+	}
 	if f.server != "" {
 		if err := o.Server.UnmarshalText([]byte(f.server)); err != nil {
-			return hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
+			return o, hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
 		}
 	}
+	return o, nil
+}
+
+func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, o prune.Options) error {
 	if f.with != "" {
 		m.Keeper.Storages = v.Storages("", f.with)
 	}
@@ -94,11 +113,11 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) 
 	if err != nil {
 		return err
 	}
-	if len(plans) == 0 && f.server != "" {
+	if len(plans) == 0 && !o.Server.IsZero() {
 		return hint.With(fmt.Errorf("there is no point of %s", f.server), "plumb protect list shows all")
 	}
 	if !f.JSON || f.dryRun {
-		if err := v.Answer(f.JSON, view.PruneDocument(plans, f.rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
+		if err := v.Answer(f.JSON, view.PruneDocument(plans, o.Rules, true, nil), view.Prune(plans, shell.Screen(v.Out))); err != nil {
 			return err
 		}
 	}
@@ -115,7 +134,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags) 
 		}
 	}
 	destroyed, failed := carry(ctx, pruner, plans)
-	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, f.rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
+	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, o.Rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
 		return err
 	}
 	return stopped(plans)

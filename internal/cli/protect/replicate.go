@@ -72,7 +72,7 @@ key has a forced command, --verify in that. The program is one of the target's o
 					v.Done()
 				}
 				err = errors.Join(v.Answer(p.JSON, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
-				if err == nil && r.Verified != nil && !r.Verified.OK {
+				if err == nil && r.Verified != nil && r.Verified.Short() != "" {
 					err = shell.ErrMarked
 				}
 				return err

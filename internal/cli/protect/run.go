@@ -219,8 +219,8 @@ func (a *acts) prove(ctx context.Context, act policy.Act) error {
 	}
 	d := act.Rule.Drill
 	came, err := drill.Drill{Maker: a.m.Copies, Full: d.Full, Ready: d.Ready, Limit: d.Limit, Memory: d.Memory}.Run(ctx, point)
-	if err == nil && !came.OK {
-		err = fmt.Errorf("the drill of point %s failed: %s", point.ID, came.Why)
+	if why := came.Short(); err == nil && why != "" {
+		err = fmt.Errorf("the drill of point %s did not prove it: %s", point.ID, why)
 	}
 	return err
 }

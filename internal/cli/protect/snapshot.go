@@ -81,6 +81,9 @@ func (f snapshotFlags) validate() error {
 	if f.dryRun && f.drill {
 		return hint.Usage("--dry-run makes nothing that --drill could start", "give one of them")
 	}
+	if f.ready && !f.drill {
+		return hint.Usage("--ready keeps what a drill has recovered, and none was asked for", "give --drill too")
+	}
 	return f.drilling.validate()
 }
 

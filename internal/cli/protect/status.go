@@ -2,11 +2,13 @@ package protect
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/prune"
 	view "plumb/internal/view/protect"
@@ -40,6 +42,20 @@ Exit codes:
 	return c
 }
 
+// policyNow reads the policy that was named, or else that of the last run; nil where there is neither.
+func policyNow(named, last string) (p *policy.Policy, err error) {
+	switch {
+	case named != "":
+		return policyOf(named)
+	case last == "":
+		return nil, nil
+	}
+	if p, err = policyOf(last); err != nil { // which is no mistake on the command line
+		err = hint.With(errors.New(err.Error()), "it is the policy of the last plumb protect run; --policy FILE names another")
+	}
+	return p, err
+}
+
 func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Place, file string) error {
 	in := policy.Seen{Now: m.Keeper.Now()}
 	var err error
@@ -49,13 +65,8 @@ func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Pla
 	if in.Backups, err = policy.Remember(ctx, m.Doer, policy.BackupsOf(m.Memory)); err != nil {
 		return err
 	}
-	if file == "" {
-		file = in.Memory.Policy
-	}
-	if file != "" {
-		if in.Policy, err = policyOf(file); err != nil {
-			return err
-		}
+	if in.Policy, err = policyNow(file, in.Memory.Policy); err != nil {
+		return err
 	}
 	if in.Points, err = m.Keeper.Store.List(ctx, m.Doer); err != nil {
 		in.Unread = err.Error()

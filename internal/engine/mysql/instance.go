@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -33,6 +35,7 @@ type instance struct {
 	socket  string
 	sure    bool   // port and socket were seen or set, not assumed
 	name    string // of the thing
+	copied  bool   // it serves a copy that Plumb made of a server
 	target  host.Target
 }
 
@@ -42,6 +45,9 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	for _, l := range observe.Locals(seen, "mysql") {
 		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: l.Process.List("args"), exe: l.Process.Text("exe")}
 		in.collect(in.reads(ctx), h)
+		for _, a := range in.args {
+			in.copied = in.copied || inventory.OfCopy(ctx, h, strings.TrimPrefix(a, "--defaults-file="), "my.cnf")
+		}
 		out = append(out, in)
 	}
 	if len(out) > 1 {
@@ -186,9 +192,12 @@ func (in *instance) address() {
 
 // nameAll gives each instance the name people use, its port or else its
 // socket. Where containers share a port number, the later ones (by process
-// id) carry their control group, which stays while the container lives.
+// id) carry their control group, which stays while the container lives. Copies
+// of servers come last, and take no name away.
 func nameAll(all []*instance, seen *stack.Stack) {
 	taken := map[string]bool{}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *instance) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, in := range all {
 		name := strconv.Itoa(in.port)
 		if in.port == 0 {
@@ -206,6 +215,13 @@ func nameAll(all []*instance, seen *stack.Stack) {
 		taken[name] = true
 		in.name = name
 	}
+}
+
+func rank(in *instance) int {
+	if in.copied {
+		return 1
+	}
+	return 0
 }
 
 // where tells instances apart that have the same port: the end of the control

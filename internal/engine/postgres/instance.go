@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -25,6 +26,7 @@ type instance struct {
 	socket  string // path of its socket; "" when it has none
 	tcp     string // host:port it listens on; "" when it does not
 	name    string // of the thing
+	copied  bool   // it serves a copy that Plumb made of a server
 	target  host.Target
 }
 
@@ -55,6 +57,7 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 	in.data = in.findData(ctx, h, given)
 	settings := last(in.args)
 	in.port = settings["port"].value
+	in.copied = inventory.OfCopy(ctx, h, settings["config_file"].value, "postgresql.conf")
 	in.listening(in.process.List("listen"))
 	if in.data != "" {
 		text, err := h.ReadFile(ctx, in.root+in.data+"/postmaster.pid")
@@ -129,15 +132,20 @@ func (in *instance) findData(ctx context.Context, h host.Reader, given string) s
 }
 
 // nameAll names servers by port; two on one port, in containers or on
-// different addresses, get their process id as well.
+// different addresses, get their process id as well. A copy of a server takes
+// nothing of its name away.
 func nameAll(all []*instance) {
-	count := map[string]int{}
+	count, copies := map[string]int{}, map[string]int{}
 	for _, in := range all {
-		count[in.port]++
+		if in.copied {
+			copies[in.port]++
+		} else {
+			count[in.port]++
+		}
 	}
 	for _, in := range all {
 		in.name = in.port
-		if count[in.port] > 1 {
+		if count[in.port] > 1 || in.copied && count[in.port]+copies[in.port] > 1 {
 			in.name = fmt.Sprintf("%s-%d", in.port, in.pid)
 		}
 	}

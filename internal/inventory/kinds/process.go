@@ -41,6 +41,19 @@ func Proven(ctx context.Context, h host.Reader, t *inventory.Thing, pid int) err
 	return nil
 }
 
+// Runs tells whether a process that was proven runs still.
+func Runs(ctx context.Context, h host.Reader, t inventory.Thing) (bool, error) {
+	pid, err := strconv.Atoi(t.Name)
+	if err != nil || t.Proof["boot"] != inventory.Boot(ctx, h) {
+		return false, err
+	}
+	st, err := readStat(ctx, h, pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && st.start == t.Proof["start"] && !st.ended(), err
+}
+
 // stat is what /proc/PID/stat tells (proc_pid_stat(5)).
 type stat struct {
 	state   string // R, S, D, Z, ...

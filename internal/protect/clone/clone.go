@@ -60,9 +60,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 		return Clone{}, err
 	}
 	defer unlock()
-	if err := m.sweep(ctx); err != nil {
-		return Clone{}, fmt.Errorf("take away what an earlier run left: %w", err)
-	}
+	m.Maker.Keeper.Tell("take away what an earlier run left", m.sweep(ctx)) // under another name it is in nobody's way
 	if _, err := m.Get(ctx, m.Maker.Keeper.Do, o.Name); !errors.Is(err, ErrNoClone) {
 		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
 	}
@@ -102,14 +100,14 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	}
 	life := &inventory.Life{Owner: owner(o.Name), Purpose: "clone of point " + p.ID + " of " + p.Server.Ref.String(), Since: c.Since}
 	m.say("cloning")
-	of := p.Ready
-	if o.Purpose != protect.ForUse { // a server that has recovered has written what its source has not
-		of = nil
+	var of []protect.Member
+	if o.Purpose == protect.ForUse { // a server that has recovered has written what its source has not
+		of = m.Maker.Ready(ctx, p)
 	}
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
 		Memory: o.Memory, Source: o.Source, Life: life, Of: of, Stranger: o.Stranger})
 	if err == nil {
-		if err = m.run(ctx, copied, o); err != nil {
+		if c.Follows, c.Astray, err = m.run(ctx, copied, o); err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
 		}
 	}
@@ -123,27 +121,55 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	if o.Purpose == protect.ForBrowse {
 		copied.Run = ""
 	}
-	c.State, c.Dir, c.Run, c.PID, c.Ready = Made, copied.Dir, copied.Run, copied.PID(), k.Now().Sub(began)
+	c.State, c.Dir, c.Run, c.Ready = Made, copied.Dir, copied.Run, k.Now().Sub(began)
+	c.PID, c.Process = copied.Process()
 	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
 }
 
 // run prepares the server of a clone behind closed doors, where that is asked, and
-// starts it for good.
-func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) error {
+// starts it for good. Of a replica it tells how it follows its source.
+func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) (follows string, astray bool, err error) {
 	if o.Purpose == protect.ForBrowse {
-		return nil
+		return "", false, nil
 	}
 	if len(o.Masks) > 0 || o.Purpose == protect.ForReplica {
 		if err := m.prepare(ctx, c, o); err != nil {
-			return err
+			return "", false, err
 		}
 	}
 	m.say("starting")
 	a, err := c.Start(ctx, o.Stranger, o.Within)
 	if err != nil {
-		return err
+		return "", false, err
 	}
-	return a.Close()
+	if o.Purpose == protect.ForReplica {
+		m.say("following")
+		follows, astray = m.follows(ctx, c, a)
+	}
+	return follows, astray, a.Close()
+}
+
+// followTime is how long a new replica has to reach its source.
+const followTime = 10 * time.Second
+
+// follows tells whether a replica has reached its source, and how far it is behind then. One that has not is there all the same: the
+// source may be back later.
+func (m Maker) follows(ctx context.Context, c *instance.Copy, a load.Admin) (text string, astray bool) {
+	e, err := m.Maker.Keeper.EngineOf(c.Server)
+	behind := ""
+	if err == nil {
+		err = inventory.Until(ctx, followTime, func() (bool, error) {
+			behind, err = e.Caught(ctx, a, c.Copy)
+			return !errors.Is(err, protect.ErrUnconnected), err
+		})
+	}
+	switch {
+	case err != nil:
+		return "it does not follow its source: " + err.Error(), true
+	case behind != "":
+		return "it follows its source: " + behind, false
+	}
+	return "it had caught up with its source", false
 }
 
 // prepare starts the server closed, masks what is to be masked, tells it whom to follow,
@@ -234,9 +260,6 @@ func (m Maker) Sweep(ctx context.Context) error {
 // how it is made.
 func (m Maker) sweep(ctx context.Context) error {
 	all, err := m.List(ctx, m.Maker.Keeper.Do)
-	if err != nil {
-		return err
-	}
 	for _, c := range all {
 		switch c.State {
 		case Made:
@@ -263,8 +286,8 @@ func (m Maker) Refresh(ctx context.Context, name string, p protect.Point, source
 	if err != nil {
 		return Clone{}, err
 	}
-	if was.State != Made && was.State != Refreshing {
-		return Clone{}, hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", name, was.State), "plumb clone drop takes it away")
+	if err := m.refreshable(ctx, was, p, source); err != nil {
+		return Clone{}, err
 	}
 	was.State = Refreshing
 	if err := m.put(ctx, was); err != nil {
@@ -274,6 +297,22 @@ func (m Maker) Refresh(ctx context.Context, name string, p protect.Point, source
 		return Clone{}, fmt.Errorf("drop clone %s: %w", name, err)
 	}
 	return m.make(ctx, p, Options{Name: name, Purpose: was.Purpose, Port: was.Port, Memory: was.Memory, Masks: was.Masks, Source: source, Number: was.Number}, Refreshing)
+}
+
+// refreshable refuses what could not be made, before the clone that there is goes for it.
+func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, source *protect.Source) error {
+	replica := was.Purpose == protect.ForReplica
+	switch {
+	case was.State != Made && was.State != Refreshing:
+		return hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", was.Name, was.State), "plumb clone drop takes it away")
+	case replica && source == nil:
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL says it")
+	case replica && p.ByOthers():
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could go on", was.Name), "plumb snapshot takes a point that has one")
+	case !replica && source != nil:
+		return hint.Usage(fmt.Sprintf("the clone %s is no replica, so --source and --slot say nothing", was.Name), "leave them out")
+	}
+	return m.Maker.There(ctx, p.Members)
 }
 
 func (m Maker) say(what string) {

@@ -10,11 +10,15 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
+	"plumb/internal/observe"
 	"plumb/internal/protect"
 )
 
@@ -32,6 +36,9 @@ const (
 	Making   State = "making"
 	Made     State = "made"
 	Dropping State = "dropping"
+	// Ended is a clone that a start of the machine, or somebody, has ended: its server does not run, its files are not mounted. It is
+	// written down nowhere.
+	Ended State = "ended"
 	// Refreshing is a clone that is gone, and is to be made anew of another point: how is written down.
 	Refreshing State = "refreshing"
 )
@@ -49,10 +56,14 @@ type Clone struct {
 	Run     string          `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int             `json:"port,omitempty"`
 	PID     int             `json:"pid,omitempty"`
-	Memory  int64           `json:"memory"`
-	Number  int             `json:"number"`
-	Masks   []string        `json:"masks,omitempty"` // statements that ran before it listened
-	Ready   time.Duration   `json:"ready_ns"`        // from the request to its first answer
+	// Process is by what its process is known again, so that another of its number is not taken for it.
+	Process map[string]string `json:"process,omitempty"`
+	Memory  int64             `json:"memory"`
+	Number  int               `json:"number"`
+	Masks   []string          `json:"masks,omitempty"`   // statements that ran before it listened
+	Ready   time.Duration     `json:"ready_ns"`          // from the request to its first answer
+	Follows string            `json:"follows,omitempty"` // how a replica followed its source when it was made
+	Astray  bool              `json:"astray,omitempty"`  // it did not
 }
 
 // owner is whom the inventory names for what a clone is made of.
@@ -81,6 +92,31 @@ func (m Maker) List(ctx context.Context, h host.Reader) (all []Clone, err error)
 	}
 	slices.SortStableFunc(all, func(a, b Clone) int { return a.Since.Compare(b.Since) })
 	return all, errors.Join(bad...)
+}
+
+// Now tells which of some clones have ended. Of a server that an older Plumb started nobody knows.
+func Now(ctx context.Context, h host.Reader, all []Clone) []Clone {
+	all = slices.Clone(all)
+	for i, c := range all {
+		there, err := true, error(nil)
+		switch {
+		case c.State != Made:
+		case c.Purpose == protect.ForBrowse:
+			there, err = mountedBelow(ctx, h, c.Dir)
+		case c.Process != nil:
+			there, err = kinds.Runs(ctx, h, inventory.Thing{Kind: inventory.Process, Name: strconv.Itoa(c.PID), Proof: c.Process})
+		}
+		if err == nil && !there {
+			all[i].State = Ended
+		}
+	}
+	return all
+}
+
+// mountedBelow tells whether anything is mounted below a directory.
+func mountedBelow(ctx context.Context, h host.Reader, dir string) (bool, error) {
+	all, err := observe.MountTable(ctx, h, "self")
+	return slices.ContainsFunc(all, func(m observe.Mount) bool { return observe.Within(m.Point, dir) }), err
 }
 
 // Get gives the clone of a name.

@@ -52,7 +52,7 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
-	case errors.Is(err, errSetup) || ctx.Err() != nil: // says nothing of the point
+	case errors.Is(err, errSetup) || errors.Is(err, instance.ErrStarved) || errors.Is(err, instance.ErrConfined) || ctx.Err() != nil: // says nothing of the point
 		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
 	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil
@@ -80,8 +80,11 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	d.say("cloning")
 	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
 	if d.Ready {
-		if len(p.Ready) > 0 {
+		if d.Maker.Ready(ctx, p) != nil {
 			return errors.Join(errSetup, errors.New("it has a recovered copy already"))
+		}
+		if err := d.Maker.Keeper.Forgo(ctx, p.ReadyOwner(), p.Ready); err != nil { // what is left of one that somebody destroyed
+			return errors.Join(errSetup, err)
 		}
 		o.Name = "ready-" + p.Tag() // its book stays, and must not be in the way of the next drill
 		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}

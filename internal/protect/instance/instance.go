@@ -95,7 +95,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	} else {
 		p.Files = nil // they were for the recovery
 	}
-	if err := m.there(ctx, o.Of); err != nil {
+	if err := m.There(ctx, o.Of); err != nil {
 		return nil, err
 	}
 	if o.Stranger {
@@ -120,8 +120,8 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	return c, nil
 }
 
-// there tells whether the snapshots of a point are still those that were taken.
-func (m Maker) there(ctx context.Context, members []protect.Member) error {
+// There tells whether the snapshots of a point are still those that were taken.
+func (m Maker) There(ctx context.Context, members []protect.Member) error {
 	for _, one := range members {
 		s, err := m.Keeper.StorageOf(one.Volume)
 		if err != nil {
@@ -155,7 +155,7 @@ func (m Maker) place(ctx context.Context, name string) (string, error) {
 	}
 	dir = path.Join(dir, name)
 	if _, err := m.Keeper.Do.Stat(ctx, dir); err == nil {
-		return "", hint.With(fmt.Errorf("there is a copy of the name %s already", name), "plumb clone list shows it; give this one another name")
+		return "", hint.With(fmt.Errorf("there is a copy of the name %s already", name), "plumb clone list shows it, if it is a clone; if it is a drill's, another Plumb is at it")
 	}
 	return dir, nil
 }
@@ -166,7 +166,7 @@ func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 	if err := c.log.Tree(ctx, inventory.Thing{Name: c.Dir, Life: c.life}, 0o711); err != nil {
 		return fmt.Errorf("make the directory of the copy: %w", err)
 	}
-	if err := do.MakeDir(ctx, c.Root, 0o711, -1, -1); err != nil {
+	if err := do.MakeDir(ctx, c.Root, 0o700, -1, -1); err != nil {
 		return err
 	}
 	if c.Purpose != protect.ForBrowse {
@@ -181,9 +181,22 @@ func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 		}
 	}
 	if c.Purpose == protect.ForBrowse {
-		return c.sealed(ctx)
+		if err := c.sealed(ctx); err != nil {
+			return err
+		}
+		return c.open(ctx)
+	}
+	if err := c.open(ctx); err != nil {
+		return err
 	}
 	return c.engine.Neutralise(ctx, do, c.Copy)
+}
+
+// open lets the server's user into the copy. Until all is mounted nobody but root enters it: a clone's directories are his, and
+// for one in which another is to be mounted he could put a link to any directory of this host in its place.
+func (c *Copy) open(ctx context.Context) error {
+	_, err := c.maker.Keeper.Do.Run(ctx, "chmod", "711", "--", c.Root)
+	return err
 }
 
 // sealed lets nobody write to the copy, or run a program of it.
@@ -285,6 +298,7 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 	a, err := c.answer(ctx, within)
 	if err != nil {
 		err = fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(ctx, err), c.tail(ctx, log, p.Log))
+		err = c.confined(ctx, err)
 		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 	}
 	return a, nil
@@ -328,14 +342,16 @@ func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error
 	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 }
 
-// Starved adds to an error that the copy's server was killed for want of memory, if it was: that
-// says nothing of the point.
+// ErrStarved says that a copy's server was killed for want of memory, which says nothing of the point.
+var ErrStarved = errors.New("the kernel killed it")
+
+// Starved adds to an error that the copy's server was killed for want of memory, if it was.
 func (c *Copy) Starved(ctx context.Context, err error) error {
 	if err == nil || c.limits == nil {
 		return err
 	}
 	if n, known := c.limits.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
-		return fmt.Errorf("%w (the kernel killed it, as it wanted more memory than the %s it was given: give it more)", err, units.Bytes(c.memory))
+		return fmt.Errorf("%w (%w, as it wanted more memory than the %s it was given: give it more)", err, ErrStarved, units.Bytes(c.memory))
 	}
 	return err
 }
@@ -417,12 +433,12 @@ func (c *Copy) Remove(ctx context.Context) error {
 // Leave lets a copy that is to live go on without us.
 func (c *Copy) Leave(ctx context.Context) error { return c.log.Close(ctx) }
 
-// PID is the number of the copy's process, 0 when there is none.
-func (c *Copy) PID() int {
+// Process is the number of the copy's process, and by what it is known again; 0 when there is none.
+func (c *Copy) Process() (pid int, proof map[string]string) {
 	if c.running == nil {
-		return 0
+		return 0, nil
 	}
-	return c.running.PID()
+	return c.running.PID(), map[string]string{"boot": c.process.Proof["boot"], "start": c.process.Proof["start"]}
 }
 
 // group makes the control group that limits the copy's memory; none where the machine lends none.

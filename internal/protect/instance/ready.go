@@ -37,6 +37,15 @@ func (c *Copy) Keep(ctx context.Context, id string, note func([]protect.Member) 
 	return ready, c.maker.bare(ctx, c.life.Owner)
 }
 
+// Ready gives the snapshots of a point's recovered copy, nil where there is none any more: somebody can have destroyed it, and the
+// point is as good as before.
+func (m Maker) Ready(ctx context.Context, p protect.Point) []protect.Member {
+	if len(p.Ready) == 0 || m.There(ctx, p.Ready) != nil {
+		return nil
+	}
+	return p.Ready
+}
+
 // bare takes away all of a copy but what its snapshots need.
 func (m Maker) bare(ctx context.Context, owner string) error {
 	return m.Keeper.Drop(ctx, owner, func(t inventory.Thing) bool {

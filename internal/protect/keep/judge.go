@@ -41,7 +41,7 @@ type Options struct {
 
 func (o Options) words() Words {
 	if o.Words.Thing == "" {
-		return Words{"point", "destroy", "prove a newer one with a drill"}
+		return Words{"point", "with plumb prune POINT destroy", "prove a newer one with a drill"}
 	}
 	return o.Words
 }

@@ -150,10 +150,10 @@ func newest(now time.Time, points []protect.Point) (found *protect.Point) {
 	return found
 }
 
-// lastProof is when a copy of any of the points last started well; zero for never.
+// lastProof is when any of the points was last proven; zero for never.
 func lastProof(now time.Time, points []protect.Point) (at time.Time) {
 	for _, p := range points {
-		if p.State == protect.Taken && p.Drill != nil && p.Drill.OK && p.Drill.At.Sub(now) <= ahead && p.Drill.At.After(at) {
+		if p.State == protect.Taken && p.Drill != nil && p.Drill.Short() == "" && p.Drill.At.Sub(now) <= ahead && p.Drill.At.After(at) {
 			at = p.Drill.At
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/replicate"
 	"plumb/internal/stack"
 	"plumb/internal/strictyaml"
 	"plumb/internal/units"
@@ -40,7 +41,7 @@ type Rule struct {
 
 // Target is where points are sent.
 type Target struct {
-	To    string        `json:"to"`                 // tank2/copies, or user@host:tank/copies
+	To    string        `json:"to"`                 // tank2/copies, or ssh://user@host/tank/copies
 	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
 }
 
@@ -206,8 +207,8 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 	p.Object(n, "a target", strictyaml.Fields{
 		"to": func(v *strictyaml.Node) {
 			t.To = p.Text(v, "to")
-			if strings.HasPrefix(t.To, "-") || strings.ContainsFunc(t.To, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-				p.Errorf(v, "to is a dataset, such as tank2/copies or user@host:tank/copies, not %q", t.To)
+			if _, err := replicate.ParseTarget(t.To); err != nil && t.To != "" {
+				p.Errorf(v, "%v (%s)", err, hint.Of(err))
 			}
 		},
 		"every": func(v *strictyaml.Node) { t.Every = p.span(v, "every", time.Minute) },

@@ -25,7 +25,7 @@ const example = `points:
     keep: last=3,24h,7d,verified=2
     replicate:
       - to: tank2/copies
-      - {to: backup@vault:tank/db, every: 1d}
+      - {to: ssh://backup@vault/tank/db, every: 1d}
     drill: {every: 1d, checks: full, ready: true, limit: 2h, memory: 512M}
     limits: {wait: 5s, hold: 10s}
   - server: all
@@ -65,7 +65,8 @@ func TestParse(t *testing.T) {
 		"points: [{server: all, every: 1d, drill: {every: 1h}}]":                         "proves nothing new",
 		"points: [{server: all, every: 1d, drill: {every: 1d, memory: lots}}]":           "memory is a size",
 		"points: [{server: all, every: 1d, drill: {}}]":                                  `needs the key "every"`,
-		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":        "to is a dataset",
+		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":        "names no dataset below a pool",
+		"points: [{server: all, every: 1d, replicate: [{to: 'backup@vault:tank/db'}]}]":  "want pool/dataset or ssh://",
 		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":          "there twice",
 		"points: [{server: all, every: 1d, limits: {wait: forever}}]":                    "wait is a length of time",
 		"points:\n  - server: all\n    every: x\n  - server: mysql:3306\n    evry: 1h\n": ":5:5: a rule has no key \"evry\"; did you mean",
@@ -124,7 +125,7 @@ func TestDue(t *testing.T) {
 	p := parse(t, example)
 	p.Rules = p.Rules[:1]
 	sent := func(ids ...string) (m Memory) {
-		for i, to := range []string{"tank2/copies", "backup@vault:tank/db"} {
+		for i, to := range []string{"tank2/copies", "ssh://backup@vault/tank/db"} {
 			m.note(Act{Kind: Replicate, Server: db, Target: to, Point: ids[i]}, now.Add(-2*time.Hour), nil)
 		}
 		return m
@@ -136,7 +137,7 @@ func TestDue(t *testing.T) {
 	future := proven(point(now.AddDate(1, 0, 0)), now.AddDate(1, 0, 0))
 	taking := point(now)
 	taking.State = protect.Taking
-	both := "replicate>tank2/copies replicate>backup@vault:tank/db"
+	both := "replicate>tank2/copies replicate>ssh://backup@vault/tank/db"
 	for name, test := range map[string]struct {
 		points []protect.Point
 		memory Memory
@@ -242,11 +243,12 @@ type acts struct {
 	fails  map[string]error // by kind and server
 	did    []Act
 	during func()
+	unread error // why not all points could be read
 }
 
 func (a *acts) Servers(context.Context) ([]stack.Ref, error) { return []stack.Ref{db, other}, nil }
 
-func (a *acts) Points(context.Context) ([]protect.Point, error) { return a.points, nil }
+func (a *acts) Points(context.Context) ([]protect.Point, error) { return a.points, a.unread }
 
 var other = stack.Ref{Kind: "postgres", Name: "5432"}
 
@@ -255,7 +257,7 @@ func (a *acts) Do(_ context.Context, act Act) error {
 	if a.during != nil {
 		a.during()
 	}
-	if act.Kind == Replicate && act.Target == "panic" {
+	if act.Kind == Replicate && act.Target == "tank2/panic" {
 		panic("our mistake")
 	}
 	if err := a.fails[string(act.Kind)+" "+act.Server.String()]; err != nil {
@@ -274,9 +276,23 @@ func (a *acts) Do(_ context.Context, act Act) error {
 	return nil
 }
 
+// TestRunBesideDamage: a file of a point that cannot be read keeps nothing from being protected, and is told.
+func TestRunBesideDamage(t *testing.T) {
+	ctx, damaged := context.Background(), errors.New("read x.json: damaged")
+	a := &acts{unread: damaged}
+	r := Runner{Do: hosttest.LiveDoer(t), Acts: a, File: filepath.Join(t.TempDir(), "protect", "status.json"), Now: func() time.Time { return now }}
+	report, err := r.Run(ctx, parse(t, "points: [{server: all, every: 1h, drill: {every: 1d}}]"))
+	if !errors.Is(err, damaged) || report.Failed() > 0 || kinds(a.did) != "snapshot snapshot drill drill" {
+		t.Errorf("%s: %+v, %v", kinds(a.did), report, err)
+	}
+	if m, err := Remember(ctx, r.Do, r.File); err != nil || m.Ended.IsZero() {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func TestRun(t *testing.T) {
 	ctx, file := context.Background(), filepath.Join(t.TempDir(), "protect", "status.json")
-	p := parse(t, "points: [{server: all, every: 1h, drill: {every: 1d}, replicate: [{to: tank2}, {to: panic}]}]")
+	p := parse(t, "points: [{server: all, every: 1h, drill: {every: 1d}, replicate: [{to: tank2/db}, {to: tank2/panic}]}]")
 	a := &acts{fails: map[string]error{"snapshot mysql:3306": hint.With(errors.New("the pool is full"), "make room")}}
 	clock := now
 	r := Runner{Do: hosttest.LiveDoer(t), Acts: a, File: file, Now: func() time.Time { return clock }}
@@ -286,7 +302,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	report, err := r.Run(ctx, p)
-	if err != nil || report.Busy || report.Failed() != 2 || kinds(a.did) != "snapshot snapshot drill replicate>tank2 replicate>panic" {
+	if err != nil || report.Busy || report.Failed() != 2 || kinds(a.did) != "snapshot snapshot drill replicate>tank2/db replicate>tank2/panic" {
 		t.Fatalf("%s: %+v, %v", kinds(a.did), report, err)
 	}
 	a.during = nil
@@ -297,7 +313,7 @@ func TestRun(t *testing.T) {
 	}
 	// It fails again, and then no more.
 	clock, a.did = clock.Add(15*time.Minute), nil
-	if _, err := r.Run(ctx, p); err != nil || kinds(a.did) != "snapshot replicate>panic" {
+	if _, err := r.Run(ctx, p); err != nil || kinds(a.did) != "snapshot replicate>tank2/panic" {
 		t.Fatalf("%s, %v", kinds(a.did), err)
 	}
 	m, _ = Remember(ctx, r.Do, file)
@@ -335,9 +351,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestAssess(t *testing.T) {
-	p := parse(t, "points: [{server: 'mysql:3306', every: 1h, keep: last=2, drill: {every: 1d}, replicate: [{to: tank2}]}]")
+	p := parse(t, "points: [{server: 'mysql:3306', every: 1h, keep: last=2, drill: {every: 1d}, replicate: [{to: tank2/db}]}]")
 	good := Seen{Now: now, Policy: p, Servers: []stack.Ref{db}, Points: []protect.Point{proven(point(now.Add(-time.Hour)), now)}, Memory: Memory{Policy: p.File, Began: now}}
-	good.Memory.note(Act{Kind: Replicate, Server: db, Target: "tank2", Point: good.Points[0].ID}, now, nil)
+	good.Memory.note(Act{Kind: Replicate, Server: db, Target: "tank2/db", Point: good.Points[0].ID}, now, nil)
 	good.Facts = map[string]keep.Facts{good.Points[0].ID: {Space: 4096}}
 	s := Assess(good)
 	if !s.Met() || len(s.Servers) != 1 || s.Servers[0].Newest.Age != time.Hour || s.Servers[0].Proven == nil || s.Servers[0].Space != 4096 || len(s.Servers[0].Prune) != 1 {
@@ -360,7 +376,7 @@ func TestAssess(t *testing.T) {
 		"does not run":      {func(in *Seen) { in.Servers = nil }, "does not run"},
 		"servers not known": {func(in *Seen) { in.Servers, in.Unseen = nil, "permission denied" }, "not known: permission denied"},
 		"files not read":    {func(in *Seen) { in.Unread = "permission denied" }, "not all points could be read"},
-		"not sent":          {func(in *Seen) { in.Memory.Lasts = nil }, "nothing was sent to tank2"},
+		"not sent":          {func(in *Seen) { in.Memory.Lasts = nil }, "nothing was sent to tank2/db"},
 		"sent long ago":     {func(in *Seen) { in.Memory.Lasts[0].OK = now.AddDate(0, 0, -2) }, "last sent a point 2 days ago"},
 		"failing":           {func(in *Seen) { in.Memory.note(Act{Kind: Prune, Server: db}, now, errors.New("the pool is suspended")) }, "prune failed at 2027-03-14 12:00:00: the pool is suspended"},
 		"braked": {func(in *Seen) {

@@ -78,7 +78,7 @@ func (r Report) Failed() (n int) {
 
 // Run does what is due now: one act after the other, each failing alone. After each what
 // came of it is written down, so that a run that is killed has told what it did.
-// The error is of what kept it from doing anything, or from writing that down.
+// The error is of what kept it from doing anything, or from writing that down, and of points that could not be read.
 func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	// Who can write a policy says to which host a database is sent, with our rights.
 	for _, file := range []string{p.File, r.File} {
@@ -110,12 +110,11 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	if err := m.write(ctx, r.Do, r.File); err != nil {
 		return report, err
 	}
+	var unread error // one damaged file must not keep the others from being protected; a prune looks for itself, and stops
 	for _, kind := range r.kinds() {
 		// What was just taken is proven, sent and counted in the same run.
-		points, err := r.Acts.Points(ctx)
-		if err != nil {
-			return report, errors.Join(err, r.end(ctx, m))
-		}
+		var points []protect.Point
+		points, unread = r.Acts.Points(ctx)
 		for _, a := range Due(r.Now(), p, servers, points, m, []Kind{kind}) {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(err, r.end(context.WithoutCancel(ctx), m))
@@ -126,7 +125,7 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 			}
 		}
 	}
-	return report, r.end(ctx, m)
+	return report, errors.Join(unread, r.end(ctx, m))
 }
 
 func (r Runner) end(ctx context.Context, m Memory) error {

@@ -173,11 +173,11 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 	}
 	old := func(d time.Duration) string { return units.Age(int64(d.Seconds())) }
 	if !v.Runs && in.Unseen == "" {
-		missing("start it; if it is gone for good, take it out of the policy and destroy its points by name", "it does not run, so that no points are taken of it")
+		missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it does not run, so that no points are taken of it")
 	}
 	for _, p := range points {
 		if keep.At(p).Sub(in.Now) > ahead {
-			missing("set the clock right, or destroy that point by name", "point %s is of the future: a clock was wrong", p.ID)
+			missing("set the clock right, or destroy that point by name (plumb prune POINT)", "point %s is of the future: a clock was wrong", p.ID)
 			break
 		}
 	}

@@ -34,6 +34,8 @@ type Options struct {
 	Server   stack.Ref // zero for all
 	Rules    keep.Rules
 	AllRight int // see keep.Options
+	// Point is the one that a person names, by its ID or the beginning of it: it goes and no other, whatever rules would say.
+	Point string
 }
 
 // Outcome is what came of one point.
@@ -47,6 +49,9 @@ type Outcome struct {
 // Plan decides for each server what goes. It only reads. A file of a point that cannot be
 // read makes it fail: nobody knows what that point needs, nor which is the last proven one.
 func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
+	if o.Point != "" {
+		return p.named(ctx, h, o.Point)
+	}
 	all, err := p.Keeper.Store.List(ctx, h)
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("read the points: %w", err), "nothing is pruned while a point cannot be read: repair its file, or move it away")
@@ -55,6 +60,39 @@ func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan
 		all = slices.DeleteFunc(all, func(pt protect.Point) bool { return pt.Server.Ref != o.Server })
 	}
 	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight}), nil
+}
+
+// named plans the end of one point. What keeps it is said at once.
+func (p Pruner) named(ctx context.Context, h host.Reader, id string) ([]keep.Plan, error) {
+	pt, err := p.Keeper.Store.Get(ctx, h, id)
+	if err != nil {
+		return nil, err
+	}
+	facts := p.Facts(ctx, h, []protect.Point{pt})
+	var why []string
+	if unread := facts[pt.ID].Unread; unread != "" {
+		why = []string{unread}
+	} else if pt.State == protect.Taken {
+		if why, err = p.Keeper.Needed(ctx, h, pt); err != nil {
+			return nil, err
+		}
+	}
+	if len(why) > 0 {
+		return nil, hint.With(fmt.Errorf("point %s cannot go: %s", pt.ID, strings.Join(why, "; ")), "nothing of it was destroyed")
+	}
+	plans := keep.Named([]protect.Point{pt}, facts, map[string]bool{pt.ID: true}, keep.Words{})
+	if p.lastProven(ctx, h, pt) {
+		plans[0].Fates[0].Why = append(plans[0].Fates[0].Why, "it is the last of "+pt.Server.Ref.String()+" that is proven")
+	}
+	return plans, nil
+}
+
+// lastProven tells whether no other point of its server is proven, as far as can be read.
+func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point) bool {
+	all, _ := p.Keeper.Store.List(ctx, h) // of those that cannot be read nobody knows
+	return pt.Label == protect.Proven && !slices.ContainsFunc(all, func(o protect.Point) bool {
+		return o.ID != pt.ID && o.Label == protect.Proven && o.Server.Ref == pt.Server.Ref && o.Server.Identity == pt.Server.Identity
+	})
 }
 
 // Facts looks at the snapshots of points. It only reads.

@@ -115,9 +115,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		return nil, err
 	}
 	defer unlock()
-	if err := r.sweep(ctx); err != nil {
-		return nil, fmt.Errorf("take away what an earlier run left: %w", err)
-	}
+	k.Tell("take away what an earlier run left", r.sweep(ctx)) // whose names are others
 	if plan.Opens > 0 {
 		if err := k.Do.Replace(ctx, timelines(k, plan.Server), fmt.Appendf(nil, "%d\n", plan.Opens), 0o600); err != nil {
 			return nil, err

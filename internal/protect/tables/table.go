@@ -172,10 +172,7 @@ func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 func (t *bringing) copy(ctx context.Context, o Options) (c *instance.Copy, a load.Admin, err error) {
 	t.b.say("cloning")
 	p := t.plan.Point
-	of := p.Ready
-	if len(of) == 0 {
-		of = nil
-	}
+	of := t.b.Copies.Ready(ctx, p)
 	c, err = t.b.Copies.Make(ctx, p, instance.Options{Name: "table-" + protect.NewID(t.b.Keeper.Now()), Purpose: protect.ForDrill, Number: 1, Memory: o.Memory, Of: of})
 	if err != nil {
 		return nil, nil, err

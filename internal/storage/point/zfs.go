@@ -82,7 +82,7 @@ func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) string {
 				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))
 		}
 		if ds := s.Find(stack.Ref{Kind: "dataset", Name: v.Name}); ds != nil && ds.Text("keystatus") == "unavailable" {
-			return fmt.Sprintf("the key of the encrypted dataset %s is not loaded: no copy of it could be mounted", v.Name)
+			return fmt.Sprintf("the key of the encrypted dataset %s is not loaded (zfs load-key): no copy of it could be mounted", v.Name)
 		}
 	}
 	return ""

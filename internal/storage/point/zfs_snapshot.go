@@ -148,6 +148,9 @@ func (z ZFS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, nam
 			all = append(all, members...)
 			members, err = z.members(ctx, h.Output, vols, name+asideMark)
 		}
+		if err == nil && len(all)+len(members) == 0 {
+			err = imported(ctx, h, vols[0].Pool)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,15 @@
 package point
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 func volumes(z ZFS, names ...string) (all []protect.Volume) {
@@ -97,5 +100,25 @@ func TestFactsThatDoNotFit(t *testing.T) {
 	got := kept(map[string]string{"a:b": strings.Repeat("x", 8192), "a:c": strings.Repeat("x", 8191), "a:d": ""})
 	if len(got) != 1 || got["a:c"] == "" {
 		t.Errorf("%d are kept", len(got))
+	}
+}
+
+// TestFindWithoutPool: of a pool that is not imported nobody knows which snapshots a killed run left.
+func TestFindWithoutPool(t *testing.T) {
+	z := ZFS{}
+	run := func(argv []string) string { return "run " + strings.Join(argv, " ") }
+	gone := errors.New("cannot open 'tank/db@p': dataset does not exist")
+	m := hosttest.Map{Errors: map[string]error{
+		run(z.tools().Proofs(protect.FactPoint, "tank/db@p")):           gone,
+		run(z.tools().Proofs(protect.FactPoint, "tank/db@p"+asideMark)): gone,
+		run(zfs.Exists("tank")): errors.New("cannot open 'tank': dataset does not exist"),
+	}}
+	if found, err := z.Find(t.Context(), m, volumes(z, "tank/db"), "p"); err == nil || !strings.Contains(err.Error(), "not imported") {
+		t.Errorf("found %v, %v", found, err)
+	}
+	delete(m.Errors, run(zfs.Exists("tank")))
+	m.Outputs = map[string]string{strings.Join(zfs.Exists("tank"), " "): "tank\n"}
+	if found, err := z.Find(t.Context(), m, volumes(z, "tank/db"), "p"); err != nil || len(found) != 0 {
+		t.Errorf("found %v, %v", found, err)
 	}
 }

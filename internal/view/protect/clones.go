@@ -38,6 +38,13 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 		if protect.IsForeign(c.Point) && c.Purpose != protect.ForBrowse {
 			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill tells more of what it is made of")
 		}
+		if c.Follows != "" {
+			ink := page.Normal
+			if c.Astray {
+				ink = page.Red
+			}
+			p.Hang(ink, "  replica ", oneLine(c.Follows))
+		}
 		since := c.Since.UTC().Format(time.DateTime + " UTC")
 		if c.State == clone.Made && c.Purpose != protect.ForBrowse {
 			since += fmt.Sprintf("; it answered after %s; %s of memory", span(c.Ready), units.Bytes(c.Memory))
@@ -53,6 +60,11 @@ func state(c clone.Clone) string {
 		return ": not complete; it is being made, or a killed run left it"
 	case clone.Refreshing:
 		return ": gone, and being made anew, or a killed run left it: refresh it once more, or drop it"
+	case clone.Ended:
+		if c.Purpose == protect.ForBrowse {
+			return ": its files are not mounted any more; refresh it, or drop it"
+		}
+		return ": its server does not run any more; refresh it, or drop it"
 	case clone.Dropping:
 		return ": being dropped, or a killed run left it"
 	}

@@ -61,7 +61,7 @@ type ClonesJSON struct {
 // CloneJSON is one running copy of a point. The statements of its mask are not in it.
 type CloneJSON struct {
 	Name    string        `json:"name"`
-	State   string        `json:"state"` // making, made, refreshing, dropping
+	State   string        `json:"state"` // making, made, ended (its server does not run, or its files are not mounted any more), refreshing, dropping
 	Point   string        `json:"point"` // ID
 	Purpose string        `json:"purpose"`
 	Product string        `json:"product"`
@@ -71,8 +71,10 @@ type CloneJSON struct {
 	Port    int           `json:"port,omitempty"`
 	PID     int           `json:"pid,omitempty"` // with which it was started
 	Memory  int64         `json:"memory"`
-	Masked  bool          `json:"masked"`   // statements ran before it listened
-	Ready   time.Duration `json:"ready_ns"` // from the request to its first answer
+	Masked  bool          `json:"masked"`            // statements ran before it listened
+	Ready   time.Duration `json:"ready_ns"`          // from the request to its first answer
+	Follows string        `json:"follows,omitempty"` // how a replica followed its source when it was made
+	Astray  bool          `json:"astray,omitempty"`  // it did not
 }
 
 // PruneJSON is version 1 of what prune --json prints.
@@ -227,7 +229,7 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 	doc := ClonesJSON{Plumb: 1, Kind: "clones", Clones: []CloneJSON{}, Unread: lines(unread)}
 	for _, c := range all {
 		doc.Clones = append(doc.Clones, CloneJSON{Name: c.Name, State: string(c.State), Point: c.Point, Purpose: string(c.Purpose), Product: c.Product,
-			Since: c.Since, Dir: c.Dir, Run: c.Run, Port: c.Port, PID: c.PID, Memory: c.Memory, Masked: len(c.Masks) > 0, Ready: c.Ready})
+			Since: c.Since, Dir: c.Dir, Run: c.Run, Port: c.Port, PID: c.PID, Memory: c.Memory, Masked: len(c.Masks) > 0, Ready: c.Ready, Follows: c.Follows, Astray: c.Astray})
 	}
 	return doc
 }

@@ -44,6 +44,9 @@ func volumes(p *page.Page, s protect.Set) {
 	}
 	for _, stray := range s.Strays {
 		p.Hang(page.Red, "  outside: ", oneLine(stray.Path+", "+stray.Why))
+		if stray.Hint != "" {
+			p.Hang(page.Dim, "           ", oneLine(stray.Hint))
+		}
 	}
 	if s.Apart != "" {
 		p.Hang(page.Yellow, "  not one moment: ", oneLine(s.Apart))

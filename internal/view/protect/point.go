@@ -72,12 +72,23 @@ func labelText(at protect.Point) string {
 	case protect.Proven:
 		return "proven: a copy was started, recovered, checked and read"
 	case protect.Locked:
-		return "locked: nothing was committed between the position and the snapshot; no copy was started yet"
+		return "locked: " + lockedText(at.Mode) + "; no copy was started yet"
 	}
 	if at.ByOthers() {
 		return "unknown: others took it, and no copy is known to start"
 	}
 	return "crash: the server's files at one moment, as after a power cut; no copy is known to start"
+}
+
+// lockedText says what was proven of a point that was taken in a mode.
+func lockedText(mode string) string {
+	switch mode {
+	case protect.ModeFreeze:
+		return "the server stood still while it was copied"
+	case protect.ModeBackupAPI:
+		return "it was taken by the server's own protocol for copies"
+	}
+	return "nothing was committed between the position and the snapshot"
 }
 
 func labelInk(l protect.Label) page.Ink {
@@ -90,14 +101,14 @@ func labelInk(l protect.Label) page.Ink {
 // replicaText says whether a copy of a replica started.
 func replicaText(r protect.Replica) string {
 	at := r.Drill.At.UTC().Format(time.DateTime + " UTC")
-	if r.Drill.OK {
-		return r.Target + ": a copy was started there, recovered, checked and read, " + at
+	if why := r.Drill.Short(); why != "" {
+		return r.Target + ": the copy that was started there failed, " + at + ": " + why
 	}
-	return r.Target + ": the copy that was started there failed, " + at + ": " + r.Drill.Why
+	return r.Target + ": a copy was started there, recovered, checked and read, " + at
 }
 
 func replicaInk(d protect.Drill) page.Ink {
-	if d.OK {
+	if d.Short() == "" {
 		return page.Normal
 	}
 	return page.Red
@@ -119,8 +130,11 @@ func heldText(at protect.Point) string {
 // DrillRows says what came of a drill.
 func DrillRows(p *page.Page, d protect.Drill) {
 	verdict, ink := "it started, and all checks are well", page.Normal
-	if !d.OK {
-		verdict, ink = "failed: "+d.Why, page.Red
+	switch why := d.Short(); {
+	case !d.OK:
+		verdict, ink = "failed: "+why, page.Red
+	case why != "":
+		verdict, ink = "it started, but "+why, page.Red
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), oneLine(verdict))
 	under := "  " + page.Columns("", headWidth)
@@ -219,10 +233,10 @@ func remark(at protect.Point) string {
 		parts = append(parts, "ready")
 	}
 	for _, r := range at.Replicas {
-		if r.Drill.OK {
+		if why := r.Drill.Short(); why == "" {
 			parts = append(parts, "proven at "+r.Target)
 		} else {
-			parts = append(parts, "failed at "+r.Target+": "+r.Drill.Why)
+			parts = append(parts, "failed at "+r.Target+": "+why)
 		}
 	}
 	for _, h := range at.Holds {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
@@ -70,6 +71,26 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 				viewtest.Golden(t, name+".json", string(text))
 			}
 		}
+	}
+}
+
+// A copy that started, and stands elsewhere than the point, is not said to be well.
+func TestInexactDrill(t *testing.T) {
+	p, inexact := proven(), false
+	p.Drill.Exact = &inexact
+	p.Replicas[0].Drill.Exact = &inexact
+	text := strings.Join(strings.Fields(Point(p, narrow)), " ")
+	if strings.Contains(text, "all checks are well") || strings.Contains(text, "a copy was started there") || strings.Count(text, "recovered another position") != 2 {
+		t.Errorf("it says %s", text)
+	}
+}
+
+// A clone that has ended is not shown as one that runs.
+func TestEndedClone(t *testing.T) {
+	all := clones()
+	all[0].State = clone.Ended
+	if text := Clones(all[:1], narrow); !strings.Contains(text, "does not run any more") {
+		t.Errorf("it says %s", text)
 	}
 }
 

@@ -139,7 +139,7 @@ func (v Opener) open(p Place) (*Machine, error) {
 	}
 	v.WarnUnverified(given)
 	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
-	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: shell.Hostname(), Now: time.Now,
+	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: shell.Hostname(), Now: time.Now, Warn: v.Warn,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	if exe, err := os.Executable(); err == nil {

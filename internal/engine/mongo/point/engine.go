@@ -106,7 +106,7 @@ func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.St
 // outside tells what of the server no volume of the set holds.
 func outside(sv protect.Server, set protect.Set) string {
 	if len(set.Strays) > 0 {
-		return set.Strays[0].Path + " would be missing: it is " + set.Strays[0].Why
+		return "it would lack " + set.Strays[0].String()
 	}
 	for _, d := range sv.Dirs {
 		if _, in := set.Of(d.Path); !in {

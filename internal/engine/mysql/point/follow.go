@@ -138,7 +138,7 @@ func lag(rows host.Rows) (string, error) {
 	}
 	switch {
 	case get("Replica_SQL_Running") != "Yes" || get("Replica_IO_Running") != "Yes":
-		return "it is connecting to its source", nil
+		return "", protect.ErrUnconnected
 	case get("Source_Log_File") == "" || get("Source_Log_File") != get("Relay_Source_Log_File") || get("Read_Source_Log_Pos") != get("Exec_Source_Log_Pos"):
 		return fmt.Sprintf("it has applied %s:%s and received %s:%s", get("Relay_Source_Log_File"), get("Exec_Source_Log_Pos"), get("Source_Log_File"), get("Read_Source_Log_Pos")), nil
 	case get("Seconds_Behind_Source") != "0":

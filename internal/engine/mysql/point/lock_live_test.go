@@ -262,6 +262,26 @@ func TestInTheWay(t *testing.T) {
 	})
 }
 
+// TestAnotherBackup: a backup that is under way is waited for as long as was asked, in whatever language the server talks.
+func TestAnotherBackup(t *testing.T) {
+	onEach(t, func(s *source) {
+		if !strings.HasPrefix(s.sv.Product, "MariaDB") {
+			s.t.Skip("MariaDB alone has backup stages")
+		}
+		s.exec("SET GLOBAL lc_messages = 'es_ES'") // new sessions have it
+		conn, _ := s.session()
+		defer conn.Close()
+		if _, err := conn.ExecContext(s.t.Context(), "BACKUP STAGE START"); err != nil {
+			s.t.Fatal(err)
+		}
+		q, err := s.engine.Quiesce(s.t.Context(), s.hold(), s.mode(protect.ModeLocked, protect.Set{}), 2500*time.Millisecond)
+		if q != nil || err == nil || !strings.Contains(err.Error(), "given up after 2.50 s") {
+			s.t.Errorf("beside another backup: %v", err)
+		}
+		s.write(2 * time.Second)
+	})
+}
+
 // TestCutOff waits no longer for a lock than is allowed, and names who is in its way also when that began just
 // before, so that nobody had counted it as long.
 func TestCutOff(t *testing.T) {

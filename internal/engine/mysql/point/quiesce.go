@@ -191,7 +191,7 @@ func (q *quiet) run(ctx context.Context, statements []string) error {
 		switch {
 		case errors.Is(err, host.ErrBroken):
 			return nil // with the connection all is gone
-		case err != nil && !strings.Contains(err.Error(), "must start backup"): // what was not begun need not end
+		case err != nil && !strings.Contains(err.Error(), "Error 4146"): // ER_BACKUP_NOT_RUNNING, in whatever language: what was not begun need not end
 			return err
 		}
 	}

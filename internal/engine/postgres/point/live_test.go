@@ -160,7 +160,9 @@ func TestReplicaOfPoint(t *testing.T) {
 		s.exec("CREATE TABLE late AS SELECT 1 AS n")
 		behind := "?"
 		for deadline := time.Now().Add(30 * time.Second); behind != "" && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-			if behind, err = s.e.Caught(t.Context(), a, c); err != nil {
+			if behind, err = s.e.Caught(t.Context(), a, c); errors.Is(err, protect.ErrUnconnected) {
+				behind = err.Error()
+			} else if err != nil {
 				t.Fatal(err)
 			}
 		}

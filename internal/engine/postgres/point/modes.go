@@ -68,7 +68,7 @@ func (Engine) Modes(ctx context.Context, h host.Reader, t host.Target, _ *stack.
 // outside tells what of the server no volume of the set holds.
 func outside(sv protect.Server, set protect.Set) string {
 	if len(set.Strays) > 0 {
-		return set.Strays[0].Path + " would be missing: it is " + set.Strays[0].Why
+		return "it would lack " + set.Strays[0].String()
 	}
 	for _, d := range sv.Dirs {
 		if _, in := set.Of(d.Path); !in && d.Role != "log" {

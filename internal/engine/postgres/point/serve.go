@@ -93,7 +93,7 @@ func (s *session) Exec(ctx context.Context, statements ...string) error {
 			}
 			continue
 		}
-		a, err := Dial(ctx, s.c, strings.Trim(strings.TrimSpace(strings.TrimSuffix(name, ";")), `"`))
+		a, err := Dial(ctx, s.c, unquoted(strings.TrimSpace(strings.TrimSuffix(name, ";"))))
 		if err != nil {
 			return err
 		}
@@ -104,6 +104,14 @@ func (s *session) Exec(ctx context.Context, statements ...string) error {
 		}
 	}
 	return nil
+}
+
+// unquoted takes a name out of double quotes, in which another stands for one.
+func unquoted(name string) string {
+	if len(name) < 2 || name[0] != '"' || name[len(name)-1] != '"' {
+		return name
+	}
+	return strings.ReplaceAll(name[1:len(name)-1], `""`, `"`)
 }
 
 // recovered is where a server stands that nobody has written to. The checkpoint with which
@@ -182,9 +190,9 @@ func (Engine) Caught(ctx context.Context, a load.Admin, _ protect.Copy) (string,
 	case err != nil:
 		return "", err
 	case status == "":
-		return "it is not connected to its source; its log says why", nil
+		return "", fmt.Errorf("%w; its log says why", protect.ErrUnconnected)
 	case status != "streaming":
-		return "its connection is " + status, nil
+		return "", fmt.Errorf("%w: its connection is %s", protect.ErrUnconnected, status)
 	case behind > 0:
 		return fmt.Sprintf("it has yet to replay %d bytes", behind), nil
 	case behind < 0:

@@ -1,0 +1,59 @@
+package protect
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+	view "plumb/internal/view/protect"
+)
+
+// ownerName is what the owner of a hold may be called. Those of plumb replicate have a blank in their names.
+var ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,60}$`)
+
+func (v *verbs) hold() *cobra.Command {
+	var p machine.Place
+	owner, release := "", false
+	c := &cobra.Command{
+		Use:   "hold POINT --as OWNER",
+		Short: "keep a point from being pruned, or release it",
+		Long: `Hold has a point stay whatever the rules of a prune say, until the same OWNER
+releases it. Several can hold one point: it stays while one of them does.
+
+` + exits,
+		Example: `  plumb protect hold 20261123T2105 --as audit-2026
+  plumb protect hold 20261123T2105 --as audit-2026 --release`,
+		Args: shell.OneArg("point"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.On(p, func(m *machine.Machine) error {
+				if !ownerName.MatchString(owner) {
+					return hint.Usage(fmt.Sprintf("--as %q names no owner", owner), "want a word of letters, digits, and any of . _ @ -")
+				}
+				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
+				if err != nil {
+					return err
+				}
+				do, text := m.Keeper.Hold, "is held by"
+				if release {
+					do, text = m.Keeper.Release, "is no more held by"
+				}
+				if err := do(c.Context(), point.ID, owner); err != nil {
+					return err
+				}
+				if point, err = m.Keeper.Store.Get(c.Context(), m.Doer, point.ID); err != nil {
+					return err
+				}
+				return v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, []protect.Point{point}, nil, nil), fmt.Sprintf("Point %s %s %s.\n", point.ID, text, owner))
+			})
+		},
+	}
+	p.Flags(c)
+	c.Flags().StringVar(&owner, "as", "", "whose hold it is: a `WORD`")
+	c.Flags().BoolVar(&release, "release", false, "end the hold")
+	return c
+}
