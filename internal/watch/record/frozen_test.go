@@ -33,11 +33,18 @@ func TestFrozenFilesystemNeverStopsSampling(t *testing.T) {
 	w := opened(t, Options{Dir: filepath.Join(at, "watch")})
 	m := newMaker(8, 10)
 	want := feed(w, m, 2)
-	if out, err := exec.Command("fsfreeze", "-f", at).CombinedOutput(); err != nil {
-		t.Skipf("fsfreeze does not work here: %v %s", err, out)
-	}
 	thaw := func() { _ = exec.Command("fsfreeze", "-u", at).Run() }
 	defer thaw()
+	frozen := make(chan error, 1)
+	go func() { frozen <- exec.Command("fsfreeze", "-f", at).Run() }()
+	select {
+	case err := <-frozen:
+		if err != nil {
+			t.Skipf("fsfreeze does not work here: %v", err)
+		}
+	case <-time.After(time.Minute): // seen once on a machine with a load of 40; nothing but a thaw ends it
+		t.Skip("the kernel did not freeze a small filesystem within a minute: run it where disks are not that busy")
+	}
 	slowest := time.Duration(0)
 	for range 5 * 60 {
 		start := time.Now()
