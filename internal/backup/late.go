@@ -56,7 +56,7 @@ func (r *running) unsure(number int) func(chunk int64) bool {
 	}
 	atOnce := int64(r.head.Workers)
 	return func(chunk int64) bool {
-		_, noted := r.sent[place{number, chunk}]
+		noted := r.sent[place{number, chunk}].Mark != "" // of one that was about to be replaced nobody knows what is there
 		return !noted && chunk <= last+atOnce
 	}
 }

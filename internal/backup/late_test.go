@@ -64,8 +64,12 @@ func TestArrivesLate(t *testing.T) {
 
 // What a run before noted is not read back, and what it can have had on its way is.
 func TestUnsure(t *testing.T) {
-	r := &running{head: head{Workers: 3}, sent: map[place]stream.Sent{{0, 0}: {}, {0, 1}: {}, {1, 0}: {}, {1, 1}: {}, {1, 2}: {}, {1, 4}: {}, {1, 5}: {}}}
-	for number, want := range map[int][]int64{0: nil, 1: {3, 6, 7, 8}, 2: {0, 1, 2}, 3: nil} {
+	r := &running{head: head{Workers: 3}, sent: map[place]stream.Sent{}}
+	for _, at := range []place{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {1, 4}, {1, 5}} {
+		r.sent[at] = stream.Sent{Mark: "x"}
+	}
+	r.sent[place{1, 1}] = stream.Sent{} // it was about to be replaced
+	for number, want := range map[int][]int64{0: nil, 1: {1, 3, 6, 7, 8}, 2: {0, 1, 2}, 3: nil} {
 		var got []int64
 		if unsure := r.unsure(number); unsure != nil {
 			for n := range int64(20) {

@@ -158,6 +158,46 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
+// What was sent is replaced by a run that dies before it is noted: the one that goes on after that, and gives what the first gave,
+// must not take what is there for that.
+func TestReplacedByOneThatDied(t *testing.T) {
+	key, m, n := identity(t), newMemory(), newNotes()
+	o := Writing{Store: m, ID: id, To: []age.Recipient{key.Recipient()}, Key: []byte("k"), Memory: n, Chunk: 1000, Workers: 1}
+	data := noise(5_000)
+	if _, err := send(t, o, data[:3_000]); err != nil {
+		t.Fatal(err)
+	}
+	other := bytes.Clone(data)
+	other[1500] ^= 1
+	broken := errors.New("died")
+	o.Store = dies{m, broken}
+	if _, err := send(t, o, other); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	o.Store = m
+	s, err := send(t, o, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := Read(t.Context(), Reading{Store: m, ID: id, Of: s, Keys: []age.Identity{key}}, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+		t.Errorf("%d came back, %v", got.Len(), err)
+	}
+}
+
+// dies keeps what it is given, and says that it failed.
+type dies struct {
+	*memory
+	err error
+}
+
+func (d dies) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if _, err := d.memory.Put(ctx, name, data, o); err != nil {
+		return "", err
+	}
+	return "", d.err
+}
+
 // What a store does not do ends it at once; what passes, a patient store outlives.
 func TestTroubles(t *testing.T) {
 	key, m := identity(t), newMemory()

@@ -23,7 +23,7 @@ import (
 type Sent struct {
 	Stream int            `json:"stream"`
 	Chunk  int64          `json:"chunk"`
-	Mark   string         `json:"mark"` // keyed hash of what is in it; without the key it tells nothing
+	Mark   string         `json:"mark"` // keyed hash of what is in it; without the key it tells nothing. "" where nobody knows what is there
 	Of     manifest.Chunk `json:"of"`
 }
 
@@ -177,9 +177,15 @@ func (w *Writer) worker(s *chunk.Sealer) {
 // chunk sends one, unless it was sent before.
 func (w *Writer) chunk(s *chunk.Sealer, j job) error {
 	mark := w.mark(j)
-	if was, is := w.o.Memory.Sent(w.o.Stream, j.n); is && was.Mark == mark && was.Of.Plain == int64(len(j.plain)) {
+	was, is := w.o.Memory.Sent(w.o.Stream, j.n)
+	if is && was.Mark == mark && was.Of.Plain == int64(len(j.plain)) {
 		w.done(j.n, was.Of, 0, was.Of.Plain)
 		return nil
+	}
+	if is && was.Mark != "" { // it is about to be replaced: a run that goes on after this one died must not take it for what is there
+		if err := w.o.Memory.Note(w.ctx, Sent{Stream: w.o.Stream, Chunk: j.n}); err != nil {
+			return err
+		}
 	}
 	object, err := s.Seal(j.plain)
 	if err != nil {
