@@ -94,6 +94,9 @@ func TestBackupAPIUnderLoad(t *testing.T) {
 		if c.Files, err = q.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		if err := held.Close(); err != nil { // with it goes the slot
+			t.Error(err)
+		}
 		end()
 		a, _ := s.start(c)
 		is, err := s.e.Recovered(t.Context(), a, c)
