@@ -47,7 +47,7 @@ func TestEveryDeathIsTakenBackOrGoneOn(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
 	pool, c, state := onPool(t, b)
-	everyDeath(t, hosttest.LiveDoer(t), c, state, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+	everyDeath(t, hosttest.LiveDoer(t), c, state, destroyUndone(pool.Name))
 }
 
 // onPool makes two datasets of a pool, to be rolled back, and tells the state of all.
@@ -63,6 +63,11 @@ zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >
 		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %[1]s; zfs get -H -r -o name,value,source canmount %[1]s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
 	return pool, c, state
+}
+
+// destroyUndone is a line that destroys what an undo left. zfs-fuse calls a dataset busy for a while after its last user has gone.
+func destroyUndone(pool string) string {
+	return fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do for i in $(seq 100); do zfs destroy $d 2>/dev/null && break; sleep .1; done; done", pool)
 }
 
 // TestCopiedMarks lets somebody who may set properties, as by zfs allow of userprop, copy ours onto other datasets:
@@ -91,7 +96,7 @@ do for to in %[1]s/aa %[1]s/zz $(zfs list -H -r -o name %[1]s | grep before-); d
 	if got := sh(t, fmt.Sprintf("zfs set mountpoint=%[2]s/undone %[1]s; zfs mount %[1]s; cat %[2]s/undone/f", undone, pool.Dir)); got != "since\n" {
 		t.Errorf("of what was written since there is %q", got)
 	}
-	sh(t, fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do zfs destroy $d; done", pool.Name))
+	sh(t, destroyUndone(pool.Name))
 	if now := state(); now != was {
 		t.Errorf("the undo left\n%s\nin place of\n%s", now, was)
 	}
