@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"plumb/internal/backup/manifest"
@@ -17,11 +18,14 @@ import (
 type late struct {
 	store.Store
 	name string // of the object that arrives late
+	mu   sync.Mutex
 	text []byte
 	died bool
 }
 
 func (l *late) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	l.mu.Lock() // several are sent at once
+	defer l.mu.Unlock()
 	switch {
 	case !l.died && strings.HasSuffix(name, l.name):
 		l.died, l.text = true, bytes.Clone(data)

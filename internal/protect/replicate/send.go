@@ -114,8 +114,9 @@ func (s *sending) send(ctx context.Context, m protect.Member) error {
 	return s.mark(ctx, source, m)
 }
 
-// patience is how long the receiver of a run that was killed may take to end.
-const patience = 20 * time.Second
+// patience is how long the receiver of a run that was killed may take to end. A zfs-fuse that has other work took more than 20 s to
+// take away what it had received.
+const patience = 40 * time.Second
 
 func (s *sending) complete(ctx context.Context, source dataset, m protect.Member, sent *Sent) error {
 	return inventory.Until(ctx, patience, func() (bool, error) {
