@@ -115,8 +115,8 @@ func (j *Judge) coming(w *judged, db *stack.Thing) {
 	}
 	requested, _ := grown(requestedName)
 	if over <= 0 || w.to.Sub(last.at) > time.Minute || over < enoughLately && requested < leastComing {
-		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: aboutLately, Probe: "watch",
-			Why: fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", units.Span(over.Round(time.Second))), Hint: "look for " + units.Span(enoughLately) + " or longer"})
+		gap(w.stack, db.Ref, fmt.Sprintf("checkpoints come minutes apart, and were looked at for %s", units.Span(over.Round(time.Second))),
+			"look for "+units.Span(enoughLately)+" or longer", aboutLately...)
 		return
 	}
 	j.set(db, "checkpoints_requested_lately", requested)

@@ -127,7 +127,7 @@ func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
 	if !ok {
 		if h := w.stack.Host(); h != nil {
 			g, _ := w.stack.GapFor(h.Ref, name)
-			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: db.Ref, Facts: []string{what + "_stall"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+			gap(w.stack, db.Ref, g.Why, g.Hint, what+"_stall")
 		}
 	}
 	return min(v, 1), ok
@@ -185,8 +185,7 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	if g := j.devices.growth(d.Ref.Name); g > 0 {
 		j.set(d, "unloaded_growth", g)
 	} else {
-		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"unloaded_growth"}, Probe: "watch",
-			Why: "what requests take unloaded is compared by whole hours, and two were not seen yet", Hint: "plumb watch record keeps what was learned"})
+		gap(w.stack, d.Ref, "what requests take unloaded is compared by whole hours, and two were not seen yet", "plumb watch record keeps what was learned", "unloaded_growth")
 	}
 	j.response(w, d)
 	most, known := j.devices.ratio(d.Ref, w.to, d)
@@ -194,7 +193,7 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	case known:
 		j.set(d, "response_ratio_most", most)
 	case why:
-		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"response_ratio_most"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+		gap(w.stack, d.Ref, g.Why, g.Hint, "response_ratio_most")
 	}
 	j.pinned(d)
 }
@@ -246,8 +245,8 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 		j.set(d, "response_ratio", ratio)
 		j.set(d, "capacity_used", 1-math.Exp(-occupancy(ratio)))
 	case all > 0:
-		w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: d.Ref, Facts: []string{"response_ratio", "capacity_used"}, Probe: "watch",
-			Why: fmt.Sprintf("%s was not yet seen with at most one request of this size under way", d.Ref.Name), Hint: fmt.Sprintf("it is learned from %d such seconds; plumb watch record keeps what was learned", leastTimes)})
+		gap(w.stack, d.Ref, fmt.Sprintf("%s was not yet seen with at most one request of this size under way", d.Ref.Name),
+			fmt.Sprintf("it is learned from %d such seconds; plumb watch record keeps what was learned", leastTimes), "response_ratio", "capacity_used")
 	}
 }
 
@@ -371,8 +370,7 @@ func (j *Judge) others(w *judged) {
 func (w *judged) mixedDisks() {
 	for _, p := range w.stack.OfKind("pool") {
 		for _, of := range p.Links["disks"] {
-			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: of, Facts: []string{"others"}, Probe: "watch",
-				Why: "below ZFS one byte that is written becomes several, and nobody counts whose they are"})
+			gap(w.stack, of, "below ZFS one byte that is written becomes several, and nobody counts whose they are", "", "others")
 		}
 	}
 }

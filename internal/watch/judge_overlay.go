@@ -58,7 +58,7 @@ func linkDevices(s *stack.Stack) {
 		blocks, known := fs.Links["block"]
 		if !known {
 			if g, why := s.GapFor(fs.Ref, "block"); why {
-				s.Gaps = append(s.Gaps, stack.Gap{Of: fs.Ref, Facts: []string{"devices"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+				gap(s, fs.Ref, g.Why, g.Hint, "devices")
 			}
 			continue
 		}
@@ -83,8 +83,13 @@ func linkDevices(s *stack.Stack) {
 func hidden(s *stack.Stack, fs *stack.Thing) stack.Ref {
 	of := stack.Ref{Kind: "block", Name: "below " + fs.Links["block"][0].Name}
 	g, _ := s.GapFor(fs.Ref, "disks")
-	s.Gaps = append(s.Gaps, stack.Gap{Of: of, Facts: []string{"*"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+	gap(s, of, g.Why, g.Hint, "*")
 	return of
+}
+
+// gap says why facts of a thing are not known of a window.
+func gap(s *stack.Stack, of stack.Ref, why, hint string, facts ...string) {
+	s.Gaps = append(s.Gaps, stack.Gap{Of: of, Facts: facts, Probe: "watch", Why: why, Hint: hint})
 }
 
 // mostDevices bounds what a chain that leads back to itself costs.

@@ -19,7 +19,7 @@ func (j *Judge) pool(w *judged, p *stack.Thing) {
 		switch ratio, isNumber := f.Value.Number(); {
 		case !told:
 			g, _ := w.stack.GapFor(d.Ref, "response_ratio")
-			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: p.Ref, Facts: []string{"response_ratio"}, Probe: "watch", Why: g.Why, Hint: g.Hint})
+			gap(w.stack, p.Ref, g.Why, g.Hint, "response_ratio")
 			return
 		case isNumber:
 			most, busy = max(most, ratio), true

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/stats"
 )
 
 // What shares of session time are made of.
@@ -126,10 +127,9 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 			}
 			continue
 		}
-		i := wilson(of[class], n)
+		i := stats.Share(of[class], n)
 		if mute && class != series.ClassUnknown && i.Low < 0.2 {
-			w.stack.Gaps = append(w.stack.Gaps, stack.Gap{Of: t.Ref, Facts: []string{name, name + "_*"}, Probe: "watch",
-				Why: fmt.Sprintf("%.0f %% of its active sessions do not say what they do", 100*of[series.ClassUnknown]/n), Hint: w.hintFor(t.Ref, "sessions_unknown")})
+			gap(w.stack, t.Ref, fmt.Sprintf("%.0f %% of its active sessions do not say what they do", 100*of[series.ClassUnknown]/n), w.hintFor(t.Ref, "sessions_unknown"), name, name+"_*")
 			continue
 		}
 		j.set(t, name, i.Value)
@@ -143,22 +143,6 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 func (w *judged) hintFor(of stack.Ref, name string) string {
 	g, _ := w.stack.GapFor(of, name)
 	return g.Hint
-}
-
-// wilson is the 95 % interval of a share of k among n.
-func wilson(k, n float64) Interval {
-	const z = 1.959964
-	k = min(max(k, 0), n)
-	p, z2 := k/n, z*z
-	middle, half := (p+z2/(2*n))/(1+z2/n), z/(1+z2/n)*math.Sqrt(p*(1-p)/n+z2/(4*n*n))
-	i := Interval{Value: p, Low: max(0, middle-half), High: min(1, middle+half)}
-	if k == 0 { // what is left of it there is rounding
-		i.Low = 0
-	}
-	if k == n {
-		i.High = 1
-	}
-	return i
 }
 
 // blocker sets who is at the root of most waits for locks.

@@ -73,10 +73,7 @@ func share(name string, low, high float64, k, n int64) Band {
 	b := Band{Name: name, Low: low, High: high, N: n, Unit: "%"}
 	b.Measured.High = 100 // of none, anything
 	if n > 0 {
-		size, p := float64(n), float64(k)/float64(n)
-		centre := (p + z*z/(2*size)) / (1 + z*z/size)
-		half := z / (1 + z*z/size) * math.Sqrt(p*(1-p)/size+z*z/(4*size*size))
-		b.Measured = stats.Estimate{Value: 100 * p, Low: 100 * max(0, centre-half), High: 100 * min(1, centre+half), N: int(n)}
+		b.Measured = stats.Share(float64(k), float64(n)).Times(100)
 	}
 	b.judge()
 	return b

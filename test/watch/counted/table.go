@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"plumb/internal/stats"
 )
 
 // soon is within how many seconds a verdict is to be raised.
@@ -99,8 +100,8 @@ func Sum(all []Run) string {
 			}
 		}
 	}
-	low, high := interval(right, incidents)
-	text := fmt.Sprintf("incidents  %d of %d right (%.0f to %.0f %%, 95 %%); asked is 95 %%\n", right, incidents, 100*low, 100*high)
+	share := stats.Share(float64(right), float64(incidents))
+	text := fmt.Sprintf("incidents  %d of %d right (%.0f to %.0f %%, 95 %%); asked is 95 %%\n", right, incidents, 100*share.Low, 100*share.High)
 	text += fmt.Sprintf("twins      %d of %d with a verdict; asked is 1 at most\n", wrong, twins)
 	if slowest.Seconds != nil {
 		text += fmt.Sprintf("raised     %d of those right later than %d s; the last was %s, run %d, after %s s\n", late, soon, slowest.name(), slowest.Run, slowest.after())
@@ -109,15 +110,4 @@ func Sum(all []Run) string {
 		text += fmt.Sprintf("not run    %d\n", skipped)
 	}
 	return text
-}
-
-// interval is the 95 % interval of a share (Wilson); 0 to 1 where nothing was counted.
-func interval(k, n int) (low, high float64) {
-	if n == 0 {
-		return 0, 1
-	}
-	const z = 1.959964
-	p, of := float64(k)/float64(n), float64(n)
-	middle, half := (p+z*z/(2*of))/(1+z*z/of), z/(1+z*z/of)*math.Sqrt(p*(1-p)/of+z*z/(4*of*of))
-	return max(0, middle-half), min(1, middle+half)
 }
