@@ -35,7 +35,7 @@ type shelf struct {
 func (*shelf) Name() string                                          { return "shelf" }
 func (*shelf) Volume(*stack.Stack, *stack.Thing) (Volume, bool)      { return Volume{}, false }
 func (*shelf) Atomic([]Volume) string                                { return "" }
-func (*shelf) Room(*stack.Stack, []Volume) string                    { return "" }
+func (*shelf) Room(*stack.Stack, []Volume) error                     { return nil }
 func (*shelf) Settle(context.Context, host.Streamer, []Volume) error { return nil }
 func (s *shelf) file(v Volume, name string) string                   { return path.Join(s.dir, v.Name+"@"+name) }
 

@@ -3,7 +3,6 @@ package protect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +17,7 @@ type Plan struct {
 	Target host.Target
 	Set    Set
 	Modes  []Mode // cheapest correct first
-	Room   string // why there is too little space, or a key is missing; "" when all is well
+	Room   error  // why there is too little space, or a key is missing; nil when all is well
 }
 
 // Plan finds what a point of a server takes.
@@ -34,7 +33,7 @@ func (k *Keeper) Plan(ctx context.Context, h host.Reader, s *stack.Stack, db sta
 		return p, err
 	}
 	for _, storage := range k.Storages {
-		if vols := of(storage, p.Set.Volumes); len(vols) > 0 && p.Room == "" {
+		if vols := of(storage, p.Set.Volumes); len(vols) > 0 && p.Room == nil {
 			p.Room = storage.Room(s, vols)
 		}
 	}
@@ -86,14 +85,7 @@ func (p Plan) Possible() error {
 	if len(p.Set.Volumes) == 0 {
 		return hint.With(fmt.Errorf("nothing is known of what %s keeps its data on", p.Server.Ref), "run as root; plumb stack shows what is seen")
 	}
-	if p.Room != "" {
-		help := ""
-		if strings.Contains(p.Room, " free") { // and no key is missing, nor a pool unknown
-			help = "plumb prune makes room"
-		}
-		return hint.With(errors.New(p.Room), help)
-	}
-	return nil
+	return p.Room
 }
 
 func more(n int) string {

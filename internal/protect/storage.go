@@ -30,8 +30,8 @@ type Storage interface {
 	// Atomic tells why snapshots of these volumes are not of one moment; "" when they are.
 	Atomic(vols []Volume) string
 	// Room tells why there is too little space to keep a snapshot of them: less than a tenth of a
-	// pool; or why they cannot be cloned: a key that is not loaded. "" when all is well.
-	Room(s *stack.Stack, vols []Volume) string
+	// pool; or why they cannot be cloned: a key that is not loaded. nil when all is well.
+	Room(s *stack.Stack, vols []Volume) error
 	// Settle makes what waits to be written smaller, before anything is held. It is no part of the proof.
 	Settle(ctx context.Context, d host.Streamer, vols []Volume) error
 	// Snapshot takes all volumes at one moment, with facts written on each snapshot in the same
@@ -123,6 +123,19 @@ func (s Stray) String() string {
 // outside tells whether a path lies in a directory of which it was said that no snapshot covers it.
 func (s Set) outside(path string) bool {
 	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return observe.Within(path, stray.Path) })
+}
+
+// Lacks tells what of a server none of the volumes holds, but for directories of some roles; "" for nothing.
+func (s Set) Lacks(sv Server, but ...string) string {
+	if len(s.Strays) > 0 {
+		return "it would lack " + s.Strays[0].String()
+	}
+	for _, d := range sv.Dirs {
+		if _, in := s.Of(d.Path); !in && !slices.Contains(but, d.Role) {
+			return d.Path + " (" + d.Role + ") is on none of the volumes"
+		}
+	}
+	return ""
 }
 
 // Of gives the volume that holds a path, and false when none does.

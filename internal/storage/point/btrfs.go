@@ -107,7 +107,7 @@ func (t btrfsMount) holding(ctx context.Context, h host.Reader, name string) (bt
 func (Btrfs) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "subvolumes", "btrfs") }
 
 // Room implements protect.Storage.
-func (Btrfs) Room(s *stack.Stack, vols []protect.Volume) string { return room(s, vols) }
+func (Btrfs) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
 
 // Settle implements protect.Storage.
 func (Btrfs) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

@@ -54,7 +54,7 @@ func (Command) Atomic(vols []protect.Volume) string {
 }
 
 // Room implements protect.Storage.
-func (Command) Room(s *stack.Stack, vols []protect.Volume) string { return "" }
+func (Command) Room(s *stack.Stack, vols []protect.Volume) error { return nil }
 
 // Settle implements protect.Storage.
 func (Command) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

@@ -181,7 +181,7 @@ func powerless(dir string) []string {
 }
 
 // room tells which filesystem is too full.
-func room(s *stack.Stack, vols []protect.Volume) string {
+func room(s *stack.Stack, vols []protect.Volume) error {
 	for _, v := range vols {
 		var at *stack.Thing
 		for _, t := range s.OfKind("filesystem") {
@@ -196,10 +196,15 @@ func room(s *stack.Stack, vols []protect.Volume) string {
 		size, known := at.Int("size")
 		free, known2 := at.Int("free")
 		if known && known2 && float64(free) < leastFree*float64(size) {
-			return fmt.Sprintf("of the filesystem at %s %s of %s are free: less than a tenth", at.Text("mountpoint"), units.Bytes(free), units.Bytes(size))
+			return tight("of the filesystem at %s %s of %s are free: less than a tenth", at.Text("mountpoint"), units.Bytes(free), units.Bytes(size))
 		}
 	}
-	return ""
+	return nil
+}
+
+// tight says that there is too little space.
+func tight(format string, args ...any) error {
+	return hint.With(fmt.Errorf(format, args...), "plumb prune makes room")
 }
 
 // syncAll writes out what waits, so that a snapshot has less to write.

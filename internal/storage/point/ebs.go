@@ -81,7 +81,7 @@ func ebsInstance(ctx context.Context, h host.Reader) (string, error) {
 func (EBS) Atomic([]protect.Volume) string { return "" }
 
 // Room implements protect.Storage: snapshots are kept elsewhere.
-func (EBS) Room(*stack.Stack, []protect.Volume) string { return "" }
+func (EBS) Room(*stack.Stack, []protect.Volume) error { return nil }
 
 // Settle implements protect.Storage.
 func (EBS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

@@ -126,7 +126,7 @@ func oneAfterOther(vols []protect.Volume, what, who string) string {
 }
 
 // Room implements protect.Storage. What a thin pool has left counts, not what its filesystems have.
-func (LVM) Room(s *stack.Stack, vols []protect.Volume) string {
+func (LVM) Room(s *stack.Stack, vols []protect.Volume) error {
 	for _, v := range vols {
 		group, pool, _ := strings.Cut(v.Pool, "/")
 		name := strings.ReplaceAll(group, "-", "--") + "-" + strings.ReplaceAll(pool, "-", "--")
@@ -136,12 +136,12 @@ func (LVM) Room(s *stack.Stack, vols []protect.Volume) string {
 			}
 			for _, fact := range []string{"thin_data_used", "thin_metadata_used"} {
 				if used, known := b.Number(fact); known && used > 100*(1-leastFree) {
-					return fmt.Sprintf("less than a tenth of the thin pool %s is free", v.Pool)
+					return tight("less than a tenth of the thin pool %s is free", v.Pool)
 				}
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // Settle implements protect.Storage.

@@ -55,7 +55,7 @@ func (RBD) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string)
 func (RBD) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "volumes", "Ceph") }
 
 // Room implements protect.Storage: how full a cluster is, a client is not told.
-func (RBD) Room(*stack.Stack, []protect.Volume) string { return "" }
+func (RBD) Room(*stack.Stack, []protect.Volume) error { return nil }
 
 // Settle implements protect.Storage.
 func (RBD) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

@@ -93,7 +93,7 @@ func (Reflink) Atomic(vols []protect.Volume) string {
 }
 
 // Room implements protect.Storage.
-func (Reflink) Room(s *stack.Stack, vols []protect.Volume) string { return room(s, vols) }
+func (Reflink) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
 
 // Settle implements protect.Storage.
 func (Reflink) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

@@ -66,26 +66,26 @@ const leastFree = 0.1
 
 // Room implements protect.Storage. A snapshot_limit is not looked at: it does not hold
 // for root, and for others zfs snapshot says so before anything is made.
-func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) string {
+func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) error {
 	for _, v := range vols {
 		pool := s.Find(stack.Ref{Kind: "pool", Name: v.Pool})
 		if pool == nil {
-			return fmt.Sprintf("how full the pool %s is is not known", v.Pool)
+			return fmt.Errorf("how full the pool %s is is not known", v.Pool)
 		}
 		free, known := pool.Number("free")
 		size, known2 := pool.Number("size")
 		switch {
 		case !known || !known2 || size <= 0:
-			return fmt.Sprintf("how full the pool %s is is not known", v.Pool)
+			return fmt.Errorf("how full the pool %s is is not known", v.Pool)
 		case free < leastFree*size:
-			return fmt.Sprintf("the pool %s has only %s of %s free, and what snapshots keep comes on top: a tenth must be free",
+			return tight("the pool %s has only %s of %s free, and what snapshots keep comes on top: a tenth must be free",
 				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))
 		}
 		if ds := s.Find(stack.Ref{Kind: "dataset", Name: v.Name}); ds != nil && ds.Text("keystatus") == "unavailable" {
-			return fmt.Sprintf("the key of the encrypted dataset %s is not loaded (zfs load-key): no copy of it could be mounted", v.Name)
+			return fmt.Errorf("the key of the encrypted dataset %s is not loaded (zfs load-key): no copy of it could be mounted", v.Name)
 		}
 	}
-	return ""
+	return nil
 }
 
 // Settle implements protect.Storage.

@@ -65,7 +65,7 @@ func TestRoomOfZFS(t *testing.T) {
 	z := ZFS{}
 	s := &stack.Stack{}
 	vols := volumes(z, "t/db")
-	if z.Room(s, vols) == "" {
+	if z.Room(s, vols) == nil {
 		t.Error("what is not known counts as enough")
 	}
 	obs := stack.Observation{}
@@ -73,17 +73,17 @@ func TestRoomOfZFS(t *testing.T) {
 	p.Set("size", stack.Int(1000), "test")
 	p.Set("free", stack.Int(100), "test")
 	s.Add("test", obs)
-	if why := z.Room(s, vols); why != "" {
+	if why := z.Room(s, vols); why != nil {
 		t.Error(why)
 	}
 	ds.Set("keystatus", stack.Text("unavailable"), "test")
 	s.Add("test", obs)
-	if why := z.Room(s, vols); !strings.Contains(why, "key") {
+	if why := z.Room(s, vols); why == nil || !strings.Contains(why.Error(), "key") {
 		t.Error(why)
 	}
 	p.Set("free", stack.Int(99), "test")
 	s.Add("test", obs)
-	if why := z.Room(s, vols); !strings.Contains(why, "a tenth") {
+	if why := z.Room(s, vols); why == nil || !strings.Contains(why.Error(), "a tenth") {
 		t.Error(why)
 	}
 }

@@ -83,7 +83,7 @@ const neverRun = "never run: no mongod was at hand to try it on"
 
 // Modes implements protect.Engine.
 func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.Stack, sv protect.Server, set protect.Set) ([]protect.Mode, error) {
-	crash := protect.Mode{Name: protect.ModeCrash, Statements: []string{"-- snapshot"}, Not: outside(sv, set),
+	crash := protect.Mode{Name: protect.ModeCrash, Statements: []string{"-- snapshot"}, Not: set.Lacks(sv),
 		Why: "data and journal are snapshotted at one moment, as a power cut leaves them (" + neverRun + ")"}
 	if crash.Not == "" && set.Apart != "" {
 		crash.Not = set.Apart
@@ -95,25 +95,12 @@ func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.St
 		crash.Not = "its storage engine is " + kind + ", of which nothing is known here"
 	}
 	locked := protect.Mode{Name: protect.ModeLocked, Blocks: "all writers; a secondary stops to replicate", Statements: []string{isLocked, fsyncLock, "-- snapshot", isLocked, fsyncUnlock}, Will: []string{fsyncUnlock},
-		Asked: true, Not: outside(sv, set), Why: "for volumes that are not of one moment: the server writes nothing to them (" + neverRun + ")"}
+		Asked: true, Not: set.Lacks(sv), Why: "for volumes that are not of one moment: the server writes nothing to them (" + neverRun + ")"}
 	backup := protect.Mode{Name: protect.ModeBackupAPI, Statements: []string{}, Why: "for volumes that are not of one moment",
 		Not: "only Percona Server for MongoDB has one: Percona Backup for MongoDB drives it"}
-	freeze := protect.Mode{Name: protect.ModeFreeze, Blocks: "all sessions: the server stands still", Statements: []string{"-- snapshot"}, Not: outside(sv, set),
+	freeze := protect.Mode{Name: protect.ModeFreeze, Blocks: "all sessions: the server stands still", Statements: []string{"-- snapshot"}, Not: set.Lacks(sv),
 		Why: "nothing is written between the first snapshot and the last (" + neverRun + ")"}
 	return []protect.Mode{crash, locked, backup, freeze}, nil
-}
-
-// outside tells what of the server no volume of the set holds.
-func outside(sv protect.Server, set protect.Set) string {
-	if len(set.Strays) > 0 {
-		return "it would lack " + set.Strays[0].String()
-	}
-	for _, d := range sv.Dirs {
-		if _, in := set.Of(d.Path); !in {
-			return d.Path + " (" + d.Role + ") is on none of the volumes"
-		}
-	}
-	return ""
 }
 
 // Position implements protect.Engine.

@@ -3,13 +3,12 @@ package sampler
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
 	"plumb/internal/engine/mongo"
 	"plumb/internal/host"
 	"plumb/internal/stack"
-	"plumb/internal/tape"
+	"plumb/test/captured"
 )
 
 func asked(t *testing.T, read func([]byte, func(string, float64)) error, text string) map[string]float64 {
@@ -24,16 +23,7 @@ func asked(t *testing.T, read func([]byte, func(string, float64)) error, text st
 // recorded gives the serverStatus of the tape of a real mongod 4.4.0.
 func recorded(t *testing.T) string {
 	t.Helper()
-	f, err := os.Open("../../../../fixtures/mongodb-ext4.tape.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	text, err := tape.Read(f, f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	taped, err := host.NewTaped(text)
+	taped, err := captured.Host("../../../../fixtures/mongodb-ext4.tape.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (Engine) Modes(ctx context.Context, h host.Reader, t host.Target, _ *stack.
 	if err != nil {
 		return nil, err
 	}
-	outside := outside(sv, set)
+	outside := set.Lacks(sv, "log")
 	crash := protect.Mode{Name: protect.ModeCrash, Statements: []string{snapshot}, Doubts: st.doubts(set), Not: outside,
 		Why: "data, WAL and tablespaces are snapshotted at one moment: that is what a power cut leaves, and the WAL makes it whole"}
 	if crash.Not == "" && set.Apart != "" {
@@ -63,19 +63,6 @@ func (Engine) Modes(ctx context.Context, h host.Reader, t host.Target, _ *stack.
 	freeze := protect.Mode{Name: protect.ModeFreeze, Statements: []string{snapshot}, Doubts: st.doubts(set), Not: outside,
 		Blocks: "all sessions: the server's processes stand still", Why: "nothing is written between the first snapshot and the last"}
 	return []protect.Mode{crash, locked, st.backupAPI(sv, set, outside), freeze}, nil
-}
-
-// outside tells what of the server no volume of the set holds.
-func outside(sv protect.Server, set protect.Set) string {
-	if len(set.Strays) > 0 {
-		return "it would lack " + set.Strays[0].String()
-	}
-	for _, d := range sv.Dirs {
-		if _, in := set.Of(d.Path); !in && d.Role != "log" {
-			return d.Path + " (" + d.Role + ") is on none of the volumes"
-		}
-	}
-	return ""
 }
 
 const lastMoments = "synchronous_commit = off: commits of the last moments, which clients took for done"
