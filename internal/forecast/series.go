@@ -67,9 +67,11 @@ func (s Series) Steps() []Step {
 }
 
 // Added gives what each day of Steps added.
-func (s Series) Added() []float64 {
-	var out []float64
-	for _, step := range s.Steps() {
+func (s Series) Added() []float64 { return Added(s.Steps()) }
+
+// Added gives what each of some days added.
+func Added(steps []Step) (out []float64) {
+	for _, step := range steps {
 		out = append(out, step.Added)
 	}
 	return out

@@ -9,24 +9,31 @@ import (
 	"time"
 )
 
-// TestLineDelays looks at what a line adds: a round trip for the connection and one for each question.
-func TestLineDelays(t *testing.T) {
-	server, err := net.Listen("tcp", "127.0.0.1:0")
+// server is the address of one that does something with each connection, and closes it then.
+func server(t *testing.T, do func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
-			c, err := server.Accept()
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+			go func() { do(c); _ = c.Close() }()
 		}
 	}()
+	return l.Addr().String()
+}
+
+// TestLineDelays looks at what a line adds: a round trip for the connection and one for each question.
+func TestLineDelays(t *testing.T) {
+	at := server(t, func(c net.Conn) { _, _ = io.Copy(c, c) })
 	for _, trip := range []time.Duration{0, 40 * time.Millisecond} {
-		l, err := newLine(server.Addr().String())
+		l, err := newLine(at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,21 +65,8 @@ func TestLineDelays(t *testing.T) {
 
 // TestLineIsNarrow looks at what all connections of a narrow line carry together.
 func TestLineIsNarrow(t *testing.T) {
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	go func() {
-		for {
-			c, err := server.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, c); _ = c.Close() }()
-		}
-	}()
-	l, err := newLine(server.Addr().String())
+	at := server(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	l, err := newLine(at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,11 +45,7 @@ func Host(file string) (host.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	taped, err := host.NewTaped(recorded)
-	if err != nil {
-		return nil, err
-	}
-	return host.NewCached(taped), nil
+	return host.NewTaped(recorded)
 }
 
 // Phases are the probes of the machine, and of its servers.
@@ -60,13 +56,18 @@ func Phases(cat *catalog.Catalog) [][]observe.Probe {
 	}
 }
 
-// Stack reads the host of a tape.
+// Stack is what Plumb makes of the host of a tape.
 func Stack(ctx context.Context, file string, cat *catalog.Catalog) (*stack.Stack, error) {
 	h, err := Host(file)
 	if err != nil {
 		return nil, err
 	}
-	return check.Observe(ctx, h, cat, Phases(cat), check.DefaultTimeout)
+	return Picture(ctx, h, cat)
+}
+
+// Picture is what Plumb makes of a host.
+func Picture(ctx context.Context, h host.Reader, cat *catalog.Catalog) (*stack.Stack, error) {
+	return check.Observe(ctx, host.NewCached(h), cat, Phases(cat), check.DefaultTimeout)
 }
 
 // Server gives the server of a host that has one, and its data directory.

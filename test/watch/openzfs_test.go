@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,24 +12,16 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
-	"plumb/internal/check"
-	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
-	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
-	"plumb/internal/storage/filesystem"
 	storagesampler "plumb/internal/storage/sampler"
-	"plumb/internal/storage/zfs"
-	"plumb/internal/system/kernel"
-	"plumb/internal/system/process"
-	"plumb/internal/tape"
 	"plumb/internal/watch"
 	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
+	"plumb/test/captured"
 )
 
 // These are the files of two hosts with a MariaDB on OpenZFS 2.1 and 2.3, as their kernels wrote them. Each was
@@ -109,7 +100,8 @@ func TestVerdictsOfOpenZFS(t *testing.T) {
 	limits, err := verdict.Load(knowledge.FS, windows)
 	check_(t, err)
 	for _, version := range []string{"2.1", "2.3"} {
-		taped := onTape(t, "mariadb-openzfs-"+version)
+		taped, err := captured.Host("../../fixtures/mariadb-openzfs-" + version + ".tape.gz")
+		check_(t, err)
 		picture := pictureOf(t, taped)
 		for name, c := range zfsCases {
 			t.Run(version+"/"+name, func(t *testing.T) {
@@ -240,25 +232,12 @@ func status(scan string) string {
 	return "  pool: tank\n state: ONLINE\n  scan: " + scan + "\nconfig:\n\n\tNAME  STATE  READ WRITE CKSUM\n\ttank  ONLINE  0     0     0\n\nerrors: No known data errors\n"
 }
 
-func onTape(t *testing.T, name string) host.Reader {
-	t.Helper()
-	f, err := os.Open("../../fixtures/" + name + ".tape.gz")
-	check_(t, err)
-	defer f.Close()
-	read, err := tape.Read(f, name)
-	check_(t, err)
-	h, err := host.NewTaped(read)
-	check_(t, err)
-	return h
-}
-
 // pictureOf is what plumb makes of the recorded host.
 func pictureOf(t *testing.T, h host.Reader) *stack.Stack {
 	t.Helper()
 	cat, err := catalog.Load(knowledge.FS)
 	check_(t, err)
-	p, err := check.Observe(t.Context(), host.NewCached(h), cat, [][]observe.Probe{
-		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)}, {mysql.NewProbe(cat, nil)}}, time.Minute)
+	p, err := captured.Picture(t.Context(), h, cat)
 	check_(t, err)
 	if len(p.OfKind(product.MySQL)) != 1 || len(p.OfKind("pool")) != 1 {
 		t.Fatalf("%d servers, %d pools on the tape", len(p.OfKind(product.MySQL)), len(p.OfKind("pool")))

@@ -73,7 +73,7 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
 	steps, from := s.Steps(), s.Last()
-	p := newPast(s.Added())
+	p := newPast(forecast.Added(steps))
 	var f Futures
 	if ask.Bounded {
 		f = drawBounded(s.Days[0].Value, steps, ask.Days)

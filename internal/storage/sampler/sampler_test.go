@@ -18,23 +18,14 @@ import (
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/internal/tape"
 	"plumb/knowledge"
+	"plumb/test/captured"
 )
 
 // onTape reads a recorded host.
 func onTape(t *testing.T, name string) host.Reader {
 	t.Helper()
-	f, err := os.Open("../../../fixtures/" + name + ".tape.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	read, err := tape.Read(f, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := host.NewTaped(read)
+	h, err := captured.Host("../../../fixtures/" + name + ".tape.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
