@@ -139,11 +139,16 @@ func (e *expression) ruledOut(details *cel.EvalDetails) bool {
 				}
 			}
 		}
-		v, seen := details.State().Value(x.ID())
-		failed, isError := v.(*types.Err)
-		return seen && isError && errors.Is(failed, errAbsent)
+		v, _ := details.State().Value(x.ID())
+		return isAbsent(v)
 	}
 	return absent(e.ast.NativeRep().Expr())
+}
+
+// isAbsent reports whether a part of an expression failed because it uses an absent fact.
+func isAbsent(v ref.Val) bool {
+	failed, isError := v.(*types.Err)
+	return isError && errors.Is(failed, errAbsent)
 }
 
 // missing lists the unknown facts that kept a condition from being decided.

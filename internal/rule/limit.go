@@ -162,14 +162,14 @@ func (k *limitOf) ruledOutBy(b things, details *cel.EvalDetails) string {
 }
 
 // blame collects the nodes of the parts that fail. Of parts joined by && those
-// that fail decide, of those joined by || all do.
+// that fail decide, of those joined by || all do. A part about a fact that is absent fails.
 func (l lack) blame(x ast.Expr, blamed map[int64]bool) {
 	if x.Kind() == ast.CallKind {
 		switch name := x.AsCall().FunctionName(); name {
 		case operators.LogicalAnd, operators.LogicalOr:
 			for _, a := range x.AsCall().Args() {
-				v, seen := l.details.State().Value(a.ID())
-				if name == operators.LogicalOr || seen && v == types.False {
+				v, _ := l.details.State().Value(a.ID())
+				if name == operators.LogicalOr || v == types.False || isAbsent(v) {
 					l.blame(a, blamed)
 				}
 			}

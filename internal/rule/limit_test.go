@@ -23,6 +23,7 @@ sources: [https://example.org/]
 examples:
   - {name: full, want: fires, given: {d: {reads_rate: 300}, db: {share_io_low: 0.5, share_io: 0.6, share_io_high: 0.7}}}
   - {name: empty, want: quiet, given: {d: {reads_rate: 1}}}
+  - {name: never_read, want: quiet, given: {fs: {}}, absent: [d.reads_rate]}
   - {name: dark, of: postgres, want: unknown}
 `
 
@@ -50,6 +51,9 @@ func TestLimitSaysWhatItKnows(t *testing.T) {
 	}
 	if v = k.limited(all[0], combination{things: k.Examples[1].things}); v.Outcome != Quiet || v.Why != "d.reads_rate = 1/s" {
 		t.Errorf("quiet because of %q", v.Why)
+	}
+	if v = k.limited(all[0], combination{things: k.Examples[2].things}); v.Outcome != Quiet || v.Why != "d.reads_rate absent" {
+		t.Errorf("quiet, where how many wait is unknown, because of %q", v.Why)
 	}
 	p := all[0].kinds[1]
 	if v = p.limited(all[0], combination{things: p.Examples[0].things}); v.Outcome != Unknown || len(v.Missing) != 1 || v.Missing[0].Name != "reads_rate" {
