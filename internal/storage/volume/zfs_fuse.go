@@ -126,8 +126,9 @@ func (d *daemon) stop(ctx context.Context) error {
 }
 
 // fuseNeeds is what zfs-fuse has in memory besides its ARC: the program with
-// its stacks, and what is on its way to the disks.
-const fuseNeeds experiment.Bytes = 320 << 20
+// its stacks, and what is on its way to the disks. With four pools on slow disks
+// 320 MiB were too few: the kernel ended it.
+const fuseNeeds experiment.Bytes = 512 << 20
 
 // bound makes a control group for a daemon whose ARC has a limit. It reads and
 // writes its devices through the page cache, which would hold whole pools: an
