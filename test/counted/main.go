@@ -224,5 +224,5 @@ func (c *counter) print() error {
 	if torn > 0 {
 		fmt.Printf("%d lines of it were cut off and are left out\n", torn)
 	}
-	return counted.Table(os.Stdout, all)
+	return table(os.Stdout, all)
 }

@@ -120,6 +120,7 @@ func TestCheckpointsAreRequested(t *testing.T) {
 			s := pg(t, "shared_buffers = 256MB\nsynchronous_commit = off\nmin_wal_size = 32MB\nmax_wal_size = "+c.size+"\n")
 			s.watch()
 			s.asking(4, 0, oneUpdate)
+			s.also("cpu/busy") // nobody waits for anything else
 			s.raised("log/checkpoint", c.want, 100*time.Second)
 		})
 	}

@@ -60,12 +60,13 @@ type scene struct {
 	ref    stack.Ref
 	kind   kind
 
-	judge *watch.Judge
-	mu    sync.Mutex
-	first string // the first verdict that was ever first
-	last  string // the one that is first now
-	when  time.Time
-	all   map[string]time.Time // when each was raised first
+	judge   *watch.Judge
+	mu      sync.Mutex
+	first   string // the first verdict that was ever first
+	last    string // the one that is first now
+	when    time.Time
+	all     map[string]time.Time // when each was raised first
+	besides []string             // what is true besides what is planted
 }
 
 // kind is what is asked of a kind of server.
@@ -82,7 +83,7 @@ var (
 )
 
 // idle is raised beside others and never first.
-const idle = "client/idle"
+const idle = counted.Idle
 
 // place makes the filesystem of a scene.
 func place(t *testing.T, of kind) *scene {
@@ -423,6 +424,9 @@ func (s *scene) leads(id string) {
 		s.t.Errorf("at the top stands %q, want %q", s.last, id)
 	}
 }
+
+// also says what is true of a scene besides what is planted in it, so that it is no false verdict of the twin.
+func (s *scene) also(ids ...string) { s.besides = ids }
 
 // show logs what was known of the server.
 func (s *scene) show(m watch.Moment) {

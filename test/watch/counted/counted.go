@@ -24,6 +24,7 @@ type Run struct {
 	Said    string   `json:"said"`              // the one that answers; "" for none
 	First   string   `json:"first"`             // what was said first of all
 	All     []string `json:"all"`               // all that was said, sorted
+	True    []string `json:"true,omitempty"`    // what is true of the scene besides, by how it is made
 	Right   bool     `json:"right"`             // as the test wants it
 	Seconds *float64 `json:"seconds"`           // from the load on until it was raised; null: never, or not counted
 	Why     string   `json:"why,omitempty"`     // it failed, in the words of the test
@@ -32,6 +33,20 @@ type Run struct {
 
 // Twin tells whether nothing was planted.
 func (r Run) Twin() bool { return path.Base(r.Test) == "twin" }
+
+// Idle is neither right nor wrong of a scene: its clients ask for no more, which they may beside anything.
+const Idle = "client/idle"
+
+// False lists what was said of a twin and is not true of it.
+func (r Run) False() []string {
+	var out []string
+	for _, id := range r.All {
+		if id != Idle && !slices.Contains(r.True, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
 
 // Into is the variable that names the file a test adds its runs to.
 const Into = "PLUMB_RUNS"

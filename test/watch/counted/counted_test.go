@@ -3,7 +3,6 @@ package counted
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -75,30 +74,5 @@ func TestALineThatWasCutOff(t *testing.T) {
 	}
 	if all, torn, err := Read(name + ".none"); err != nil || torn != 0 || all != nil {
 		t.Errorf("of no file: %+v, %d, %v", all, torn, err)
-	}
-}
-
-func TestTable(t *testing.T) {
-	soon, late := 12.3, 31.0
-	var b strings.Builder
-	err := Table(&b, []Run{
-		{Test: "TestLock/twin", Run: 1, Right: true},
-		{Test: "TestLock/incident", Run: 2, Wanted: "lock/blocked", Said: "lock/blocked", First: "lock/blocked", All: []string{"lock/blocked", "log/flush"}, Right: true, Seconds: &late},
-		{Test: "TestLock/incident", Run: 1, Wanted: "lock/blocked", Said: "lock/blocked", First: "lock/blocked", Right: true, Seconds: &soon},
-		{Test: "TestFlush/incident", Run: 1, Wanted: "log/flush", Said: "device/saturated", First: "device/saturated", Seconds: &soon},
-		{Test: "TestFlush/twin", Run: 1, Said: "cpu/busy", First: "cpu/busy", Right: true},
-		{Test: "TestSwap/incident", Run: 1, Skipped: "no swap"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for _, want := range []string{"incidents  2 of 3 right (21 to 94 %, 95 %)", "twins      1 of 2 with a verdict", "raised     1 of those right later than 25 s; the last was Lock, run 2, after 31.0 s", "not run    1", "log/flush"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	if lines := strings.Split(text, "\n"); !strings.HasPrefix(lines[1], "Flush") || !strings.Contains(lines[1], "WRONG") || !strings.HasPrefix(lines[3], "Lock") {
-		t.Errorf("\n%s", text)
 	}
 }
