@@ -38,9 +38,12 @@ demo: all
 # A test that fails is run again, alone, at most RERUN times. One that then passes is
 # listed as flaky at the end, and more than two of those fail the run.
 RERUN ?= 2
+# go test begins packages in the order in which they are named, as many at a time as there are processors. By the
+# alphabet the longest, test/real, would be the last to begin, and would run alone at the end.
+PACKAGES := ./internal/... ./test/real ./test/archive ./test/lab ./test/points ./...
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) -race internal -also research ./...
+	@$(GO) run ./test/report -rerun $(RERUN) -race internal -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
@@ -49,7 +52,7 @@ flaky:
 
 test-real: all lint
 	@test/setup.sh test-real
-	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -race internal -also research ./...
+	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -race internal -also research $(PACKAGES)
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-systemd' or VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.

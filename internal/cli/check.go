@@ -36,45 +36,45 @@ func (a *app) check() *cobra.Command {
 	var f checkFlags
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "say what is out of line on this host, with the evidence",
+		Short: "report what is out of line on this host, with the evidence",
 		Long: `Check reads this host from the kernel to the database, judges it by the rules,
-and says what is out of line, worst first: what can lose data (danger), what can
-stop a server (outage), what makes it slow (slow), and what is worth knowing
+and reports what is out of line, worst first: what can lose data (danger), what
+can stop a server (outage), what makes it slow (slow), and what is worth knowing
 (note). Each finding shows the facts that decided, where each value was set, and
-what to do. What could not be seen is listed, never guessed.
+what to do. What could not be read is listed, never guessed.
 
---html also writes all of it as one page that needs nothing else: no network and
-no script. It can be sent to others, and be printed.
+--html also writes all of it as one self-contained page, without network or
+script, which can be sent to others and printed.
 
 It changes nothing. It needs no configuration: servers are found among the
 running processes, and logins in the usual option and password files. Run it as
-root to see everything; as another user it says what it could not see. It asks
+root to see everything; as another user it says what it could not see. It sends
 each server a few dozen short queries, in a session that is set to read-only.
 
 ` + exitTable,
 		Example: `  plumb check                              this host
   plumb check --only mysql,zfs             only rules that look at these
   plumb check --fail-on danger             for a pipeline: exit 1 on danger
-  plumb check --tape db1.tape              a host that was captured
-  plumb check --tape tapes/                all captured hosts, one summary
+  plumb check --tape db1.tape              a recorded host
+  plumb check --tape tapes/                all recorded hosts, one summary
   plumb check --rules ./our-rules          rules of your own beside the built-in ones
   plumb check --emit sysctl                what to write into sysctl.conf
-  plumb check --html db1.html              also one page, to be sent to others`,
+  plumb check --html db1.html              also one page, to send to others`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.runCheck(c.Context(), f) },
 	}
 	f.Source.Flags(c)
 	choiceFlags(c, &f.choice)
 	fl := c.Flags()
-	fl.StringVar(&f.rules, "rules", "", "judge with the rules in `DIR` too; their ids begin with own/ (plumb rules test DIR tests them)")
-	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is as bad as `HARM` or worse: danger, outage, slow or note")
+	fl.StringVar(&f.rules, "rules", "", "also apply the rules in `DIR`; their ids begin with own/ (plumb rules test DIR tests them)")
+	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is at least as bad as `HARM`: danger, outage, slow or note")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
-	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing what it holds")
+	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`; for a directory of tapes one page for all")
-	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
-	fl.BoolVar(&f.grants, "grants", false, "print the least privileges that a check needs on each server, and stop")
+	fl.BoolVar(&f.grants, "grants", false, "print the minimal privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
 	shell.Offer(c, map[string]shell.Words{"fail-on": harmWords, "emit": checkview.EmitTargets})
 	return c

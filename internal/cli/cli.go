@@ -19,7 +19,7 @@ import (
 
 const exitTable = `Exit codes:
   0  done; without --fail-on also when something was found
-  1  something was found that is as bad as --fail-on says, or worse
+  1  something was found that is at least as bad as --fail-on says
   2  the command line is wrong
   3  what was to be read could not be read`
 
@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 of line between the layers, and shows the evidence. It knows MySQL, MariaDB,
 Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		Example: `  plumb check                     what is out of line here?
-  plumb explain sync-binlog-off   why is that so? mechanism, versions, sources
+  plumb explain sync-binlog-off   why? mechanism, versions, sources
   plumb fix --dry-run             what would be done about it?
   plumb undo                      take it back
   plumb rehearse                  what would the advice bring here?`,

@@ -23,16 +23,17 @@ func (a *app) explain() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain RULE|SETTING|VERDICT",
 		Short: "explain a rule, a setting or a verdict, with its sources",
-		Long: `Explain shows all there is to know of a rule: the mechanism, when it fires, what
-to do, since which version, what the old advice was and whether it still holds, on
-which real servers and filesystems the rule was tested, what experiments showed,
-those on this machine too (a ledger in ./plumb-lab), and the sources. Of a setting
-or a fact it shows what it is, its default, when a change takes effect, how durable
-its values are, and the rules that use it. Of a verdict of plumb watch it shows when
-it is raised, what speaks against it, and what brings it about.
+		Long: `Explain shows what is known about a rule: the mechanism, when it fires, what to
+do, for which versions it holds, what the old advice was and whether it still
+holds, on which servers and filesystems the rule was tested, what experiments
+showed (also those on this machine, from a ledger in ./plumb-lab), and the
+sources. For a setting or a fact it shows what it is, its default, when a change
+takes effect, how durable its values are, and the rules that use it. For a
+verdict of plumb watch it shows when it is raised, what speaks against it, and
+what causes it.
 
-A name may be short where it is clear: explain sync-binlog-off, explain sync_binlog,
-explain vm.swappiness, explain mysql#sync_binlog.
+A name may be shortened while it is unambiguous: explain sync-binlog-off, explain
+sync_binlog, explain vm.swappiness, explain mysql#sync_binlog.
 
 ` + shell.ReadExits,
 		Example: `  plumb explain cross/zfs-recordsize-innodb
@@ -43,7 +44,7 @@ explain vm.swappiness, explain mysql#sync_binlog.
 		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0], own) },
 		ValidArgsFunction: shell.Words(explainable).Complete,
 	}
-	c.Flags().StringVar(&own, "rules", "", "also look among the rules in `DIR`, whose ids begin with own/")
+	c.Flags().StringVar(&own, "rules", "", "also explain the rules in `DIR`, whose ids begin with own/")
 	return c
 }
 

@@ -47,10 +47,10 @@ func (a *app) fix() *cobra.Command {
 	var f fixFlags
 	c := &cobra.Command{
 		Use:   "fix [PLAN]",
-		Short: "apply the advice so that it can be taken back",
-		Long: `Fix shows the plan of a check, asks, and applies it: it sets each value at once,
-where that is possible, and makes it persist. PLAN is a file that plumb check
---plan wrote; without one, fix checks this host first.
+		Short: "apply the advice, with a journal to take it back",
+		Long: `Fix shows the plan of a check, asks, and applies it: to the running system where
+that is possible, and in the configuration, so that it persists. PLAN is a file
+that plumb check --plan wrote; without one, fix checks this host first.
 
 Each change is written to a journal in ` + change.Directory + ` before it is made, so
 that plumb undo can take it back after a crash at any moment. Files are edited
@@ -68,9 +68,9 @@ the trial without undoing it; plumb history then says so.
 		Example: `  plumb fix --dry-run                      what would be done, and how it is undone
   plumb fix --only mysql                   only what concerns MySQL
   plumb fix plan.json --try 10m            undone after ten minutes unless confirmed
-  plumb fix --set mysql:3306#sync_binlog=1 one knob, whatever the rules say
-  plumb fix plan.json --root /mnt/image    the lasting half, into an unpacked image
-  plumb fix --emit ansible > fix.yml       the same as a playbook, with its reverse`,
+  plumb fix --set mysql:3306#sync_binlog=1 one setting, whatever the rules say
+  plumb fix plan.json --root /mnt/image    the persistent part, in an unpacked image
+  plumb fix --emit ansible > fix.yml       the same as a playbook, with its undo`,
 		Args: shell.AtMostOneArg("plan"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -83,12 +83,12 @@ the trial without undoing it; plumb history then says so.
 	choiceFlags(c, &f.choice)
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these knobs (mysql:3306#sync_binlog)"
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` in place of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
+	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
-	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values wait for it")
+	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values need it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
-	fl.DurationVar(&f.try, "try", 0, "undo everything after this time unless plumb confirm is typed before")
+	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
@@ -97,7 +97,7 @@ the trial without undoing it; plumb history then says so.
 
 const fixExits = `Exit codes:
   0  done, or nothing to do
-  1  done, but for steps that are listed with the reason
+  1  done, except for steps that are listed with the reason
   2  the command line is wrong
   3  not done: refused before the first change, or failed and taken back`
 

@@ -34,15 +34,15 @@ type group struct {
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "what stands here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
+		{"Look", "what runs here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
-		{"Change", "apply the advice, and take it back", "Everything is in a journal or an inventory before it is done.",
-			[]*cobra.Command{a.provision(), a.fix(), provisioncli.Boost(&a.Shell, lending()), a.undo(), a.confirm(), a.history(), a.inventory()}},
-		{"Protect", "points in time that are proven to start", "Makes snapshots and servers of its own, and destroys only what it can prove.",
+		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.",
+			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
+		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
 			protectcli.Commands(&a.Shell, keepers())},
-		{"Save", "copies away from this machine, which come back", "Replaces nothing, and believes only backups that a trusted host signed.",
+		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own and loads them.",
+		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
 			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
@@ -90,7 +90,7 @@ func groupedUsage(root *cobra.Command, groups []group) string {
 		}
 		fmt.Fprintf(&b, "\n%s: %s\n  %s\n  %s\n", g.title, g.about, g.does, strings.Join(names, "  "))
 	}
-	b.WriteString("\nplumb help GROUP says what each command of a group does, such as plumb help look;\nplumb COMMAND --help shows its flags, examples and exit codes.\n")
+	b.WriteString("\nplumb help GROUP lists the commands of a group, such as plumb help look;\nplumb COMMAND --help shows its flags, examples and exit codes.\n")
 	return b.String()
 }
 
@@ -98,7 +98,7 @@ func groupedUsage(root *cobra.Command, groups []group) string {
 func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [GROUP|COMMAND]",
-		Short: "say what each command of a group does, or how one is used",
+		Short: "list the commands of a group, or show the help of a command",
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, g := range groups {
 				if len(args) == 1 && strings.EqualFold(args[0], g.title) {
@@ -134,7 +134,7 @@ func (a *app) start(ctx context.Context) error {
 	rows := [][2]string{
 		{sudo + "plumb check", "what is out of line on this host? It only reads"},
 		{sudo + "plumb stack", "where do the servers keep their files, down to the disks?"},
-		{"plumb explain NAME", "all there is to know of a rule or a setting"},
+		{"plumb explain NAME", "explains a rule or a setting"},
 		{"plumb --help", "all commands"},
 	}
 	var b strings.Builder

@@ -21,10 +21,10 @@ func (a *app) history() *cobra.Command {
 	var json bool
 	c := &cobra.Command{
 		Use:   "history [NUMBER]",
-		Short: "list what fix changed on this host",
-		Long: `History lists the changes that plumb fix made here, with their state; with a
-NUMBER it shows every act of that change, with the value before and after. It
-changes nothing.
+		Short: "list what Plumb changed on this host",
+		Long: `History lists the changes that Plumb made here, with their state; with a NUMBER it
+shows every act of that change, with the value before and after. It changes
+nothing.
 
 ` + shell.ReadExits,
 		Example: "  plumb history\n  plumb history 3",

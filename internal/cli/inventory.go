@@ -36,13 +36,13 @@ func (a *app) inventory() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inventory",
 		Short: "list what Plumb made on this host, and remove it",
-		Long: `Inventory lists all that Plumb made on this host and that is still there: what is
-meant to live until somebody removes it, what labs that were killed left, and what
-labs that run use. A thing that was there before is put on the list with adopt.
+		Long: `Inventory lists what Plumb made on this host and is still there: what you asked to
+keep, what killed labs left behind, and what running labs use. Something that was
+there before is added to the list with adopt.
 
-Nothing is removed that cannot be proved, immediately before, to be the thing that
-was written down: another one of the same name is left alone. Settings that plumb
-fix changed are not things, and are in plumb history.
+Nothing is removed unless it is proven, immediately before, to be the thing that
+was recorded: another one of the same name is left alone. Settings that plumb fix
+changed are not listed here but in plumb history.
 
 ` + shell.ReadExits,
 		Example: `  plumb inventory
@@ -67,7 +67,7 @@ func (a *app) inventoryAdopt() *cobra.Command {
 	var f inventoryFlags
 	c := &cobra.Command{
 		Use:   "adopt KIND NAME",
-		Short: "put what is there on the list, as something that is meant to live",
+		Short: "add something to the list, to be kept",
 		Long: `Adopt puts a ` + hint.OneOf(adoptable()) + ` on the list: no sweep takes it away
 then, and plumb inventory remove can. What a killed lab left is known by its proof.
 Of anything else nothing tells that it is the one you mean: --id does, with the guid
@@ -79,8 +79,8 @@ marked it, because it is removed with all that is in it.
   plumb inventory adopt dataset tank/copy --id "$(zfs get -H -o value guid tank/copy)"`,
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.id, "id", "", "the `NUMBER` of the thing that is meant: a guid or an inode")
-	fl.StringVar(&f.purpose, "purpose", "", "what for, in a few words: the list shows this `TEXT`")
+	fl.StringVar(&f.id, "id", "", "the `NUMBER` that identifies the thing: a guid or an inode")
+	fl.StringVar(&f.purpose, "purpose", "", "what it is for: the list shows this `TEXT`")
 	return onThing(c, &f, adoptable, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
 		t.Proof = map[string]string{kinds.Proof(t.Kind): f.id}
 		t.Life = &inventory.Life{Owner: "inventory adopt", Purpose: f.purpose, Since: time.Now().UTC()}
@@ -96,8 +96,8 @@ func (a *app) inventoryForget() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget KIND NAME",
 		Short: "take something off the list, and leave it where it is",
-		Long: `Forget takes a thing off the list and leaves the thing. Plumb can no longer remove
-it then, and what a lab set for the time of its run stays for good. It asks first.
+		Long: `Forget takes a thing off the list and leaves the thing itself. Plumb can no longer
+remove it then, and what a lab set for the duration of its run stays. It asks first.
 
 ` + inventoryExits,
 		Example: "  plumb inventory forget dataset tank/db-before",
@@ -126,9 +126,9 @@ func (a *app) inventoryRemove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove KIND NAME",
 		Short: "remove one thing from the host and from the list",
-		Long: `Remove shows the thing and what is done first, asks, and removes it, after its proof
-was checked again. It removes nothing that a lab still uses, and nothing in which
-something else is meant to live.
+		Long: `Remove shows the thing and what it will do, asks, checks the proof again, and
+removes it. It removes nothing that a lab still uses, and nothing that contains
+something to be kept.
 
 ` + inventoryExits,
 		Example: `  plumb inventory remove dataset tank/db-before --dry-run

@@ -10,7 +10,7 @@ const labExitTable = `Exit codes:
   0  done
   1  --strict, and the answer is undecided or a trial does not count
   2  the command line or the experiment file is wrong
-  3  it could not be done, or did not go to its end`
+  3  it could not be done, or did not finish`
 
 func (a *app) lab() *cobra.Command {
 	c := &cobra.Command{
@@ -19,13 +19,14 @@ func (a *app) lab() *cobra.Command {
 		Long: `An experiment is a file that says what is varied, what is measured, and how often.
 The lab makes the volumes (a directory, a loop device with ext4, XFS or btrfs, a
 ZFS pool) with the limits of a cloud volume, sets up private servers on them, loads
-them, and runs the trials in random order, block by block, until the answer is sure
-enough. Each trial goes into a ledger; one that does not count, with the reason.
+them, and runs the trials in random order, block by block, until the answer is
+certain enough. Each trial is recorded in a ledger; one that does not count, with
+the reason.
 
-Everything it makes is written down before it is made and taken away at the end.
-After a crash, lab run --resume goes on, and lab sweep takes away what was left.
-It touches no server, volume or pool that it did not make. Experiments that change
-settings of the whole machine run only with --allow-host; each is put back.
+Everything it makes is recorded before it is made and removed at the end. After a
+crash, lab run --resume continues, and lab sweep removes what was left. It touches
+no server, volume or pool that it did not make. Experiments that change settings of
+the whole machine run only with --allow-host; each setting is restored.
 
 Volumes other than directories need root.`,
 		Example: `  plumb lab run experiments/aa.yaml --dry-run     what would be done, and how long

@@ -27,13 +27,13 @@ func (a *app) labReport() *cobra.Command {
 	var f labReporting
 	c := &cobra.Command{
 		Use:   "report [EXPERIMENT]",
-		Short: "show what an experiment has shown",
-		Long: `Report judges the trials of an experiment in the ledger: the one with this name, or
-whose hash begins so; without one, the last that ran. It can be asked while the lab
-still runs.
+		Short: "show the result of an experiment",
+		Long: `Report evaluates the trials of an experiment in the ledger: the one with this name,
+or whose hash begins like this; without one, the last that ran. It also works while
+the lab is still running.
 
---html writes one file that needs nothing else: question, answer, intervals, charts,
-what does not count and why, the whole set-up, and the command that repeats it.
+--html writes one self-contained file: question, answer, intervals, charts, what
+does not count and why, the whole set-up, and the command that repeats it.
 
 ` + labExitTable,
 		Example: `  plumb lab report
@@ -53,7 +53,7 @@ what does not count and why, the whole set-up, and the command that repeats it.
 	fl.StringVar(&f.html, "html", "", "write one self-contained page to `FILE`")
 	fl.BoolVar(&f.csv, "csv", false, "print one line for each trial")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema lab describes it)")
-	fl.BoolVar(&f.force, "force", false, "replace FILE when it is there already")
+	fl.BoolVar(&f.force, "force", false, "replace an existing FILE")
 	return c
 }
 

@@ -40,15 +40,15 @@ func (a *app) labRun() *cobra.Command {
 	var f labRunning
 	c := &cobra.Command{
 		Use:   "run FILE",
-		Short: "run an experiment, or go on with it",
-		Long: `Run checks the experiment file, looks whether this machine has what it takes, and
+		Short: "run an experiment, or resume one",
+		Long: `Run checks the experiment file and whether this machine has what it needs, and
 carries it out: each trial gets a fresh copy of the data, the volume's limits are
-measured before, the server's settings are read back from it, and what happened
-goes into the ledger. It stops when the intervals are as narrow as the file asks,
-all blocks are done, or the time budget is used up.
+measured first, the server's settings are read back from it, and the result goes
+into the ledger. It stops when the intervals are as narrow as the file asks, all
+blocks are done, or the time budget is used up.
 
-Interrupted or killed at any moment, --resume goes on where it was: trials that
-ended are kept, the one that was cut off is done again.
+If it was interrupted or killed at any moment, --resume continues: trials that
+ended are kept, the one that was cut off is repeated.
 
 ` + labExitTable,
 		Example: `  plumb lab run experiments/aa.yaml --dry-run
@@ -61,10 +61,10 @@ ended are kept, the one that was cut off is done again.
 	f.StateFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.dir, "dir", "/var/tmp", "make volumes and data below `DIR`")
-	fl.BoolVar(&f.resume, "resume", false, "go on with an experiment that the ledger has trials of, after taking away what dead labs left")
+	fl.BoolVar(&f.resume, "resume", false, "continue an experiment that has trials in the ledger, after removing what killed labs left")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the trials, how long they take and what they need, and do nothing")
 	fl.BoolVar(&f.fetch, "fetch", false, "fetch server versions that are not installed from Maven Central")
-	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and put them back after each trial")
+	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and restore them after each trial")
 	fl.BoolVar(&f.noCapture, "no-capture", false, "do not record the full stack with each trial")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when the answer is undecided or a trial does not count")
 	fl.BoolVar(&f.json, "json", false, "print the report as JSON v1 (plumb schema lab describes it)")

@@ -19,11 +19,11 @@ func (a *app) labSweep() *cobra.Command {
 	var yes, dryRun bool
 	c := &cobra.Command{
 		Use:   "sweep",
-		Short: "take away what a killed lab left",
+		Short: "remove what a killed lab left",
 		Long: `Sweep lists what labs that are no longer running have left: processes, limits,
 settings, mounts, pools, loop devices, control groups, directories. After asking it
-takes them away, newest first. Each is proved to be the lab's own immediately
-before; what is not is left alone and said. Labs that still run are not touched.
+removes them, newest first. Each is proven to be the lab's own immediately before;
+anything else is left alone and reported. Labs that still run are not touched.
 
 ` + labExitTable,
 		Example: `  plumb lab sweep --dry-run

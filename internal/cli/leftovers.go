@@ -35,7 +35,7 @@ Exit codes:
 		RunE:   func(c *cobra.Command, _ []string) error { return a.runLeftovers(c.Context(), k, busy) },
 	}
 	k.placeFlags(c)
-	c.Flags().BoolVar(&busy, "busy", false, "list only what Plumb still works on: changes on trial, labs that run")
+	c.Flags().BoolVar(&busy, "busy", false, "list only what Plumb is still working on: changes on trial, running labs")
 	return c
 }
 

@@ -13,28 +13,29 @@ import (
 )
 
 const loadExitTable = `Exit codes:
-  0  done, also with a marked result
-  1  --strict, and the result is marked; or check or verify found something wrong
+  0  done, also if the result has warnings
+  1  --strict, and the result has warnings; or check or verify found something wrong
   2  the command line is wrong
-  3  it could not be done, or did not go to its end`
+  3  it could not be done, or did not finish`
 
 func (a *app) load() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load",
-		Short: "put a server or a disk under load, and measure it",
-		Long: `Load makes tables or files, puts them under load, and says what it measured: the
-rate, how long each operation took, how sure that is, and what speaks against
-taking it at face value. It changes what it is pointed at: prepare makes tables
-or files, run writes to them, cleanup removes what prepare made and nothing else.
+		Short: "benchmark a server or a disk",
+		Long: `Load makes tables or files, puts them under load, and reports what it measured: the
+rate, how long each operation took, how certain that is, and what casts doubt on
+the result. It changes what it is pointed at: prepare makes tables or files, run
+writes to them, cleanup removes what prepare made and nothing else.
 
-oltp knows sysbench's scripts, tables and options; fileio its modes. tpcc is like
-TPC-C, and is no TPC-C. Three things differ from the tools you know:
-  --rate N        an open loop: operations are due at their times, and a slow
+oltp has sysbench's scripts, tables and options; fileio its modes. tpcc is modelled
+on TPC-C, but is not TPC-C. Three things differ from other tools:
+  --rate N        an open loop: operations are due at fixed times, and a slow
                   server does not slow the generator down. Response times count
                   from when an operation was due.
-  --warmup 30s    is left out of the result; --warmup steady waits for steadiness.
-  marks           a result that was limited by the generator, or spoilt by a stall
-                  or a run that ended early, says so.`,
+  --warmup 30s    is left out of the result; --warmup steady waits until the rate
+                  is steady.
+  warnings        a result that was limited by the generator, disturbed by a stall,
+                  or cut short says so.`,
 		Example: `  plumb load oltp read_write prepare --mysql-socket=/run/mysqld/mysqld.sock --tables=4 --table-size=1000000
   plumb load oltp read_write run --threads=16 --time=300 --interval=1
   plumb load oltp point_select run --dsn postgres://bench@db1/sbtest --rate 5000

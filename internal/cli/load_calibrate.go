@@ -23,7 +23,7 @@ func (a *app) loadCalibrate() *cobra.Command {
 	var notes []string
 	c := &cobra.Command{
 		Use:   "calibrate",
-		Short: "say how much the generator itself can do on this machine",
+		Short: "measure what the load generator itself can do on this machine",
 		Long: join2(`Calibrate measures the generator against targets that cost nothing: no target at
 all, and servers of its own that answer at once with what they have ready. With a
 server named it also asks that one SELECT 1. A result close to these rates says

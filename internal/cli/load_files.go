@@ -243,7 +243,7 @@ func (a *app) loadFsync() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "fsync [DIR]",
-		Short: "what a durable write costs in a directory, and whether to believe it",
+		Short: "what a durable write costs in a directory, and whether it is durable",
 		Long: join2(`Writes small pieces and makes each durable, in the ways a database may: fsync,
 fdatasync, O_DSYNC; over written blocks and at the end of a file; by one writer and
 by many, into one file and into several; beside writers of pages. It makes its

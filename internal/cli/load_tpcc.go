@@ -29,7 +29,7 @@ func (a *app) loadTPCC() *cobra.Command {
 	var f tpccCommand
 	c := &cobra.Command{
 		Use:   "tpcc prepare|run|check|cleanup",
-		Short: "an order-entry company with warehouses, in the likeness of TPC-C",
+		Short: "an order-entry workload modelled on TPC-C",
 		Long: join2(`Orders, payments and deliveries of a company with warehouses, as the TPC-C
 specification describes them: skewed customers and items, remote warehouses,
 intended rollbacks. It is no TPC-C, and its results are no tpmC: they are new
@@ -60,15 +60,15 @@ does, with its peculiarities; the two never share a table.`,
 func (f *tpccCommand) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.Int64Var(&f.Warehouses, "scale", 1, "`N` warehouses of about 70 MB each; also --warehouses")
-	fl.StringVar(&f.compat, "compat", "", "do as `NAME` does: sysbench-tpcc")
-	fl.BoolVar(&f.Keying, "keying", false, "people at terminals: key and think between transactions")
-	fl.StringVar(&f.book, "ledger", "", "note every acknowledged commit in `FILE`, for plumb load verify after a crash")
-	fl.BoolVar(&f.fresh, "fresh", false, "check: nothing has run since prepare, so condition 11 must hold too")
+	fl.StringVar(&f.compat, "compat", "", "behave like `NAME`: sysbench-tpcc")
+	fl.BoolVar(&f.Keying, "keying", false, "simulate people at terminals: keying and think times between transactions")
+	fl.StringVar(&f.book, "ledger", "", "record every acknowledged commit in `FILE`, for plumb load verify after a crash")
+	fl.BoolVar(&f.fresh, "fresh", false, "for check: nothing has run since prepare, so condition 11 must hold too")
 	fl.IntVar(&f.Sets, "tables", 1, "copies of the tables, with --compat")
 	f.ForeignKeys = true
 	onOff(c, &f.ForeignKeys, "use-fk", "declare foreign keys; without --compat off by default")
 	onOff(c, &f.Purge, "enable-purge", "as in sysbench-tpcc, with --compat")
-	fl.Uint64Var(&f.Seed, "data-seed", 1, "the same `SEED`, the same rows")
+	fl.Uint64Var(&f.Seed, "data-seed", 1, "the same `SEED` gives the same rows")
 	fl.StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
 	hide(c, "tables", "use-fk", "enable-purge", "data-seed", "verify")
 	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"sysbench-tpcc"} }})

@@ -20,7 +20,7 @@ func (a *app) loadVerify() *cobra.Command {
 	var notes []string
 	c := &cobra.Command{
 		Use:   "verify --ledger FILE",
-		Short: "after a crash: find commits that were acknowledged and lost",
+		Short: "after a crash: find acknowledged commits that were lost",
 		Long: join2(`A run with --ledger FILE notes every commit that the server acknowledged, and each
 transaction leaves its number in the table plumb_ledger. After a crash, verify
 compares the two. A commit that the ledger has and the table has not was promised

@@ -60,27 +60,29 @@ func (a *app) rehearse() *cobra.Command {
 		Short: "measure in a sandbox what each step of the advice brings here",
 		Long: `Rehearse tries the advice of check before you follow it. It compares the server as
 it is, with all advice, and with each step alone, in random order and block by
-block, until the verdicts are sure or the budget is used up. For each step it says
-whether it helps, makes no difference, harms, or is undecided, with intervals, and
-what it costs. Advice that does not help is said not to, however famous it is.
+block, until the verdicts are certain or the budget is used up. For each step it
+says whether it helps, makes no difference, harms, or is undecided, with intervals,
+and what it costs. Advice that does not help is reported as such, however famous
+it is.
 
 The trials run on a private server of the same product and version, with the same
 memory limit, on the filesystem that holds the server's data, or on a volume of its
 own with the limits of --volume. Its data and memory are in the same proportion as
 the real ones. The real server is only read, as check does. Everything made is
-written down before and taken away at the end. While it runs, the sandbox takes
-processors and disk from everything else here: choose a quiet hour.
+recorded beforehand and removed at the end. While it runs, the sandbox competes
+with everything else here for CPU and disk: choose a quiet hour.
 
 PLAN is a file that plumb check --plan wrote; without one the host is checked
-first, and once or twice more in the sandbox with all advice followed: some advice
+first, and once or twice more in the sandbox with all advice applied: some advice
 shows only then, and is tried on top of the rest. With --sandbox no server is
 needed: one with the defaults of its distribution is made, put under load and
 checked, and its advice is rehearsed.
 
-Interrupted, it says what was learned so far; --resume goes on, also after a crash.
---plan writes for plumb fix what helps, what guards data whatever it brings, and
-where all advice together helps also what there was no time to try alone. With
---search the best numbers are in it when they are proved better than all advice.
+If it is interrupted, it reports what was learned so far; --resume continues, also
+after a crash. --plan writes for plumb fix what helps, what protects data whatever
+it costs, and, if all advice together helps, also what there was no time to try
+alone. With --search it contains better values where they are proven better than
+all advice.
 
 ` + rehearseExitTable,
 		Example: `  plumb rehearse --dry-run                        what would be tried, and how
@@ -123,25 +125,25 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.Tape, "tape", "", "")
 	hide(c, "tape") // a person who gives it is told why not
-	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; needed where several run")
-	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises it: "+hint.OneOf(sandboxEngines()))
+	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; required if several are running")
+	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises for it: "+hint.OneOf(sandboxEngines()))
 	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")
 	fl.BoolVar(&f.fetch, "fetch", false, "fetch a server version that is not installed from Maven Central")
 	fl.StringVar(&f.workload, "workload", "", "the `LOAD`: tpcc or one of sysbench's scripts (default oltp_read_write)")
-	fl.IntVar(&f.threads, "threads", 0, "sessions of the load (default: what the server is seen to have, or 8)")
-	fl.StringVar(&f.volume, "volume", "", "a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, in place of the server's filesystem")
-	fl.Var(&f.memory, "memory", "the most memory the sandbox's server may take (default 4G, or 1G with --sandbox)")
-	fl.Var(&f.data, "data", "the most data the load has (default 2G, or 512M with --sandbox)")
+	fl.IntVar(&f.threads, "threads", 0, "sessions of the load (default: as many as the server has, or 8)")
+	fl.StringVar(&f.volume, "volume", "", "a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, instead of the server's filesystem")
+	fl.Var(&f.memory, "memory", "memory limit of the sandbox's server (default 4G, or 1G with --sandbox)")
+	fl.Var(&f.data, "data", "size limit of the load's data (default 2G, or 512M with --sandbox)")
 	fl.DurationVar(&f.budget, "budget", 20*time.Minute, "end within this time")
-	fl.BoolVar(&f.withoutOne, "without-one", false, "compare all advice with all but one step, in place of each step alone with the server as it is")
-	fl.BoolVar(&f.allowHost, "allow-host", false, "also try settings of the whole machine, and put them back after each trial")
-	fl.BoolVar(&f.search, "search", false, "afterwards search the best numbers for the few settings that have one to choose, within the budget")
+	fl.BoolVar(&f.withoutOne, "without-one", false, "compare all advice with all but one step, instead of each step alone with the server as it is")
+	fl.BoolVar(&f.allowHost, "allow-host", false, "also try settings of the whole machine, and restore them after each trial")
+	fl.BoolVar(&f.search, "search", false, "afterwards search for the best values of the few numeric settings, within the budget")
 	fl.StringVar(&f.dir, "dir", "", "make the sandbox below `DIR` (default: on the filesystem of the server's data)")
-	fl.BoolVar(&f.resume, "resume", false, "go on with the last rehearsal that did not end, or the one that is named")
+	fl.BoolVar(&f.resume, "resume", false, "continue the last unfinished rehearsal, or the named one")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried, how long it takes and what it needs, and do nothing")
-	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing what it holds")
+	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`")
-	fl.BoolVar(&f.force, "force", false, "replace the file of --html when it is there already")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema rehearse describes it)")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
 	shell.Offer(c, map[string]shell.Words{"sandbox": sandboxEngines, "workload": runner.Workloads})

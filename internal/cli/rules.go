@@ -20,11 +20,11 @@ func (a *app) rules() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "list the rules, or test rules of your own",
-		Long: `Rules lists the rules that check asks, with the harm each one is about.
+		Long: `Rules lists the rules that check applies, with the harm each one is about.
 
-With --untested it lists those that no real host with the versions they are for
-has tested yet, and what such a host would need. What these rules say rests on
-their sources and on examples alone.
+With --untested it lists those that have not yet been tested on a real host with
+the versions they are for, and what such a host would need. What these rules say
+rests only on their sources and on examples.
 
 ` + shell.ReadExits,
 		Example: `  plumb rules
@@ -88,10 +88,10 @@ func (a *app) showMet(o rulesOptions, list []*rule.Rule, records coverage.Record
 func (a *app) rulesTest() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test DIR",
-		Short: "check the rules of a directory: spelling, types, examples",
-		Long: `Test reads every rule of a directory and below, as knowledge/README.md describes
-them, and judges the examples in each. Every mistake is shown with file, line and
-column. plumb check --rules DIR judges with them, beside the built-in ones.
+		Short: "test the rules of a directory: spelling, types, examples",
+		Long: `Test reads every rule in a directory and below, in the form that knowledge/README.md
+describes, and evaluates the examples in each. Every mistake is shown with file,
+line and column. plumb check --rules DIR applies them beside the built-in ones.
 
 Exit codes:
   0  all rules are right

@@ -25,12 +25,12 @@ func (a *app) stack() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stack",
 		Short: "draw what stands on what, from each database down to the disks",
-		Long: `Stack draws where every server keeps its files: from its data, logs and
-temporary files down through filesystems, datasets and pools or volumes to the
-disks, with the values that matter at each level. It changes nothing.
+		Long: `Stack draws where every server keeps its files: from its data, logs and temporary
+files down through filesystems, datasets and pools or volumes to the disks, with
+the values that matter at each level. It changes nothing.
 
-With --since FILE it tells what happened since plumb stack --json wrote that
-file: what counters counted and how much a second, and which values changed.
+With --since FILE it shows what happened since plumb stack --json wrote that file:
+how much counters grew, in total and per second, and which values changed.
 
 ` + shell.ReadExits,
 		Example: `  plumb stack
@@ -69,7 +69,7 @@ file: what counters counted and how much a second, and which values changed.
 	src.Flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
 	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
-	c.Flags().StringVar(&since, "since", "", "tell what happened since `FILE` was written by plumb stack --json")
+	c.Flags().StringVar(&since, "since", "", "show what happened since plumb stack --json wrote `FILE`")
 	c.MarkFlagsMutuallyExclusive("since", "only")
 	return c
 }

@@ -55,15 +55,15 @@ func (a *app) capture() *cobra.Command {
 	output, force := "", false
 	c := &cobra.Command{
 		Use:   "capture",
-		Short: "record this host on a tape, to be judged elsewhere",
-		Long: `Capture reads this host as check does and writes every answer to a tape: files,
-the output of commands, the answers of queries. plumb check --tape judges it on
-any machine, with the same result. Passwords and tokens are taken out before
-anything is written; the tape is text, so look through it before you send it.
+		Short: "record this host on a tape, to be checked elsewhere",
+		Long: `Capture reads this host as check does and writes every answer to a tape: files, the
+output of commands, the answers to queries. plumb check --tape judges it on any
+machine, with the same result. Passwords and tokens are removed before anything is
+written; the tape is text, so look through it before you send it.
 
 The tape is the only thing that is written. It goes to standard output unless
--o names a file; a name that ends in .gz is compressed. A file that is there
-already is kept, unless --force is given.
+-o names a file; a name that ends in .gz is compressed. An existing file is kept,
+unless --force is given.
 
 ` + shell.ReadExits,
 		Example: `  plumb capture -o db1.tape
@@ -78,7 +78,7 @@ already is kept, unless --force is given.
 	}
 	src.LiveFlags(c)
 	c.Flags().StringVarP(&output, "output", "o", "", "write the tape to `FILE`, whole or not at all")
-	c.Flags().BoolVar(&force, "force", false, "replace FILE when it is there already")
+	c.Flags().BoolVar(&force, "force", false, "replace an existing FILE")
 	return c
 }
 

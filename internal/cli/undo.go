@@ -41,23 +41,24 @@ func (a *app) undo() *cobra.Command {
 	var f undoFlags
 	c := &cobra.Command{
 		Use:   "undo [NUMBER]",
-		Short: "take back what fix did",
+		Short: "take a change back",
 		Long: `Undo takes back the last change that plumb fix made, or the one with this NUMBER
-(plumb history lists them), or all of them. It works from the journal alone: after
-a crash at any moment, after a reboot, a second time, and with a newer Plumb.
+(plumb history lists them), or all of them. It needs only the journal: it works
+after a crash at any moment, after a reboot, a second time, and with a newer
+Plumb.
 
-Data that plumb provision moved come back with all that their server wrote since:
-it is stopped for as long as copying that takes. --discard-new loses it instead.
+Data that plumb provision moved comes back with everything its server wrote since:
+the server is stopped while that is copied. --discard-new drops it instead.
 
-Values that somebody changed since are not touched: undo names them and stops
-before the first change. --keep leaves those as they are and undoes the rest;
---force takes them back too. While a server is down, its files are taken back
-all the same, and what only the running server can take back is said and stays
-in the journal: undo again once it runs. A restart is never done without --restart.
-With --plan all that was made by that plan is undone, and nothing else.
+If somebody changed a value since, undo names it and stops before it touches
+anything. --keep leaves such values as they are and undoes the rest; --force takes
+them back too. While a server is down, its files are restored all the same; what
+only the running server can take back is reported and stays in the journal: undo
+again once it runs. No server is restarted without --restart. With --plan,
+everything that was made by that plan is undone, and nothing else.
 
-What undo runs stands in the journal. So a journal that others than you and
-root could have written (--state) is shown, and not acted on.
+What undo runs is in the journal. So a journal that somebody other than you and
+root could have written (--state) is shown but not acted on.
 
 ` + fixExits,
 		Example: `  plumb undo --dry-run      what would be taken back
@@ -70,13 +71,13 @@ root could have written (--state) is shown, and not acted on.
 	f.changeFlags.flags(c)
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "undo every change, the newest first")
-	fl.StringVar(&f.file, "plan", "", "undo what came of the plan in this `FILE`, and nothing else; - for standard input")
+	fl.StringVar(&f.file, "plan", "", "undo only the changes made from the plan in this `FILE`; - for standard input")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
-	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values are in force again")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "lose what servers wrote since their data were moved: it is not copied back")
+	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values take effect")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "drop what servers wrote since their data was moved: it is not copied back")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	fl.BoolVar(&f.heir, "heir", false, "say armed, wait until standard input ends or the time of the loan is over, and undo it")

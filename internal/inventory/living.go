@@ -60,5 +60,5 @@ func keepFor(ctx context.Context, e Entry, at Thing, note noting) error {
 	if at.Kind == e.Thing.Kind && at.Name == e.Thing.Name {
 		return note(ctx, kindLeft, result{N: e.N, Why: "it was adopted"})
 	}
-	return fmt.Errorf("take %s %s away: %w: %s %s is in it and meant to live", e.Thing.Kind, e.Thing.Name, errInUse, at.Kind, at.Name)
+	return fmt.Errorf("take %s %s away: %w: %s %s is in it and to be kept", e.Thing.Kind, e.Thing.Name, errInUse, at.Kind, at.Name)
 }

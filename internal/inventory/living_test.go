@@ -204,7 +204,7 @@ func TestRemoveKeepsWhatIsInIt(t *testing.T) {
 	makeFile(t, b, inner, life())
 	b.Die()
 	err := inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.Tree, dir)
-	if err == nil || !strings.Contains(err.Error(), "is in it and meant to live") || !exists(inner) {
+	if err == nil || !strings.Contains(err.Error(), "is in it and to be kept") || !exists(inner) {
 		t.Errorf("%v", err)
 	}
 }

@@ -33,5 +33,5 @@ func TryRemove(ctx context.Context, d host.Doer, kinds Kinds, directory, kind, n
 }
 
 func inTheWay(t, at Thing) error {
-	return hint.With(fmt.Errorf("remove %s %s: %s %s is in it and meant to live", t.Kind, t.Name, at.Kind, at.Name), "plumb inventory remove "+at.Kind+" "+at.Name+" comes first")
+	return hint.With(fmt.Errorf("remove %s %s: %s %s is in it and to be kept", t.Kind, t.Name, at.Kind, at.Name), "plumb inventory remove "+at.Kind+" "+at.Name+" comes first")
 }

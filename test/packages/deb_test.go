@@ -185,11 +185,11 @@ func TestDebKeepsWhatLives(t *testing.T) {
 	st, err := os.Stat(file)
 	must(t, err)
 	does(t, "plumb", "inventory", "adopt", "file", file, "--id", strconv.FormatUint(st.Sys().(*syscall.Stat_t).Ino, 10))
-	says := []string{"plumb is not purged", "file /packages/kept is meant to live: plumb inventory remove file /packages/kept", "hint: "}
+	says := []string{"plumb is not purged", "file /packages/kept is to be kept: plumb inventory remove file /packages/kept", "hint: "}
 	refuses(t, says, "dpkg", "--no-triggers", "--purge", "plumb")
 	wantState(t, " ok installed")
 
-	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "is meant to live") {
+	if out := does(t, "dpkg", "--no-triggers", "--remove", "plumb"); !strings.Contains(out, "is to be kept") {
 		t.Errorf("removed, it does not say what stays: %s", out)
 	}
 	refuses(t, append(says, "install plumb again"), "dpkg", "--no-triggers", "--purge", "plumb")

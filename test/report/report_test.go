@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ func TestClosingLine(t *testing.T) {
 // does, with the real go command.
 func TestRealRerun(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	write(t, dir, map[string]string{
 		"go.mod": "module m\n\ngo 1.21\n",
 		"m_test.go": `package m
 
@@ -125,11 +126,7 @@ func TestOnce(t *testing.T) {
 func TestNever(t *testing.T) { t.Fatal("every time") }
 
 func TestNeverWithMore(t *testing.T) {}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
 	if err := tally.run(there, there.command("."), io.Discard); err != nil {
 		t.Fatal(err)
@@ -137,6 +134,45 @@ func TestNeverWithMore(t *testing.T) {}
 	tally.rerun(2, again(tally.suites), io.Discard)
 	if len(tally.flaky) != 1 || !strings.HasPrefix(tally.flaky[0], "m TestOnce: ") || !slices.Equal(tally.failures, []id{{"m", "TestNever"}}) {
 		t.Errorf("flaky %q, failed %q\n%v", tally.flaky, tally.failures, tally.output)
+	}
+}
+
+// TestNamedFirstRunFirst: the Makefile names the longest packages before others, and relies on what no documentation of
+// go test promises: that it begins packages in the order in which they are named, and each of them once.
+func TestNamedFirstRunFirst(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module m\n\ngo 1.21\n"}
+	for _, p := range []string{"a", "b", "c", "d"} {
+		files[p+"/p_test.go"] = "package p\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {}\n"
+	}
+	write(t, dir, files)
+	out, err := suite{dir: dir, args: []string{"-p", "2", "-vet", "off"}}.command("./d", "./b", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var began []string
+	for line := range strings.Lines(string(out)) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Action == "start" {
+			began = append(began, e.Package)
+		}
+	}
+	if want := []string{"m/d", "m/b", "m/a", "m/c"}; !slices.Equal(began, want) {
+		t.Errorf("began %q, want %q", began, want)
+	}
+}
+
+// write makes files below a directory.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -154,16 +190,12 @@ func TestBrokenOff(t *testing.T) {
 
 func TestConcurrent(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{
+	write(t, ".", map[string]string{
 		"d/starts/a.go": "package a\nfunc f() { go f() }\n",
 		"d/guards/a.go": "package a\nimport _ \"sync\"\n",
 		"d/tests/a.go":  "package a\n", "d/tests/a_test.go": "package a\nfunc f() { go f() }\n",
 		"d/a.go": "package d\nfunc f() { f() }\n",
-	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	got, err := concurrent("d")
 	if err != nil || !slices.Equal(got, []string{"./d/guards", "./d/starts"}) {
 		t.Errorf("%q, %v", got, err)
@@ -189,7 +221,7 @@ func TestRealRace(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	write(t, dir, map[string]string{
 		"go.mod": "module m\n\ngo 1.21\n",
 		"m_test.go": `package m
 
@@ -205,11 +237,7 @@ func TestRacy(t *testing.T) {
 func TestSkips(t *testing.T) { t.Skip("without the detector it ran") }
 
 func TestSound(t *testing.T) {}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
 	raced := suite{dir: dir, args: []string{"-race"}, race: true}
 	if err := errors.Join(tally.run(there, there.command("."), io.Discard), tally.run(raced, raced.command("."), io.Discard)); err != nil {

@@ -42,15 +42,15 @@ func Command(s *shell.Shell) *cobra.Command {
 	v := &verbs{s}
 	c := &cobra.Command{
 		Use:   "archive",
-		Short: "keep the logs of servers, to bring backups to a moment",
-		Long: `Archive keeps the write-ahead log of PostgreSQL and the binary log of MariaDB and
-MySQL in the store in which the backups are. plumb restore --to MOMENT replays
-it onto a base.
+		Short: "archive WAL and binary logs, for point-in-time recovery",
+		Long: `Archive copies the write-ahead log of PostgreSQL and the binary log of MariaDB and
+MySQL to the store that holds the backups. plumb restore --to MOMENT replays it
+onto a base backup.
 
 run is the service. PostgreSQL hands its files to it by archive_command, with
-push; binary logs it follows itself.
+push; binary logs it follows by itself.
 
-plumb backup prune removes old parts with the bases that needed them.`,
+plumb backup prune removes old parts with the base backups that needed them.`,
 		Args: v.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -75,22 +75,22 @@ func (v *verbs) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run --to URL --recipient AGE (--wal-user USER | --binlog-index FILE)",
 		Short: "run the service that archives",
-		Long: `Run archives until it is ended. With --wal-user it takes the files that a
+		Long: `Run archives until it is stopped. With --wal-user it takes the files that a
 PostgreSQL server of that user hands over; the settings of the server are
 
   archive_mode = on
   archive_command = 'plumb archive push %p'
   archive_timeout = 30s
 
-and of these archive_timeout bounds what can be lost. With --binlog-index it
-reads the binary log that the file lists, with the rights of --binlog-user, and
-keeps what was written every few seconds.
+where archive_timeout bounds what can be lost. With --binlog-index it reads the
+binary log that the file lists, with the rights of --binlog-user, and archives
+what was written every few seconds.
 
-There is no spool: a file of PostgreSQL is archived when it is in the store, and
-until then the server keeps it, counts the failure (pg_stat_archiver) and tries
-again. Nothing that is in the archive is replaced.
+There is no spool: a file of PostgreSQL counts as archived when it is in the
+store, and until then the server keeps it, counts the failure (pg_stat_archiver)
+and tries again. Nothing in the archive is ever replaced.
 
---emit systemd prints a unit that runs the same command; its first line is where
+--emit systemd prints a unit that runs the same command; its first line says where
 it belongs.
 
 ` + exits,
@@ -115,15 +115,15 @@ it belongs.
 	fl := c.Flags()
 	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the archive: `age1…`; can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
-	fl.StringVar(&o.name, "name", "main", "what this service is called: of its socket and its status")
+	fl.StringVar(&o.name, "name", "main", "the `NAME` of this service, for its socket and its status")
 	fl.StringVar(&o.socket, "socket", "", "take files at this `SOCKET` instead of "+Directory+"/NAME.sock")
 	fl.StringVar(&o.walUser, "wal-user", "", "take files of PostgreSQL from this `USER`")
 	fl.StringVar(&o.index, "binlog-index", "", "follow the binary log that this `FILE` lists")
 	fl.StringVar(&o.logUser, "binlog-user", "mysql", "read the binary log with the rights of this `USER`")
-	fl.StringVar(&o.logOf, "binlog-name", "mysql", "what the server of the binary log is called in the archive")
+	fl.StringVar(&o.logOf, "binlog-name", "mysql", "the name of the binary log's server in the archive")
 	fl.DurationVar(&o.every, "every", 5*time.Second, "look for new events in the binary log this often")
-	fl.DurationVar(&o.within, "within", time.Minute, "tell the server that a file could not be archived when it takes longer")
-	fl.StringVar(&o.emit, "emit", "", "print what runs it as a service, and stop: systemd")
+	fl.DurationVar(&o.within, "within", time.Minute, "report a file to the server as failed if archiving takes longer")
+	fl.StringVar(&o.emit, "emit", "", "print a unit that runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
 	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
 		panic(err)

@@ -29,10 +29,10 @@ func (v *verbs) status() *cobra.Command {
 	state, asJSON, lag := "", false, time.Minute
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "say how the services of this host that archive are",
-		Long: `Status reads what the services have written of themselves, and says what is
-wrong: one that has said nothing for a while, what failed and since when, a
-binary log of which the newest part is not archived, a log that broke off.
+		Short: "report the state of the archiving services of this host",
+		Long: `Status reads what the services have recorded about themselves, and says what is
+wrong: one that has reported nothing for a while, what failed and since when, a
+binary log whose newest part is not archived, a log that broke off.
 
 ` + statusExits,
 		Args: shell.NoArgs,
@@ -61,9 +61,9 @@ binary log of which the newest part is not archived, a log that broke off.
 			return nil
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "read what services say in `DIR` instead of "+backup.Directory)
+	c.Flags().StringVar(&state, "state", "", "read the state of the services in `DIR` instead of "+backup.Directory)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema describes it)")
-	c.Flags().DurationVar(&lag, "lag", lag, "how long what was written may be without being archived")
+	c.Flags().DurationVar(&lag, "lag", lag, "how long written data may stay unarchived")
 	return c
 }
 
@@ -71,10 +71,9 @@ func (v *verbs) list() *cobra.Command {
 	var p backupcli.Place
 	c := &cobra.Command{
 		Use:   "list --from URL",
-		Short: "list what is archived, and the holes in it",
-		Long: `List shows the stretches of log that are in a store, by the names of their
-objects: whether they are signed by a host that is trusted, and are whole, is
-seen by who restores them.
+		Short: "list what is archived, and the gaps in it",
+		Long: `List shows which stretches of log are in a store, by the names of their objects.
+Whether they are complete and signed by a trusted host is checked by a restore.
 
 ` + shell.ReadExits,
 		Example: "  plumb archive list --from s3://backups/db1",

@@ -22,13 +22,13 @@ func (v *verbs) push() *cobra.Command {
 	socket, data, within := "", "", 90*time.Second
 	c := &cobra.Command{
 		Use:   "push FILE",
-		Short: "hand a file of the write-ahead log to the service: for archive_command",
-		Long: `Push hands a file to the service on this machine, and ends well when it is in
-the store. It runs as the server's user, and needs no key:
+		Short: "hand a WAL file to the service: for archive_command",
+		Long: `Push hands a file to the service on this machine, and succeeds when it is in the
+store. It runs as the server's user, and needs no key:
 
   archive_command = 'plumb archive push %p'
 
-A file that is in the archive already ends well if its bytes are the same.
+If the file is in the archive already, push succeeds if its bytes are the same.
 
 ` + exits,
 		Args: shell.OneArg("file"),

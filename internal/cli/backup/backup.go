@@ -65,21 +65,20 @@ func (v *verbs) backup() *cobra.Command {
 	var o asked
 	c := &cobra.Command{
 		Use:   "backup [POINT | --command LINE] --to URL",
-		Short: "take a point, or what a command gives, to S3 or a directory",
-		Long: `Backup sends the snapshots of a point on ZFS or btrfs, or what a command writes to
-its standard output, to a store: in objects of 16 MiB at most, each compressed with
-zstd and encrypted with age for the recipients. What was killed goes on where it
-was. The backup exists when its manifest does, which is signed with this host's
-key, written last and read back; a producer that fails makes none.
+		Short: "send a point, or the output of a command, to S3 or a directory",
+		Long: `Backup sends the snapshots of a point on ZFS or btrfs, or the standard output of a
+command, to a store: in objects of at most 16 MiB, each compressed with zstd and
+encrypted with age for the recipients. A killed backup resumes where it was. The
+backup exists once its manifest does, which is signed with this host's key,
+written last and read back; if the producer fails, there is none.
 
-Of a point only what changed since the newest backup that this host can build on
-is sent, unless --full asks for all. Without POINT the newest one of this host
-is taken.
+A point is sent as an increment to the newest backup that this host can build on,
+or completely with --full. Without POINT the newest one of this host is taken.
 
-The login of S3 is read from where the tools of AWS look: $AWS_ACCESS_KEY_ID and
-$AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the role of the machine. The key
-that opens backups (age-keygen) belongs on another machine: this one needs only
-its recipient, age1….
+S3 credentials are read from where the AWS tools look: $AWS_ACCESS_KEY_ID and
+$AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the instance role. The key that opens
+backups (age-keygen) belongs on another machine: this one needs only its
+recipient, age1….
 
 ` + exits,
 		Example: `  plumb backup 20261123T2105 --to s3://backups/db1 --recipient age1…
@@ -108,14 +107,14 @@ its recipient, age1….
 	fl := c.Flags()
 	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can open the backup: `age1…`; can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` of recipients, one a line")
-	fl.StringVar(&o.command, "command", "", "back up what this shell `LINE` writes to its standard output")
-	fl.StringVar(&o.name, "name", "", "what --command is called in lists; by its program otherwise")
-	fl.Var(&o.server, "server", "whose data --command gives, as plumb check names it: mysql:3306")
-	fl.StringVar(&o.points, "points", protect.Directory, "where points are written down")
-	fl.BoolVar(&o.full, "full", false, "send all of a point, and not what changed since a backup before")
-	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three at once")
-	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store keep every object for so many days, whoever wants to remove it")
+	fl.StringVar(&o.command, "command", "", "back up the standard output of this shell `LINE`")
+	fl.StringVar(&o.name, "name", "", "`NAME` of the --command in lists; default: its program")
+	fl.Var(&o.server, "server", "the server whose data --command outputs, as plumb check names it: mysql:3306")
+	fl.StringVar(&o.points, "points", protect.Directory, "where points are recorded")
+	fl.BoolVar(&o.full, "full", false, "send a point completely, not as an increment to an earlier backup")
+	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three in flight")
+	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
 	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
 }

@@ -32,14 +32,14 @@ func (v *verbs) copy() *cobra.Command {
 	var o copying
 	c := &cobra.Command{
 		Use:   "copy [ID | --all] --from URL --to URL",
-		Short: "copy backups to another store, as they lie",
-		Long: `Copy takes the newest backup, the one of an ID or all, and what it needs, from
-one store to another. Nothing is opened, so no key is needed. Each object is
+		Short: "copy backups to another store, unopened",
+		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs, from
+one store to another. Nothing is decrypted, so no key is needed. Each object is
 compared with what was signed before it is written, and the manifest is written
-last. What is there of a run that was killed, by name and size, is not sent
-again.
+last. Objects that a killed run has already copied, by name and size, are not
+sent again.
 
-Only backups that somebody signed whom this host trusts are copied.
+Only backups signed by a trusted host are copied.
 
 ` + exits,
 		Example: `  plumb backup copy --from s3://backups/db1 --to file:///mnt/usb/db1
@@ -63,11 +63,11 @@ Only backups that somebody signed whom this host trusts are copied.
 	o.flags(c, "from", oneURL+", and of S3 also ?endpoint=URL&region=NAME&profile=NAME")
 	o.trustFlag(c)
 	fl := c.Flags()
-	fl.StringVar(&o.to, "to", "", "`URL` to copy to, as --from")
-	fl.StringVar(&o.server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
+	fl.StringVar(&o.to, "to", "", "`URL` to copy to, like --from")
+	fl.StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
 	fl.BoolVar(&o.all, "all", false, "copy all backups")
-	fl.Var(&o.rate, "limit-rate", "send so many bytes a second at most: 50M")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target keep every object for so many days, whoever wants to remove it")
+	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target lock every object for this many days, against anybody who wants to remove it")
 	if err := c.MarkFlagRequired("to"); err != nil {
 		panic(err)
 	}

@@ -38,15 +38,15 @@ func (v *verbs) key() *cobra.Command {
 	rotate, yes := false, false
 	c := &cobra.Command{
 		Use:   "key",
-		Short: "print the public key of this host, for those who restore its backups elsewhere",
+		Short: "print the public key with which this host signs its backups",
 		Long: `Key prints the public key with which this host's backups are checked. Keep it
 with the key that opens them, on paper or on another machine: plumb restore
---trust takes it. plumb backup sheet prints all that is to be kept.
+--trust takes it. plumb backup sheet prints everything that should be kept.
 
---rotate makes another key. Both keys sign that, and the next backup puts it
-into the store: who trusts the old key believes what the new one signs, and of
-what the old one signs only what ended before. The old private key is gone
-then. Where it was stolen, trust only the new one: print the sheet again.
+--rotate makes a new key. Both keys sign the change, and the next backup puts it
+into the store: whoever trusts the old key then believes what the new one signs,
+and of what the old one signs only what ended before. The old private key is
+removed. If it was stolen, trust only the new one: print the sheet again.
 
 ` + exits,
 		Args: shell.NoArgs,
@@ -62,7 +62,7 @@ then. Where it was stolen, trust only the new one: print the sheet again.
 				if err != nil {
 					return err
 				}
-				return v.Print("# " + shell.OneLine(shell.Hostname()) + ", who signs its backups so\n" + public + "\n")
+				return v.Print("# " + shell.OneLine(shell.Hostname()) + " signs its backups with this key\n" + public + "\n")
 			}
 			if err := v.Ask("Make another key for the backups of this host, and give up the one it has?", yes); err != nil {
 				return err
@@ -74,11 +74,11 @@ then. Where it was stolen, trust only the new one: print the sheet again.
 			if err != nil {
 				return err
 			}
-			return v.Print("# " + shell.OneLine(shell.Hostname()) + ", who signs its backups so from now on\n" + public + "\n# Print the recovery sheet again: plumb backup sheet\n")
+			return v.Print("# " + shell.OneLine(shell.Hostname()) + " signs its backups with this key from now on\n" + public + "\n# Print the recovery sheet again: plumb backup sheet\n")
 		},
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
-	c.Flags().BoolVar(&rotate, "rotate", false, "make another key, which the old one vouches for")
+	c.Flags().BoolVar(&rotate, "rotate", false, "make a new key, which the old one vouches for")
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return c
 }
@@ -88,11 +88,11 @@ func (v *verbs) sheet() *cobra.Command {
 	var p place
 	c := &cobra.Command{
 		Use:   "sheet",
-		Short: "print the recovery sheet: what another machine must know to restore",
-		Long: `Sheet prints where this host backs up to, whose keys open that, which key signs
-it, and the commands that restore it. There is no secret in it. Print it, and
-keep it where this machine is not, beside the key that opens the backups. plumb
-backup prints it by itself when it is new or says something else.
+		Short: "print the recovery sheet: what another machine needs to restore",
+		Long: `Sheet prints where this host backs up to, whose keys open the backups, which key
+signs them, and the commands that restore them. It contains no secret. Print it,
+and keep it away from this machine, beside the key that opens the backups. plumb
+backup prints it by itself when it is new or has changed.
 
 ` + shell.ReadExits,
 		Args: shell.NoArgs,

@@ -45,13 +45,13 @@ type later struct {
 
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.directory, "directory", "", "unpack a base into this new `DIRECTORY`, and bring it to --to")
-	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its zone, an LSN, a GTID, FILE:POSITION, or latest")
-	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, who owns the directory")
-	fl.StringVar(&l.log, "log", "", "which binary log of the archive, where it has those of several servers: its `NAME`")
-	fl.IntVar(&l.timeline, "timeline", 0, "follow this timeline of PostgreSQL instead of the newest that is archived")
+	fl.StringVar(&l.directory, "directory", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
+	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, or latest")
+	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
+	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers")
+	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
 	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
-	fl.BoolVar(&l.dryRun, "dry-run", false, "say what would be replayed, and do nothing")
+	fl.BoolVar(&l.dryRun, "dry-run", false, "show what would be replayed, and do nothing")
 }
 
 func (l *later) check(c *cobra.Command) error {

@@ -52,19 +52,19 @@ const oneURL = "`URL` of the backups: s3://bucket/prefix or file:///directory"
 func (p *place) common(c *cobra.Command) {
 	fl := c.Flags()
 	p.parallel = stream.Workers
-	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store that is not Amazon's: https://host:port; $AWS_ENDPOINT_URL otherwise")
-	fl.StringVar(&p.region, "region", "", "region of the bucket; $AWS_REGION otherwise")
-	fl.StringVar(&p.state, "state", "", "keep this host's key, and what was sent, in `DIR` instead of "+backup.Directory)
+	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
+	fl.StringVar(&p.region, "region", "", "region of the bucket; default: $AWS_REGION")
+	fl.StringVar(&p.state, "state", "", "keep this host's key, and the record of what was sent, in `DIR` instead of "+backup.Directory)
 	fl.BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
 }
 
 // parallelFlag is for the commands that move whole backups.
 func (p *place) parallelFlag(c *cobra.Command) {
-	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects on their way at once; each takes some 40 MB of memory")
+	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects in flight at once; each takes about 40 MB of memory")
 }
 
 func (p *place) trustFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe the backups that the host of this public `KEY` made, or those of a file; can be given several times. This host's own are believed anyway")
+	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe backups signed with this public `KEY`, or with those in a file; can be given several times. This host's own are always believed")
 }
 
 // directory is where this host's key is.

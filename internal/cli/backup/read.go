@@ -33,11 +33,11 @@ func (v *verbs) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list --from URL",
 		Short: "list the backups of a store",
-		Long: `List shows the backups below a URL, oldest first, and says of each who signed it.
---textfile also writes for node_exporter how many there are, when the newest was
-made and when one was last restored; docs/backup.md has alert rules for that.
---note writes the same down on this host, for plumb check and plumb watch, when the
-backups are its own: also what another machine proved that --trust names.
+		Long: `List shows the backups below a URL, oldest first, and who signed each. --textfile
+also writes for node_exporter how many there are, when the newest was made and when
+one was last restored; docs/backup.md has alert rules for that. --note records the
+same on this host, for plumb check and plumb watch, if the backups are its own,
+including what another machine proved that --trust names.
 
 ` + shell.ReadExits,
 		Example: "  plumb backup list --from s3://backups/db1",
@@ -74,7 +74,7 @@ backups are its own: also what another machine proved that --trust names.
 	p.flags(c, "from", oneURL)
 	p.trustFlag(c)
 	file.Flags(c)
-	c.Flags().BoolVar(&note, "note", false, "write down on this host what there is, for plumb check and plumb watch")
+	c.Flags().BoolVar(&note, "note", false, "record the result on this host, for plumb check and plumb watch")
 	return c
 }
 
@@ -107,7 +107,7 @@ func (o *opening) flags(c *cobra.Command) {
 	o.place.flags(c, "from", oneURL)
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
-	c.Flags().StringVar(&o.server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
+	c.Flags().StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
 }
 
 // keys reads the identities; none when no file is named.
@@ -157,26 +157,26 @@ func (v *verbs) restore() *cobra.Command {
 	var l later
 	c := &cobra.Command{
 		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
-		Short: "bring a backup back: to datasets, a file, a command or a moment",
-		Long: `Restore reads a backup, the newest without ID, and what it needs. Several
-objects are fetched at once; each is compared with the signed manifest,
-decrypted and unpacked before a byte of it is passed on, in the order of the
-stream. A backup that nobody signed whom this host trusts is not touched.
+		Short: "restore a backup to datasets, a file, a command or a moment",
+		Long: `Restore reads a backup (the newest, without ID) and what it needs. Several objects
+are fetched at once; each is compared with the signed manifest, decrypted and
+unpacked before a byte of it is passed on, in the order of the stream. A backup
+that no trusted host signed is not touched.
 
---into DATASET receives streams of ZFS into new datasets below it, and mounts
-nothing. What is there whole of an earlier run is kept. --into /DIRECTORY receives
-streams of btrfs: a new directory for root alone, which is there when all
-subvolumes in it are whole.
+--into DATASET receives ZFS streams into new datasets below it, and mounts
+nothing. What an earlier run has received completely is kept. --into /DIRECTORY
+receives btrfs streams into a new directory that only root can enter, and that
+appears once all subvolumes in it are complete.
 
---start NAME starts a server on a clone of what was restored, to look at and to
-copy out of: it has lost its identity, replication and outward connections, runs as
-the user plumb-verify without network, and answers root on a socket. plumb clone
-list shows it, and plumb clone drop takes it away.
+--start NAME starts a server on a clone of what was restored, to look around and
+copy data out: without its identity, replication and outward connections, as the
+user plumb-verify without network, answering root on a socket. plumb clone list
+shows it, and plumb clone drop removes it.
 
---directory unpacks a base, which is what pg_basebackup or mariadb-backup gave to
-plumb backup, and replays the log that plumb archive has kept, up to --to. What is
-committed at the moment or later is not replayed. All of that log is read before
-anything is written, and a part that is missing is refused.
+--directory unpacks a base backup (what pg_basebackup or mariadb-backup gave to
+plumb backup) and replays the log that plumb archive has kept, up to --to. What
+was committed at that moment or later is not replayed. All of that log is read
+before anything is written, and a missing part is refused.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
@@ -197,13 +197,13 @@ anything is written, and a part that is missing is refused.
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&t.into, "into", "", "receive streams of ZFS below this dataset, or streams of btrfs into this new directory (`TARGET`)")
+	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
 	c.Flags().StringVar(&t.output, "output", "", "write one stream to a `FILE`; - for standard output")
-	c.Flags().StringVar(&t.command, "command", "", "give one stream to the standard input of this shell `LINE`")
-	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, where the backup has several")
-	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy called `NAME` on what was restored")
-	c.Flags().Var(&t.memory, "memory", "with --start: `SIZE` that its server may take in all; 512M otherwise")
-	c.Flags().BoolVar(&t.force, "force", false, "replace a file that is there")
+	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
+	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, if the backup has several")
+	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")
+	c.Flags().Var(&t.memory, "memory", "with --start: memory limit of its server, a `SIZE`; default: 512M")
+	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
 	l.flags(c)
 	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
 	c.MarkFlagsOneRequired("into", "output", "command", "directory")

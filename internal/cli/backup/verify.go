@@ -30,19 +30,19 @@ func (v *verbs) verify() *cobra.Command {
 	under, percent := "", 1.0
 	c := &cobra.Command{
 		Use:   "verify [ID] --from URL",
-		Short: "read backups again, and compare",
-		Long: `Verify lists the objects of the newest backup, of the one of an ID or of all,
-and reads a sample of them. Without keys each is compared with the hash that was
-signed when it was sent; with --identity it is decrypted and unpacked too. What
-a backup needs is verified with it.
+		Short: "read backups again, and prove that a server starts on them",
+		Long: `Verify lists the objects of the newest backup, of the one with an ID or of all, and
+reads a sample of them. Without keys each is compared with the hash that was
+signed when it was sent; with --identity it is decrypted and unpacked too. What a
+backup needs is verified with it.
 
---restore PLACE proves it: the backup is restored, a server is started on it,
-which recovers, is checked and read, and all of that is taken away. The backup of
-a point is restored below a dataset, or in a directory on btrfs when it is one of
-btrfs. A base, which is what pg_basebackup or mariadb-backup gave, is unpacked in
-a directory, with all that plumb archive has behind it. It needs the key, the
-server's program of the same release, and the user plumb-verify, as whom it runs
-without network.
+--restore PLACE is the full proof: the backup is restored, a server is started on
+it, which recovers, is checked and read, and all of that is removed again. The
+backup of a point is restored below a dataset, or in a directory on btrfs if it is
+one of btrfs. A base backup of pg_basebackup or mariadb-backup is unpacked in a
+directory, with all the log that plumb archive has after it. This needs the key,
+the server's program of the same release, and the user plumb-verify, as whom it
+runs without network.
 
 ` + exits,
 		Example: `  plumb verify --from s3://backups/db1
@@ -64,9 +64,9 @@ without network.
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&all, "all", false, "verify all backups")
-	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset, or in this directory (`PLACE`), start a server on it, and take that away")
+	c.Flags().StringVar(&under, "restore", "", "restore it below this dataset, or in this directory (`PLACE`), start a server on it, and remove that again")
 	c.MarkFlagsMutuallyExclusive("restore", "all")
-	c.Flags().Float64Var(&percent, "sample", percent, "how many of a hundred objects are read; the first and the last of each stream always are")
+	c.Flags().Float64Var(&percent, "sample", percent, "percentage of objects to read; the first and the last of each stream are always read")
 	return c
 }
 

@@ -76,16 +76,16 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 		switch c.Name() {
 		case "backup":
 			v.extend(c, v.backup, []string{"to", "endpoint", "region"}, func(o *asked, fl *pflag.FlagSet) {
-				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: set archive_mode and archive_command, where the server has none")
+				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: set archive_mode and archive_command, if the server has none")
 				fl.StringVar(&o.kind, "type", "auto", "with --with: `full`, diff or incr; auto goes by --full-every and --diff-every")
-				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last is so old")
-				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential one when the last is so old")
-				fl.IntVar(&o.keep, "keep-full", 0, "with --with: have it keep the last `N` full backups and what builds on them; 0: all")
+				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last one is this old")
+				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential backup when the last one is this old")
+				fl.IntVar(&o.keep, "keep-full", 0, "with --with: keep the last `N` full backups and what builds on them; 0: all")
 			})
 			for _, sub := range c.Commands() {
 				if sub.Name() == "list" {
 					v.extend(sub, v.list, []string{"note", "textfile"}, func(o *asked, fl *pflag.FlagSet) {
-						fl.DurationVar(&o.every, "every", 0, "with --with: say so when the newest is half as old again as `TIME`")
+						fl.DurationVar(&o.every, "every", 0, "with --with: complain when the newest is older than 1.5 times this `TIME`")
 					})
 				}
 			}
@@ -113,7 +113,7 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	had := map[string]bool{}
 	c.Flags().VisitAll(func(f *pflag.Flag) { had[f.Name] = true })
 	c.Flags().StringVar(&o.with, "with", "", "not by Plumb: by the `TOOL` "+hint.OneOf(v.names())+", which Plumb configures, runs and judges")
-	c.Flags().StringVar(&o.stanza, "stanza", "", "with --with: what the tool calls the server's backups: a `NAME`")
+	c.Flags().StringVar(&o.stanza, "stanza", "", "with --with: the tool's `NAME` for the server's backups")
 	if more != nil {
 		more(&o, c.Flags())
 	}

@@ -33,14 +33,13 @@ func cacheCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "say what a larger buffer pool, ARC or page cache would bring",
-		Long: `Cache foretells throughput by the size of a cache, from throughput that was
-measured at four sizes or more: by a model of misses and by interpolation, each
-as far as it foretold the sizes that were left out. Beyond the largest size it
-needs to know what the load does when nothing is missed.
+		Long: `Cache predicts throughput by the size of a cache, from throughput measured at four
+or more sizes: by a model of misses and by interpolation, each weighted by how well
+it predicted the sizes that were left out. Beyond the largest size it needs to know
+what the load does without misses.
 
-With --trace it foretells misses from a list of the blocks that were read, one a
-line; with --ghosts from what the ARC remembers of blocks that it dropped, in a
-recording of plumb watch.
+With --trace it predicts misses from a list of the blocks that were read, one per
+line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.
 
 ` + modelExits,
 		Example: `  plumb forecast cache --csv pools.csv --data 95G --at 60G
@@ -53,12 +52,12 @@ recording of plumb watch.
 	}
 	f.measured.flags(c, "size (such as 16G), rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
 	fl := c.Flags()
-	fl.StringSliceVar(&f.at, "at", nil, "foretell it for a cache of this `SIZE`, or several with commas")
+	fl.StringSliceVar(&f.at, "at", nil, "predict it for a cache of this `SIZE`, or several separated by commas")
 	fl.Var(&f.data, "data", "`SIZE` of all the data that is read")
-	fl.Float64Var(&f.ceiling, "ceiling", 0, "operations a second, measured, when nothing is missed")
-	fl.StringVar(&f.trace, "trace", "", "the blocks that were read are in `FILE`, one a line")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations a second without misses")
+	fl.StringVar(&f.trace, "trace", "", "a trace of the blocks that were read, in `FILE`, one per line")
 	fl.Var(&f.block, "block", "`SIZE` of a block of the trace")
-	fl.BoolVar(&f.ghosts, "ghosts", false, "read what the ARC's ghosts were hit by from a recording of plumb watch")
+	fl.BoolVar(&f.ghosts, "ghosts", false, "use the hits of the ARC's ghost lists in a recording of plumb watch")
 	f.recording.flag(c)
 	jsonFlag(c, &f.json)
 	return c

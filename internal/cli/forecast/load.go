@@ -46,15 +46,15 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "load",
 		Short: "say what more clients, more shards or a faster volume would bring",
-		Long: `Load foretells throughput and response time, by a closed network of queues:
-clients that wait for their answer before they ask again.
+		Long: `Load predicts throughput and response time with a closed network of queues: clients
+that wait for their answer before they send the next request.
 
---over threads: by requests under way, from rates at two numbers of threads or
-more. --over iops: by the limit of the volume, from the same load on two volumes
-or more. --over extra: with something that is done besides, such as a binary
-log, from rates with and without it (columns with and without); --at is a rate
-without it. --nodes: on so many equal shards, each with a cache and a disk of
-its own, from the rate of one node and the rate when nothing is missed.
+--over threads: by requests in flight, from rates at two or more numbers of threads.
+--over iops: by the limit of the volume, from the same load on two or more volumes.
+--over extra: with additional work such as a binary log, from rates with and without
+it (columns with and without); --at is a rate without it. --nodes: on that many
+equal shards, each with a cache and a disk of its own, from the rate of one node and
+the rate without misses.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256
@@ -68,14 +68,14 @@ its own, from the rate of one node and the rate when nothing is missed.
 	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
 	fl := c.Flags()
 	fl.StringVar(&f.over, "over", overThreads, "what is varied, `NAME` "+hint.OneOf(overs()))
-	fl.StringSliceVar(&f.at, "at", nil, "foretell it for this `NUMBER` of threads or IOPS, or several with commas")
-	fl.IntVar(&f.clients, "clients", 0, "`NUMBER` of clients that ask at the same time")
-	fl.Var(&f.nodes, "nodes", "foretell it for this number of shards, or several with commas")
-	fl.Float64Var(&f.one, "one", 0, "operations a second of one node, measured")
-	fl.Float64Var(&f.ceiling, "ceiling", 0, "operations a second, measured, when nothing is missed")
+	fl.StringSliceVar(&f.at, "at", nil, "predict it for this `NUMBER` of threads or IOPS, or several separated by commas")
+	fl.IntVar(&f.clients, "clients", 0, "`NUMBER` of concurrent clients")
+	fl.Var(&f.nodes, "nodes", "predict it for this number of shards, or several separated by commas")
+	fl.Float64Var(&f.one, "one", 0, "measured operations a second of one node")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations a second without misses")
 	fl.Var(&f.data, "data", "`SIZE` of all the data")
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
-	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as the 80-20 rule has it; without, any is possible")
+	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as in the 80-20 rule; default: any skew is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
 	jsonFlag(c, &f.json)
 	return c
@@ -117,7 +117,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		for _, x := range at {
 			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.Grouped(int64(x))), Result: overLimits(points, f.clients).Predict(x)})
 		}
-		return told(s, "load", "What more of it brings", f.json, all)
+		return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
 	}
 	for _, p := range points {
 		if !areThreads(p.x) {
@@ -130,7 +130,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		}
 		all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
 	}
-	return told(s, "load", "What more of it brings", f.json, all)
+	return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
 }
 
 // More than any server serves at once: a network of queues is solved client by client.

@@ -27,10 +27,10 @@ func monitorCommand(s *shell.Shell) *cobra.Command {
 	var f monitorFlags
 	c := &cobra.Command{
 		Use:   "monitor",
-		Short: "say what a monitoring server needs for so many hosts",
-		Long: `Monitor foretells series, samples a second, memory, cores and disk of a
-Prometheus or the like. The series of a host differ by ten and more between
-installations: count the lines that its exporters answer, and give them with
+		Short: "say what a monitoring server needs for a number of hosts",
+		Long: `Monitor predicts series, samples per second, memory, cores and disk of a Prometheus
+or similar server. The number of series per host differs tenfold and more between
+installations: count the lines that your exporters return, and give them with
 --series.
 
 ` + modelExits,
@@ -41,9 +41,9 @@ installations: count the lines that its exporters answer, and give them with
 	}
 	fl := c.Flags()
 	fl.IntVar(&f.hosts, "hosts", 0, "`NUMBER` of hosts")
-	fl.Float64Var(&f.series, "series", 0, "`NUMBER` of series of a host, measured")
-	fl.DurationVar(&f.interval, "interval", 15*time.Second, "each host is asked once in this time")
-	fl.IntVar(&f.days, "days", 15, "samples are kept for so many `DAYS`")
+	fl.Float64Var(&f.series, "series", 0, "measured `NUMBER` of series per host")
+	fl.DurationVar(&f.interval, "interval", 15*time.Second, "scrape interval of each host")
+	fl.IntVar(&f.days, "days", 15, "samples are kept for this many `DAYS`")
 	jsonFlag(c, &f.json)
 	return c
 }

@@ -21,11 +21,10 @@ func scoreCommand(s *shell.Shell) *cobra.Command {
 	var f scoreFlags
 	c := &cobra.Command{
 		Use:   "score",
-		Short: "say how the forecasts that were kept did, on the days that have come",
-		Long: `Score compares the forecasts that plumb forecast space --keep kept with what
-came: how many values lay within the 80 and the 95 % interval, which ought to be
-80 and 95 % of them, and by how much they were off. Days that are not known are
-not judged.
+		Short: "compare kept forecasts with what came",
+		Long: `Score compares the forecasts that plumb forecast space --keep kept with what came:
+how many values were within the 80 and the 95 % interval, which should be 80 and
+95 % of them, and by how much they were off. Days without data are not judged.
 
 It reads the same sources as plumb forecast space, and changes nothing.
 

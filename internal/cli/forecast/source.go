@@ -34,11 +34,11 @@ type source struct {
 
 func (f *source) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header and in it a date and the bytes taken (date,used_bytes), and a size if it has one; - for standard input")
+	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header that names a date, the bytes used (date,used_bytes) and optionally a size; - for standard input")
 	fl.StringVar(&f.dir, "dir", "", "read the recording in `DIR` instead of the one of this host")
-	fl.StringVar(&f.prometheus, "prometheus", "", "ask the Prometheus at `URL`, such as http://127.0.0.1:9090")
-	fl.StringVar(&f.query, "query", "", "the `EXPR` that Prometheus is asked for bytes; the default is what filesystems have in use")
-	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; the default is what the source tells")
+	fl.StringVar(&f.prometheus, "prometheus", "", "query the Prometheus at `URL`, such as http://127.0.0.1:9090")
+	fl.StringVar(&f.query, "query", "", "the `EXPR` for bytes to query Prometheus with; default: bytes used in filesystems")
+	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; default: what the source reports")
 }
 
 func (f source) validate() error {

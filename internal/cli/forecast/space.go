@@ -32,26 +32,25 @@ func spaceCommand(s *shell.Shell) *cobra.Command {
 	var f spaceFlags
 	c := &cobra.Command{
 		Use:   "space",
-		Short: "say when filesystems, datasets, pools and what is kept on them are full",
-		Long: `Space says of each filesystem, dataset and pool of this host, and of what
-servers keep on them, how much will be taken on a day, by when it is full, and
-how sure that is. It rests on what plumb watch record recorded, on a CSV, or on
-a Prometheus.
+		Short: "say when filesystems, datasets, pools and logs are full",
+		Long: `Space says for each filesystem, dataset and pool of this host, and for what servers
+keep on them, how much will be used on a day, by when it is full, and how certain
+that is. It uses what plumb watch record recorded, a CSV file, or a Prometheus.
 
-It looks at what each day added. It draws 2,000 futures of stretches of that
-past, in several ways that count the more the better they did on earlier days of
-the very same series, and counts by when they reach the limit. Naive ways, such
-as Prometheus's predict_linear, are compared with it, and used where they win.
+It looks at daily growth. It draws 2,000 futures from stretches of that past, with
+several methods that are weighted by how well they did on earlier days of the same
+series, and counts by when they reach the limit. Naive methods, such as
+Prometheus's predict_linear, are compared with it, and used where they win.
 
-Days are counted from the last one that is known. What the past cannot carry is
-refused, with what to measure.
+Days are counted from the last known one. What the past cannot support is refused,
+with what to measure.
 
 It changes nothing; with --keep it keeps the forecast, for plumb forecast score.
 
 Exit codes:
   0  done
   2  the command line is wrong
-  3  what was to be read could not be read, or all of it is refused`,
+  3  what was to be read could not be read, or everything is refused`,
 		Example: `  plumb forecast space
   plumb forecast space --at +90d --html space.html
   plumb forecast space --csv growth.csv --at 2027-03-01 --json
@@ -61,11 +60,11 @@ Exit codes:
 	}
 	f.source.flags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.at, "at", "+90d", "the `DAY` to tell of: +90d after the last one that is known, or a date such as 2027-03-01")
-	fl.StringVar(&f.only, "only", "", "only what has `TEXT` in its name, such as dataset: or space_binlog")
-	fl.StringVar(&f.html, "html", "", "also write a page for a browser to `FILE`")
-	fl.BoolVar(&f.force, "force", false, "replace that file if it is there")
-	fl.BoolVar(&f.keep, "keep", false, "keep the forecast, so that plumb forecast score can judge it")
+	fl.StringVar(&f.at, "at", "+90d", "the `DAY` to forecast: +90d after the last known one, or a date such as 2027-03-01")
+	fl.StringVar(&f.only, "only", "", "only things with `TEXT` in their name, such as dataset: or space_binlog")
+	fl.StringVar(&f.html, "html", "", "also write an HTML page to `FILE`")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
+	fl.BoolVar(&f.keep, "keep", false, "keep the forecast for plumb forecast score")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	keptFlag(c, &f.kept)
 	return c

@@ -37,12 +37,12 @@ func volumeCommand(s *shell.Shell) *cobra.Command {
 	var f volumeFlags
 	c := &cobra.Command{
 		Use:   "volume",
-		Short: "say which volume of a cloud bears a load, and what it costs",
-		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first:
-by their limits, the instance's, what they promise for how much of the time, and
-credits, which are spent as the load goes above the base. Limits and prices come
-with the program, each with its date and source; prices older than a year are
-doubted, and a volume whose price was not read is named and not ranked.
+		Short: "say which cloud volume carries a load, and what it costs",
+		Long: `Volume compares the volumes of cloud providers for a load, the cheapest first: by
+their limits, the instance's, what they promise for what share of the time, and
+burst credits, which are spent while the load exceeds the baseline. Limits and
+prices come with the program, each with its date and source; prices older than a
+year are flagged, and a volume without a known price is named but not ranked.
 
 The load is that of a device in a recording of plumb watch, or given by flags.
 
@@ -56,14 +56,14 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 	f.recording.flag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.device, "device", "", "take the load of the device with this `NAME` from the recording")
-	fl.Var(&f.size, "size", "`SIZE` that it must have")
+	fl.Var(&f.size, "size", "required `SIZE`")
 	fl.Float64Var(&f.iops, "iops", 0, "I/Os a second at the peak")
-	fl.Var(&f.throughput, "throughput", "`SIZE` that is read and written in a second at the peak; without, I/Os by --io")
+	fl.Var(&f.throughput, "throughput", "`SIZE` read and written per second at the peak; default: --iops times --io")
 	fl.Var(&f.io, "io", "mean `SIZE` of an I/O")
-	fl.Float64Var(&f.steady, "steady", 0, "only volumes that are promised for this `PART` of the time, such as 0.999")
-	fl.DurationVar(&f.lasts, "lasts", 0, "the peak lasts so long; without, for ever")
-	fl.StringVar(&f.instance, "instance", "", "attached to this `TYPE` of machine, whose own limit counts too")
-	fl.StringSliceVar(&f.cloud, "cloud", nil, "compare what `FILE` says instead of what comes with the program")
+	fl.Float64Var(&f.steady, "steady", 0, "only volumes whose performance is promised for this `PART` of the time, such as 0.999")
+	fl.DurationVar(&f.lasts, "lasts", 0, "duration of the peak; default: for ever")
+	fl.StringVar(&f.instance, "instance", "", "attached to this instance `TYPE`, whose own limit counts too")
+	fl.StringSliceVar(&f.cloud, "cloud", nil, "compare the volumes in `FILE` instead of the built-in ones")
 	jsonFlag(c, &f.json)
 	return c
 }
@@ -90,7 +90,7 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 			return err
 		}
 	}
-	return told(s, "volume", "Volumes that bear it", f.json, []view.Asked{{Result: model.ChooseVolume(clouds, l, time.Now())}})
+	return told(s, "volume", "Volumes that carry the load", f.json, []view.Asked{{Result: model.ChooseVolume(clouds, l, time.Now())}})
 }
 
 const mib = 1 << 20

@@ -27,10 +27,10 @@ func wearCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wear",
 		Short: "say when each SSD has used up its rated endurance",
-		Long: `Wear foretells the day on which each SSD has used up the endurance that its
-maker rates it for, from the share used that it told over time: from a recording
-of plumb watch, or a CSV file. An SSD tells whole per cents, and no date is told
-before it has risen by two.
+		Long: `Wear predicts the day on which each SSD has used up its rated endurance, from the
+percentage used that it reported over time: from a recording of plumb watch, or a
+CSV file. An SSD reports whole per cents, and no date is predicted before the value
+has risen by two.
 
 ` + modelExits,
 		Example: `  plumb forecast wear
@@ -39,7 +39,7 @@ before it has risen by two.
 		RunE: func(c *cobra.Command, _ []string) error { return runWear(c.Context(), s, f) },
 	}
 	f.recording.flag(c)
-	c.Flags().StringVar(&f.csv, "csv", "", "what the drives told is in `FILE`, with a header and the columns date, percent and, of several, device")
+	c.Flags().StringVar(&f.csv, "csv", "", "read what the drives reported from `FILE`, with a header and the columns date, percent and, for several drives, device")
 	jsonFlag(c, &f.json)
 	return c
 }

@@ -34,12 +34,11 @@ func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
 	var f zfsFlags
 	c := &cobra.Command{
 		Use:   "zfs",
-		Short: "say what memory and devices ZFS needs for data, by its recordsize",
-		Long: `Zfs foretells the memory that ZFS's own metadata takes in the ARC, what an L2ARC
-takes of it, how large a special vdev must be, what is stored after compression,
-and how much more than a page of the server is read and written. It reads the
-datasets of this host, or takes the data's size from --data, before there is
-any.
+		Short: "say what memory and devices ZFS needs for data, by recordsize",
+		Long: `Zfs predicts how much of the ARC ZFS's own metadata takes, what an L2ARC takes of
+it, how large a special vdev must be, what is stored after compression, and the read
+and write amplification for a page of the server. It reads the datasets of this
+host, or takes the size of the data from --data, before there is any.
 
 ` + modelExits,
 		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K
@@ -52,10 +51,10 @@ any.
 	fl := c.Flags()
 	fl.StringVar(&f.dataset, "dataset", "", "only the dataset with this `NAME`")
 	fl.Var(&f.data, "data", "`SIZE` of the data before compression, instead of reading a host")
-	fl.StringSliceVar(&f.record, "recordsize", nil, "foretell it for this `SIZE` of records, or several with commas; without, those of the host")
+	fl.StringSliceVar(&f.record, "recordsize", nil, "predict it for this `SIZE` of records, or several separated by commas; default: those of the host")
 	fl.Var(&f.page, "page", "`SIZE` of the server's pages")
-	fl.Float64Var(&f.ratio, "ratio", 0, "ratio of compression; without, the host's")
-	fl.Var(&f.arc, "arc", "most that the ARC may take, a `SIZE`; without, the host's")
+	fl.Float64Var(&f.ratio, "ratio", 0, "compression ratio; default: the host's")
+	fl.Var(&f.arc, "arc", "maximum `SIZE` of the ARC; default: the host's")
 	fl.Var(&f.l2arc, "l2arc", "`SIZE` of all cache devices")
 	jsonFlag(c, &f.json)
 	return c

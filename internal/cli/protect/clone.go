@@ -39,26 +39,27 @@ func (v *verbs) clone() *cobra.Command {
 	var f cloneFlags
 	c := &cobra.Command{
 		Use:   "clone POINT",
-		Short: "start a server of its own on a copy of a point",
-		Long: `Clone makes a running server of a point: it clones the snapshots, takes identity and
-outward connections away, and starts a server that goes on when plumb ends. It
-listens on a socket of its own, and with --port on 127.0.0.1. With --replica it
-follows the server of the point from the position of the point.
+		Short: "start a server on a copy of a point",
+		Long: `Clone turns a point into a running server: it clones the snapshots, removes
+identity and outward connections, and starts a server that keeps running when plumb
+ends. It listens on a socket of its own, and with --port on 127.0.0.1. With
+--replica it replicates from the server of the point, from the position of the
+point on.
 
---mask runs SQL before the clone listens, with nobody else logged in. Of a
-PostgreSQL it begins in the database postgres; \connect NAME goes to another. What
-it overwrites can still stand in free pages and logs of the copy's files: give the
-clone to people, and not its files.
+--mask runs SQL before the clone listens, with nobody else logged in. On PostgreSQL
+it starts in the database postgres; \connect NAME changes to another. What it
+overwrites can remain in free pages and logs of the copy's files: give people
+access to the clone, not to its files.
 
-POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by
-hand) of all that a running server keeps data on: it is started as after a power
-cut, and is not proven. Others cannot destroy what has a clone.
+POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by hand)
+of everything a running server keeps data on: the copy recovers as after a power
+cut, and is not proven. Others cannot destroy a snapshot that has a clone.
 
 --browse starts nothing: all files of the point are mounted read-only, where root
-can look at them and copy out of them.
+can look at them and copy from them.
 
 The source keeps its identity, slots and logs; the copy's process does not see the
-directories of the source. clone list shows what runs, clone drop takes it away.
+directories of the source. clone list shows the clones, clone drop removes one.
 
 ` + exits,
 		Example: `  plumb clone 20261123T2105 --name dev --port 3307
@@ -82,13 +83,13 @@ directories of the source. clone list shows what runs, clone drop takes it away.
 	f.Place.Flags(c)
 	f.memory = instance.UsualMemory
 	fl := c.Flags()
-	fl.StringVar(&f.name, "name", "", "call it `NAME`; after the server and the point otherwise")
+	fl.StringVar(&f.name, "name", "", "its `NAME`; default: from the server and the point")
 	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1, `PORT`; with --count on this and the following")
 	fl.IntVar(&f.count, "count", 1, "make `N` of them: NAME-1, NAME-2, ...")
-	fl.Var(&f.memory, "memory", "`SIZE` that its server may take in all")
-	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that end with ; and a line end")
-	fl.BoolVar(&f.browse, "browse", false, "start no server: mount the files read-only, to look at and to copy out of")
-	fl.BoolVar(&f.replica, "replica", false, "follow the server of the point; --source says how it is reached")
+	fl.Var(&f.memory, "memory", "memory limit of its server, a `SIZE`")
+	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that each end with ; and a newline")
+	fl.BoolVar(&f.browse, "browse", false, "start no server: only mount the files read-only, to look at and copy from")
+	fl.BoolVar(&f.replica, "replica", false, "replicate from the server of the point; --source says how to reach it")
 	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
 	c.AddCommand(v.cloneList(), v.cloneDrop(), v.cloneRefresh())
@@ -211,7 +212,7 @@ func (v *verbs) cloneList() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "list the clones of this host",
-		Long:    "List shows each clone, how it is reached, and of which point it is. It changes\nnothing.\n\n" + exits,
+		Long:    "List shows each clone, how to reach it, and the point it was made from. It\nchanges nothing.\n\n" + exits,
 		Example: "  plumb clone list",
 		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -231,9 +232,9 @@ func (v *verbs) cloneDrop() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "drop NAME",
-		Short: "end a clone, and take it away",
-		Long: `Drop ends the server of a clone and takes away all that was made for it. What was
-written in it is lost. The point stays.
+		Short: "stop a clone, and remove it",
+		Long: `Drop stops the server of a clone and removes everything that was made for it. What
+was written in it is lost. The point stays.
 
 ` + exits,
 		Example: "  plumb clone drop dev",
@@ -267,9 +268,9 @@ func (v *verbs) cloneRefresh() *cobra.Command {
 	source, slot := "", ""
 	c := &cobra.Command{
 		Use:   "refresh NAME POINT",
-		Short: "make a clone anew, of another point",
-		Long: `Refresh drops a clone and makes it again of another point, under its name, on its
-port, with its mask. What was written in it is lost.
+		Short: "rebuild a clone from another point",
+		Long: `Refresh drops a clone and rebuilds it from another point, with the same name, port
+and mask. What was written in it is lost.
 
 ` + exits,
 		Example: "  plumb clone refresh dev 20261124T0300",

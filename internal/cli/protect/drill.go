@@ -28,10 +28,10 @@ type drilling struct {
 func (d *drilling) flags(c *cobra.Command) {
 	d.memory = instance.UsualMemory
 	fl := c.Flags()
-	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data by the engine's own means")
-	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy: clones of the point start without redo then")
-	fl.Var(&d.memory, "memory", "`SIZE` that the server of the copy may take in all")
-	fl.DurationVar(&d.limit, "limit", time.Hour, "give the drill up after this time; the point is not proven then")
+	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data with the server's own means")
+	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy, so that clones of the point start without crash recovery")
+	fl.Var(&d.memory, "memory", "memory limit of the copy's server, a `SIZE`")
+	fl.DurationVar(&d.limit, "limit", time.Hour, "give up after this time; the point is then not proven")
 	shell.Offer(c, map[string]shell.Words{"checks": func() []string { return []string{"quick", "full"} }})
 }
 
@@ -50,16 +50,16 @@ func (v *verbs) drill() *cobra.Command {
 	var d drilling
 	c := &cobra.Command{
 		Use:   "drill POINT",
-		Short: "prove a point: start a copy of it, check it, read it, throw it away",
-		Long: `Drill clones the snapshots of a point, takes identity and outward connections away
-from the copy, starts a server on it without a network and in little memory, waits
-for its recovery, runs the engine's own checks, reads its position, and takes all of
-it away again. A point of which that went well is proven; only then it is a backup.
+		Short: "prove a point: start a copy of it, check it, read it, remove it",
+		Long: `Drill clones the snapshots of a point, removes identity and outward connections from
+the copy, starts a server on it without network and with little memory, waits for
+its recovery, runs the server's own checks, reads its position, and removes all of
+it again. A point that passed is proven; only then is it a backup.
 
-A copy of a point that was taken under a lock must recover exactly the position that
-was read under it. The server of the point is not touched: the copy's process sees
-none of its directories. POINT is an ID, or its beginning; or DATASET@NAME for
-snapshots that others took, of which nothing is written down.
+A copy of a point that was taken under a lock must recover exactly to the position
+that was read under it. The server of the point is not touched: the copy's process
+sees none of its directories. POINT is an ID, or its beginning; or DATASET@NAME for
+snapshots that others took, of which nothing is recorded.
 
 ` + exits,
 		Example: `  plumb drill 20261123T2105

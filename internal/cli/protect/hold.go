@@ -22,8 +22,8 @@ func (v *verbs) hold() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hold POINT --as OWNER",
 		Short: "keep a point from being pruned, or release it",
-		Long: `Hold has a point stay whatever the rules of a prune say, until the same OWNER
-releases it. Several can hold one point: it stays while one of them does.
+		Long: `Hold keeps a point, whatever the rules of a prune say, until the same OWNER
+releases it. Several owners can hold a point: it stays while one of them does.
 
 ` + exits,
 		Example: `  plumb protect hold 20261123T2105 --as audit-2026
@@ -53,7 +53,7 @@ releases it. Several can hold one point: it stays while one of them does.
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "whose hold it is: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	return c
 }

@@ -15,8 +15,8 @@ import (
 func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
-		Short: "say how the points of this host stand; carry a policy out",
-		Long:  "Protect is about the points of this host as a whole: what there is,\nand what a policy wants there to be.\n\n" + exits,
+		Short: "report on the points of this host; carry out a policy",
+		Long:  "Protect is about all points of this host: which ones there are, and which ones a\npolicy asks for.\n\n" + exits,
 		Args:  v.NoSuchCommand,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -30,10 +30,10 @@ func (v *verbs) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
-		Long: `List shows each point that is written down on this host, with its label and the
-position of its server. With --foreign it also shows what others took of what
-the servers of this host keep data on: of unknown consistency, never pruned by
-Plumb, and good for plumb clone and plumb drill. It changes nothing.
+		Long: `List shows each recorded point of this host, with its label and its server's
+position. With --foreign it also shows snapshots that others took of what the
+servers of this host keep data on: of unknown consistency, never pruned by Plumb,
+and usable with plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",
@@ -58,6 +58,6 @@ Plumb, and good for plumb clone and plumb drill. It changes nothing.
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&foreign, "foreign", false, "show also the snapshots that others took")
+	c.Flags().BoolVar(&foreign, "foreign", false, "also show snapshots that others took")
 	return c
 }

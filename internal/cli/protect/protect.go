@@ -24,7 +24,7 @@ func Commands(s *shell.Shell, a Adapters) []*cobra.Command {
 
 const exits = `Exit codes:
   0  done as asked
-  1  done, and it is less than was asked: see what is said
+  1  done, but with less than was asked for: see the output
   2  the command line is wrong
   3  refused, or failed`
 

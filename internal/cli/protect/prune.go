@@ -33,25 +33,25 @@ func (v *verbs) prune() *cobra.Command {
 		Use:   "prune [SERVER | POINT]",
 		Short: "destroy the points that no rule keeps, or one by its name",
 		Long: `Prune shows what becomes of each point and why, asks, and destroys those that no
-rule keeps, or, whatever rules would say, the one POINT that is named: one that a
-wrong clock dated, or of a server that is gone for good. RULES are what stays, with
-commas between them:
+rule keeps, or, whatever the rules say, the one POINT that is named: for example one
+with a wrong date, or of a server that is gone for good. RULES say what stays,
+separated by commas:
   last=3      the newest three
-  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; 12m and 2y too
+  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; also 12m and 2y
   verified=2  the newest two that are proven
-All times are in UTC. Of an hour or a day a proven point stays before others.
+All times are in UTC. Within an hour or a day, a proven point is preferred.
 
 A snapshot is destroyed by its name, its GUID and its birth: another one of the same
-name is left alone. A point that somebody holds, that has clones, or from which the
-next increment to a target begins, stays. Nothing is destroyed at all when a clock
-jumped, when more than a quarter would go (--all-right N allows exactly N), or when
-the last proven point would.
+name is left alone. A point that is held, that has clones, or from which the next
+increment to a target starts, stays. Nothing at all is destroyed if a clock jumped,
+if more than a quarter would go (--all-right N allows exactly N), or if the last
+proven point would.
 
-Snapshots that a command took (plumb snapshot --with) are looked at and removed by
-one, too: with PLUMB_DO=look it prints the identity of what has the name in
-PLUMB_POINT, and nothing when nothing has it; with PLUMB_DO=remove it removes that,
-when it is still PLUMB_IDENTITY. Without --with, and where no identity was printed
-when they were taken, such points stay.
+Snapshots that a command took (plumb snapshot --with) are also looked up and removed
+by a command: with PLUMB_DO=look it prints the identity of what has the name in
+PLUMB_POINT, or nothing if it does not exist; with PLUMB_DO=remove it removes that,
+if it is still PLUMB_IDENTITY. Without --with, or if no identity was printed when
+they were taken, such points stay.
 
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
@@ -73,9 +73,9 @@ when they were taken, such points stay.
 	f.Place.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
-	fl.StringVar(&f.with, "with", "", "look at and remove the snapshots that a command took with the shell's `COMMAND`; also with --dry-run it looks")
+	fl.StringVar(&f.with, "with", "", "look up and remove snapshots that a command took with this shell `COMMAND`; it also looks with --dry-run")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
-	fl.IntVar(&f.allRight, "all-right", 0, "of each server exactly `N` points may go, even if that is more than a quarter")
+	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	return c
 }

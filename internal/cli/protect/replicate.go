@@ -28,19 +28,19 @@ func (v *verbs) replicate() *cobra.Command {
 		Use:   "replicate POINT TARGET",
 		Short: "send a point to another pool or host",
 		Long: `Replicate sends the snapshots of a point on ZFS to TARGET: a dataset of another
-pool, or ssh://user@host/pool/dataset. It sends what changed since the newest point
-that the target has, goes on with a stream that was cut off, and overwrites or rolls
-back nothing there. The target dataset is made when it is missing, and must be one
+pool, or ssh://user@host/pool/dataset. It sends an increment to the newest point
+that the target has, resumes a stream that was cut off, and overwrites or rolls back
+nothing there. The target dataset is created if it does not exist, and must be one
 that plumb replicate made. What is received is read-only and not mounted.
 
-Encrypted datasets go raw, so that the target needs no key, unless --decrypted says
-otherwise the first time. The target needs sshd and zfs; with a forced command,
-plumb receive --only DATASET, the key can do nothing else there.
+Encrypted datasets are sent raw, so that the target needs no key, unless --decrypted
+was given the first time. The target needs sshd and zfs; with plumb receive --only
+DATASET as its forced command, the key can do nothing else there.
 
 --verify then has a copy started of what the target received, as plumb drill does
-here, and notes what came of it. That needs a Plumb at the target, the server's
-program of the same release, the user plumb-verify as whom it runs, and, where the
-key has a forced command, --verify in that. The program is one of the target's own.
+here, and records the result. That needs Plumb at the target, the server's program
+of the same release, the user plumb-verify as whom it runs, and, if the key has a
+forced command, --verify in that. The program is one of the target's own.
 
 ` + exits,
 		Example: `  plumb replicate 20261123T2105 tank2/copies
@@ -80,9 +80,9 @@ key has a forced command, --verify in that. The program is one of the target's o
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets in the clear; the same for all points of a dataset")
-	c.Flags().BoolVar(&verify, "verify", false, "have a copy started at the target of what it received, and note whether it is whole")
-	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of options for ssh; can be given several times")
+	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets unencrypted; the same for all points of a dataset")
+	c.Flags().BoolVar(&verify, "verify", false, "have a copy of what the target received started there, and record the result")
+	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of ssh options; can be given several times")
 	return c
 }
 
@@ -131,13 +131,15 @@ func (v *verbs) receive() *cobra.Command {
 		Use:   "receive --only DATASET",
 		Short: "receive points from another host, as the forced command of an SSH key",
 		Long: `Receive runs what plumb replicate asked for over SSH, for DATASET and those below
-it, and refuses all else. It is the forced command of a key, in authorized_keys:
+it, and refuses everything else. It is the forced command of a key, in
+authorized_keys:
 
   restrict,command="plumb receive --only tank/copies" ssh-ed25519 AAAA...
 
 With --verify the key may also have a copy started of a point that it sent. Whoever
-has the key decides what the files of that copy hold, and so what its server does:
-it runs as the user plumb-verify, with a program of this host, without network.
+has the key decides what the files of that copy contain, and so what its server
+does: it runs as the user plumb-verify, with a program of this host, without
+network.
 
 ` + exits,
 		Args:   shell.NoArgs,
@@ -154,7 +156,7 @@ it runs as the user plumb-verify, with a program of this host, without network.
 	}
 	p.Flags(c)
 	c.Flags().StringVar(&only, "only", "", "the `DATASET` to which points may be sent")
-	c.Flags().BoolVar(&verify, "verify", false, "copies of what was received may be started, too")
+	c.Flags().BoolVar(&verify, "verify", false, "also allow copies of what was received to be started")
 	return c
 }
 

@@ -40,34 +40,33 @@ func (v *verbs) rollback() *cobra.Command {
 	var f rollbackFlags
 	c := &cobra.Command{
 		Use:   "rollback POINT",
-		Short: "bring a server back to a point, and destroy nothing",
+		Short: "take a server back to a point, keeping what it has now",
 		Long: `Rollback stops the server of a point, clones the point's snapshots, puts the clones
-in the place of its datasets, and starts it. The datasets of before stay under names
-of their own, with all that was written since. It is a change in the journal: plumb
-undo takes it back, and what the server wrote meanwhile stays then too.
+in the place of its datasets, and starts it. The replaced datasets stay under names
+of their own, with everything written since. It is a change in the journal: plumb
+undo reverses it, and keeps what the server wrote meanwhile, too.
 
-With --to it goes forward again from the point: while the server runs, its binary
-log is replayed into a copy without a network, which takes its place then. A time
-ends before the first transaction that was committed in its second or later, a
-GTID or FILE:POSITION before the transaction that has it. --dry-run lists the
-transactions on both sides. What was written later stays with the datasets of
-before.
+With --to it replays the log from the point on: while the server runs, its binary
+log or WAL is replayed into a copy without network, which then takes its place. A
+time ends before the first transaction committed in that second or later, a GTID or
+FILE:POSITION before that transaction. --dry-run lists the transactions on both
+sides. What was written later stays with the replaced datasets.
 
-With --table it brings one table back beside the server, which goes on: a copy of
-the point is started, the table copied under another name, compared, and renamed.
-What others wrote since stays. plumb undo removes it while it is as it was put.
+With --table it brings back one table while the server runs: a copy of the point is
+started, the table copied under another name, compared, and renamed. What others
+wrote since stays. plumb undo removes it while it is unchanged.
 
-It wants a proven point on ZFS or btrfs, and a server that a unit starts, or
+It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
-refused unless --replicas says that they need not follow. It shows what it does, and
-asks. A PostgreSQL goes on on a timeline of its own.
+refused unless --replicas says that they need not follow. It shows what it will do,
+and asks. PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
   plumb rollback 20261123T2105
   plumb rollback 20261123T2105 --to '2026-11-24 03:12:00 Europe/Berlin' --dry-run
   plumb rollback 20261123T2105 --table shop.orders
-  plumb undo                               forward again`,
+  plumb undo                               back to how it was`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := f.oneTable(); err != nil {
@@ -85,19 +84,19 @@ asks. A PostgreSQL goes on on a timeline of its own.
 	f.Place.Flags(c)
 	fl := c.Flags()
 	f.memory = instance.UsualMemory
-	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its zone, a GTID, FILE:POSITION, or of PostgreSQL an LSN")
+	fl.StringVar(&f.to, "to", "", "replay the server's log up to just before `MOMENT`: a date with its time zone, a GTID, FILE:POSITION, or for PostgreSQL an LSN")
 	fl.StringVar(&f.wal, "wal", "", "`DIR` with archived WAL of PostgreSQL, for --to")
-	fl.StringVar(&f.table.Table, "table", "", "bring back `DATABASE.TABLE` alone, beside the server (PostgreSQL: DATABASE.SCHEMA.TABLE)")
+	fl.StringVar(&f.table.Table, "table", "", "bring back only `DATABASE.TABLE`, while the server runs (PostgreSQL: DATABASE.SCHEMA.TABLE)")
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
-	fl.Var(&f.memory, "memory", "`SIZE` that the server of the copy may take in all, with --to or --table")
+	fl.Var(&f.memory, "memory", "memory limit of the copy's server, a `SIZE`, with --to or --table")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
-	fl.StringVar(&f.o.Service, "service", "", "stop and start it as `NAME` of service(8)")
+	fl.StringVar(&f.o.Service, "service", "", "stop and start it with service(8), as `NAME`")
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
-	fl.BoolVar(&f.o.Replicas, "replicas", false, "also with replicas, slots or archiving, which will not follow")
+	fl.BoolVar(&f.o.Replicas, "replicas", false, "also if it has replicas, slots or archiving, which will not follow")
 	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
-	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back when the server does not answer by then")
+	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back if the server does not answer within this time")
 	c.MarkFlagsRequiredTogether("stop", "start")
 	c.MarkFlagsMutuallyExclusive("service", "stop")
 	return c

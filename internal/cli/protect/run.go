@@ -42,14 +42,14 @@ func (v *verbs) run() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run POLICY",
-		Short: "do what a policy asks for now: take, prove, send, prune points",
+		Short: "do what a policy asks for and is due: take, prove, send, prune",
 		Long: `Run reads a policy and does what is due, one thing after the other: it takes points,
-drills one, and prunes. What fails does so alone; it is written down, and plumb
-protect status tells of it until it goes well. A second run beside one that is at
-work does nothing. Backups, which can take hours, are for runs of their own, with
---backups: they keep no point waiting.
+drills one, replicates and prunes. If one part fails, the others go on; the failure
+is recorded, and plumb protect status reports it until it succeeds. A second run
+beside one that is at work does nothing. Backups can take hours, so they have runs
+of their own, with --backups, and no point waits for them.
 
---emit prints the units of a systemd timer or the crontab that call it; each file
+--emit prints the units of a systemd timer, or the crontab, that call it; each file
 begins with its name. A policy is a file such as:
 
   points:
@@ -82,8 +82,8 @@ begins with its name. A policy is a file such as:
 		},
 	}
 	f.Place.Flags(c)
-	c.Flags().StringVar(&f.emit, "emit", "", "print what calls it, in the `FORM` "+hint.OneOf(emitted()))
-	c.Flags().BoolVar(&f.backups, "backups", false, "do what is due of backups, and nothing else")
+	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in the `FORM` "+hint.OneOf(emitted()))
+	c.Flags().BoolVar(&f.backups, "backups", false, "only do the backups that are due")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitted})
 	return c

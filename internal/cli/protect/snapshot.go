@@ -29,28 +29,28 @@ func (v *verbs) snapshot() *cobra.Command {
 	var f snapshotFlags
 	c := &cobra.Command{
 		Use:   "snapshot [SERVER]",
-		Short: "take a point: all that a server keeps data on, at one moment",
-		Long: `Snapshot takes a point: the snapshots of everything a server keeps data on, as
-one, with the server's position. What the server keeps data on is found from its
-process: its directories, and every file it has open. One file on something of
-which no snapshot can be taken, and the point is refused with its name.
+		Short: "take a point: snapshots of all data of a server at one moment",
+		Long: `Snapshot takes a point: snapshots of everything a server keeps data on, taken
+together, with the server's position. What the server keeps data on is found from
+its process: its directories, and every file it has open. If one file is on
+something that cannot be snapshotted, the point is refused, naming the file.
 
-There are four modes, and the cheapest that is right here is taken:
-  crash       nobody waits: all is in one atomic set that survives a power cut
+There are four modes, and the cheapest suitable one is taken:
+  crash       nobody waits: one atomic set of snapshots that survives a power cut
   locked      commits wait while the snapshots are taken
   backup-api  the server's own protocol for copies that are not of one moment
-  freeze      the server's processes stand still; only with --mode freeze
---dry-run shows each with its reason, what is typed to the server, and who waits.
+  freeze      the server's processes are stopped; only with --mode freeze
+--dry-run shows each with its reason, the statements for the server, and who waits.
 It takes no lock and makes nothing.
 
-That the lock held is proven: the same connection, and the same position, before
+Plumb proves that the lock held: the same connection, and the same position, before
 and after. If a proof fails, the point counts as a crash point, and the exit code
 says so. A point is no backup until plumb drill, or --drill here, has started one.
 
 ` + exits,
 		Example: `  plumb snapshot --dry-run              what would be taken, how, and who waits
   plumb snapshot mysql:3306
-  plumb snapshot --drill                and prove that it starts
+  plumb snapshot --drill                also prove that it starts
   plumb snapshot postgres --mode locked --wait 10s`,
 		Args: shell.AtMostOneArg("server"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -59,12 +59,12 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	}
 	f.Place.Flags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; the cheapest that is right otherwise")
-	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up when the lock is not obtained by then: other sessions queue behind it")
-	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "give up what is held after this time: the point is refused then")
-	fl.StringVar(&f.with, "with", "", "take the snapshots with the shell's `COMMAND`, which finds take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one a line, and prints an identity by which prune --with knows them again; ebs takes those of EBS with aws")
+	fl.StringVar(&f.take.Mode, "mode", "", "take it in `MODE`: crash, locked, backup-api or freeze; default: the cheapest suitable one")
+	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up if the lock is not granted within this time: other sessions queue behind it")
+	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "release the lock after this time: the point is then refused")
+	fl.StringVar(&f.with, "with", "", "take the snapshots with this shell `COMMAND`, which gets take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one per line, and prints an identity by which prune --with recognises them; ebs takes EBS snapshots with aws")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
-	fl.BoolVar(&f.drill, "drill", false, "start a copy of it afterwards, and read it, as plumb drill does")
+	fl.BoolVar(&f.drill, "drill", false, "afterwards start a copy and check it, as plumb drill does")
 	f.drilling.flags(c)
 	shell.Offer(c, map[string]shell.Words{"mode": modes})
 	return c

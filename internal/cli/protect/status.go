@@ -19,15 +19,14 @@ func (v *verbs) status() *cobra.Command {
 	file := ""
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "say how the points of this host stand, and whether a policy is met",
+		Short: "report the points of this host, and whether a policy is met",
 		Long: `Status shows for each server its newest point, its newest proven one, the space that
-its points keep, what the next prune would do, and what others took of its volumes,
-which is counted as no point. With a policy it says what of it
-is not met: the one of --policy, or else that of the last plumb protect run. It
-changes nothing.
+its points hold, what the next prune would do, and snapshots that others took of its
+volumes, which do not count as points. With a policy (that of --policy, or else of
+the last plumb protect run) it says what is not met. It changes nothing.
 
 Exit codes:
-  0  all that the policy asks for is there, or there is no policy
+  0  everything that the policy asks for is there, or there is no policy
   1  something of the policy is not met, or not known
   2  the command line is wrong
   3  what was to be read could not be read`,
@@ -38,7 +37,7 @@ Exit codes:
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&file, "policy", "", "the policy in `FILE`; that of the last run otherwise")
+	c.Flags().StringVar(&file, "policy", "", "the policy in `FILE`; default: that of the last run")
 	return c
 }
 

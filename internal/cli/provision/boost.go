@@ -33,31 +33,30 @@ type boosting struct {
 }
 
 const boostExits = `Exit codes:
-  that of the command, once all was given back
+  that of the command, once all settings are restored
   2  the command line is wrong
-  3  refused, or something could not be given back: see what is said`
+  3  refused, or something could not be restored: see the output`
 
 // Boost makes the command.
 func Boost(s *shell.Shell, l Lending) *cobra.Command {
 	b := &boosting{lending: lending{Shell: s, Lending: l}}
 	c := &cobra.Command{
 		Use:   "boost DATASET|SERVER TIME -- COMMAND…",
-		Short: "run a bulk load with less durable settings, lent for its time",
-		Long: `Boost runs a command, and for as long as it runs nothing on a dataset waits for
-the disk (sync=disabled), or a server has the settings that its documentation
-names for bulk loads. It shows beforehand what a crash meanwhile loses, and
-asks.
+		Short: "run a bulk load with less durable settings, for its duration",
+		Long: `Boost runs a command, and while it runs nothing on a dataset waits for the disk
+(sync=disabled), or a server has the settings that its documentation names for bulk
+loads. It shows beforehand what a crash meanwhile would lose, and asks.
 
-What was before comes back when the command ends, when the time is over, and
-when Plumb is killed: a process of its own waits for that before the first value
-is set. A value that was inherited is inherited again. What somebody else
-changed meanwhile is left as it is. With systemd, a unit gives it back at the
-next boot; without, plumb undo does. Nothing is set that can damage data: no
-fsync=off, no full_page_writes=off, no disabled redo.
+The earlier settings come back when the command ends, when the time is over, and
+when Plumb is killed: a separate process waits for that before the first setting is
+changed. An inherited value is inherited again. What somebody else changed meanwhile
+is left as it is. With systemd, a unit restores them at the next boot; without it,
+plumb undo does. Nothing is set that can damage data: no fsync=off, no
+full_page_writes=off, no disabled redo log.
 
-A dataset with files of several servers is refused, and so is one of a server
-whose commits others count on (a source, a replica, a member of a cluster):
---also names the servers that may lose commits.
+A dataset with files of several servers is refused, and so is one of a server whose
+commits others rely on (a source, a replica, a member of a cluster): --also names
+the servers that may lose commits.
 
 ` + boostExits,
 		Example: `  plumb boost tank/db/load 20m -- sh -c 'mysql app <dump.sql'
@@ -69,7 +68,7 @@ whose commits others count on (a source, a replica, a member of a cluster):
 	b.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&b.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others count on it; can be given several times")
+	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others rely on it; can be given several times")
 	fl.BoolVar(&b.dryRun, "dry-run", false, "show what would be set, and run nothing")
 	fl.BoolVar(&b.yes, "yes", false, "do not ask")
 	fl.BoolVar(&b.json, "json", false, "with --dry-run: print JSON v1 (plumb schema describes it)")

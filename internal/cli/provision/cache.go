@@ -40,10 +40,9 @@ type caching struct {
 func Cache(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
-		Short: "give a pool a cache (L2ARC) or log device (SLOG), warm and judge it, take it away",
-		Long: `Cache adds a cache device or a separate log to a pool of ZFS, reads files once
-so that the cache holds them, judges whether it serves anything, and takes it
-away again.`,
+		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
+		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
+the cache holds them, measures what the device brings, and removes it again.`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -71,13 +70,13 @@ func (v *caching) changing(c *cobra.Command) {
 func (v *caching) add() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add POOL DEVICE",
-		Short: "give a pool a cache device, or with --log a separate log",
-		Long: `Add gives a pool a cache device, or with --log a separate log. The disk is
-proven to be empty, and to be the one that was looked at, just before it is
-added. A cache device that the pool has and that does not work any more, as an
-instance store after a stop, is taken out and added anew if Plumb added it.
+		Short: "add a cache device to a pool, or with --log a separate log",
+		Long: `Add adds a cache device to a pool, or with --log a separate log. The disk is proven
+to be empty, and still the same one, immediately before it is added. A cache device
+of the pool that no longer works, such as an instance store after a stop, is removed
+and added again if Plumb had added it.
 
---emit systemd prints a unit that does this and the warming at each boot.
+--emit systemd prints a unit that does this, and the warming, at each boot.
 
 ` + cacheExits,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
@@ -89,7 +88,7 @@ instance store after a stop, is taken out and added anew if Plumb added it.
 	fl := c.Flags()
 	fl.BoolVar(&v.log, "log", false, "as a separate log (SLOG)")
 	fl.StringVar(&v.disk.Serial, "serial", "", "only the disk with this `SERIAL` number")
-	fl.StringVar(&v.disk.Erase, "erase", "", "the disk with this `SERIAL` number may be overwritten although something is on it")
+	fl.StringVar(&v.disk.Erase, "erase", "", "overwrite the disk with this `SERIAL` number, even if something is on it")
 	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in the `FORM` systemd")
 	return c
 }
@@ -163,10 +162,10 @@ func (v *caching) printUnit(pool, device string) error {
 func (v *caching) remove() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove POOL DEVICE",
-		Short: "take away a cache or log device that Plumb added",
-		Long: `Remove takes a cache or log device out of its pool, if it stands in the journal
-that Plumb added it and the disk is still that one. What others added, zpool
-remove takes out.
+		Short: "remove a cache or log device that Plumb added",
+		Long: `Remove takes a cache or log device out of its pool, if the journal says that Plumb
+added it and the disk is still the same. Devices that others added are removed with
+zpool remove.
 
 ` + cacheExits,
 		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
@@ -223,11 +222,11 @@ func (v *caching) warm() *cobra.Command {
 		Use:   "warm POOL DATASET…",
 		Short: "read the files of datasets once, so that the cache holds them",
 		Long: `Warm reads every file of the datasets once, while the cache device is fed faster
-than usual: l2arc_noprefetch=0, and higher l2arc_write_max, l2arc_write_boost
-and l2arc_headroom. The parameters of before come back when all is read, when
-the time is over, and when Plumb is killed, as those of plumb boost. A dataset
-with primarycache=metadata is refused: a cache device is fed from the ARC alone,
-so that no data of it would reach it.
+than usual: l2arc_noprefetch=0, and higher l2arc_write_max, l2arc_write_boost and
+l2arc_headroom. The parameters are restored when everything is read, when the time
+is over, and when Plumb is killed, like those of plumb boost. A dataset with
+primarycache=metadata is refused: a cache device is fed only from the ARC, so none
+of its data would reach it.
 
 ` + cacheExits,
 		Example: "  plumb provision cache warm tank tank/mariadb/data --for 2h",
@@ -235,7 +234,7 @@ so that no data of it would reach it.
 		RunE:    func(c *cobra.Command, args []string) error { return v.runWarm(c.Context(), args[0], args[1:]) },
 	}
 	v.changing(c)
-	c.Flags().DurationVar(&v.limit, "for", time.Hour, "end after this time, whatever was read")
+	c.Flags().DurationVar(&v.limit, "for", time.Hour, "stop after this time, even if not everything was read")
 	return c
 }
 

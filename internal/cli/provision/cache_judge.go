@@ -21,16 +21,16 @@ import (
 func (v *caching) judge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge",
-		Short: "tell whether the cache devices serve anything, with intervals",
-		Long: `Judge reads the counters of the ARC several times, and tells what share of the
+		Short: "measure what share of reads the cache devices serve, with intervals",
+		Long: `Judge reads the counters of the ARC several times, and reports what share of the
 reads that missed it the cache devices served, with 95 % intervals. --save FILE
-keeps what was seen; --before FILE tells what has moved since. It changes
-nothing. Nothing is said to have moved unless the interval says so.
+keeps the result; --before FILE reports what has changed since, if the interval
+excludes zero. It changes nothing.
 
-The counters are of all pools of this host together. Of a separate log they tell
-nothing: with --fsync DIR durable writes of 4 KiB are timed meanwhile, one after
-the other, in a file there that is removed again. Against what was saved another
-hour may be why they differ; compare takes turns, so that it is not.
+The counters are of all pools of this host together. They say nothing about a
+separate log: with --fsync DIR, durable writes of 4 KiB are timed meanwhile, one
+after the other, in a file there that is removed again. Two measurements at
+different times can differ for other reasons; compare alternates to avoid that.
 
 ` + shell.ReadExits,
 		Example: `  plumb provision cache judge --save before.json     without the cache device
@@ -41,9 +41,9 @@ hour may be why they differ; compare takes turns, so that it is not.
 	}
 	fl := c.Flags()
 	fl.StringVar(&v.fsync, "fsync", "", "time durable writes in the directory `DIR` meanwhile")
-	fl.IntVar(&v.runs, "windows", 10, "so many windows, 4 to 1000")
-	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each")
-	fl.StringVar(&v.save, "save", "", "write what was seen into a new `FILE`")
+	fl.IntVar(&v.runs, "windows", 10, "number of windows, 4 to 1000")
+	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each window")
+	fl.StringVar(&v.save, "save", "", "save the result in a new `FILE`")
 	fl.StringVar(&v.before, "before", "", "compare with what an earlier run saved in `FILE`")
 	return c
 }
@@ -83,15 +83,15 @@ func (v *caching) runJudge(ctx context.Context) error {
 func (v *caching) compare() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare POOL DEVICE DIR",
-		Short: "tell what a log device brings: with it, without, without, with",
-		Long: `Compare takes a separate log that Plumb added out of its pool and adds it again,
-in the order with, without, without, with, and times durable writes of 4 KiB in
-DIR, a directory in the pool, in each turn. What drifts while it runs falls out
-of the difference, which is told with its 95 % interval. Each way is a change of
-the journal. Killed amid, the device may be out: cache add adds it again.
+		Short: "measure what a log device brings: with it, without, without, with",
+		Long: `Compare removes a separate log that Plumb added from its pool and adds it again, in
+the order with, without, without, with, and times durable writes of 4 KiB in DIR, a
+directory in the pool, in each turn. A steady drift cancels out of the difference,
+which is reported with its 95 % interval. Each removal and addition is a change in
+the journal. If Plumb is killed, the device may be out: cache add adds it again.
 
-A cache device comes back empty each time, so it is not compared like this: what
-it serves, its own counters tell (judge).
+A cache device comes back empty each time, so it is not compared like this: its own
+counters show what it serves (judge).
 
 ` + cacheExits,
 		Example: "  plumb provision cache compare tank /dev/disk/by-id/nvme-optane /tank/db",
@@ -102,7 +102,7 @@ it serves, its own counters tell (judge).
 	}
 	v.changing(c)
 	fl := c.Flags()
-	fl.IntVar(&v.times, "times", 2, "go through the order so many times, 1 to 50; two pairs each")
+	fl.IntVar(&v.times, "times", 2, "repeat the order this many times, 1 to 50; two pairs each")
 	fl.DurationVar(&v.every, "every", 6*time.Second, "length of each turn")
 	return c
 }

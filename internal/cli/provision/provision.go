@@ -69,26 +69,25 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 	var f flags
 	c := &cobra.Command{
 		Use:   "provision SPEC",
-		Short: "lay a host out for a server by a spec, and take it away again",
-		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each
-role of a server, its data moved there, and its settings. SPEC says what, and
-never how: every value comes from the rules of plumb check, asked about the host
-as it will be. So check has nothing above a note to say afterwards.
+		Short: "lay out a host for a server from a spec, and take it back",
+		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role
+of a server, its data moved there, and its settings. SPEC says what, not how: every
+value comes from the rules of plumb check, applied to the host as it will be. So
+check reports nothing above a note afterwards.
 
-It shows every act, what of it cannot be taken away and what check will say, and
-asks. Each stage is a change of the journal. Killed at any moment, plumb
-provision again goes on where it stands; --take-away takes all of it back, the
-last stage first, from the journal alone. Done again, it makes 0 acts.
+It shows every step, what of it cannot be taken back and what check will say, and
+asks. Each stage is a change in the journal. If it is killed at any moment, plumb
+provision again continues; --take-away takes all of it back, the last stage first,
+from the journal alone. A second run does 0 acts.
 
-A disk is used only when it is proven to be empty, or when SPEC names its serial
-to be erased. The server is stopped while what changed meanwhile is copied a
-second time, and started on the copy; undoing that copies back what was written
-since.
+A disk is used only if it is proven to be empty, or if SPEC gives its serial number
+to be erased. The server is stopped while what changed meanwhile is copied a second
+time, and started on the copy; undoing that copies back what was written since.
 
 ` + exits,
-		Example: `  plumb provision shop.yaml --dry-run      every act, and what check will say
+		Example: `  plumb provision shop.yaml --dry-run      every step, and what check will say
   plumb provision shop.yaml
-  plumb provision shop.yaml --take-away    as it was before
+  plumb provision shop.yaml --take-away    back to how it was before
   plumb provision shop.yaml --emit k8s     StorageClasses, operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: shell.AtMostOneArg("spec"),
@@ -105,18 +104,18 @@ since.
 	f.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringVar(&f.from, "from", "", "print the spec of a host that is there, of the server named in place of SPEC or the only one: `live` for this one, or a tape")
+	fl.StringVar(&f.from, "from", "", "print the spec of an existing host, for the server named in place of SPEC or the only one: `live` for this host, or a tape")
 	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
-	fl.StringSliceVar(&f.skip, "skip", nil, "do not ask these `RULES`, * matches")
+	fl.StringSliceVar(&f.skip, "skip", nil, "do not apply these `RULES`; * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
-	fl.BoolVar(&f.takeAway, "take-away", false, "take back all that this spec's provision did, the last stage first")
-	fl.BoolVar(&f.force, "force", false, "with --take-away, take back also what somebody changed since")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "with --take-away, lose what the server wrote since it was moved: it is not copied back")
+	fl.BoolVar(&f.takeAway, "take-away", false, "take back everything that provision did for this spec, the last stage first")
+	fl.BoolVar(&f.force, "force", false, "with --take-away, also take back what somebody changed since")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "with --take-away, drop what the server wrote since it was moved: it is not copied back")
 	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
 	c.MarkFlagsMutuallyExclusive("emit", "take-away")
 	return c
@@ -124,9 +123,9 @@ since.
 
 const exits = `Exit codes:
   0  done, or nothing to do
-  1  done, and check has something to say above a note
+  1  done, but check has findings above a note
   2  the command line or the spec is wrong
-  3  refused, or failed: what stands is said`
+  3  refused, or failed: the output says what was done`
 
 // read reads the spec; - is standard input.
 func (v *verbs) read(name string) (spec.Spec, error) {

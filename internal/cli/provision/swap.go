@@ -43,27 +43,27 @@ func Swap(s *shell.Shell, l Lending, w Swapping) *cobra.Command {
 	v := &swapping{lending: lending{Shell: s, Lending: l}, Swapping: w}
 	c := &cobra.Command{
 		Use:   "swap SERVER RELEASE",
-		Short: "bring a server's data under another version, with a way back",
-		Long: `Swap says by which way the data of SERVER come under RELEASE, a version such as
-17 or a flavour with one such as percona:8.0, and by which they come back. Where
-there is no way in place it says why, and what there is instead.
+		Short: "move a server's data to another version, with a way back",
+		Long: `Swap says how the data of SERVER can be moved to RELEASE, a version such as 17 or a
+flavour with one such as percona:8.0, and how it can be moved back. If it cannot be
+done in place, it says why, and what to do instead.
 
-A PostgreSQL of Debian's packages it brings under a newer version itself, once
-that is installed. It is tried on a copy of a point: pg_upgrade runs, the new
-server starts, and all tables are checked and must sum up to the same. Then the
-server stands still while pg_upgrade copies its data to a new cluster, with its
-configuration, at the same port. The old cluster stays as it was. --back starts
-that one again, says beforehand how many transactions are lost by it, and keeps
-the new one under another name.
+A PostgreSQL of Debian's packages is upgraded by Plumb itself, once the newer
+version is installed. The upgrade is first tried on a copy of a point: pg_upgrade
+runs, the new server starts, and all tables are checked and must have the same
+checksums. Then the server is down while pg_upgrade copies its data to a new
+cluster, with its configuration, at the same port. The old cluster stays as it was.
+--back starts that one again, says beforehand how many transactions that loses, and
+keeps the new one under another name.
 
-A MariaDB of Debian's packages it brings under a newer series whose packages the
-system's sources have. They are fetched, and tried on a copy of a point in the
-same way, with mariadb-upgrade. Then the server is stopped, its data are copied,
-the packages are exchanged, and mariadb-upgrade runs before anybody comes in.
---back brings the packages of before and the copy, and keeps what was written
-since.
+A MariaDB of Debian's packages is upgraded to a newer series that the system's
+package sources have. The packages are fetched, and the upgrade is tried on a copy
+of a point in the same way, with mariadb-upgrade. Then the server is stopped, its
+data is copied, the packages are exchanged, and mariadb-upgrade runs before anybody
+can log in. --back restores the old packages and the copy, and keeps what was
+written since.
 
-For other ways it lists what to do.
+For other upgrades it lists what to do.
 
 ` + cacheExits,
 		Example: `  plumb provision swap postgres:5432 17 --dry-run
@@ -93,7 +93,7 @@ For other ways it lists what to do.
 	v.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringVar(&v.at, "at", "", "PostgreSQL: make the new data directory `DIR`, which is not there yet, instead of where the packages keep it; MariaDB: keep the data of before in DIR instead of beside the data directory")
+	fl.StringVar(&v.at, "at", "", "PostgreSQL: put the new data directory at `DIR`, which must not exist yet, instead of where the packages keep it; MariaDB: keep the old data in DIR instead of beside the data directory")
 	fl.BoolVar(&v.back, "back", false, "go back to what was before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")

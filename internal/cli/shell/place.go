@@ -16,7 +16,7 @@ type Place struct {
 
 // StateFlag adds the flag.
 func (p *Place) StateFlag(c *cobra.Command) {
-	c.Flags().StringVar(&p.State, "state", "", "keep the list of what was made in `DIR` instead of the usual place")
+	c.Flags().StringVar(&p.State, "state", "", "keep the list of what was made in `DIR` instead of the default place")
 }
 
 // Books is the directory of the books of what is made.

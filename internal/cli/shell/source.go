@@ -21,7 +21,7 @@ type Source struct {
 
 // Flags are the flags of a command that reads a machine or a tape.
 func (s *Source) Flags(c *cobra.Command) {
-	c.Flags().StringVar(&s.Tape, "tape", "", "read a captured host from `FILE` instead of this one; - for standard input, a directory for many")
+	c.Flags().StringVar(&s.Tape, "tape", "", "read a recorded host from `FILE` instead of this one; - for standard input, a directory for many")
 	if err := c.MarkFlagFilename("tape", "tape", "tape.gz", "gz"); err != nil {
 		panic(err)
 	}

@@ -16,9 +16,9 @@ func Emit(s *shell.Shell) *cobra.Command {
 	return &cobra.Command{
 		Use:   "emit alerts|dashboard",
 		Short: "print alert rules for Prometheus or vmalert, or a dashboard for Grafana",
-		Long: `Emit prints what a monitoring system needs to make something of the metrics of
-plumb watch metrics: alert rules in the form of Prometheus, which vmalert reads
-too, or a dashboard for Grafana, made of everything that Plumb samples.
+		Long: `Emit prints what a monitoring system needs to use the metrics of plumb watch
+metrics: alert rules in Prometheus format, which vmalert reads too, or a dashboard
+for Grafana, made from everything that Plumb samples.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch emit alerts > /etc/prometheus/rules/plumb.yaml

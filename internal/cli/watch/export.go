@@ -39,14 +39,14 @@ func Export(s *shell.Shell) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "write a part of a recording for Prometheus, or for another machine",
-		Long: `Export writes what is recorded from one time to another.
+		Short: "export a part of a recording to Prometheus or another machine",
+		Long: `Export writes what is recorded between two times.
 
-openmetrics is every value with its time, under the names of plumb watch metrics,
-for promtool tsdb create-blocks-from openmetrics. jsonl is everything, a line for
-each picture and batch: plumb watch replay --from-file reads it anywhere.
+openmetrics is every value with its time, named as in plumb watch metrics, for
+promtool tsdb create-blocks-from openmetrics. jsonl is everything, a line for each
+picture and batch: plumb watch replay --from-file reads it anywhere.
 
-Times are as for plumb watch replay --at. jsonl holds texts of statements without
+Times are as for plumb watch replay --at. jsonl contains texts of statements without
 literals, and names of users, clients and databases.
 
 ` + shell.ReadExits,
@@ -59,10 +59,10 @@ literals, and names of users, clients and databases.
 	f.flag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "", "the first `TIME`")
-	fl.StringVar(&f.to, "to", "now", "the `TIME` after the last")
+	fl.StringVar(&f.to, "to", "now", "the `TIME` at which it ends")
 	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in the `FORM` "+hint.OneOf(exportForms()))
 	fl.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which only its owner can read, instead of standard output")
-	fl.BoolVar(&f.force, "force", false, "replace a file that is there")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file")
 	fl.StringToStringVar(&f.labels, "label", nil, "give every series of openmetrics a label `NAME=VALUE` besides")
 	shell.Offer(c, map[string]shell.Words{"format": exportForms})
 	return c

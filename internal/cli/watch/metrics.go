@@ -45,17 +45,18 @@ func Metrics(s *shell.Shell, a feed.Adapters, from feed.Feed) *cobra.Command {
 	var f metricsFlags
 	c := &cobra.Command{
 		Use:   "metrics",
-		Short: "offer what watch sees to Prometheus and its kin",
-		Long: `Metrics watches this host, and offers what it sees at /metrics, in a file for
-node_exporter (--textfile), or sends it by remote write (--remote-write). A
-scrape gets the last sample; no server is asked because of it. What is late has
-no series: neither an old value nor a zero.
+		Short: "export what watch sees to Prometheus and compatible systems",
+		Long: `Metrics watches this host, and exports what it sees at /metrics, in a file for
+node_exporter (--textfile), or by remote write (--remote-write). A scrape returns
+the last sample; no server is queried because of it. Late data has no series:
+neither an old value nor a zero.
 
-plumb_bottleneck{verdict,server} is 1 while a limit holds a server back and 0
-while it does not. A verdict that cannot be told has no series.
+plumb_bottleneck{verdict,server} is 1 while a bottleneck limits a server, otherwise
+0. A verdict that cannot be judged has no series.
 
-Beyond this machine it listens only with TLS, and to those who have the token
-of --token or a certificate by --client-ca. Secrets are read from files.
+Beyond this machine it listens only with TLS, and answers only those who have the
+token of --token or a certificate signed by --client-ca. Secrets are read from
+files.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch metrics                                      at http://127.0.0.1:9931/metrics
@@ -68,25 +69,25 @@ of --token or a certificate by --client-ca. Secrets are read from files.
 	}
 	f.LiveFlags(c)
 	fl := c.Flags()
-	fl.StringVar(&f.listen.Address, "listen", "", "offer /metrics at `ADDRESS`; "+usualListen+" when nothing else is asked for")
-	fl.StringVar(&f.listen.Cert, "tls-cert", "", "answer with the certificate in `FILE`; a renewed one is taken at once")
+	fl.StringVar(&f.listen.Address, "listen", "", "serve /metrics at `ADDRESS`; "+usualListen+" if nothing else is asked for")
+	fl.StringVar(&f.listen.Cert, "tls-cert", "", "use the certificate in `FILE`; a renewed one is used at once")
 	fl.StringVar(&f.listen.Key, "tls-key", "", "its key, in `FILE`")
 	fl.StringVar(&f.listen.Token, "token", "", "answer only those who send the token in `FILE` (Authorization: Bearer …)")
-	fl.StringVar(&f.listen.ClientCA, "client-ca", "", "answer only those whose certificate an authority in `FILE` has signed")
+	fl.StringVar(&f.listen.ClientCA, "client-ca", "", "answer only clients with a certificate signed by a CA in `FILE`")
 	fl.StringVar(&f.textfile.Path, "textfile", "", "write `DIR/NAME.prom` for node_exporter's textfile collector; removed at the end")
 	fl.StringVar(&f.target.URL, "remote-write", "", "send by remote write to `URL`")
-	fl.StringVar(&f.version, "remote-write-version", writeVersions()[0], "send in this `VERSION` of remote write; one that takes no 2.0 is sent 1.0")
+	fl.StringVar(&f.version, "remote-write-version", writeVersions()[0], "use this `VERSION` of remote write; a receiver that rejects 2.0 is sent 1.0")
 	fl.StringVar(&f.target.Token, "remote-token", "", "log in there with the token in `FILE`")
 	fl.StringVar(&f.target.Login, "remote-login", "", "log in there with the user:password in `FILE`")
-	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the authorities in `FILE` there, instead of the system's")
-	fl.StringVar(&f.target.Cert, "remote-cert", "", "show the certificate in `FILE` there")
+	fl.StringVar(&f.target.CA, "remote-ca", "", "trust the CAs in `FILE` there, instead of the system's")
+	fl.StringVar(&f.target.Cert, "remote-cert", "", "present the client certificate in `FILE` there")
 	fl.StringVar(&f.target.Key, "remote-key", "", "its key, in `FILE`")
 	fl.StringToStringVar(&f.labels, "label", nil, "add `NAME=VALUE` to every series that is sent; instance is the host's name and job plumb otherwise")
-	fl.DurationVar(&f.every, "every", 15*time.Second, "write the file, and send, this often")
+	fl.DurationVar(&f.every, "every", 15*time.Second, "interval for writing the file and sending")
 	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
-	fl.StringSliceVar(&f.compat, "compat", nil, "name what `EXPORTERS` have too as they do, instead of by our names: node, mysqld")
-	fl.IntVar(&f.mostSeries, "most-series", metrics.MostSeries, "show at most `N` series; servers and what they lie on come first")
-	fl.IntVar(&f.statements, "statements", 0, "also show the `N` dearest statements of each server, without literals")
+	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: node, mysqld")
+	fl.IntVar(&f.mostSeries, "most-series", metrics.MostSeries, "export at most `N` series; servers and what they stand on come first")
+	fl.IntVar(&f.statements, "statements", 0, "also export the `N` most expensive statements of each server, without literals")
 	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }, "remote-write-version": writeVersions})
 	return c
 }

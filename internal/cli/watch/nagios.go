@@ -27,15 +27,15 @@ func Nagios(s *shell.Shell) *cobra.Command {
 	var f nagiosFlags
 	c := &cobra.Command{
 		Use:   "nagios",
-		Short: "say in one line how the host is, as a plugin for Icinga and Nagios",
-		Long: `Nagios reads what plumb watch metrics offers or wrote, and prints one line with
-performance data. It needs no rights on the host and asks no server: it answers
+		Short: "print the state of the host in one line, as an Icinga or Nagios plugin",
+		Long: `Nagios reads what plumb watch metrics exports or wrote, and prints one line with
+performance data. It needs no rights on the host and queries no server: it answers
 at once.
 
-A limit that holds a server back is a warning, and critical once it costs at
-least --critical of the server's active time. Critical are also a server that
-does not answer, and a run of plumb protect that fails. Data that can be lost,
-and a source that is late, are warnings. Metrics that are old are unknown.
+A bottleneck is a WARNING, and CRITICAL once it costs at least --critical of the
+server's active time. A server that does not answer, and a failing run of plumb
+protect, are CRITICAL too. Data that can be lost, and a late data source, are
+WARNING. Old metrics are UNKNOWN.
 
 Exit codes, as plugins have them:
   0  OK
@@ -59,11 +59,11 @@ Exit codes, as plugins have them:
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "http://"+usualListen+"/metrics", "read the metrics at `URL-OR-FILE`")
 	fl.StringVar(&f.target.Token, "token", "", "log in there with the token in `FILE`")
-	fl.StringVar(&f.target.CA, "ca", "", "trust the authorities in `FILE` there, instead of the system's")
+	fl.StringVar(&f.target.CA, "ca", "", "trust the CAs in `FILE` there, instead of the system's")
 	fl.Float64Var(&f.limits.Critical, "critical", 0.5, "`SHARE` of a server's active time from which a limit is critical")
-	fl.DurationVar(&f.limits.Late, "max-age", 2*time.Minute, "how old what plumb says may be")
-	fl.DurationVar(&f.limits.Point, "max-point-age", 0, "how old the newest point of a server may be; 0 does not look")
-	fl.DurationVar(&f.limits.Proof, "max-proof-age", 0, "how old the newest proven point may be; 0 does not look")
+	fl.DurationVar(&f.limits.Late, "max-age", 2*time.Minute, "maximum age of the metrics")
+	fl.DurationVar(&f.limits.Point, "max-point-age", 0, "maximum age of a server's newest point; 0: not checked")
+	fl.DurationVar(&f.limits.Proof, "max-proof-age", 0, "maximum age of the newest proven point; 0: not checked")
 	return c
 }
 

@@ -39,18 +39,18 @@ func Record(s *shell.Shell, from feed.Feed) *cobra.Command {
 	f := recordFlags{most: record.MostBytes}
 	c := &cobra.Command{
 		Use:   "record",
-		Short: "keep what watch sees, so that any minute can be looked at later",
-		Long: `Record watches this host until it is told to end, and keeps what it sees: each
-second for two days, ten seconds for two weeks, and minutes for 400 days, but no
-more than --most bytes. The oldest seconds go first. Texts of statements are kept
-without their literals.
+		Short: "record what watch sees, so that any minute can be replayed",
+		Long: `Record watches this host until it is stopped, and keeps what it sees: every second
+for two days, ten-second values for two weeks, and minutes for 400 days, but at
+most --most bytes. The oldest seconds are removed first. Texts of statements are
+kept without their literals.
 
-A disk that is full or hangs does not stop it: what it could not write is
-recorded as a gap. When less than 5 % of the filesystem is free it writes
-nothing, and says so. Killed, it loses less than a minute.
+A disk that is full or hangs does not stop it: what it could not write is recorded
+as a gap. If less than 5 % of the filesystem is free it writes nothing, and says
+so. If it is killed, it loses less than a minute.
 
---emit systemd prints the unit that runs it as a user of its own, and the line
-that makes that user; each file begins with its name.
+--emit systemd prints a unit that runs it as a user of its own, and the line that
+creates that user; each file begins with its name.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch record
@@ -61,8 +61,8 @@ that makes that user; each file begins with its name.
 	}
 	f.LiveFlags(c)
 	f.flag(c)
-	c.Flags().Var(&f.most, "most", "what the recording takes at most, such as 512M or 4G")
-	c.Flags().StringVar(&f.emit, "emit", "", "print what runs it, in the `FORM` "+hint.OneOf(recordForms()))
+	c.Flags().Var(&f.most, "most", "maximum size of the recording, such as 512M or 4G")
+	c.Flags().StringVar(&f.emit, "emit", "", "print a unit that runs it, in the `FORM` "+hint.OneOf(recordForms()))
 	shell.Offer(c, map[string]shell.Words{"emit": recordForms})
 	return c
 }

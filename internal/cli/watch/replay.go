@@ -33,17 +33,17 @@ func Replay(s *shell.Shell) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay",
-		Short: "say what limited each server at a recorded moment",
+		Short: "show what limited each server at a recorded moment",
 		Long: `Replay judges the minutes before a recorded moment again, and shows what plumb
 watch --once would have shown then. The same recording gives the same answer.
 
---at takes a time (03:12 is the latest past one), a date and time, and an offset
-or UTC; without one it is this machine's time. An hour that was twice when clocks
-were set back has to be given with its offset. Without --at it lists the verdicts
-that were raised, and what is not recorded.
+--at takes a time (03:12 is the most recent one), a date and time, and an offset or
+UTC; without one it is in this machine's time zone. An hour that occurred twice,
+when clocks were set back, needs its offset. Without --at it lists the verdicts
+that were raised, and the gaps in the recording.
 
-Of what is older than two days every tenth second is left, of what is older than
-two weeks a value a minute. Then much less can be told.
+Of data older than two days only ten-second values are kept, and beyond two weeks
+one value a minute, so much less can be concluded.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch replay
@@ -56,7 +56,7 @@ two weeks a value a minute. Then much less can be told.
 	f.flag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
-	fl.DurationVar(&f.before, "before", usualBefore, "judge so much before it again: the longer, the more is known of what was raised earlier")
+	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl wrote, instead of a recording; - for standard input")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
 	return c

@@ -46,7 +46,7 @@ func serveCommand(s *shell.Shell, from feed.Feed) *cobra.Command {
 		Use:   "serve",
 		Short: "show what limits each server in a browser on this machine",
 		Long: `Serve watches this host and shows in a browser what watch shows on the terminal.
-It listens on 127.0.0.1 and ::1 alone; from another machine, come through ssh:
+It listens only on 127.0.0.1 and ::1; from another machine, come through ssh:
 
   ssh -L 7583:127.0.0.1:7583 db1
 
@@ -60,8 +60,8 @@ The page asks for a token, which is printed once. It only reads.
 	}
 	f.LiveFlags(c)
 	powerfulFlag(c, &f.powerful)
-	c.Flags().IntVar(&f.port, "port", usualPort, "listen on this port; 0: one that is free")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "write the token into a new file of mode 0600 instead of printing it; it is removed in the end")
+	c.Flags().IntVar(&f.port, "port", usualPort, "listen on this port; 0: any free one")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "write the token into a new file of mode 0600 instead of printing it; removed at the end")
 	return c
 }
 

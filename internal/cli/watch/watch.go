@@ -40,26 +40,25 @@ func Command(s *shell.Shell, a feed.Adapters) *cobra.Command {
 	var f watchFlags
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "say what limits each server now, and what that costs",
-		Long: `Watch reads this host each second, from the processors and disks to the sessions
-of its servers, and says of every server which limit holds it back, how much of
-its active time that costs, what speaks for that reading and what against it,
-what it is the cause of, and what to do. What cannot be told is said to be
-unknown, with what would show it.
+		Short: "show what limits each server now, and what that costs",
+		Long: `Watch reads this host every second, from the CPUs and disks to the sessions of its
+servers, and reports for every server which bottleneck limits it, how much of its
+active time that costs, the evidence for and against, what it causes, and what to
+do. What cannot be judged is reported as unknown, with what would make it visible.
 
 On a terminal it shows that, the stack with live values, sessions, statements and
-a timeline, until q is typed; ? lists the keys. Into a pipe it writes a line each
-time the limit becomes another. With --once it looks for half a minute, prints
-one screen, and ends.
+a timeline, until you type q; ? lists the keys. Into a pipe it writes a line each
+time the bottleneck changes. With --once it watches for half a minute, prints one
+screen, and ends.
 
-It changes nothing, switches nothing on in a server, and asks each server a few
-small queries a second.
+It changes nothing, enables nothing in a server, and sends each server a few small
+queries a second.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch
   plumb watch --once
   plumb watch --once --json
-  plumb watch --once --for 2m       look longer: what a disk does unloaded is learned meanwhile`,
+  plumb watch --once --for 2m       watch longer, which also learns how the disks perform unloaded`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("for") && !f.once {
@@ -71,10 +70,10 @@ small queries a second.
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
-	c.Flags().DurationVar(&f.span, "for", usualSpan, "look for this long before; goes with --once")
-	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the dearest statements; goes with --once (on the terminal: the key e)")
+	c.Flags().DurationVar(&f.span, "for", usualSpan, "watch for this long; goes with --once")
+	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the most expensive statements; goes with --once (on the terminal: the key e)")
 	powerfulFlag(c, &f.powerful)
-	c.Flags().BoolVar(&f.grants, "grants", false, "print what makes the least user a watch needs, and change nothing")
+	c.Flags().BoolVar(&f.grants, "grants", false, "print a user with the minimal privileges that a watch needs, and change nothing")
 	from := feed.Live(s, a)
 	c.AddCommand(serveCommand(s, from), Record(s, from), Replay(s), Export(s), incident.Capture(s, a, place{}.directory), Metrics(s, a, from), Nagios(s), Emit(s))
 	return c

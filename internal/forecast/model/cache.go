@@ -81,7 +81,7 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 		if c.Data > 0 && largest.Bytes >= c.Data {
 			return points, nil
 		}
-		return no("measure once what the load does when nothing is missed: with a cache as large as its data, or with data that fits. Give both with --data and --ceiling",
+		return no("measure once what the load does without misses: with a cache as large as its data, or with data that fits. Give both with --data and --ceiling",
 			"%s is more than the largest cache that was measured, %s, and what the load does without misses is not known", size(at), size(largest.Bytes))
 	}
 	if at > mostGrowth*largest.Bytes && at < c.Data {
@@ -111,7 +111,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 	half := max(joint, (high-low)/2, leastError)
 	e.Low, e.High = math.Exp(mean-2*half), math.Exp(mean+2*half)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
-		How: fmt.Sprintf("from %d sizes; those between the first and the last, when left out, were foretold within %.0f %%", len(points), 100*joint)}}
+		How: fmt.Sprintf("from %d sizes; those between the first and the last, when left out, were predicted within %.0f %%", len(points), 100*joint)}}
 	if len(points) < 6 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d sizes support a curve and do not prove it", len(points)))
 	}

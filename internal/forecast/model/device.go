@@ -108,7 +108,7 @@ func deviceResult(points []stats.Point, n int, model string, e stats.Estimate) R
 		Model: model,
 		Values: []Value{
 			{Name: "rate", Unit: PerSecond, Estimate: e},
-			{Name: "response", Unit: Seconds, Estimate: response, How: "requests under way by their rate (Little's law)"},
+			{Name: "response", Unit: Seconds, Estimate: response, How: "requests in flight divided by their rate (Little's law)"},
 		},
 		Assumptions: []string{"the same kind and size of requests", "nobody else uses the device", "no limit of a control group or a cloud volume lies above what was measured"},
 		Rivals: []Rival{

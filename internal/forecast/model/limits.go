@@ -94,7 +94,7 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 	e.N = len(points)
 	r.Values = []Value{
 		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, units.Time(1e6*think))},
-		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients by their rate (Little's law)"},
+		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients divided by their rate (Little's law)"},
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
 		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}

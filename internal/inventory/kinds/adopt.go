@@ -35,7 +35,7 @@ var errNamed = errors.New("nothing proves that Plumb made it")
 // unnamed says what a person can give who wants a thing adopted that nothing
 // says is ours.
 func unnamed(how string) error {
-	return hint.With(errNamed, "--id says which one is meant: "+how)
+	return hint.With(errNamed, "--id says which one you mean: "+how)
 }
 
 // guid gives the number that ZFS gave a dataset or pool when it was made, ""
@@ -119,7 +119,7 @@ func adoptPool(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 func adoptGUID(ctx context.Context, d host.Doer, t *inventory.Thing, made bool, how string) error {
 	want := t.Proof[guidProof]
 	if want == "" && !made {
-		return unnamed(how + " tells it")
+		return unnamed(how + " shows it")
 	}
 	now, err := guid(ctx, d, *t)
 	if err != nil {
@@ -189,7 +189,7 @@ func adoptInode(ctx context.Context, d host.Doer, t *inventory.Thing, st host.St
 	case now, fmt.Sprint(st.Inode):
 	case "":
 		if t.Kind == inventory.File {
-			return unnamed("ls -i " + t.Name + " tells its inode")
+			return unnamed("ls -i " + t.Name + " shows its inode")
 		}
 	default:
 		return foreign("its inode is %d and not %s", st.Inode, want)

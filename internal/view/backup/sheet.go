@@ -57,7 +57,7 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 			p.Hang(page.Normal, "  opened by   ", inert(r))
 		}
 		p.Hang(page.Normal, "  signed by   ", inert(s.Public))
-		p.Line(page.Normal, "On another machine, with the key of one who opens it in key.txt:")
+		p.Line(page.Normal, "On another machine, with a key that opens them in key.txt:")
 		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+quoted(s.Public)))
 		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into "+into(s)))
 		p.Para(page.Normal, 0, "In place of --into: a base of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; what another command gave to a file or a command, with --output FILE or --command 'LINE'.")

@@ -35,7 +35,7 @@ func Leftovers(all []*change.Change, books []inventory.Left, unread error, now t
 		}
 		for _, e := range b.Living {
 			name := strings.ReplaceAll(e.Thing.Kind+" "+e.Thing.Name, "\n", "?")
-			list = append(list, Leftover{fmt.Sprintf("%s is meant to live: plumb inventory remove %s, or plumb inventory forget %s", name, name, name), false})
+			list = append(list, Leftover{fmt.Sprintf("%s is to be kept: plumb inventory remove %s, or plumb inventory forget %s", name, name, name), false})
 		}
 	}
 	if unread != nil {

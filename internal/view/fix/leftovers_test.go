@@ -35,7 +35,7 @@ func TestLeftovers(t *testing.T) {
 		{"change 8 may be in force: read it: damaged", false},
 		{"lab dead left 1 thing: plumb lab sweep", false},
 		{"lab alive is still running, with 0 things: let it end, or interrupt it", true},
-		{"dataset tank/before is meant to live: plumb inventory remove dataset tank/before, or plumb inventory forget dataset tank/before", false},
+		{"dataset tank/before is to be kept: plumb inventory remove dataset tank/before, or plumb inventory forget dataset tank/before", false},
 		{"read a.book: damaged", false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

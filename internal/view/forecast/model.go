@@ -105,12 +105,12 @@ func rivals(p *page.Page, r model.Result) {
 		if o.Weight > 0 {
 			part = "used"
 			if o.Weight < 1 {
-				part = units.Percent(o.Weight) + " of it"
+				part = "weight " + units.Percent(o.Weight)
 			}
 		}
 		off := ""
 		if units.IsReal(o.Error) {
-			off = ", off by " + units.Percent(o.Error) + " where it was tried"
+			off = ", off by " + units.Percent(o.Error) + " when tested"
 		}
 		p.Labelled(page.Dim, "    rival  ", page.Dim, fmt.Sprintf("%s: %s, %s%s", o.Name, number(o.Value, r.Values[0].Unit), part, off))
 	}

@@ -20,7 +20,7 @@ func Text(left []inventory.Left, screen page.Screen) string {
 	shown := living(p, left)
 	var next []string
 	if shown {
-		next = append(next, "plumb inventory remove KIND NAME removes what is meant to live.")
+		next = append(next, "plumb inventory remove KIND NAME removes what is to be kept.")
 	}
 	dead := false
 	for _, l := range left {
@@ -53,7 +53,7 @@ func living(p *page.Page, left []inventory.Left) (any bool) {
 	for _, l := range left {
 		for _, e := range l.Living {
 			if !any {
-				p.Line(page.Bold, "Meant to live")
+				p.Line(page.Bold, "To be kept")
 			}
 			any = true
 			row(p, "  ", e.Thing)

@@ -15,9 +15,9 @@ func Hold(sh *shell.Shell, p Place) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hold ID --from URL --as OWNER",
 		Short: "keep a backup from being pruned, or release it",
-		Long: `Hold has a backup, and what it needs, stay whatever the rules of a prune say,
-until the same OWNER releases it. A backup that was pruned and whose objects are
-still there is taken back.
+		Long: `Hold keeps a backup, and what it needs, whatever the rules of a prune say, until
+the same OWNER releases it. A pruned backup whose objects are still there is
+taken back.
 
 Exit codes:
   0  done
@@ -51,7 +51,7 @@ Exit codes:
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "whose hold it is: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	if err := c.MarkFlagRequired("as"); err != nil {
 		panic(err)

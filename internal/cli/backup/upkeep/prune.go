@@ -55,32 +55,33 @@ func Prune(sh *shell.Shell, p Place, logs Logs) *cobra.Command {
 		Use:   "prune [ID…] --from URL [--keep RULES]",
 		Short: "remove the backups that no rule keeps, and what killed runs left",
 		Long: `Prune shows what becomes of each backup and why, asks, and removes those that no
-rule keeps, or those of the IDs. RULES are what stays, with commas between them:
+rule keeps, or those with the given IDs. RULES say what stays, separated by commas:
   last=3      the newest three
-  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; 12m and 2y too
+  24h 7d 4w   one for each of the last 24 hours, 7 days, 4 weeks; also 12m and 2y
   verified=2  the newest two on which a server was started (plumb verify --restore)
 What a backup that stays needs stays with it.
 
-A backup is removed in two steps: it is marked, and a prune after the grace removes
-its objects. Until then --take-back ID brings it back, and so does a backup that
-builds on it. Of what was killed and never ended the objects go when nothing was
-heard of it for as long. All ages are by the store's clock.
+A backup is removed in two steps: it is marked, and a prune after the grace period
+removes its objects. Until then --take-back ID brings it back, and so does a backup
+that builds on it. The objects of a killed run are removed when nothing was heard of
+it for as long. All ages are by the store's clock.
 
-Of the logs that plumb archive keeps goes, in the same two steps, what lies before
-the place at which the first backup begins that stays: nothing can need it. Of a
-server of which no backup here begins in the log, all stays.
+Logs that plumb archive keeps are pruned, in the same two steps, up to the place
+where the first base backup that stays begins: nothing can need them. If a server
+has no base backup here, all of its log stays.
 
-Nothing at all goes when a manifest cannot be read or is not believed, for it may
-need anything, or when clocks jumped. Nothing of a server goes when more than a
-quarter would (--all-right N allows exactly N), or when the last proven backup
-would; the last backup never goes. What the store keeps locked stays until it
-may go. The store must keep the conditions If-Match and If-None-Match.
+Nothing at all is removed if a manifest cannot be read or is not believed, because
+it may need any of the others, or if clocks jumped. Nothing of a server is removed
+if more than a quarter would be (--all-right N allows exactly N), or if the last
+proven backup would be; the last backup is never removed. What the store keeps
+locked stays until the lock ends. The store must honour If-Match and
+If-None-Match.
 
 Exit codes:
   0  done, or there was nothing to do
-  1  a brake held, or something that was to go is still there
+  1  a safety stop held, or something that was to go is still there
   2  the command line is wrong
-  3  refused, or failed: the same command goes on`,
+  3  refused, or failed: the same command continues`,
 		Example: `  plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --dry-run
   plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --yes
   plumb backup prune --from s3://backups/db1 --take-back 20261125T122347Z-083cbfe6`,
@@ -98,11 +99,11 @@ Exit codes:
 	o.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
-	fl.StringVar(&o.back, "take-back", "", "bring back the backup of this `ID`, which was pruned and whose objects are still there")
-	fl.StringVar(&o.Server, "server", "", "of the backups only those of this server, as plumb backup list names it: mysql:3306")
-	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long what was pruned, or was killed, can come back: `TIME`, 24h at least")
-	fl.IntVar(&o.AllRight, "all-right", 0, "of each server exactly `N` backups may go, even if that is more than a quarter")
-	fl.BoolVar(&o.ShortLock, "short-lock", false, "it is meant so that the store locks objects for less time than the rules keep them")
+	fl.StringVar(&o.back, "take-back", "", "bring back the pruned backup with this `ID`, whose objects are still there")
+	fl.StringVar(&o.Server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
+	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long pruned backups, and killed runs, can come back: a `TIME`, at least 24h")
+	fl.IntVar(&o.AllRight, "all-right", 0, "exactly `N` backups of each server may go, even if that is more than a quarter")
+	fl.BoolVar(&o.ShortLock, "short-lock", false, "accept that the store locks objects for less time than the rules keep them")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
 	fl.BoolVar(&o.yes, "yes", false, "do not ask")
 	return c

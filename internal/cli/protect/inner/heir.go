@@ -15,13 +15,13 @@ func (v *verbs) heir() *cobra.Command {
 	var p shell.Source
 	c := &cobra.Command{
 		Use:   "heir",
-		Short: "give a server back that a plumb which dies has locked, as plumb snapshot starts it",
-		Long: `Heir is told on its standard input what to give back, and logs in. It does so when
-its input ends without a word that it was done.
+		Short: "release a server that a dying plumb has locked; plumb snapshot starts it",
+		Long: `Heir is told on its standard input what to release, and logs in. It does so if its
+input ends without word that it was done.
 
 Exit codes:
   0  it did not have to
-  1  it gave the server back
+  1  it released the server
   3  it could not`,
 		Args:   shell.NoArgs,
 		Hidden: true,

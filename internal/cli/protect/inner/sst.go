@@ -45,22 +45,22 @@ func (v *verbs) sst() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sst [--lend COMMAND] ARGUMENTS",
 		Short: "send or receive the state of a Galera node, for wsrep_sst_method = plumb",
-		Long: `Sst is the program wsrep_sst_plumb, which a Galera node starts as its own user when
-it joins a cluster, and another when it is to give it its state:
+		Long: `Sst is the program wsrep_sst_plumb, which a Galera node runs as its own user, both
+when it joins a cluster and when it is the donor:
 
   plumb sst --script > /usr/bin/wsrep_sst_plumb; chmod 755 /usr/bin/wsrep_sst_plumb
 
-The donor takes a point, for which it stands still as long as the snapshot takes,
-sends the files of it, and takes it away. Only root can take one: the server's user
-runs plumb lend with sudo, which lends it the files of its own server alone:
+The donor takes a point, which blocks it while the snapshot is taken, sends its
+files, and removes it. Only root can take one: the server's user runs plumb lend
+with sudo, which lends it only the files of its own server:
 
   mysql ALL=(root) NOPASSWD: /usr/bin/plumb lend
 
---lend COMMAND, in the script, runs another in place of sudo -n plumb lend.
+--lend COMMAND, in the script, runs another command instead of sudo -n plumb lend.
 
-Set wsrep_sst_auth to one secret, NAME:PASSWORD, on all nodes. Without it whoever
-sees the joiner's address while it waits, in the error log or among the processes,
-can send it files. What is sent is encrypted in either case.
+Set wsrep_sst_auth to the same secret, NAME:PASSWORD, on all nodes. Without it,
+whoever sees the joiner's address while it waits, in the error log or among the
+processes, can send it files. The transfer is encrypted in either case.
 
 ` + exits,
 		Hidden:             true,
@@ -119,13 +119,13 @@ func (v *verbs) lend() *cobra.Command {
 	var p machine.Place
 	c := &cobra.Command{
 		Use:   "lend",
-		Short: "lend the files of a point to the user of the server, as plumb sst needs them",
+		Short: "lend the files of a point to the server's user; plumb sst needs it",
 		Long: `Lend reads a data directory from its standard input, takes a point of the server
-that runs on it, mounts the point's files read-only, and takes all away when its
-input ends. The server is made to stand still by whoever runs it, who is told when.
+that runs on it, mounts the point's files read-only, and removes everything when
+its input ends. The caller, who is told when, makes the server block its writes.
 
-It is for sudo: who runs it with sudo gets the files of servers that run as him,
-and no others. Files keep their owners and rights.
+It is for sudo: the user who runs it gets the files of servers that run as that
+user, and no others. Files keep their owners and permissions.
 
 ` + exits,
 		Args:   shell.NoArgs,

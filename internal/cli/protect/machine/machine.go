@@ -75,9 +75,9 @@ func (p *Place) Flags(c *cobra.Command) {
 	}
 	p.LiveFlags(c)
 	fl := c.Flags()
-	fl.StringVar(&p.state, "state", "", "keep what is written of points and clones in `DIR` instead of "+usualState)
+	fl.StringVar(&p.state, "state", "", "keep the records of points and clones in `DIR` instead of "+usualState)
 	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
-	fl.BoolVar(&p.Grants, "grants", false, "print the least rights that this needs, in each server and on the storage, and stop")
+	fl.BoolVar(&p.Grants, "grants", false, "print the minimal privileges that this needs, in each server and on the storage, and stop")
 }
 
 // At is a place without flags of its own, for a command that has others; state is "" for the usual directory.

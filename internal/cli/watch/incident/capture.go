@@ -47,19 +47,19 @@ func Capture(s *shell.Shell, a feed.Adapters, standard func() (string, error)) *
 	f := captureFlags{}
 	c := &cobra.Command{
 		Use:   "capture",
-		Short: "wait for something to hold a server back, and keep what it looked like",
-		Long: `Capture watches this host until it is told to end. When a verdict is raised it
-makes a directory below --dir with
+		Short: "wait for a bottleneck, and save what it looked like",
+		Long: `Capture watches this host until it is stopped. When a verdict is raised it makes a
+directory below --dir with
 
-  moment.txt, moment.json  what watch said
+  moment.txt, moment.json  what watch showed
   before.jsonl.gz          five minutes before: plumb watch replay --from-file
   threads.txt              what the server's threads did, with kernel stacks
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and no more than --most times in all. Nothing else is written, and
-nothing is ever removed. Passwords are taken out of the tape; statements have no
-literals. Look through a capture before you send it.
+earliest, and at most --most times in all. Nothing else is written, and nothing is
+ever removed. Passwords are removed from the tape; statements have no literals.
+Look through a capture before you send it.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch capture
@@ -70,7 +70,7 @@ literals. Look through a capture before you send it.
 	f.LiveFlags(c)
 	c.Flags().StringVar(&f.dir, "dir", "", "make the directories in `DIR` instead of captures below that of plumb watch record")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
-	c.Flags().IntVar(&f.most, "most", 10, "end after so many captures")
+	c.Flags().IntVar(&f.most, "most", 10, "end after this many captures")
 	return c
 }
 

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"plumb/internal/cli/shell"
+	"plumb/knowledge"
+)
+
+// TestCommandLinesOnPagesExist: every command line that a page or the help shows names commands and flags that
+// there are. A flag that was renamed, or was only meant to be made, is found here.
+func TestCommandLinesOnPagesExist(t *testing.T) {
+	tree := (&app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}).root()
+	seen := 0
+	check := func(where string, lines []string) {
+		for _, line := range lines {
+			if seen++; sentence.MatchString(line) {
+				continue
+			}
+			if wrong := wrongIn(tree, line); wrong != "" {
+				t.Errorf("%s: plumb %s: %s", where, line, wrong)
+			}
+		}
+	}
+	for name, text := range markdown(t) {
+		check(name, append(inBlocks(text), inSpans(text)...))
+	}
+	for _, c := range everyCommand(tree) {
+		check(c.CommandPath()+" --help", append(inLines(c.Example), inProse(c.Long)...))
+	}
+	if seen < 500 {
+		t.Fatalf("found only %d command lines", seen)
+	}
+}
+
+// TestCommandsInKnowledgeExist: the same of what rules and verdicts say.
+func TestCommandsInKnowledgeExist(t *testing.T) {
+	tree := (&app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}).root()
+	err := fs.WalkDir(knowledge.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(knowledge.FS, name)
+		for _, line := range inProse(string(text)) {
+			if wrong := wrongIn(tree, line); wrong != "" {
+				t.Errorf("knowledge/%s: plumb %s: %s", name, line, wrong)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWrongCommandLinesAreSeen: the check above can fail.
+func TestWrongCommandLinesAreSeen(t *testing.T) {
+	tree := (&app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}).root()
+	page := "Type `plumb chekc`, or `sudo plumb check --al`.\n```\n$ plumb backup prune --kep 7d | less --raw\nplumb boost tank 1h -- tar --acls\n```\n"
+	var wrong []string
+	for _, line := range append(inBlocks(page), inSpans(page)...) {
+		if w := wrongIn(tree, line); w != "" {
+			wrong = append(wrong, w)
+		}
+	}
+	want := []string{"plumb backup prune has no --kep", `there is no command "chekc"`, "plumb check has no --al"}
+	if !slices.Equal(wrong, want) {
+		t.Errorf("got %q, want %q", wrong, want)
+	}
+}
+
+// markdown gives the pages of the repository.
+func markdown(t *testing.T) map[string]string {
+	t.Helper()
+	pages, root := map[string]string{}, "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) != ".md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		pages[strings.TrimPrefix(path, root+"/")] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+var (
+	fence    = regexp.MustCompile("(?ms)^```[^\n]*\n(.*?)^```$")
+	span     = regexp.MustCompile("`([^`]+)`")
+	typed    = regexp.MustCompile(`(?:^|[\s'"(])plumb +(.*)`)
+	prose    = regexp.MustCompile(`\bplumb((?: [a-z][a-z-]*)+(?: --[a-z][a-z-]*)+)`)
+	ends     = regexp.MustCompile(`\s(?:\||>+|&&|\|\||;|#|--)(?:\s|$)|;(?:\s|$)|\s{2,}`)
+	argument = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+	word     = regexp.MustCompile(`^[a-z][a-z-]*$`)
+	flagName = regexp.MustCompile(`^[a-z][a-z0-9_-]*`)
+	// sentences that begin with the program's name, in what it prints
+	sentence = regexp.MustCompile(`^(?:is not purged|removes this backup|devel$)`)
+)
+
+// inBlocks gives the command lines in the fenced blocks of a page, each from its first word after plumb on.
+func inBlocks(page string) (all []string) {
+	for _, m := range fence.FindAllStringSubmatch(page, -1) {
+		all = append(all, inLines(strings.ReplaceAll(m[1], "\\\n", " "))...)
+	}
+	return all
+}
+
+// inSpans gives those between backquotes in its text.
+func inSpans(page string) (all []string) {
+	for _, m := range span.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		all = append(all, inLines(m[1])...)
+	}
+	return all
+}
+
+// inLines gives what is typed after plumb in each line, up to a pipe, a comment or another command.
+func inLines(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		for {
+			m := typed.FindStringSubmatch(strings.TrimRight(line, "\n"))
+			if m == nil {
+				break
+			}
+			line = m[1]
+			if end := ends.FindStringIndex(line); end != nil {
+				all, line = append(all, line[:end[0]]), line[end[0]:]
+				continue
+			}
+			all = append(all, line)
+			break
+		}
+	}
+	return all
+}
+
+// inProse gives commands with the flags that follow at once: what comes after is the sentence.
+func inProse(text string) (all []string) {
+	for _, paragraph := range strings.Split(text, "\n\n") {
+		for _, m := range prose.FindAllStringSubmatch(strings.Join(strings.Fields(paragraph), " "), -1) {
+			all = append(all, strings.TrimSpace(m[1]))
+		}
+	}
+	return all
+}
+
+// wrongIn says what of a command line there is not, or "".
+func wrongIn(tree *cobra.Command, line string) string {
+	args := argument.FindAllString(line, -1)
+	c, _, err := tree.Find(args)
+	if err != nil || c == tree && len(args) > 0 && word.MatchString(args[0]) {
+		if len(args) == 0 || !word.MatchString(args[0]) { // COMMAND, and other words that stand for one
+			return ""
+		}
+		return `there is no command "` + args[0] + `"`
+	}
+	if c.DisableFlagParsing { // it reads its arguments itself
+		return ""
+	}
+	c.InitDefaultHelpFlag()
+	for _, a := range args {
+		name, isFlag := strings.CutPrefix(strings.TrimLeft(a, "[("), "--")
+		name = flagName.FindString(name)
+		if !isFlag || name == "" {
+			continue
+		}
+		if c.Flags().Lookup(name) == nil && c.InheritedFlags().Lookup(name) == nil {
+			return c.CommandPath() + " has no --" + name
+		}
+	}
+	return ""
+}
