@@ -18,7 +18,7 @@ var values = map[string][]struct{ Name, Label string }{
 		{"write_response", "write takes"}, {"flush_response", "flush takes"}, {"response_ratio", "times unloaded"}, {"capacity_used", "of capacity"}},
 	"host": {{"cpu_user_ms_rate", "processors, user"}, {"cpu_system_ms_rate", "system"}, {"cpu_iowait_ms_rate", "idle, disks waited for"}, {"cpu_steal_ms_rate", "stolen"},
 		{"psi_cpu_some_us_rate", "waits for processors"}, {"psi_io_some_us_rate", "waits for disks"}, {"psi_memory_some_us_rate", "waits for memory"}, {"dirty", "dirty"}, {"memory_available", "memory available"}},
-	"zfs": {{"arc_size", "ARC"}, {"arc_target", "aims at"}, {"tx_delayed_rate", "writes slowed"}},
+	"zfs": {{"arc_size", "ARC"}, {"arc_target", "aims at"}, {"tx_delayed_rate", "writes slowed"}, {"tx_throttled_rate", "writes stopped"}},
 }
 
 // tree gives a server and what it stands on, top down.

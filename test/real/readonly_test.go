@@ -139,7 +139,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	if pool, err := b.Filesystem("vol", "ext4", 64, nil, ""); err != nil {
 		t.Logf("without a filesystem of its own (%s): %v", pool, err)
 	}
-	tape, text, recording := filepath.Join(t.TempDir(), "host.tape"), t.TempDir(), filepath.Join(t.TempDir(), "recording")
+	tape, text, recording, captures := filepath.Join(t.TempDir(), "host.tape"), t.TempDir(), filepath.Join(t.TempDir(), "recording"), filepath.Join(t.TempDir(), "captures")
 	growth := filepath.Join(text, "growth.csv")
 	check(t, os.WriteFile(growth, []byte(growing(60)), 0o600))
 	for _, c := range []struct {
@@ -164,9 +164,12 @@ func TestReadingWritesNothing(t *testing.T) {
 			return streams(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "plumb.prom")
 		}, 0},
 		{[]string{"watch", "--once", "--for", "17s", "--plans"}, streams, 0},
-		{[]string{"watch", "record", "--dir", recording}, func(name string) bool {
-			return streams(name) || name == recording || strings.HasPrefix(name, recording+"/")
-		}, 50 * time.Second},
+		{[]string{"watch", "record", "--dir", recording}, below(recording), 50 * time.Second},
+		{[]string{"watch", "replay", "--dir", recording}, below(recording), time.Minute},
+		{[]string{"watch", "export", "--dir", recording, "--from", time.Now().UTC().Format("2006-01-02T15:04Z"), "--output", filepath.Join(text, "part.om")}, func(name string) bool {
+			return below(recording)(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "part.om")
+		}, time.Minute},
+		{[]string{"watch", "capture", "--on", "client/idle", "--most", "1", "--dir", captures}, below(captures), 2 * time.Minute},
 		{[]string{"watch", "serve", "--port", "0", "--token-file", filepath.Join(text, "token")}, func(name string) bool {
 			return streams(name) || name == filepath.Join(text, "token")
 		}, 15 * time.Second},
@@ -189,6 +192,15 @@ func TestReadingWritesNothing(t *testing.T) {
 	if names, err := filepath.Glob(filepath.Join(filepath.Dir(tape), "*")); err != nil || len(names) != 1 {
 		t.Errorf("capture left %v", names)
 	}
+	names, err := filepath.Glob(captures + "/*-client-idle/host.tape.gz")
+	if _, made := os.Stat(captures); made == nil && (err != nil || len(names) != 1) {
+		t.Errorf("watch capture kept %v, so that it was not seen to write", names)
+	}
+}
+
+// below are a directory and what is in it, beside what any program may write to.
+func below(dir string) func(string) bool {
+	return func(name string) bool { return streams(name) || name == dir || strings.HasPrefix(name, dir+"/") }
 }
 
 // streams are what any program may write to, and the control device of ZFS,

@@ -73,11 +73,17 @@ const (
 
 var zfsCases = map[string]zfsCase{
 	"disk": {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 10, class: series.ClassWrite, want: "zfs/throttle-disk", below: "device/saturated",
-		never: []string{"zfs/throttle-parameter"}},
+		never: []string{"zfs/throttle-arc", "zfs/throttle-parameter"}},
 	"disk_twin":      {tx: map[string]float64{"dmu_tx_assigned": 900}, each: 10, class: series.ClassWrite, want: "device/saturated", never: throttles},
-	"parameter":      {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 0.6, class: series.ClassWrite, want: "zfs/throttle-parameter", never: []string{"zfs/throttle-disk"}},
+	"parameter":      {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 0.6, class: series.ClassWrite, want: "zfs/throttle-parameter", never: []string{"zfs/throttle-arc", "zfs/throttle-disk"}},
 	"parameter_twin": {tx: map[string]float64{"dmu_tx_assigned": 900}, each: 0.6, class: series.ClassWrite, never: throttles},
 	"another_pool":   {tx: map[string]float64{"dmu_tx_dirty_delay": 200}, each: 0.6, class: series.ClassWrite, several: true, never: throttles},
+	"arc": {tx: map[string]float64{"dmu_tx_dirty_throttle": 20}, set: map[string]int64{"c": 128 << 20}, each: 0.6, class: series.ClassWrite, want: "zfs/throttle-arc",
+		never: []string{"zfs/throttle-disk", "zfs/throttle-parameter"}},
+	"arc_disk": {tx: map[string]float64{"dmu_tx_dirty_throttle": 20}, set: map[string]int64{"c": 128 << 20}, each: 10, class: series.ClassWrite, want: "zfs/throttle-arc",
+		below: "device/saturated"},
+	"arc_twin":         {tx: map[string]float64{"dmu_tx_assigned": 900}, set: map[string]int64{"c": 128 << 20}, each: 0.6, class: series.ClassWrite, never: throttles},
+	"arc_another_pool": {tx: map[string]float64{"dmu_tx_dirty_throttle": 20}, set: map[string]int64{"c": 128 << 20}, each: 0.6, class: series.ClassWrite, several: true, never: throttles},
 	"squeezed": {arc: map[string]float64{"demand_metadata_misses": 300, "demand_data_misses": 900}, each: 0.6, class: series.ClassRead,
 		want: "zfs/arc-squeezed"},
 	"full": {arc: map[string]float64{"demand_metadata_misses": 300, "demand_data_misses": 900}, set: map[string]int64{"c": 2050080768, "c_max": 2050080768, "size": 2040000000},
@@ -91,9 +97,9 @@ var zfsCases = map[string]zfsCase{
 	"scrub_twin": {scrub: scanned, each: 10, class: series.ClassRead, want: "device/saturated", never: []string{"intruder/scrub"}},
 }
 
-var throttles = []string{"zfs/throttle-disk", "zfs/throttle-parameter"}
+var throttles = []string{"zfs/throttle-arc", "zfs/throttle-disk", "zfs/throttle-parameter"}
 
-// TestVerdictsOfOpenZFS plants incidents 20 to 24 in what two versions of OpenZFS wrote.
+// TestVerdictsOfOpenZFS plants incidents 20 to 24, and a small ARC under writers, in what two versions of OpenZFS wrote.
 func TestVerdictsOfOpenZFS(t *testing.T) {
 	windows, err := catalog.Windows(knowledge.FS)
 	check_(t, err)

@@ -57,7 +57,7 @@ one value a minute, so much less can be concluded.
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
 	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
-	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl wrote, instead of a recording; - for standard input")
+	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,6 +201,9 @@ func TestExportedLinesReplayTheSame(t *testing.T) {
 	if got := do("replay", "--from-file", file, "--at", at, "--json"); got != direct {
 		t.Errorf("from the file:\n%s\nfrom the recording:\n%s", got, direct)
 	}
+	if got := do("replay", "--from-file", compressed(t, file), "--at", at, "--json"); got != direct {
+		t.Errorf("from the compressed file:\n%s\nfrom the recording:\n%s", got, direct)
+	}
 	if !strings.Contains(direct, `"device/saturated"`) {
 		t.Errorf("%s", direct)
 	}
@@ -219,4 +223,18 @@ func TestExportedLinesReplayTheSame(t *testing.T) {
 	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing is recorded of") {
 		t.Errorf("of another time: %v", err)
 	}
+}
+
+// compressed makes another file of one, as a capture has it.
+func compressed(t *testing.T, name string) string {
+	t.Helper()
+	plain, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = shell.WriteFile(name+".gz", false, shell.Packed(func(w io.Writer) error { _, err := w.Write(plain); return err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name + ".gz"
 }

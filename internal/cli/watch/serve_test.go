@@ -95,6 +95,7 @@ var attacks = []struct {
 	want          int
 }{
 	{"the page", "GET / HTTP/1.1\r\nHost: HOST\r\n", 200},
+	{"the icon a browser asks for by itself", "GET /favicon.ico HTTP/1.1\r\nHost: HOST\r\n", 200},
 	{"with the token", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer TOKEN\r\n", 200},
 	{"from the page itself", "GET /api/moment HTTP/1.1\r\nHost: HOST\r\nOrigin: http://HOST\r\nSec-Fetch-Site: same-origin\r\nAuthorization: Bearer TOKEN\r\n", 200},
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +72,48 @@ func (l *Live) Until(part, what string, done func(series.Batch) bool) series.Bat
 	}
 	l.T.Fatalf("%s never said %s: %+v", part, what, b)
 	return b
+}
+
+// Busy has so many sessions run a statement until the test ends.
+func (l *Live) Busy(n int, statement string) {
+	l.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	l.T.Cleanup(func() { cancel(); all.Wait() })
+	for range n {
+		c, err := l.DB.Conn(ctx)
+		if err != nil {
+			l.T.Fatal(err)
+		}
+		all.Go(func() {
+			defer c.Close()
+			_, _ = c.ExecContext(ctx, statement) // it is ended
+		})
+	}
+}
+
+// Counted waits until so many sessions are active. A look can be late, which is an
+// error, and the server may be at it still when the next one comes: none says more
+// than that.
+func (l *Live) Counted(n int) series.Batch {
+	l.T.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(l.Pause) {
+		began := time.Now()
+		b, err := l.Take("sessions")
+		active, sum := Reads(b, "sessions_active"), 0.0
+		for _, class := range series.Classes {
+			sum += Reads(b, "sessions_"+string(class))
+		}
+		if active > float64(n+1) || sum != active {
+			l.T.Fatalf("%v of %d are active, %v by what they do", active, n, sum)
+		}
+		if err == nil && active == float64(n) {
+			l.T.Logf("%d sessions were read in %v", n, time.Since(began).Round(time.Millisecond))
+			return b
+		}
+	}
+	l.T.Fatalf("%d active sessions were never counted", n)
+	return series.Batch{}
 }
 
 // Held opens a session that the test keeps.

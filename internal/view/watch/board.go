@@ -178,7 +178,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 	b.Timeline = each(m.Timeline, func(s watch.Span) BoardSpan { return boardSpan(s, m.At) })
 	b.Sessions, b.Statements, b.Unknown, b.Indexes = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}, []BoardIndex{}
 	for _, s := range m.Servers {
-		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s.Ref, x) })...)
+		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s, x) })...)
 		b.Statements = append(b.Statements, each(s.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(s.Ref, x) })...)
 		b.Indexes = append(b.Indexes, boardIndexes(s)...)
 		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +15,9 @@ import (
 	"plumb/internal/watch"
 )
 
-func boardSession(server stack.Ref, x series.Session) BoardSession {
-	out := BoardSession{Server: Plain(server.String()), ID: strconv.FormatInt(x.ID, 10), User: Plain(x.User), Client: Plain(x.Client), Database: Plain(x.Database),
-		Does: Plain(string(x.Class)), Wait: Plain(x.Wait), For: units.Short(x.For.Round(time.Second)), Text: Plain(x.Text)}
+func boardSession(of watch.Server, x series.Session) BoardSession {
+	out := BoardSession{Server: Plain(of.Ref.String()), ID: strconv.FormatInt(x.ID, 10), User: Plain(x.User), Client: Plain(x.Client), Database: Plain(x.Database),
+		Does: Plain(string(x.Class)), Wait: Plain(x.Wait), For: units.Short(x.For.Round(time.Second)), Text: Plain(textOf(of, x))}
 	if !x.Active {
 		out.Does = "idle in tx"
 	}
@@ -28,6 +29,19 @@ func boardSession(server stack.Ref, x series.Session) BoardSession {
 		out.Text = Plain("statement " + x.Statement)
 	}
 	return out
+}
+
+// textOf is what a session runs. Some servers tell only a number of it, by which it
+// stands among the statements once one like it has ended.
+func textOf(of watch.Server, x series.Session) string {
+	if x.Text != "" || x.Statement == "" {
+		return x.Text
+	}
+	i := slices.IndexFunc(of.Statements, func(s watch.StatementChange) bool { return s.ID == x.Statement })
+	if i < 0 {
+		return ""
+	}
+	return of.Statements[i].Text
 }
 
 // waitsFor lists the sessions that hold up another.
@@ -71,15 +85,16 @@ func lasted(d time.Duration) string {
 
 // touched says how much a statement looked at, in what the server counts.
 func touched(x watch.StatementChange) string {
+	rows := func(n float64) string { return units.Grouped(int64(math.Round(n))) }
 	switch {
 	case x.Examined != nil && x.Returned != nil:
-		return units.PerSecond(*x.Examined) + " rows examined, " + units.PerSecond(*x.Returned) + " returned"
+		return rows(*x.Examined) + " rows examined, " + rows(*x.Returned) + " returned"
 	case x.Examined != nil:
-		return units.PerSecond(*x.Examined) + " rows examined"
+		return rows(*x.Examined) + " rows examined"
 	case x.Bytes != nil:
-		return units.Measured(*x.Bytes)
+		return units.Measured(*x.Bytes) + " touched"
 	case x.Returned != nil:
-		return units.PerSecond(*x.Returned) + " rows returned"
+		return rows(*x.Returned) + " rows returned"
 	}
 	return ""
 }

@@ -83,3 +83,22 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+// TestTheTextOfASession: a server that tells only the number of what a session runs
+// has the text among its statements.
+func TestTheTextOfASession(t *testing.T) {
+	cat, m := windows(t), viewtest.Moment(9)
+	s := &m.Servers[0]
+	known := s.Statements[1]
+	s.Sessions = append(s.Sessions[:1:1], s.Sessions[0], s.Sessions[0])
+	for i, id := range []string{known.ID, "never ended"} {
+		s.Sessions[i+1].ID, s.Sessions[i+1].Text, s.Sessions[i+1].Statement = int64(9000+i), "", id
+	}
+	said := map[string]string{}
+	for _, x := range view.MakeBoard(m, cat).Sessions {
+		said[x.ID] = x.Text
+	}
+	if said["9000"] != known.Text || said["9001"] != "statement never ended" {
+		t.Errorf("%q and %q", said["9000"], said["9001"])
+	}
+}

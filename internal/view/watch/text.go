@@ -322,8 +322,8 @@ func sessions(p *page.Page, s watch.Server) {
 		if len(x.BlockedBy) > 0 {
 			text += ", waits for " + waitsFor(x)
 		}
-		if x.Text != "" {
-			text += ": " + cut(x.Text, 80)
+		if runs := textOf(s, x); runs != "" {
+			text += ": " + cut(runs, 80)
 		}
 		p.Hang(page.Normal, head, text)
 		head = "            "

@@ -37,6 +37,8 @@ var files = map[string]struct{ name, kind string }{
 	"/page.css":    {"page.css", "text/css; charset=utf-8"},
 	"/uplot.js":    {"uplot.js", "text/javascript; charset=utf-8"},
 	"/uplot.css":   {"uplot.css", "text/css; charset=utf-8"},
+	"/icon.svg":    {"icon.svg", "image/svg+xml"},
+	"/favicon.ico": {"icon.svg", "image/svg+xml"}, // for which some browsers ask whatever the page says
 	"/LICENSE.txt": {"uplot.LICENSE", "text/plain; charset=utf-8"},
 }
 

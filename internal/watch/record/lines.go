@@ -2,6 +2,8 @@ package record
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // The form of a part of a recording that travels: one line of JSON for each
@@ -51,12 +54,24 @@ func WriteLines(to io.Writer, host string, each func(do func(Item) error) error)
 // mostLine is how long a line may be: bytes. A picture of a large host is below.
 const mostLine = 64 << 20
 
-// ReadLines reads what WriteLines wrote.
+// ReadLines reads what WriteLines wrote, also compressed with gzip.
 func ReadLines(from io.Reader, do func(Item) error) error {
-	lines := bufio.NewScanner(from)
+	in := bufio.NewReaderSize(from, 1<<16)
+	if magic, err := in.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return readLines(in, do)
+	}
+	plain, err := gzip.NewReader(in)
+	if err != nil {
+		return fmt.Errorf("decompress it: %w", err)
+	}
+	return readLines(plain, do)
+}
+
+func readLines(from io.Reader, do func(Item) error) error {
+	lines, n := bufio.NewScanner(from), 0
 	lines.Buffer(make([]byte, 1<<16), mostLine)
-	for n := 1; lines.Scan(); n++ {
-		if n == 1 {
+	for lines.Scan() {
+		if n++; n == 1 {
 			if err := readFirst(lines.Bytes()); err != nil {
 				return err
 			}
@@ -70,7 +85,15 @@ func ReadLines(from io.Reader, do func(Item) error) error {
 			return err
 		}
 	}
-	return lines.Err()
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d is longer than %s", n+1, units.Bytes(mostLine))
+	case err != nil:
+		return fmt.Errorf("line %d: %w", n+1, err)
+	case n == 0:
+		return readFirst(nil)
+	}
+	return nil
 }
 
 func readFirst(text []byte) error {

@@ -20,6 +20,7 @@ type queue struct {
 	mu     sync.Mutex
 	list   []*flush
 	losses []loss
+	taken  int    // of the losses are being written with the head, and do not change
 	why    string // why the head could not be written, lately
 	wake   chan struct{}
 }
@@ -62,7 +63,7 @@ func (q *queue) lost(l loss) {
 
 // lose joins losses that follow one another.
 func (q *queue) lose(l loss) {
-	if n := len(q.losses); n > 0 && q.losses[n-1].why == l.why && l.since.Sub(q.losses[n-1].until) < 2*time.Minute {
+	if n := len(q.losses); n > q.taken && q.losses[n-1].why == l.why && l.since.Sub(q.losses[n-1].until) < 2*time.Minute {
 		q.losses[n-1].until = l.until
 		return
 	}
@@ -81,16 +82,16 @@ func (q *queue) head() (f *flush, losses []loss) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.list) > 0 {
-		f = q.list[0]
+		f, q.taken = q.list[0], len(q.losses)
 	}
 	return f, append([]loss(nil), q.losses...)
 }
 
 // wrote takes away what is written. A block that was replaced meanwhile stays.
-func (q *queue) wrote(f *flush, losses int) {
+func (q *queue) wrote(f *flush) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.losses, q.why = q.losses[min(losses, len(q.losses)):], ""
+	q.losses, q.taken, q.why = q.losses[q.taken:], 0, ""
 	if len(q.list) > 0 && q.list[0] == f {
 		q.list = q.list[1:]
 	}
@@ -99,7 +100,7 @@ func (q *queue) wrote(f *flush, losses int) {
 func (q *queue) failed(why string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.why = why
+	q.taken, q.why = 0, why
 }
 
 func (q *queue) waiting() int {

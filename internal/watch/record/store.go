@@ -94,8 +94,9 @@ func (s *store) block(ctx context.Context, tx *sql.Tx, f *flush, losses []loss) 
 	for _, p := range f.pictures {
 		b.do(`INSERT INTO picture VALUES (?, ?, ?, ?)`, p.at, f.number, p.place, p.stack)
 	}
-	for _, l := range losses {
-		b.do(`INSERT INTO gap VALUES (?, ?, ?, ?)`, l.since.UnixNano(), l.until.UnixNano(), l.why, l.hint)
+	for _, l := range losses { // once, also where a block is written again because what came behind it failed
+		b.do(`INSERT INTO gap SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM gap WHERE since = ?1 AND until = ?2 AND why = ?3)`,
+			l.since.UnixNano(), l.until.UnixNano(), l.why, l.hint)
 	}
 	return b.err
 }

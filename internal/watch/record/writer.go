@@ -314,7 +314,7 @@ func (w *Writer) write() {
 					w.opt.Say("recording goes on")
 				}
 				stopped = ""
-				w.queue.wrote(f, len(losses))
+				w.queue.wrote(f)
 				continue
 			} else {
 				w.giveBack(c)

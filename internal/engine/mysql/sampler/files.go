@@ -44,7 +44,11 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 			"redo_fsync_us", "binlog_fsync_us", "binlog_fsyncs", "data_read_us", "data_write_us", "sessions_unknown")
 		return nil
 	}
-	if !t.waits {
+	switch {
+	case v.lost.Load():
+		b.Gap(v.Ref, "the performance schema had no room for some sessions since the server started: what all wait for is told by their states alone",
+			"take performance_schema_max_thread_instances out of the option file, and restart the server with the max_connections that it needs", "sessions_unknown")
+	case !t.waits:
 		b.Gap(v.Ref, "the consumer events_waits_current is off: it tells what sessions wait for",
 			"set performance_schema_consumer_events_waits_current = ON in the option file", "sessions_unknown")
 	}

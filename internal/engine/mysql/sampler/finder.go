@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/hint"
@@ -40,6 +41,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 type Server struct {
 	sample.Asked
 	learned sample.Learned[traits]
+	lost    atomic.Bool // the performance schema had no room for some sessions
 }
 
 // Server gives a server of a stack, to ask it for texts and indexes.

@@ -52,7 +52,8 @@ type index struct {
 	columns             []string
 }
 
-// Indexes tells which indexes can be done without: at most as many as are shown.
+// Indexes tells which indexes can be done without. What it could not look at is
+// an error beside what it found.
 func (v *Server) Indexes(ctx context.Context, h host.Reader) ([]series.Index, error) {
 	t, err := v.learn(ctx, h)
 	if err != nil {
@@ -62,16 +63,20 @@ func (v *Server) Indexes(ctx context.Context, h host.Reader) ([]series.Index, er
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
 		return nil, fmt.Errorf("list the indexes of %s: %w", v.Ref, err)
 	}
+	var cut error
+	if err != nil || len(rows.Values) == mostIndexes {
+		cut = fmt.Errorf("list the indexes of %s: only %d of them are looked at", v.Ref, len(rows.Values))
+	}
 	all := readIndexes(rows)
 	out := v.redundant(all)
 	if !t.schema {
-		return out, hint.With(fmt.Errorf("which indexes of %s are not read: the performance schema is off or not open to this user", v.Ref), schemaHint)
+		return out, errors.Join(cut, hint.With(fmt.Errorf("which indexes of %s are not read: the performance schema is off or not open to this user", v.Ref), schemaHint))
 	}
 	unread, err := v.unread(ctx, h, all)
 	if err != nil {
-		return out, fmt.Errorf("which indexes of %s are not read: %w", v.Ref, err)
+		return out, errors.Join(cut, fmt.Errorf("which indexes of %s are not read: %w", v.Ref, err))
 	}
-	return append(out, unread...), nil
+	return append(out, unread...), cut
 }
 
 func readIndexes(rows host.Rows) []index {
@@ -86,13 +91,17 @@ func readIndexes(rows host.Rows) []index {
 	return all
 }
 
-// redundant finds indexes whose columns another one begins with. One that keeps
-// rows unique does more than that.
+// redundant finds indexes whose columns another one of the table begins with. One
+// that keeps rows unique does more than that.
 func (v *Server) redundant(all []index) []series.Index {
+	of := map[[2]string][]index{}
+	for _, i := range all {
+		of[[2]string{i.schema, i.table}] = append(of[[2]string{i.schema, i.table}], i)
+	}
 	var out []series.Index
 	for _, a := range all {
-		for _, b := range all {
-			if a.schema != b.schema || a.table != b.table || a.name == b.name || a.unique || !a.tree || !b.tree || !begins(b.columns, a.columns) {
+		for _, b := range of[[2]string{a.schema, a.table}] {
+			if a.name == b.name || a.unique || !a.tree || !b.tree || !begins(b.columns, a.columns) {
 				continue
 			}
 			if len(a.columns) == len(b.columns) && !b.unique && a.name < b.name {
@@ -124,6 +133,9 @@ func (v *Server) unread(ctx context.Context, h host.Reader, all []index) ([]seri
 	foreign, err := v.Ask(ctx, h, foreignQuery())
 	if err != nil {
 		return nil, err
+	}
+	if len(foreign.Values) == mostIndexes {
+		return nil, fmt.Errorf("only %d columns of foreign keys are looked at, and there are more", mostIndexes)
 	}
 	keys := map[[3]string]bool{}
 	for _, row := range foreign.Values {

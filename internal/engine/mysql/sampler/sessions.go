@@ -53,6 +53,9 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
+	if v.lost.Load() {
+		t.schema, t.waits, t.current = false, false, false // the process list has all sessions
+	}
 	groups, err := v.Ask(ctx, h, activeQuery(t))
 	if err != nil {
 		return err

@@ -48,8 +48,12 @@ var counted = map[string]sums{
 func derived() []string {
 	return []string{"innodb_checkpoint_age", "innodb_checkpoint_max_age", "innodb_redo_log_current_lsn", "innodb_redo_log_checkpoint_lsn",
 		"innodb_redo_log_capacity_resized", "innodb_buffer_pool_pages_free", "innodb_buffer_pool_pages_dirty", "innodb_buffer_pool_pages_total",
-		"innodb_pages_written"}
+		"innodb_pages_written", threadsLost}
 }
+
+// threadsLost counts threads for which the performance schema had no room: who asks it
+// for sessions is not told of them, and nothing else in it says so.
+const threadsLost = "performance_schema_thread_instances_lost"
 
 // statusQuery asks for the counters that are used: all are five hundred lines.
 var statusQuery = askCounted()
@@ -79,7 +83,11 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 	if err != nil {
 		return err
 	}
-	readings(mysql.Pairs(rows), t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
+	status := mysql.Pairs(rows)
+	if n, err := strconv.ParseFloat(status[threadsLost], 64); err == nil && n > 0 {
+		v.lost.Store(true)
+	}
+	readings(status, t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	return nil
 }
 

@@ -20,7 +20,10 @@ i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR NOT i
 CASE WHEN a.amname = 'btree' AND i.indpred IS NULL AND i.indexprs IS NULL THEN i.indkey::text END, i.indclass::text, i.indcollation::text, i.indoption::text,
 (SELECT extract(epoch FROM coalesce(stats_reset, pg_postmaster_start_time())) FROM pg_stat_database WHERE datname = current_database())
 FROM pg_stat_user_indexes s JOIN pg_index i ON i.indexrelid = s.indexrelid JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
-JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_am a ON a.oid = c.relam ORDER BY 1, 2 LIMIT 9000`
+JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_am a ON a.oid = c.relam ORDER BY 1, 2 LIMIT 9000` // mostIndexes
+
+// mostIndexes of a database are looked at.
+const mostIndexes = 9000
 
 // index is one of a table.
 type index struct {
@@ -31,7 +34,8 @@ type index struct {
 	since       time.Time
 }
 
-// Indexes tells which indexes of a database can be done without.
+// Indexes tells which indexes of a database can be done without. What it could not
+// look at is an error beside what it found.
 func (v *Server) Indexes(ctx context.Context, h host.Reader, database string) ([]series.Index, error) {
 	t, err := v.Target(ctx, h)
 	if err != nil {
@@ -41,14 +45,20 @@ func (v *Server) Indexes(ctx context.Context, h host.Reader, database string) ([
 	if err != nil {
 		return nil, fmt.Errorf("list the indexes of %s in %s: %w", v.Ref, database, v.Refused(err))
 	}
+	if len(rows.Values) == mostIndexes {
+		err = fmt.Errorf("list the indexes of %s in %s: only %d of them are looked at", v.Ref, database, mostIndexes)
+	}
 	var out []series.Index
-	all := readIndexes(rows)
+	all, of := readIndexes(rows), map[string][]index{}
+	for _, i := range all {
+		of[i.table] = append(of[i.table], i)
+	}
 	for _, i := range all {
 		x := series.Index{Of: v.Ref, Database: database, Table: i.table, Name: i.name}
 		if i.needed {
 			continue
 		}
-		if x.DoneBy = doneBy(i, all); x.DoneBy != "" {
+		if x.DoneBy = doneBy(i, of[i.table]); x.DoneBy != "" {
 			out = append(out, x)
 		}
 		if x.DoneBy = ""; i.scans == 0 {
@@ -56,7 +66,7 @@ func (v *Server) Indexes(ctx context.Context, h host.Reader, database string) ([
 			out = append(out, x)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 func readIndexes(rows host.Rows) []index {
@@ -82,10 +92,10 @@ func readIndexes(rows host.Rows) []index {
 	return all
 }
 
-// doneBy gives the index that begins with all that another is of; "" for none.
-func doneBy(a index, all []index) string {
-	for _, b := range all {
-		if len(a.keys) == 0 || a.table != b.table || a.name == b.name || len(b.keys) < len(a.keys) || !slices.Equal(b.keys[:len(a.keys)], a.keys) {
+// doneBy gives the index of a table that begins with all that another is of; "" for none.
+func doneBy(a index, beside []index) string {
+	for _, b := range beside {
+		if len(a.keys) == 0 || a.name == b.name || len(b.keys) < len(a.keys) || !slices.Equal(b.keys[:len(a.keys)], a.keys) {
 			continue
 		}
 		if len(a.keys) < len(b.keys) || b.needed || b.name < a.name {

@@ -1,0 +1,62 @@
+package sampler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"plumb/internal/engine/samplertest"
+	"plumb/internal/series"
+	"plumb/test/sandbox"
+)
+
+// TestVeryManySessions: all are counted, and the longest are listed.
+func TestVeryManySessions(t *testing.T) {
+	sandbox.NeedTime(t, "it opens 5,000 sessions: make test-real")
+	const many = 5000
+	l := start(t, sandbox.MySQLOptions{Settings: "max_connections = 5100\nback_log = 5100"})
+	l.Busy(many, "DO SLEEP(3600)")
+	if b := l.Must("status"); samplertest.Reads(b, "threads_connected") < many {
+		t.Errorf("%v are connected", samplertest.Reads(b, "threads_connected"))
+	}
+	if b := l.Counted(many); len(b.Sessions) != series.MostSessions {
+		t.Errorf("%d sessions are listed, want %d", len(b.Sessions), series.MostSessions)
+	}
+}
+
+// TestSessionsThatTheSchemaLost: a performance schema that has no room for all
+// sessions does not make them fewer.
+func TestSessionsThatTheSchemaLost(t *testing.T) {
+	l := start(t, sandbox.MySQLOptions{Settings: "performance_schema = ON\nperformance_schema_max_thread_instances = 30\nperformance_schema_consumer_events_waits_current = ON"})
+	l.Busy(60, "DO SLEEP(3600)")
+	l.Must("status")
+	l.Counted(60)
+	if gaps := fmt.Sprint(l.Must("files").Gaps); !strings.Contains(gaps, "had no room for some sessions") {
+		t.Errorf("gaps %v", gaps)
+	}
+}
+
+// TestVeryManyTables: what is read of a server with ten thousand tables is whole,
+// or says that it is not.
+func TestVeryManyTables(t *testing.T) {
+	sandbox.NeedTime(t, "it makes 10,000 tables: make test-real")
+	l := start(t, sandbox.MySQLOptions{Settings: "performance_schema = ON\ninnodb_flush_log_at_trx_commit = 0\ninnodb_file_per_table = OFF\nsync_frm = OFF\ntable_open_cache = 4000"})
+	l.Exec("CREATE DATABASE shop", "CREATE TABLE shop.p (id INT PRIMARY KEY)")
+	for i := range 10_000 {
+		l.Exec(fmt.Sprintf("CREATE TABLE shop.t%d (id INT PRIMARY KEY, v INT, w INT, KEY one (v), KEY two (v, w), KEY needed (w), FOREIGN KEY (w) REFERENCES shop.p (id))", i))
+	}
+	for _, part := range []string{"status", "sessions", "files", "statements"} {
+		l.Must(part)
+	}
+	all, err := l.of.Indexes(t.Context(), l.Host)
+	t.Logf("%d indexes; %v", len(all), err)
+	if err == nil {
+		t.Error("it does not say that it has not looked at all indexes")
+	}
+	for _, x := range all {
+		if x.Name != "one" && x.Name != "two" || x.Name == "two" && !x.Unread {
+			t.Fatalf("%+v can be done without", x)
+		}
+	}
+	l.Must("status")
+}
