@@ -50,15 +50,15 @@ func OwnUnit(ctx context.Context, h host.Reader, s *stack.Stack, process *stack.
 	if err != nil || pid < 1 {
 		return ""
 	}
-	if main == process.Ref.Name || main == keeperOf(ctx, h, process.Ref.Name) {
+	if main == process.Ref.Name || main == Keeper(ctx, h, process.Ref.Name) {
 		return unit
 	}
 	return ""
 }
 
-// keeperOf gives the process id of the parent of a process when that is one
+// Keeper gives the process id of the parent of a process when that is one
 // that starts servers and stays, such as mysqld_safe; "" otherwise.
-func keeperOf(ctx context.Context, h host.Reader, pid string) string {
+func Keeper(ctx context.Context, h host.Reader, pid string) string {
 	status, err := h.ReadFile(ctx, "/proc/"+pid+"/status")
 	if err != nil {
 		return ""

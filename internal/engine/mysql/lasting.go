@@ -116,9 +116,8 @@ func (a *alteration) dropIn(dir string) *change.Edit {
 
 // beaten refuses when the command line sets the variable: it wins over files.
 func (a *alteration) beaten() error {
-	known := func(name string) bool { return a.knows(name) }
-	for _, set := range arguments(a.in.args, known) {
-		if set.name == a.name && !set.limit {
+	for _, set := range arguments(a.in.args, a.knows) {
+		if set.name == a.name && !set.limit && !keeperOf(a.ctx, a.h, a.in, a.knows).handsOn(set, a.to) {
 			return &change.Refusal{Why: fmt.Sprintf("the server was started with --%s on its command line, which wins over every option file", strings.ReplaceAll(a.name, "_", "-")),
 				What: "take it out of how the server is started (its unit, mysqld_safe, its container)"}
 		}

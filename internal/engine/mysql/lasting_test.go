@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ type standing struct {
 	grants  string
 	facts   map[string]stack.Value
 	group   string // the control group's path
+	keeper  string // the command line of the process that started it, "" for systemd's
 	inside  bool   // in a container
 	remote  bool
 }
@@ -43,7 +45,7 @@ var readOnly = []string{"4", "BIGINT UNSIGNED", "1", "64", "0", "", "YES", "GLOB
 func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Recipe, error) {
 	t.Helper()
 	cat := load(t)
-	h := hosttest.Map{Files: s.disk, Stats: map[string]host.Stat{}, Queries: map[string]host.Rows{}, Who: host.About{Root: true, User: "root"}}
+	h := hosttest.Map{Files: maps.Clone(s.disk), Stats: map[string]host.Stat{}, Queries: map[string]host.Rows{}, Who: host.About{Root: true, User: "root"}}
 	for file := range s.disk {
 		mode := fs.FileMode(0o644)
 		if m, ok := s.modes[file]; ok {
@@ -59,6 +61,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 			h.Stats[dir] = host.Stat{Mode: mode}
 		}
 	}
+	keep(h.Files, s.keeper)
 	h.Stats["/run/systemd/system"] = host.Stat{Mode: fs.ModeDir | 0o755}
 	h.Outputs = map[string]string{}
 	for unit, main := range map[string]string{"mariadb.service": "77", "mysql@3307.service": "77", "mysql@bootstrap.service": "77", "ssh.service": "812", "mysql-of-another.service": "0"} {

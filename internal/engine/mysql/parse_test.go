@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,6 +182,16 @@ func FuzzParsePersisted(f *testing.F) {
 	f.Add([]byte(persistedText))
 	f.Add([]byte(`{"mysql_server":{"a":{"Value":"1"}}}`))
 	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parsePersisted(text, "f") })
+}
+
+func FuzzParseScript(f *testing.F) {
+	f.Add([]byte(safe + "--datadir=/srv\x00"))
+	f.Add([]byte("mysqld_safe\x00\x00"))
+	f.Fuzz(func(t *testing.T, cmdline []byte) {
+		if args, ok := parseScript(cmdline); ok && (len(args) == 0 || len(strings.Join(args, "\x00")) > len(cmdline)) {
+			t.Fatalf("%q of %q", args, cmdline)
+		}
+	})
 }
 
 func FuzzParseProgramVersion(f *testing.F) {

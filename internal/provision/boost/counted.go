@@ -18,7 +18,7 @@ func asked(s *stack.Stack, servers []stack.Ref, also []string) error {
 	}
 	var why, name []string
 	for _, r := range servers {
-		reason := counted(s.Find(r))
+		reason := counted(s, r)
 		if len(servers) > 1 {
 			reason = strings.TrimSuffix("it is one of several servers here; "+reason, "; ")
 		}
@@ -45,10 +45,11 @@ func list(servers []stack.Ref) string {
 }
 
 // counted says who counts on what a server has acknowledged, or "". A replica that nobody
-// counts on can be built again.
-func counted(t *stack.Thing) string {
+// counts on can be built again. Where it could not be read, somebody may.
+func counted(s *stack.Stack, server stack.Ref) string {
+	t := s.Find(server)
 	if t == nil {
-		return ""
+		return "nothing is known of it"
 	}
 	number := func(fact string) int64 { n, _ := t.Int(fact); return n }
 	is := func(fact string) bool { b, _ := t.Bool(fact); return b }
@@ -59,6 +60,12 @@ func counted(t *stack.Thing) string {
 		return "its replicas could have commits that it has lost, and would have to be built anew"
 	case is("is_replica"), t.Text("replication_role") == "standby":
 		return "its source may wait for its acknowledgement of each commit, which would not be true"
+	}
+	for _, fact := range []string{"galera", "group_members", "replica_set", "replicas", "is_replica", "replication_role"} {
+		_, known := t.Facts[fact] // that there is none is known too
+		if gap, unseen := s.GapFor(server, fact); unseen && !known {
+			return "whether others count on what it acknowledged could not be read (" + gap.Why + ")"
+		}
 	}
 	return ""
 }

@@ -99,6 +99,23 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 	}
 }
 
+// Whether a server has replicas or is one could not be read: that is not no. What is absent is known.
+func TestWhoCountsIsNotKnown(t *testing.T) {
+	for fact, want := range map[string]bool{"replicas": true, "*": true, "max_connections": false, "group_*": false} {
+		s := machine("1")
+		db := stack.Ref{Kind: "mysql", Name: "1"}
+		s.Find(db).SetAbsent("group_members", "test")
+		s.Gaps = append(s.Gaps, stack.Gap{Of: db, Facts: []string{fact}, Why: "access denied"})
+		_, err := Dataset(s, "t/db", Options{})
+		if refused := err != nil && strings.Contains(err.Error(), "could not be read (access denied)") && strings.Contains(hint.Of(err), "--also mysql:1"); refused != want || !want && err != nil {
+			t.Errorf("%s: %v, %q", fact, err, hint.Of(err))
+		}
+		if _, err := Dataset(s, "t/db", Options{Also: []string{db.String()}}); err != nil {
+			t.Errorf("%s, named: %v", fact, err)
+		}
+	}
+}
+
 func TestDatasetRefuses(t *testing.T) {
 	s := machine()
 	s.Find(stack.Ref{Kind: "dataset", Name: "t/db"}).Set("sync", stack.Text("disabled"), "test")

@@ -44,10 +44,14 @@ func (p *pool) lockedImport(ctx context.Context) error {
 	return p.imported(ctx)
 }
 
-// cool exports and imports the pool, so that nothing of it is in the ARC.
+// cool exports and imports the pool, so that nothing of it is in the ARC. A zfs-fuse whose memory has a limit is
+// another one then: each trial begins with all of that.
 func (p *pool) cool(ctx context.Context) error {
 	p.medium.mu.Lock()
 	defer p.medium.mu.Unlock()
+	if p.fuse && len(p.medium.fuse.group) > 0 {
+		return p.medium.fuse.renew(context.WithoutCancel(ctx)) // what was imported must be again
+	}
 	if err := p.export(ctx); err != nil {
 		return err
 	}

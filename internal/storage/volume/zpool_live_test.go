@@ -158,6 +158,45 @@ func TestPoolsWithTwoARCs(t *testing.T) {
 	bounded(t, b, 0)
 }
 
+// A trial begins with a zfs-fuse that has all of its memory still, and the data of the other pools are where they were.
+func TestEachTrialHasAZFSOfItsOwn(t *testing.T) {
+	needZFS(t)
+	b, m := labBox(t), New()
+	if openZFS(t.Context(), b.Do) {
+		t.Skip("the kernel has ZFS")
+	}
+	var all []lab.Volume
+	var golden []string
+	for _, name := range []string{"v1", "v2"} {
+		v, err := m.Make(t.Context(), b, name, experiment.Volume{Kind: experiment.Zpool, Size: 128 << 20, ARC: 32 << 20})
+		must(t, err)
+		dir, err := v.Golden(t.Context(), 0, 0)
+		must(t, err)
+		fill(t, dir, 0)
+		all, golden = append(all, v), append(golden, dir)
+	}
+	for _, v := range all {
+		before := v.(*pool).medium.fuse.thing.Name
+		_, _, err := v.Clone(t.Context())
+		must(t, err)
+		if now := v.(*pool).medium.fuse.thing.Name; now == before {
+			t.Errorf("process %s goes on", now)
+		}
+		bounded(t, b, 32<<20+fuseNeeds)
+		for _, dir := range golden {
+			if _, err := os.Stat(filepath.Join(dir, "base/table.ibd")); err != nil {
+				t.Error(err)
+			}
+		}
+		must(t, v.Drop(t.Context()))
+	}
+	for _, v := range all {
+		must(t, v.Close(t.Context()))
+	}
+	onlyLogs(t, b)
+	bounded(t, b, 0)
+}
+
 // bounded checks how much memory zfs-fuse has with its page cache; 0: there is
 // no control group.
 func bounded(t *testing.T, b lab.Workspace, want experiment.Bytes) {

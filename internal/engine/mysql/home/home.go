@@ -184,9 +184,10 @@ func (e *Engine) Place(ctx context.Context, h host.Reader, s *stack.Stack, serve
 // Elsewhere implements provision.Engine.
 func (e *Engine) Elsewhere(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home, at string) ([]change.Act, error) {
 	if t := s.Find(home.Server); t != nil {
+		derived := e.setter.Derived(ctx, h, s, home.Server)
 		for _, name := range slices.Sorted(maps.Keys(t.Facts)) {
 			f := t.Facts[name]
-			said := f.Origin != nil && !slices.Contains([]string{stack.FromDefault, stack.FromComputed}, f.Origin.From)
+			said := f.Origin != nil && !slices.Contains([]string{stack.FromDefault, stack.FromComputed}, f.Origin.From) && !slices.Contains(derived, name)
 			if text, ok := f.Value.Text(); name != dataDir && said && ok && observe.Within(text, home.Data) {
 				return nil, &change.Refusal{Why: fmt.Sprintf("%s is set to %s, in the data directory, and would stay so", name, text), What: "set it relative to the data directory, or leave it out"}
 			}

@@ -51,19 +51,29 @@ func TestElsewhereIsRefused(t *testing.T) {
 		at    string
 		index string
 		says  string
+		kept  bool // by a mysqld_safe that was started without arguments
 	}{
-		"a setting in a file":  {stack.FromFile, data + "/x.pid", "./bin.000001\n", "pid_file is set to"},
-		"an index of paths":    {stack.FromDefault, data + "/x.pid", "./bin.000001\n" + data + "/bin.000002\n", "whole path"},
-		"neither, and no file": {stack.FromDefault, data + "/x.pid", "./bin.000001\n", "set mysql:3306#datadir"}, // there is no server here whose files could be edited
-		"beside":               {stack.FromFile, "/var/lib/mysqld/x.pid", "./bin.000001\n", "set mysql:3306#datadir"},
+		"a setting in a file":  {stack.FromFile, data + "/x.pid", "./bin.000001\n", "pid_file is set to", false},
+		"an index of paths":    {stack.FromDefault, data + "/x.pid", "./bin.000001\n" + data + "/bin.000002\n", "whole path", false},
+		"neither, and no file": {stack.FromDefault, data + "/x.pid", "./bin.000001\n", "set mysql:3306#datadir", false}, // there is no server here whose files could be edited
+		"beside":               {stack.FromFile, "/var/lib/mysqld/x.pid", "./bin.000001\n", "set mysql:3306#datadir", false},
+		"its command line":     {stack.FromCommand, data + "/x.pid", "./bin.000001\n", "pid_file is set to", false},
+		"made by mysqld_safe":  {stack.FromCommand, data + "/x.pid", "./bin.000001\n", "set mysql:3306#datadir", true},
 	} {
 		var see stack.Observation
 		db := see.New("mysql", "3306")
 		db.Setting("pid_file", stack.Text(c.at), "test", stack.Origin{From: c.of})
 		db.Setting("datadir", stack.Text(data+"/"), "test", stack.Origin{From: stack.FromFile})
+		h := hosttest.Map{Files: map[string]string{file: c.index}, Queries: map[string]host.Rows{ask: {Values: [][]*string{{&name, &file}}}}}
+		if c.kept {
+			process := see.New("process", "77")
+			process.Set("engine", stack.Text("mysql"), "test")
+			process.Set("args", stack.List([]string{"/usr/sbin/mariadbd", "--datadir=" + data, "--pid-file=x.pid"}), "test")
+			process.Set("listen", stack.List([]string{"tcp:127.0.0.1:3306"}), "test")
+			h.Files["/proc/77/status"], h.Files["/proc/70/comm"], h.Files["/proc/70/cmdline"] = "PPid:\t70\n", "mysqld_safe\n", "/bin/sh\x00/usr/bin/mysqld_safe\x00"
+		}
 		var s stack.Stack
 		s.Add("test", see)
-		h := hosttest.Map{Files: map[string]string{file: c.index}, Queries: map[string]host.Rows{ask: {Values: [][]*string{{&name, &file}}}}}
 		e := New(known, nil)
 		if _, err := e.Elsewhere(t.Context(), h, &s, provision.Home{Server: db.Ref, Data: data}, "/srv/db"); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
