@@ -35,6 +35,8 @@ type Product interface {
 	// Begins tells where in the log of a server, of which these are the pieces, a base begins: what lies before that is of
 	// no use to it. It has no Key for the base of another server. there tells whether the archive has that place.
 	Begins(m manifest.Manifest, log []Piece) (at Place, there bool, err error)
+	// Alone tells whether a server starts on a base without any of the log, where that is known.
+	Alone(m manifest.Manifest) (is, known bool)
 }
 
 // Logs sorts pieces, which are in the order of Shelf.List, by server.

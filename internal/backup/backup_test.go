@@ -211,6 +211,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// one verifies one backup.
+func (v Verify) one(t *testing.T, m manifest.Manifest) (got Verified, err error) {
+	all, err := v.Run(t.Context(), m)
+	if len(all) == 1 {
+		got = all[0]
+	}
+	return got, err
+}
+
 func TestVerify(t *testing.T) {
 	w := newWorld(t)
 	res, err := w.Run(t.Context(), command("seq 200000"))
@@ -220,13 +229,13 @@ func TestVerify(t *testing.T) {
 	v := Verify{Vault: w.vault(t), Percent: 100}
 	for _, keys := range [][]age.Identity{nil, {w.key}} {
 		v.Keys = keys
-		got, err := v.Run(t.Context(), res.Manifest)
+		got, err := v.one(t, res.Manifest)
 		if err != nil || got.Read != res.Objects || got.Objects != res.Objects || got.Bytes != res.Streams[0].Bytes || got.Opened != (keys != nil) {
 			t.Errorf("%+v of %d, %v", got, res.Objects, err)
 		}
 	}
 	v.Percent = 0
-	if got, err := v.Run(t.Context(), res.Manifest); err != nil || got.Read != 2 || got.Objects != res.Objects {
+	if got, err := v.one(t, res.Manifest); err != nil || got.Read != 2 || got.Objects != res.Objects {
 		t.Errorf("%+v, %v", got, err)
 	}
 	file := filepath.Join(w.at, manifest.ChunkName(res.ID, 0, 3))

@@ -27,6 +27,8 @@ type Copying struct {
 	Beat    time.Duration // how often it says in the target that it lives; 0: DefaultBeat
 	Now     func() time.Time
 	Doing   func(Progress)
+
+	count *tally // over all backups
 }
 
 // Copied is a backup that another store has now too.
@@ -43,6 +45,11 @@ func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copie
 	if err := c.claim(ctx); err != nil {
 		return nil, fmt.Errorf("copy backups to %s: %w", c.To.URL(), err)
 	}
+	var total int64
+	for _, m := range all {
+		total += m.Bytes()
+	}
+	c.count = newTally(c.Doing, total)
 	for _, m := range all {
 		one, err := c.one(ctx, m)
 		if err != nil {
@@ -95,8 +102,12 @@ func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 	if _, _, err := c.From.Open(text, m.ID); err != nil { // it may be another by now
 		return done, errors.Join(errors.New("its manifest was replaced meanwhile"), err)
 	}
-	if done.There, done.Pruned, err = c.has(ctx, m, text); err != nil || done.There || done.Pruned {
+	if done.There, done.Pruned, err = c.has(ctx, m, text); err != nil {
 		return done, err
+	}
+	if done.There || done.Pruned {
+		c.count.had(m.ID, m.Bytes())
+		return done, nil
 	}
 	err = c.defended(ctx, m, text, &done)
 	if errors.Is(err, ErrGivenUp) {
@@ -212,26 +223,26 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 	err := stream.Read(ctx, stream.Reading{Store: c.From.Store, ID: m.ID, Stream: number, Of: s, Workers: c.Workers, Sealed: true,
 		Seen: func(n int64, chunk manifest.Chunk) error {
 			objects.Add(1)
-			missing[n] = there[name(n)] != chunk.Size
+			if missing[n] = there[name(n)] != chunk.Size; !missing[n] {
+				c.count.had(s.Name, chunk.Plain)
+			}
 			return nil
 		},
 		Only: func(n int64) bool {
 			defer delete(missing, n)
 			return missing[n]
 		},
-		Object: func(ctx context.Context, n int64, object []byte) error {
+		Object: func(ctx context.Context, n int64, listed manifest.Chunk, object []byte) error {
 			if err := c.Pace.Wait(ctx, len(object)); err != nil {
 				return err
 			}
-			_, err := c.To.Put(ctx, name(n), object, locked(c.Lock, c.Now))
+			put := locked(c.Lock, c.Now)
+			put.SHA256 = listed.SHA256
+			_, err := c.To.Put(ctx, name(n), object, put)
 			sent.Add(int64(len(object)))
 			return err
 		},
-		Doing: func(n int64) {
-			if c.Doing != nil {
-				c.Doing(Progress{Stream: s.Name, Bytes: n, Sent: sent.Load(), Size: s.Bytes})
-			}
-		}}, nil)
+		Doing: func(bytes int64) { c.count.did(s.Name, bytes) }}, nil)
 	if err != nil {
 		return err
 	}

@@ -46,15 +46,6 @@ type Backup struct {
 	Doing   func(Progress)
 }
 
-// Progress is how far a backup has come.
-type Progress struct {
-	Stream  string
-	Bytes   int64 // of the stream
-	Sent    int64 // bytes of objects
-	Skipped int64 // bytes of the stream that an earlier run had sent
-	Size    int64 // of the stream when it has ended, as its manifest says; 0: nobody knows yet
-}
-
 // Job is what is backed up.
 type Job struct {
 	Name    string // by which a run that was killed is found again: of the point, or of the command

@@ -81,15 +81,20 @@ func (k key) write(ctx context.Context, d host.Doer, dir string) error {
 	return d.Replace(ctx, keyFile(dir), []byte(text), 0o600)
 }
 
-// lockKey makes this process the one that makes keys. Another one that does takes no time.
+// lockKey makes this process the one that makes keys.
 func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
-	for tries := 0; ; tries++ {
-		unlock, err = d.Lock(ctx, path.Join(dir, "key.lock"))
-		if !errors.Is(err, host.ErrLocked) {
-			return unlock, err
-		}
-		if tries == 200 {
-			return nil, hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
+	unlock, err = LockSoon(ctx, d, path.Join(dir, "key.lock"))
+	if errors.Is(err, host.ErrLocked) {
+		err = hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
+	}
+	return unlock, err
+}
+
+// LockSoon takes a lock for what takes no time, as it does others who have it now. It is host.ErrLocked when one has it for long.
+func LockSoon(ctx context.Context, d host.Doer, file string) (unlock func(), err error) {
+	for range 200 {
+		if unlock, err = d.Lock(ctx, file); !errors.Is(err, host.ErrLocked) {
+			break
 		}
 		select {
 		case <-ctx.Done():
@@ -97,6 +102,7 @@ func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err e
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+	return unlock, err
 }
 
 func makeKey(ctx context.Context, d host.Doer, dir, name string) (key, error) {

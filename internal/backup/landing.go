@@ -92,7 +92,7 @@ func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err != nil {
 		return "", nil, err
 	}
-	l := landing{Restore: r, log: log, chain: chain, tree: tree}
+	l := landing{Restore: r.counted(chain), log: log, chain: chain, tree: tree}
 	if err := l.ground(ctx); err != nil {
 		return "", nil, err
 	}
@@ -145,13 +145,7 @@ func (l *landing) ground(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var need int64
-	for _, m := range l.chain {
-		for _, s := range datasets(m) {
-			need += s.Bytes
-		}
-	}
-	if free := int64(st.AvailBytes); free < need {
+	if need, free := room(l.chain), int64(st.AvailBytes); free < need {
 		return hint.With(fmt.Errorf("%s are free at %s, and what is received can take %s", units.Bytes(free), dir, units.Bytes(need)),
 			"make room, or mount the filesystem with -o compress=zstd: then nothing is refused for its size")
 	}

@@ -28,16 +28,33 @@ type Restore struct {
 	Doing   func(Progress)
 	Books   string // directory of the inventory, for what is made beside its target
 	Home    string // of whoever restores, for the line of Command; "" for none
+
+	count *tally // of several streams; nil where one is all
 }
 
 // Stream writes one stream of a backup to out. What it writes was checked; with an error it is only its beginning.
 func (r Restore) Stream(ctx context.Context, m manifest.Manifest, number int, out io.Writer) error {
-	s := m.Streams[number]
-	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Doing: func(n int64) {
-		if r.Doing != nil {
-			r.Doing(Progress{Stream: s.Name, Bytes: n, Size: s.Bytes})
+	s, count := m.Streams[number], r.count
+	if count == nil {
+		count = newTally(r.Doing, s.Bytes)
+	}
+	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Doing: func(n int64) { count.did(s.Name, n) }}, out)
+}
+
+// counted counts towards all that a chain has of datasets or subvolumes.
+func (r Restore) counted(chain []manifest.Manifest) Restore {
+	r.count = newTally(r.Doing, room(chain))
+	return r
+}
+
+// room is how many bytes the streams of a chain have, but for those about the point.
+func room(chain []manifest.Manifest) (bytes int64) {
+	for _, m := range chain {
+		for _, s := range datasets(m) {
+			bytes += s.Bytes
 		}
-	}}, out)
+	}
+	return bytes
 }
 
 // Received is a dataset or subvolume that was restored.
@@ -61,6 +78,7 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	if err := linked(chain, manifest.ZFS); err != nil {
 		return nil, err
 	}
+	r = r.counted(chain)
 	streams := datasets(m)
 	names := under(streams, target)
 	there, err := r.there(ctx, target)
@@ -187,8 +205,11 @@ func (r Restore) Fuse(ctx context.Context, dataset string) (bool, error) {
 func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset string, open bool) (int64, error) {
 	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Name == name })
 	s := m.Streams[number]
-	if there, err := r.has(ctx, dataset, s.GUID); err != nil || there {
+	if there, err := r.has(ctx, dataset, s.GUID); err != nil {
 		return 0, err
+	} else if there {
+		r.count.had(name, s.Bytes)
+		return 0, nil
 	}
 	argv := []string{"zfs", "receive", dataset}
 	if open {

@@ -76,9 +76,10 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 		return err
 	}
 	res.Whole = job.Whole
+	count := newTally(b.Doing, 0) // what a producer will give nobody knows
 	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
-		s, err := b.send(ctx, r, c.to, i, source, res)
+		s, err := b.send(ctx, r, c.to, i, source, res, count)
 		if err != nil {
 			return fmt.Errorf("%s: %w", source.Name, err)
 		}
@@ -142,18 +143,20 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result, lean fu
 }
 
 // send runs a producer, and sends what it gives.
-func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int, source Source, res *Result) (manifest.Stream, error) {
+func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int, source Source, res *Result, count *tally) (manifest.Stream, error) {
 	key, err := r.key()
 	if err != nil {
 		return manifest.Stream{}, err
 	}
-	var sent, skipped int64
 	w, err := stream.NewWriter(ctx, stream.Writing{Store: to, ID: r.head.ID, Stream: number, To: b.To, Key: key, Memory: r, Chunk: b.Chunk, Workers: b.Workers,
-		Pace: b.Pace, Put: locked(b.Lock, b.Now), Doing: func(bytes, out, before int64) {
-			sent, skipped = out, before
-			if b.Doing != nil {
-				b.Doing(Progress{Stream: source.Name, Bytes: bytes, Sent: res.Sent + out, Skipped: res.Skipped + before})
+		Pace: b.Pace, Put: locked(b.Lock, b.Now), Doing: func(of manifest.Chunk, sent bool) {
+			if !sent {
+				res.Skipped += of.Plain
+				count.had(source.Name, of.Plain)
+				return
 			}
+			res.Sent += of.Size
+			count.did(source.Name, of.Plain)
 		}})
 	if err != nil {
 		return manifest.Stream{}, err
@@ -165,7 +168,6 @@ func (b *Backup) send(ctx context.Context, r *running, to *store.Fan, number int
 		return s, err
 	}
 	res.Facts = found
-	res.Sent, res.Skipped = res.Sent+sent, res.Skipped+skipped
 	s.Name, s.Kind, s.GUID, s.Base, s.Raw = source.Name, source.Kind, source.GUID, source.Base, source.Raw
 	if source.Sieve != nil {
 		s.GUID = source.Sieve.Of.String()

@@ -18,6 +18,9 @@ type Verify struct {
 	Percent float64        // of the chunks that are read, at random; the first and last of each stream are always among them
 	Workers int
 	Doing   func(Progress)
+
+	seed  uint64 // of the samples
+	count *tally // over all backups
 }
 
 // Verified is what came of one.
@@ -29,28 +32,50 @@ type Verified struct {
 	Opened  bool   `json:"opened"`  // they were decrypted and unpacked too
 }
 
-// Run verifies one backup: every object is there and of its size, and those of the sample are what was sent.
-func (v Verify) Run(ctx context.Context, m manifest.Manifest) (Verified, error) {
-	got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
-	there, err := sizes(ctx, v.Store, m.ID)
-	if err != nil {
-		return got, fmt.Errorf("verify backup %s: %w", m.ID, err)
+// Run verifies backups: every object is there and of its size, and those of the sample are what was sent.
+func (v Verify) Run(ctx context.Context, all ...manifest.Manifest) (done []Verified, err error) {
+	v.seed = rand.Uint64()
+	v.count = newTally(v.Doing, v.sampled(all))
+	for _, m := range all {
+		got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
+		there, err := sizes(ctx, v.Store, m.ID)
+		if err != nil {
+			return done, fmt.Errorf("verify backup %s: %w", m.ID, err)
+		}
+		for number, s := range m.Streams {
+			if err := v.stream(ctx, m, number, there, &got); err != nil {
+				return done, fmt.Errorf("verify backup %s: %s: %w", m.ID, s.Name, err)
+			}
+		}
+		done = append(done, got)
 	}
-	for number, s := range m.Streams {
-		if err := v.stream(ctx, m, number, there, &got); err != nil {
-			return got, fmt.Errorf("verify backup %s: %s: %w", m.ID, s.Name, err)
+	return done, nil
+}
+
+// sampled is how many bytes the samples of backups have.
+func (v Verify) sampled(all []manifest.Manifest) (bytes int64) {
+	for _, m := range all {
+		for number, s := range m.Streams {
+			in := v.sample(m, number)
+			for n := range s.Chunks() {
+				if in(n) {
+					bytes += min(s.Chunk, s.Bytes-n*s.Chunk)
+				}
+			}
 		}
 	}
-	return got, nil
+	return bytes
+}
+
+// sample tells of the chunks of a stream, in their order, which are read: the same ones each time in one run, so that what they have in all is known before.
+func (v Verify) sample(m manifest.Manifest, number int) func(n int64) bool {
+	draw, last := rand.New(rand.NewPCG(v.seed, uint64(number))), m.Streams[number].Chunks()-1
+	return func(n int64) bool { return draw.Float64()*100 < v.Percent || n == 0 || n == last }
 }
 
 func (v Verify) stream(ctx context.Context, m manifest.Manifest, number int, there map[string]int64, got *Verified) error {
-	s, last := m.Streams[number], int64(0)
-	if s.Chunk > 0 {
-		last = (s.Bytes+s.Chunk-1)/s.Chunk - 1
-	}
-	var read, bytes int64
-	err := stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers,
+	s, in := m.Streams[number], v.sample(m, number)
+	return stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers,
 		Sealed: len(v.Keys) == 0,
 		Seen: func(n int64, c manifest.Chunk) error {
 			name := manifest.ChunkName(m.ID, number, n)
@@ -63,22 +88,9 @@ func (v Verify) stream(ctx context.Context, m manifest.Manifest, number int, the
 			got.Objects++
 			return nil
 		},
-		Only: func(n int64) bool {
-			if n != 0 && n != last && rand.Float64()*100 >= v.Percent {
-				return false
-			}
-			read++
-			return true
-		},
-		Doing: func(n int64) {
-			bytes = n
-			if v.Doing != nil {
-				v.Doing(Progress{Stream: s.Name, Bytes: n, Size: s.Bytes})
-			}
+		Only: in,
+		Doing: func(bytes int64) {
+			got.Read, got.Bytes = got.Read+1, got.Bytes+bytes
+			v.count.did(s.Name, bytes)
 		}}, nil)
-	if err != nil {
-		return err
-	}
-	got.Read, got.Bytes = got.Read+read, got.Bytes+bytes
-	return nil
 }

@@ -1,6 +1,8 @@
 package backup
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +12,7 @@ import (
 
 	"filippo.io/age"
 
+	"plumb/internal/engine/postgres/wal"
 	"plumb/test/sandbox"
 )
 
@@ -38,9 +41,16 @@ func TestTargetNotEmpty(t *testing.T) {
 	}
 }
 
-// TestTablespacesOnStdout backs up a PostgreSQL with a tablespace by a command that can give only one: what it says is shown, and there is no backup.
-// Without the tablespace it is one, which is a whole tar.
-func TestTablespacesOnStdout(t *testing.T) {
+// bases is a PostgreSQL whose bases are backed up, without an archive.
+type bases struct {
+	*sandbox.Server
+	box                *sandbox.Box
+	url, state, keys   string
+	recipient, fetches string // what gives a base with the log that it needs
+}
+
+func newBases(t *testing.T) *bases {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a PostgreSQL: run without -short")
 	}
@@ -54,32 +64,85 @@ func TestTablespacesOnStdout(t *testing.T) {
 	if len(base) == 0 {
 		t.Skip("no pg_basebackup: apt-get install postgresql-client")
 	}
-	space, err := box.Mkdir("space")
-	must(t, err)
 	k, err := age.GenerateX25519Identity()
 	must(t, err)
-	place, state, keys := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "key.txt")
-	must(t, os.WriteFile(keys, []byte(k.String()+"\n"), 0o600))
-	line := fmt.Sprintf("%s -h %s -p %d -U %s -D - -Ft -X fetch -c fast", base[len(base)-1], s.Socket, s.Port, s.User)
-	plumb := func(args ...string) (string, error) {
-		out, err := exec.Command(built.Path, append(args, "--state", state)...).CombinedOutput()
-		return string(out), err
-	}
-	up := []string{"backup", "--command", line, "--to", "file://" + place, "--recipient", k.Recipient().String()}
-	if out, err := plumb(up...); err != nil {
+	b := &bases{Server: s, box: box, url: "file://" + t.TempDir(), state: t.TempDir(), keys: filepath.Join(t.TempDir(), "key.txt"), recipient: k.Recipient().String()}
+	must(t, os.WriteFile(b.keys, []byte(k.String()+"\n"), 0o600))
+	b.fetches = fmt.Sprintf("%s -h %s -p %d -U %s -D - -Ft -X fetch -c fast", base[len(base)-1], s.Socket, s.Port, s.User)
+	return b
+}
+
+// plumb runs a command, and gives what it says in one line.
+func (b *bases) plumb(args ...string) (string, error) {
+	out, err := exec.Command(built.Path, append(args, "--state", b.state)...).CombinedOutput()
+	return strings.Join(strings.Fields(string(out)), " "), err
+}
+
+func (b *bases) backup(line string) (string, error) {
+	return b.plumb("backup", "--command", line, "--to", b.url, "--recipient", b.recipient)
+}
+
+// TestTablespacesOnStdout backs up a PostgreSQL with a tablespace by a command that can give only one: what it says is shown, and there is no backup.
+// Without the tablespace it is one, which is a whole tar.
+func TestTablespacesOnStdout(t *testing.T) {
+	b := newBases(t)
+	space, err := b.box.Mkdir("space")
+	must(t, err)
+	if out, err := b.backup(b.fetches); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if out, err := plumb("restore", "--from", "file://"+place, "--identity", keys, "--command", "tar -t >/dev/null"); err != nil {
+	if out, err := b.plumb("restore", "--from", b.url, "--identity", b.keys, "--command", "tar -t >/dev/null"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	must(t, s.Exec("CREATE TABLESPACE beside LOCATION '"+space+"'", "CREATE TABLE kept (n INT) TABLESPACE beside"))
-	out, err := plumb(up...)
+	must(t, b.Exec("CREATE TABLESPACE beside LOCATION '"+space+"'", "CREATE TABLE kept (n INT) TABLESPACE beside"))
+	out, err := b.backup(b.fetches)
 	t.Log(out)
 	if err == nil || !strings.Contains(out, "tablespace") {
 		t.Errorf("%v", err)
 	}
-	if out, err := plumb("backup", "list", "--from", "file://"+place); err != nil || strings.Count(out, "signed by") != 1 {
+	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, "signed by") != 1 {
 		t.Errorf("%v\n%s", err, out)
 	}
-	must(t, s.Exec("SELECT count(*) FROM kept"))
+	must(t, b.Exec("SELECT count(*) FROM kept"))
+}
+
+// TestBaseWithoutLog backs up bases beside which no log is archived: that is warned of, and what it means differs. What is archived is seen
+// by its name alone, which is written here by hand; in test/archive a server archives.
+func TestBaseWithoutLog(t *testing.T) {
+	b := newBases(t)
+	const none, alone, dead = "no log archived beside it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
+	for line, want := range map[string]string{b.fetches: alone, strings.Replace(b.fetches, "-X fetch", "-X none", 1): dead} {
+		if out, err := b.backup(line); err != nil || !strings.Contains(out, "warning: no log is archived beside this base: "+want) {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	if out, err := b.backup("echo a dump"); err != nil || strings.Contains(out, "warning") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err := b.plumb("backup", "list", "--from", b.url)
+	if err != nil || strings.Count(out, none) != 2 || strings.Count(out, none+", without which no server starts on it") != 1 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = b.plumb("backup", "list", "--from", b.url, "--json")
+	must(t, err)
+	var doc struct {
+		Backups []struct {
+			Facts  map[string]string
+			Behind *struct{ Archived bool }
+		}
+	}
+	must(t, json.Unmarshal([]byte(out), &doc))
+	for _, one := range doc.Backups {
+		start, is := one.Facts["base_start_lsn"]
+		if (one.Behind != nil) != is {
+			t.Errorf("%+v", one)
+		}
+		if at, ok := wal.Place(start); ok { // of a segment of 16 MiB
+			entry := filepath.Join(strings.TrimPrefix(b.url, "file://"), "archive", "postgres-"+one.Facts["postgres_system"], "wal", wal.Name(1, at, 16<<20), fmt.Sprintf("%016d-%016d", 0, 16<<20), "entry")
+			must(t, errors.Join(os.MkdirAll(filepath.Dir(entry), 0o700), os.WriteFile(entry, []byte("x"), 0o600)))
+		}
+	}
+	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Contains(out, none) || strings.Count(out, "signed by") != 3 {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

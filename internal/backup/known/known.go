@@ -52,6 +52,7 @@ type Server struct {
 	Restored time.Time   `json:"restored,omitzero"`  // when a server last started on one
 	Failed   time.Time   `json:"failed,omitzero"`    // when one did not, if none did since
 	Why      string      `json:"why,omitempty"`      // not
+	Log      string      `json:"log,omitempty"`      // behind the newest base, when they were listed; "" when nobody looked, or there is no base
 }
 
 // MostKeys is how many files with keys are written down of a place.
@@ -170,7 +171,7 @@ type At struct{ URL, Plain, Endpoint string }
 
 // Note changes what is known of a place. One at a time does.
 func Note(ctx context.Context, d host.Doer, state string, at At, change func(*Place)) error {
-	unlock, err := lock(ctx, d, state)
+	unlock, err := backup.LockSoon(ctx, d, path.Join(Directory(state), "lock"))
 	if err != nil {
 		return fmt.Errorf("write down what is known of the backups in %s: %w", at.URL, err)
 	}
@@ -188,21 +189,6 @@ func Note(ctx context.Context, d host.Doer, state string, at At, change func(*Pl
 		return fmt.Errorf("write down what is known of the backups in %s: %w", at.URL, err)
 	}
 	return nil
-}
-
-// lock waits for others that note something, which takes no time.
-func lock(ctx context.Context, d host.Doer, state string) (unlock func(), err error) {
-	for tries := 0; ; tries++ {
-		unlock, err = d.Lock(ctx, path.Join(Directory(state), "lock"))
-		if !errors.Is(err, host.ErrLocked) || tries == 200 {
-			return unlock, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // Of reads what is known of a place; fs.ErrNotExist when nothing is.

@@ -131,6 +131,14 @@ func (s Stream) Chunks() int64 {
 	return (s.Bytes + s.Chunk - 1) / s.Chunk
 }
 
+// Bytes counts those of all streams of a backup.
+func (m Manifest) Bytes() (bytes int64) {
+	for _, s := range m.Streams {
+		bytes += s.Bytes
+	}
+	return bytes
+}
+
 // Objects counts what a backup needs, but for its proof and holds.
 func (m Manifest) Objects() int64 {
 	n := int64(1)

@@ -67,11 +67,7 @@ func (b Base) scratch(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err != nil {
 		return "", err
 	}
-	var bytes int64
-	for _, s := range m.Streams {
-		bytes += s.Bytes
-	}
-	if free := int64(room.AvailBytes); free < bytes+bytes/10 {
+	if bytes, free := m.Bytes(), int64(room.AvailBytes); free < bytes+bytes/10 {
 		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), under), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
 	}
 	return at, log.Tree(ctx, inventory.Thing{Name: at}, 0o711)

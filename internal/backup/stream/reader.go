@@ -22,14 +22,14 @@ type Reading struct {
 	Of      manifest.Stream
 	Keys    []age.Identity
 	Workers int               // 0: Workers
-	Doing   func(bytes int64) // told after each chunk that was passed on
+	Doing   func(bytes int64) // told of the bytes of each chunk that was passed on; nil for nobody
 	// For those who only want to know whether it would come back: nothing is passed on then.
 	Only   func(chunk int64) bool                         // which chunks are read
 	Seen   func(chunk int64, listed manifest.Chunk) error // told of each that is listed, before it is read; may be nil
 	Sealed bool                                           // without keys: what is read is compared with its hash, and not opened
-	// Object is given each object that was read and is what was sent, by several goroutines; it is good until
+	// Object is given each object that was read and is what was sent and listed, by several goroutines; it is good until
 	// that returns. nil for nobody.
-	Object func(ctx context.Context, chunk int64, object []byte) error
+	Object func(ctx context.Context, chunk int64, listed manifest.Chunk, object []byte) error
 }
 
 // piece is a chunk on its way.
@@ -61,7 +61,7 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	defer end() // before the wait
 	for range o.Workers {
 		if o.Sealed {
-			all.Go(func() { r.worker(ctx, sealed) })
+			all.Go(func() { r.worker(ctx, nil) })
 			continue
 		}
 		opener, err := chunk.NewOpener(o.Keys)
@@ -84,11 +84,8 @@ func Read(ctx context.Context, o Reading, out io.Writer) error {
 	return nil
 }
 
-// opens gives what is in an object.
+// opens gives what is in an object; nil where it is not opened.
 type opens func(object, into []byte, size int64) ([]byte, error)
-
-// sealed opens nothing. Nobody is passed what it gives.
-func sealed(_, into []byte, size int64) ([]byte, error) { return into[:size], nil }
 
 type reader struct {
 	o     Reading
@@ -184,15 +181,15 @@ func Fetch(ctx context.Context, s store.Store, name string, of manifest.Chunk, i
 
 // fetch reads a chunk.
 func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte) (plain []byte, err error) {
-	if int64(cap(p.plain)) < p.of.Plain {
-		p.plain = make([]byte, r.o.Of.Chunk)
-	}
 	got, err := Fetch(ctx, r.o.Store, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), p.of, object)
-	if err == nil {
+	if err == nil && open != nil {
+		if int64(cap(p.plain)) < p.of.Plain {
+			p.plain = make([]byte, r.o.Of.Chunk)
+		}
 		plain, err = open(got, p.plain, p.of.Plain)
 	}
 	if err == nil && r.o.Object != nil {
-		err = r.o.Object(ctx, p.n, got)
+		err = r.o.Object(ctx, p.n, p.of, got)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d: %w", p.n, err)
@@ -202,7 +199,6 @@ func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte)
 
 // pass writes what has come, in the order of the stream.
 func (r *reader) pass(ctx context.Context, out io.Writer) error {
-	var did int64
 	for p := range r.order {
 		select {
 		case <-ctx.Done():
@@ -217,9 +213,8 @@ func (r *reader) pass(ctx context.Context, out io.Writer) error {
 				return fmt.Errorf("pass it on: %w", err)
 			}
 		}
-		did += int64(len(p.plain))
 		if r.o.Doing != nil {
-			r.o.Doing(did)
+			r.o.Doing(p.of.Plain)
 		}
 		r.free <- p.plain[:0]
 	}

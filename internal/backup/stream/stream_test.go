@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"filippo.io/age"
@@ -225,6 +226,35 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// TestOutlivesAnHour has a store be away for an hour amid a stream, by a clock that is made to go: nothing is given up, and all arrives.
+func TestOutlivesAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key, m := identity(t), newMemory()
+		away := time.Now().Add(time.Hour)
+		var refused atomic.Int64
+		m.fail = func(string) error {
+			if m.puts.Load() < 10 || time.Now().After(away) {
+				return nil
+			}
+			refused.Add(1)
+			return &store.Trouble{Err: errors.New("connection refused")}
+		}
+		patient := store.Patiently(m, store.DefaultPatience, 4, nil)
+		data := noise(40_500)
+		s, err := send(t, Writing{Store: patient, ID: id, To: []age.Recipient{key.Recipient()}, Key: []byte("k"), Memory: newNotes(), Chunk: 1000, Workers: 4}, data)
+		if err != nil || time.Now().Before(away) {
+			t.Fatalf("%v, %s before it is there again", err, time.Until(away))
+		}
+		if n := refused.Load(); n < 100 || n > 4*3600 { // it is asked again and again, and not all the time
+			t.Errorf("it was asked %d times", n)
+		}
+		var got bytes.Buffer
+		if err := Read(t.Context(), Reading{Store: patient, ID: id, Of: s, Keys: []age.Identity{key}}, &got); err != nil || !bytes.Equal(got.Bytes(), data) {
+			t.Errorf("%d came back, %v", got.Len(), err)
+		}
+	})
+}
+
 // What the one who writes has failed at is no stream.
 func TestWriterFails(t *testing.T) {
 	key := identity(t)
@@ -324,5 +354,34 @@ func TestPace(t *testing.T) {
 	all.Wait()
 	if took := time.Since(began); took < 180*time.Millisecond { // the last of 200,000 bytes may begin after 190 ms
 		t.Errorf("200,000 bytes at 1,000,000 a second took %s", took)
+	}
+}
+
+// nowhere keeps nothing.
+type nowhere struct{}
+
+func (nowhere) Put(context.Context, string, []byte, store.Put) (string, error) { return "tag", nil }
+
+// BenchmarkSend is all that a backup does but for the producer and the store: what does not pack, in the pieces that come from a pipe.
+func BenchmarkSend(b *testing.B) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		b.Fatal(err)
+	}
+	const piece, times = 64 << 10, 16
+	data := noise(16 << 20) // longer than packing looks back
+	b.SetBytes(times * int64(len(data)))
+	for b.Loop() {
+		w, err := NewWriter(b.Context(), Writing{Store: nowhere{}, ID: id, To: []age.Recipient{key.Recipient()}, Key: []byte("k"), Memory: newNotes()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := 0; i < times*len(data) && err == nil; i += piece {
+			at := i % len(data)
+			_, err = w.Write(data[at : at+piece])
+		}
+		if _, err := w.Finish(err); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -52,8 +52,8 @@ type Writing struct {
 	Chunk   int // bytes; 0: chunk.Max
 	Workers int // 0: Workers
 	Pace    *Pace
-	Doing   func(bytes, sent, skipped int64) // told after each chunk: of the stream, as objects, and of the stream again
-	Put     store.Put                        // how objects are kept: locked until when
+	Doing   func(of manifest.Chunk, sent bool) // told of each chunk that is there, and whether this run has sent it; nil for nobody
+	Put     store.Put                          // how objects are kept: locked until when
 }
 
 // Writer sends what is written to it. It is written to by one goroutine. Finish must be called.
@@ -69,10 +69,8 @@ type Writer struct {
 	n      int64 // of the chunk that is filled
 	bytes  int64
 
-	mu            sync.Mutex
-	chunks        map[int64]manifest.Chunk
-	did           int64
-	sent, skipped int64
+	mu     sync.Mutex
+	chunks map[int64]manifest.Chunk
 }
 
 type job struct {
@@ -179,7 +177,7 @@ func (w *Writer) chunk(s *chunk.Sealer, j job) error {
 	mark := w.mark(j)
 	was, is := w.o.Memory.Sent(w.o.Stream, j.n)
 	if is && was.Mark == mark && was.Of.Plain == int64(len(j.plain)) {
-		w.done(j.n, was.Of, 0, was.Of.Plain)
+		w.done(j.n, was.Of, false)
 		return nil
 	}
 	if is && was.Mark != "" { // it is about to be replaced: a run that goes on after this one died must not take it for what is there
@@ -202,7 +200,7 @@ func (w *Writer) chunk(s *chunk.Sealer, j job) error {
 		err = w.o.Memory.Note(w.ctx, Sent{Stream: w.o.Stream, Chunk: j.n, Mark: mark, Of: made})
 	}
 	if err == nil {
-		w.done(j.n, made, made.Size, 0)
+		w.done(j.n, made, true)
 	}
 	return err
 }
@@ -226,13 +224,12 @@ func (w *Writer) mark(j job) string {
 	return hex.EncodeToString(w.marks.Seal(nil, place, nil, j.plain))
 }
 
-func (w *Writer) done(n int64, c manifest.Chunk, sent, skipped int64) {
+func (w *Writer) done(n int64, c manifest.Chunk, sent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.chunks[n] = c
-	w.did, w.sent, w.skipped = w.did+c.Plain, w.sent+sent, w.skipped+skipped
 	if w.o.Doing != nil {
-		w.o.Doing(w.did, w.sent, w.skipped)
+		w.o.Doing(c, sent)
 	}
 }
 

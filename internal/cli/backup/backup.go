@@ -26,7 +26,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replicate"
-	"plumb/internal/units"
 	view "plumb/internal/view/backup"
 )
 
@@ -143,14 +142,20 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
 	}
+	var have []store.Store
 	var kept []string
 	for _, s := range to {
 		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == s.URL() }) {
-			kept = append(kept, s.URL())
+			have, kept = append(have, s), append(kept, s.URL())
 		}
 	}
-	if err := v.Answer(o.json, view.Document(kept, r), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
+	behind, err := v.moments.Logs.Behind(ctx, have, r.Manifest)
+	v.Warn("look for the log behind the backup", err)
+	if err := v.Answer(o.json, view.Document(kept, r, behind), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
 		return err
+	}
+	if b, is := behind[r.ID]; is && !b.Archived {
+		fmt.Fprintf(v.Err, "warning: %s\n", view.Behind(b))
 	}
 	if err := v.remember(ctx, d, b, o, r.Manifest, to, kept); err != nil {
 		return err
@@ -290,52 +295,5 @@ func (v *verbs) trouble() func(error) {
 			last = time.Now()
 			fmt.Fprintf(v.Err, "trying again: %s\n", shell.OneLine(err.Error()))
 		}
-	}
-}
-
-// doing shows how far it is in one line, where a person watches, and tells when it stands still, until wipe is called.
-func (v *verbs) doing(quiet bool) func(backup.Progress) {
-	at := new(standing)
-	at.moved(backup.Progress{}, time.Now())
-	return v.follow(at, quiet)
-}
-
-// follow does so of what may do something else before: then it stands still only when it has begun.
-func (v *verbs) follow(at *standing, quiet bool) func(backup.Progress) {
-	v.rest()
-	v.unattended = v.attend(at)
-	quiet = quiet || !shell.IsTerminal(v.Err)
-	began, last, of := time.Time{}, time.Time{}, ""
-	return func(p backup.Progress) {
-		now := time.Now()
-		at.moved(p, now)
-		if p.Stream != of {
-			began, of = now, p.Stream
-		}
-		if quiet || now.Sub(last) < 200*time.Millisecond {
-			return
-		}
-		last = now
-		rate := float64(p.Bytes) / max(now.Sub(began).Seconds(), 0.001)
-		line := fmt.Sprintf("%s: %s, %s a second", p.Stream, units.Measured(float64(p.Bytes)), units.Measured(rate))
-		if p.Size > p.Bytes && rate > 0 {
-			line += ", " + units.Span(time.Duration(float64(p.Size-p.Bytes)/rate*float64(time.Second))) + " left"
-		}
-		shell.Rewrite(v.Err, shell.OneLine(line))
-	}
-}
-
-// rest ends what tells that nothing moves.
-func (v *verbs) rest() {
-	if v.unattended != nil {
-		v.unattended()
-		v.unattended = nil
-	}
-}
-
-func (v *verbs) wipe() {
-	v.rest()
-	if shell.IsTerminal(v.Err) {
-		shell.Rewrite(v.Err, "")
 	}
 }

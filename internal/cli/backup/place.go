@@ -116,6 +116,9 @@ func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 	if err != nil {
 		return nil, hint.Usage("the URL of the backups is not understood: "+err.Error(), "behind ? it can say endpoint=URL, region=NAME and profile=NAME, of ~/.aws/credentials, with & between them")
 	}
+	if o.Authorities, err = shell.AuthoritiesOfS3(); err != nil {
+		return nil, fmt.Errorf("open the bucket %s: %w", u.Host, err)
+	}
 	return s3.Open(o)
 }
 

@@ -58,16 +58,18 @@ including what another machine proved that --trust names.
 				if err := file.Write(s.URL(), all); err != nil {
 					return err
 				}
+				behind, err := v.moments.Logs.Behind(c.Context(), []store.Store{s}, believed(all)...)
+				v.Warn("look for the logs behind the backups", err)
 				if note {
 					m, err := p.memory(d)
 					if err == nil {
-						err = m.Listed(c.Context(), p.spot(s, p.urls[0]), all)
+						err = m.Listed(c.Context(), p.spot(s, p.urls[0]), all, behind)
 					}
 					if err != nil {
 						return err
 					}
 				}
-				return v.Answer(p.json, view.ListDocument(s.URL(), all), view.List(s.URL(), all, shell.Screen(v.Out)))
+				return v.Answer(p.json, view.ListDocument(s.URL(), all, behind), view.List(s.URL(), all, behind, shell.Screen(v.Out)))
 			})
 		},
 	}
@@ -76,6 +78,16 @@ including what another machine proved that --trust names.
 	file.Flags(c)
 	c.Flags().BoolVar(&note, "note", false, "record the result on this host, for plumb check and plumb watch")
 	return c
+}
+
+// believed gives those of some backups that are.
+func believed(all []backup.Found) (m []manifest.Manifest) {
+	for _, f := range all {
+		if f.Err == nil {
+			m = append(m, f.Manifest)
+		}
+	}
+	return m
 }
 
 // from is where backups are that are there, for the commands of upkeep.

@@ -8,7 +8,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/cli/shell"
-	"plumb/internal/units"
+	view "plumb/internal/view/backup"
 )
 
 // standing tells when nothing has moved for a while: a producer that waits for a lock, a file server that hangs. What a store
@@ -31,19 +31,16 @@ func (s *standing) moved(p backup.Progress, now time.Time) {
 	s.at, s.since, s.next = p, now, stands
 }
 
-// due gives what is to be told now; "" for nothing. What comes after a stream of which the size is known is told by others.
+// due gives what is to be told now; "" for nothing. What comes after the last byte of what is known is told by others.
 func (s *standing) due(now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stood := now.Sub(s.since)
-	if s.since.IsZero() || stood < s.next || s.at.Size > 0 && s.at.Bytes >= s.at.Size {
+	if s.since.IsZero() || stood < s.next || s.at.Total > 0 && s.at.Bytes >= s.at.Total {
 		return ""
 	}
 	s.next *= 2
-	if s.at.Stream == "" {
-		return "nothing has come yet for " + units.Span(stood)
-	}
-	return fmt.Sprintf("%s has stood at %s for %s", s.at.Stream, units.Measured(float64(s.at.Bytes)), units.Span(stood))
+	return view.Standing(s.at, stood)
 }
 
 // attend has it told on standard error, until end is called.

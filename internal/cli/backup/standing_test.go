@@ -25,7 +25,7 @@ func TestStanding(t *testing.T) {
 		{after: 6 * time.Minute, want: "nothing has come yet for 6m"},
 		{after: 7 * time.Minute, moved: &backup.Progress{Stream: "pg_dump", Bytes: 32 << 20}},
 		{after: 11 * time.Minute, want: "pg_dump has stood at 32.0M for 4m"},
-		{after: 12 * time.Minute, moved: &backup.Progress{Stream: "pg_dump", Bytes: 64 << 20, Size: 64 << 20}},
+		{after: 12 * time.Minute, moved: &backup.Progress{Stream: "pg_dump", Bytes: 64 << 20, Total: 64 << 20}},
 		{after: 40 * time.Minute}, // all has come: a server recovers on it
 	} {
 		if c.moved != nil {

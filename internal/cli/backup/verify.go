@@ -148,16 +148,11 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	var got []backup.Verified
-	for _, m := range chain {
-		one, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, m)
-		if err != nil {
-			v.wipe()
-			return err
-		}
-		got = append(got, one)
-	}
+	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, chain...)
 	v.wipe()
+	if err != nil {
+		return err
+	}
 	took := time.Since(began)
 	return v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out)))
 }

@@ -209,7 +209,8 @@ func (o asked) fresh(was driven.Set, isNew bool, server protect.Server, name str
 	} else {
 		s.URL = o.url
 		if driven.Local(o.url) == "" {
-			s.Endpoint, s.Region, s.CA = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION")), certificates()
+			s.Endpoint, s.Region = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION"))
+			_, s.CA = shell.AuthoritiesOfAWS()
 		}
 	}
 	if !isNew && !o.flags.Changed("keep-full") {

@@ -170,7 +170,8 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	}
 	s.At(files)
 	if driven.Local(o.url) == "" {
-		s.Endpoint, s.Region, s.CA = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION")), certificates()
+		s.Endpoint, s.Region = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION"))
+		_, s.CA = shell.AuthoritiesOfAWS()
 	}
 	if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
 		return s, err

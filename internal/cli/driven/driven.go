@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -265,16 +264,6 @@ func (v *verbs) on(do func(d *host.LiveDoer) error) (err error) {
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(d)
-}
-
-// certificates is the file that the tools of AWS take the authorities from.
-func certificates() string {
-	for _, name := range []string{"AWS_CA_BUNDLE", "SSL_CERT_FILE"} {
-		if file := os.Getenv(name); file != "" {
-			return file
-		}
-	}
-	return ""
 }
 
 // stanzaOf is what the backups of a server are called where nobody said.

@@ -108,3 +108,23 @@ func TestLockIsHeld(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkGet reads an object of the usual size, from the page cache.
+func BenchmarkGet(b *testing.B) {
+	d, err := Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	const size = 16 << 20
+	if _, err := d.Put(b.Context(), "a", make([]byte, size), store.Put{}); err != nil {
+		b.Fatal(err)
+	}
+	into := make([]byte, size)
+	b.SetBytes(size)
+	for b.Loop() {
+		if _, _, err := d.Get(b.Context(), "a", into); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"crypto/md5"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -40,6 +41,8 @@ type Options struct {
 	Profile string
 	// Key and Secret; "" to look where the AWS tools look: environment, file, role of the machine.
 	Key, Secret string
+	// Authorities say whether an endpoint is who it should be; nil for those of this machine.
+	Authorities *x509.CertPool
 	Transport   http.RoundTripper // nil for one with the limits of this package
 }
 
@@ -77,7 +80,7 @@ func Open(o Options) (*Bucket, error) {
 		}
 	}
 	if o.Transport == nil {
-		o.Transport = transport()
+		o.Transport = transport(o.Authorities)
 	}
 	// One try of its own: what is tried again, and for how long, is decided by who calls.
 	core, err := minio.NewCore(at.Host, &minio.Options{Creds: login(o), Secure: at.Scheme == "https", Region: o.Region, Transport: o.Transport, MaxRetries: 1})
@@ -318,7 +321,7 @@ func means(err error) error {
 // no TLS.
 func misled(err error) error {
 	if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
-		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), "$SSL_CERT_FILE names a file of authorities of your own")
+		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), "$AWS_CA_BUNDLE names a file of authorities that are believed in place of this machine's, and $SSL_CERT_FILE one for them")
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
 		return hint.With(errors.New("the endpoint speaks no TLS"), "give it as http://HOST:PORT, where the line to it is yours alone")
@@ -327,8 +330,11 @@ func misled(err error) error {
 }
 
 // transport has a limit for all that a server could make us wait for.
-func transport() http.RoundTripper {
+func transport(authorities *x509.CertPool) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	if authorities != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: authorities}
+	}
 	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout, t.ExpectContinueTimeout = 15*time.Second, quietTime, 2*time.Second
 	t.MaxIdleConnsPerHost, t.IdleConnTimeout = 32, time.Minute
 	t.DisableCompression = true

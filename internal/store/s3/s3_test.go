@@ -42,6 +42,23 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, open(t, func(h http.Handler) http.Handler { return h }))
 }
 
+// A server that takes the conditions of a request and ignores them, as some gateways do, is found out before anything counts on them.
+func TestServerIgnoresConditions(t *testing.T) {
+	for name, keeps := range map[string]bool{"": true, "If-None-Match": false, "If-Match": false} {
+		b := open(t, func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Del(name)
+				h.ServeHTTP(w, r)
+			})
+		})
+		is, err := store.Conditional(t.Context(), b)
+		compares, err2 := store.Compares(t.Context(), b)
+		if err := errors.Join(err, err2); err != nil || (is && compares) != keeps || is == (name == "If-None-Match") || compares == (name == "If-Match") {
+			t.Errorf("%q is ignored: %t, %t, %v", name, is, compares, err)
+		}
+	}
+}
+
 // What a store answers when it cannot just now is trouble, and what it never will is not.
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct {

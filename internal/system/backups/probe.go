@@ -141,15 +141,32 @@ func (l *look) tell(t *stack.Thing, name string) {
 		}
 	}
 	var copies []place
+	var logs []string
 	for i, p := range l.places {
 		if end := of[i].Newest; !end.IsZero() && !end.Before(newest.Add(-behind)) {
 			copies = append(copies, p)
+			if l.now.Sub(p.Listed) < behind {
+				logs = append(logs, of[i].Log)
+			}
 		}
 	}
+	l.log(t, logs)
 	l.times(t, of)
 	t.Set("places", stack.Int(int64(len(copies))), l.source)
 	l.where(t, copies)
 	l.keys(t, copies)
+}
+
+// log says whether the log behind the newest base is archived in one of the places that were listed lately.
+func (l *look) log(t *stack.Thing, in []string) {
+	switch {
+	case slices.Contains(in, known.LogArchived):
+		t.Set("log_archived", stack.Bool(true), l.source)
+	case slices.Contains(in, known.LogMissing):
+		t.Set("log_archived", stack.Bool(false), l.source)
+	default:
+		t.SetAbsent("log_archived", l.source)
+	}
 }
 
 // times says how old they are, and what came of starting a server.

@@ -173,6 +173,32 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// The log may be archived in any of the places that have a copy and were listed lately; what was seen long ago says nothing.
+func TestLog(t *testing.T) {
+	logged := func(log string, days time.Duration) func(*known.Place) {
+		return func(p *known.Place) {
+			p.Servers[0].Log, p.Listed = log, taken.Add(-days*24*time.Hour)
+		}
+	}
+	missing, archived := logged(known.LogMissing, 1), logged(known.LogArchived, 1)
+	for _, c := range []struct {
+		name   string
+		places []known.Place
+		want   string
+	}{
+		{"in one of two", []known.Place{placed(disk, 1, missing), placed(nas, 1, archived)}, "true"},
+		{"in none", []known.Place{placed(disk, 1, missing), placed(nas, 1)}, "false"},
+		{"never listed", []known.Place{placed(disk, 1)}, "-"},
+		{"listed long ago", []known.Place{placed(disk, 1, logged(known.LogMissing, 9))}, "-"},
+		{"in a place that is long behind", []known.Place{placed(disk, 1, missing), placed(nas, 10, archived)}, "false"},
+		{"no base", []known.Place{placed(disk, 1, logged("", 1))}, "-"},
+	} {
+		if got := value(look1(t, c.places...), "log_archived"); got != c.want {
+			t.Errorf("%s: %s, and it should be %s", c.name, got, c.want)
+		}
+	}
+}
+
 // Where nobody ever made a backup there is nothing, and what cannot be read hides nothing else.
 func TestProbe(t *testing.T) {
 	obs, err := Probe{}.Collect(t.Context(), hosttest.Map{}, &stack.Stack{})

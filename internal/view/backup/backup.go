@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/protect"
@@ -58,8 +59,9 @@ type OneJSON struct {
 	Point   string            `json:"point,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
 	Ended   time.Time         `json:"ended,omitzero"`
-	Proof   *manifest.Proof   `json:"proof,omitempty"` // what came of the last start of a server on it
-	Base    string            `json:"base,omitempty"`  // the backup that it needs
+	Proof   *manifest.Proof   `json:"proof,omitempty"`  // what came of the last start of a server on it
+	Base    string            `json:"base,omitempty"`   // the backup that it needs
+	Behind  *archive.Behind   `json:"behind,omitempty"` // of one that can be brought to a moment: what the archive beside it has of its log
 	Streams []StreamJSON      `json:"streams,omitempty"`
 }
 
@@ -98,7 +100,7 @@ type ProofJSON struct {
 	Notes []string      `json:"notes,omitempty"` // what of the archive was not replayed, and why
 }
 
-func one(m manifest.Manifest) OneJSON {
+func one(m manifest.Manifest, behind map[string]archive.Behind) OneJSON {
 	o := OneJSON{ID: m.ID, Host: m.Host, Server: m.Server, Point: m.Point, Facts: m.Facts, Ended: m.Ended}
 	for _, s := range m.Streams {
 		o.Streams = append(o.Streams, StreamJSON{s.Name, string(s.Kind), s.Bytes})
@@ -106,12 +108,15 @@ func one(m manifest.Manifest) OneJSON {
 			o.Base = s.Base.Backup
 		}
 	}
+	if b, is := behind[m.ID]; is {
+		o.Behind = &b
+	}
 	return o
 }
 
 // Document is the document of a backup that was made.
-func Document(to []string, r backup.Result) BackupJSON {
-	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took, Whole: r.Whole}
+func Document(to []string, r backup.Result, behind map[string]archive.Behind) BackupJSON {
+	doc := BackupJSON{Plumb: 1, Kind: "backup", To: to[0], Also: to[1:], Backup: one(r.Manifest, behind), Sent: r.Sent, Skipped: r.Skipped, GoesOn: r.GoesOn, Took: r.Took, Whole: r.Whole}
 	for _, l := range r.Lost {
 		doc.Lost = append(doc.Lost, LostJSON{l.URL, l.Err.Error()})
 	}
@@ -119,10 +124,10 @@ func Document(to []string, r backup.Result) BackupJSON {
 }
 
 // ListDocument is the document of those that are there.
-func ListDocument(from string, all []backup.Found) BackupsJSON {
+func ListDocument(from string, all []backup.Found, behind map[string]archive.Behind) BackupsJSON {
 	doc := BackupsJSON{Plumb: 1, Kind: "backups", From: from, Backups: []OneJSON{}}
 	for _, f := range all {
-		o := one(f.Manifest)
+		o := one(f.Manifest, behind)
 		o.By, o.Proof = f.By, f.Proof
 		if f.Err != nil {
 			o = OneJSON{ID: f.ID, Wrong: f.Err.Error()}
@@ -170,13 +175,6 @@ func bytesText(n int64) string {
 	return units.Measured(float64(n))
 }
 
-func bytesOf(m manifest.Manifest) (n int64) {
-	for _, s := range m.Streams {
-		n += s.Bytes
-	}
-	return n
-}
-
 // Made says what was backed up.
 func Made(to []string, r backup.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
@@ -188,7 +186,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 		}
 		p.Hang(page.Normal, "  ", inert(text))
 	}
-	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(bytesOf(r.Manifest)-r.Skipped)/max(r.Took.Seconds(), 0.001)))
+	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(r.Bytes()-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn && r.Skipped > 0 {
 		line += fmt.Sprintf(" It went on where an earlier run had ended, which had sent %s.", bytesText(r.Skipped))
 	}
@@ -201,7 +199,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 }
 
 // List says which backups are there.
-func List(from string, all []backup.Found, screen page.Screen) string {
+func List(from string, all []backup.Found, behind map[string]archive.Behind, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all) == 0 {
 		p.Line(page.Normal, inert("There are no backups in "+from+"."))
@@ -214,8 +212,8 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 			p.Hang(page.Bold, head, inert("not believed: "+f.Err.Error()))
 			continue
 		}
-		words := []string{bytesText(bytesOf(f.Manifest))}
-		if o := one(f.Manifest); o.Base != "" {
+		words := []string{bytesText(f.Bytes())}
+		if o := one(f.Manifest, nil); o.Base != "" {
 			words = append(words, "needs "+o.Base)
 		}
 		if f.Server != "" {
@@ -231,6 +229,9 @@ func List(from string, all []backup.Found, screen page.Screen) string {
 			words = append(words, "a server started on it on "+f.Proof.At.UTC().Format(time.DateOnly))
 		case f.Proof != nil:
 			words = append(words, "a server failed to start on it on "+f.Proof.At.UTC().Format(time.DateOnly))
+		}
+		if b, is := behind[f.ID]; is && !b.Archived {
+			words = append(words, short(b))
 		}
 		p.Hang(page.Normal, head, inert(strings.Join(words, ", ")+", signed by "+f.By))
 	}

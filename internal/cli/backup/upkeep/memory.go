@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/known"
 	"plumb/internal/backup/manifest"
@@ -55,8 +56,8 @@ func (m Memory) Copied(ctx context.Context, from, to Spot, all []manifest.Manife
 	})
 }
 
-// Listed notes all that a place has. Those of another host are none of ours.
-func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found) error {
+// Listed notes all that a place has, and what is archived behind it. Those of another host are none of ours.
+func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found, behind map[string]archive.Behind) error {
 	ours, err := backup.Ours(ctx, m.Do, m.Dir, at.Store)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // all is gone, also whose it was
 		return err
@@ -64,7 +65,10 @@ func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found) error {
 	if _, bad := known.Of(ctx, m.Do, m.Dir, at.At); !ours && (err == nil || bad != nil) {
 		return hint.Usage("the backups in "+at.URL+" are not this host's, so that nothing of them is written down here", "--note is for the host that makes them")
 	}
-	return known.Note(ctx, m.Do, m.Dir, at.At, func(p *known.Place) { p.See(all, time.Now()) })
+	return known.Note(ctx, m.Do, m.Dir, at.At, func(p *known.Place) {
+		p.See(all, time.Now())
+		p.Logged(all, behind, time.Now())
+	})
 }
 
 // Tried notes what came of starting a server on a backup, if it is this host's.

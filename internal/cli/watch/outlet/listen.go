@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -111,7 +112,7 @@ func (l Listening) tls() (*tls.Config, error) {
 	r := &renewed{cert: l.Cert, key: l.Key}
 	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: r.get}
 	if l.ClientCA != "" {
-		pool, err := authorities("--client-ca", l.ClientCA)
+		pool, err := shell.Authorities("--client-ca", l.ClientCA)
 		if err != nil {
 			return nil, err
 		}

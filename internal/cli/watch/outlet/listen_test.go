@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -188,7 +189,7 @@ func TestSlowClients(t *testing.T) {
 func TestClientCertificates(t *testing.T) {
 	cert, key := certificate(t)
 	at := served(t, Listening{Address: "127.0.0.1:0", Cert: cert, Key: key, ClientCA: cert})
-	pool, err := authorities("--ca", cert)
+	pool, err := shell.Authorities("--ca", cert)
 	if err != nil {
 		t.Fatal(err)
 	}

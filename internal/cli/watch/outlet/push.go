@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
 
@@ -123,7 +124,7 @@ func (t Target) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	var err error
 	if t.CA != "" {
-		if c.RootCAs, err = authorities("--remote-ca", t.CA); err != nil {
+		if c.RootCAs, err = shell.Authorities("--remote-ca", t.CA); err != nil {
 			return nil, err
 		}
 	}

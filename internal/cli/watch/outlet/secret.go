@@ -2,7 +2,6 @@ package outlet
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -48,19 +47,6 @@ func Token(flag, name string) (string, error) {
 		err = hint.With(fmt.Errorf("read %s of %s: a token of %d characters can be guessed", name, flag, len(token)), "openssl rand -hex 32 > "+name)
 	}
 	return token, err
-}
-
-// authorities reads certificates that are trusted.
-func authorities(flag, name string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("read %s of %s: it holds no certificate in PEM form", name, flag)
-	}
-	return pool, nil
 }
 
 // keyPair reads a certificate with its key.

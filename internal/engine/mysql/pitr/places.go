@@ -40,3 +40,6 @@ func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place
 	}
 	return at, there, nil
 }
+
+// Alone implements archive.Product. A base has the redo log that it needs.
+func (Engine) Alone(manifest.Manifest) (is, known bool) { return true, true }

@@ -19,6 +19,12 @@ const (
 	factStart    = "base_start_lsn"
 	factEnd      = "base_end_lsn"
 	factTimeline = "base_timeline"
+	factLog      = "base_log" // whether it has the log without which no server starts on it; former versions did not say
+)
+
+const (
+	logIncluded = "included"
+	logNone     = "none"
 )
 
 var (
@@ -39,6 +45,9 @@ func readBase(in io.Reader, facts map[string]string) error {
 	for {
 		h, err := t.Next()
 		if err == io.EOF {
+			if facts[factLog] == "" {
+				facts[factLog] = logNone
+			}
 			return nil
 		}
 		if err != nil {
@@ -71,6 +80,9 @@ func readFile(facts map[string]string, name string, r io.Reader) error {
 		end, err := lastOf(r)
 		find(facts, factEnd, endsAt, end)
 		return err
+	}
+	if dir, file := path.Split(name); dir == "pg_wal/" && segment.MatchString(file) {
+		facts[factLog] = logIncluded
 	}
 	return nil
 }

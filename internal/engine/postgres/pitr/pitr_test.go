@@ -203,13 +203,17 @@ func watch(text []byte) map[string]string {
 
 func TestBase(t *testing.T) {
 	whole := tape(t, "backup_label", "PG_VERSION", "base/1/2", "global/pg_control", "backup_manifest")
-	want := map[string]string{factStart: "0/2000028", factEnd: "0/2000100", factTimeline: "1", factSystem: "7", factVersion: "15"}
+	want := map[string]string{factStart: "0/2000028", factEnd: "0/2000100", factTimeline: "1", factSystem: "7", factVersion: "15", factLog: logNone}
 	if got := watch(whole); !maps.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	delete(want, factEnd)
 	if got := watch(tape(t, "backup_label", "PG_VERSION", "global/pg_control")); !maps.Equal(got, want) {
 		t.Errorf("without a manifest: %v", got)
+	}
+	want[factLog] = logIncluded
+	if got := watch(tape(t, "backup_label", "PG_VERSION", "global/pg_control", "pg_wal/archive_status/x", "pg_wal/"+wal.Name(1, 2*size, size))); !maps.Equal(got, want) {
+		t.Errorf("with its log: %v", got)
 	}
 	for what, text := range map[string][]byte{"cut": whole[:len(whole)/2], "no label": tape(t, "PG_VERSION", "global/pg_control"), "nothing": nil, "noise": bytes.Repeat([]byte("noise"), 10_000)} {
 		if got := watch(text); got != nil {

@@ -74,3 +74,9 @@ func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place
 	}
 	return place(start, int(timeline)), there, nil
 }
+
+// Alone implements archive.Product. What pg_basebackup -X fetch gives has the log that it needs, and what -X none gives has not.
+func (Engine) Alone(m manifest.Manifest) (is, known bool) {
+	has := m.Facts[factLog]
+	return has == logIncluded, has != ""
+}

@@ -1,0 +1,31 @@
+package backup
+
+import "plumb/internal/archive"
+
+// Behind warns of a base without its log: what can be restored then, and what not.
+func Behind(b archive.Behind) string {
+	why := "no log is archived beside this base"
+	if b.Log {
+		why = "the archive beside this base does not have the place in the log at which it begins, so far"
+	}
+	return why + ": " + alone(b) + ". plumb archive run keeps the log, and plumb archive status says how that goes"
+}
+
+// alone says what a base is without its log.
+func alone(b archive.Behind) string {
+	switch {
+	case b.Alone == nil:
+		return "at best it can be restored as it was when it ended"
+	case *b.Alone:
+		return "it can be restored as it was when it ended, and to no later moment"
+	}
+	return "without the log no server starts on it"
+}
+
+// short says the same in a list.
+func short(b archive.Behind) string {
+	if b.Alone != nil && !*b.Alone {
+		return "no log archived beside it, without which no server starts on it"
+	}
+	return "no log archived beside it"
+}

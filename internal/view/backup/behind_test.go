@@ -1,0 +1,45 @@
+package backup
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/view/page"
+)
+
+// A base without its log says so, and how much that means; of others, and of one with its log, nothing is said.
+func TestBehind(t *testing.T) {
+	yes, no := true, false
+	for want, b := range map[string]archive.Behind{
+		"no log is archived beside this base: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
+		"no log is archived beside this base: without the log no server starts on it.":                             {Alone: &no},
+		"no log is archived beside this base: at best it can be restored as it was when it ended.":                 {},
+		"does not have the place in the log at which it begins, so far: it can be restored":                        {Log: true, Alone: &yes},
+	} {
+		if got := Behind(b); !strings.Contains(got, want) {
+			t.Errorf("%q, and it should say %q", got, want)
+		}
+	}
+	found := func(id string) backup.Found {
+		return backup.Found{Manifest: manifest.Manifest{ID: id, Server: "mysql:3306", Ended: time.Now(), Streams: []manifest.Stream{{Name: "x"}}}, By: "plumb-db1"}
+	}
+	all := []backup.Found{found("a-dump"), found("alone"), found("archived"), found("nothing")}
+	behind := map[string]archive.Behind{"alone": {Alone: &yes}, "archived": {Archived: true, Log: true, Alone: &no}, "nothing": {Log: true, Alone: &no}}
+	text := strings.Join(strings.Fields(List("file:///x", all, behind, page.Screen{Width: 80})), " ")
+	for id, want := range map[string]string{"a-dump": "0 bytes, signed by", "alone": "0 bytes, no log archived beside it, signed by", "archived": "0 bytes, signed by",
+		"nothing": "0 bytes, no log archived beside it, without which no server starts on it, signed by"} {
+		if !strings.Contains(text, " "+id+" mysql:3306, "+want) {
+			t.Errorf("%s: %q is not in\n%s", id, want, text)
+		}
+	}
+	for i, one := range ListDocument("file:///x", all, behind).Backups {
+		b, is := behind[all[i].ID]
+		if (one.Behind != nil) != is || is && *one.Behind != b {
+			t.Errorf("%s: %+v", one.ID, one.Behind)
+		}
+	}
+}
