@@ -22,9 +22,9 @@ func (v *verbs) status() *cobra.Command {
 		Short: "say how the points of this host stand, and whether a policy is met",
 		Long: `Status shows for each server its newest point, its newest proven one, the space that
 its points keep, what the next prune would do, and what others took of its volumes,
-which is counted as no point. With a policy it says what of it
-is not met: the one of --policy, or else that of the last plumb protect run. It
-changes nothing.
+which is counted as no point. A point whose snapshots are gone, or cannot be looked
+at, does not count. With a policy it says what of it is not met: the one of --policy
+or else that of the last plumb protect run. It changes nothing.
 
 Exit codes:
   0  all that the policy asks for is there, or there is no policy
