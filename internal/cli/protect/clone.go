@@ -46,9 +46,10 @@ listens on a socket of its own, and with --port on 127.0.0.1. With --replica it
 follows the server of the point from the position of the point.
 
 --mask runs SQL before the clone listens, with nobody else logged in. Of a
-PostgreSQL it begins in the database postgres; \connect NAME goes to another. What
-it overwrites can still stand in free pages and logs of the copy's files: give the
-clone to people, and not its files.
+PostgreSQL it begins in the database postgres, and a line \connect NAME goes to
+another; all other commands of psql are refused. What a mask overwrites can still
+stand in free pages and logs of the copy's files: give the clone to people, and not
+its files.
 
 POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by
 hand) of all that a running server keeps data on: it is started as after a power
@@ -130,23 +131,19 @@ func sourceOf(url, slot string) (*protect.Source, error) {
 	return &protect.Source{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Slot: slot}, nil
 }
 
-// statements reads masks: SQL, or files of it.
-func statements(masks []string) (all []string, err error) {
-	for _, mask := range masks {
-		file, isFile := strings.CutPrefix(mask, "@")
+// readMasks reads masks: SQL, or files of it.
+func readMasks(given []string) (all []clone.Mask, err error) {
+	for _, text := range given {
+		file, isFile := strings.CutPrefix(text, "@")
 		if !isFile {
-			all = append(all, mask)
+			all = append(all, clone.Mask{Text: text})
 			continue
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read the mask %s: %w", file, hint.Cause(err))
 		}
-		for _, s := range strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n")+"\n", ";\n") {
-			if s = strings.TrimSpace(s); s != "" {
-				all = append(all, s)
-			}
-		}
+		all = append(all, clone.Mask{File: file, Text: string(text)})
 	}
 	return all, nil
 }
@@ -156,8 +153,8 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 		return err
 	}
 	o := clone.Options{Name: f.name, Purpose: protect.ForUse, Port: f.port, Memory: int64(f.memory)}
-	var err error
-	if o.Masks, err = statements(f.masks); err != nil {
+	masks, err := readMasks(f.masks)
+	if err != nil {
 		return err
 	}
 	if o.Source, err = sourceOf(f.source, f.slot); err != nil {
@@ -174,6 +171,9 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 	}
 	point, err := m.Point(ctx, id)
 	if err != nil {
+		return err
+	}
+	if o.Masks, err = m.Clones.Statements(point.Server, masks); err != nil {
 		return err
 	}
 	if o.Name == "" {
