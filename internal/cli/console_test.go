@@ -42,7 +42,7 @@ func TestNothingDrivesTheTerminal(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(image, "var/lib"), 0o700))
 	must(t, os.Rename(state, filepath.Join(image, "var/lib/plumb")))
 	must(t, os.Symlink(filepath.Join(image, "var/lib/plumb"), state))
-	for _, args := range hostileCommands(t, dir, plan, tape, state, image) {
+	for _, args := range append(hostileCommands(t, dir, plan, tape, state, image), hostilePoint(t)...) {
 		var out, errs bytes.Buffer
 		Main(args, strings.NewReader(""), &out, &errs)
 		if drives(out.String()) || drives(errs.String()) {

@@ -67,9 +67,20 @@ func removing(ctx context.Context, d host.Doer, kinds Kinds) handling {
 
 // Forget drops the line of one thing, and leaves the thing.
 func Forget(ctx context.Context, d host.Doer, directory, kind, name string) error {
-	return withOne(ctx, d, directory, kind, name, func(_ *pages, e Entry, _ living, note noting) error {
+	return withOne(ctx, d, directory, kind, name, forgetting(ctx))
+}
+
+// ForgetOwned does so with all that was made to live for an owner.
+func ForgetOwned(ctx context.Context, d host.Doer, directory, owner string) error {
+	owned := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner }
+	_, err := withThose(ctx, d, directory, "forget what was made for "+owner, owned, forgetting(ctx))
+	return err
+}
+
+func forgetting(ctx context.Context) handling {
+	return func(_ *pages, e Entry, _ living, note noting) error {
 		return note(ctx, kindLeft, result{N: e.N, Why: "it was forgotten"})
-	})
+	}
 }
 
 // withOne finds a thing in the books and does something with each of its entries.

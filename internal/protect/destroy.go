@@ -58,6 +58,11 @@ func (k *Keeper) begun(ctx context.Context, p Point, why ...string) error {
 	case Destroying:
 		return k.goOn(ctx, p)
 	}
+	return k.announce(ctx, p, why...)
+}
+
+// announce writes down that a point goes, unless something depends on it, and destroys it.
+func (k *Keeper) announce(ctx context.Context, p Point, why ...string) error {
 	needed, err := k.Needed(ctx, k.Do, p)
 	if err == nil && len(needed) > 0 {
 		err = hint.With(errors.New(strings.Join(needed, "; ")), "nothing of it was destroyed")
@@ -79,7 +84,10 @@ func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []stri
 		why = append(why, "it is held by "+h.Owner)
 	}
 	for _, m := range slices.Concat(p.Members, p.Ready) {
-		s, err := k.MemberState(ctx, h, m)
+		if m.Left != "" {
+			continue
+		}
+		s, err := k.removable(ctx, h, m)
 		if err != nil {
 			return nil, err
 		}
@@ -112,6 +120,23 @@ func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (Memb
 	return s.State(ctx, h, m)
 }
 
+// Unable tells why a snapshot can neither be looked at nor destroyed here; "" when it can.
+func (k *Keeper) Unable(m Member) string {
+	s, err := k.StorageOf(m.Volume)
+	if b, ok := s.(Bound); ok && err == nil {
+		return b.Unable(m)
+	}
+	return ""
+}
+
+// removable is MemberState for who is going to destroy a snapshot: it is an error, too, where that cannot be.
+func (k *Keeper) removable(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
+	if why := k.Unable(m); why != "" {
+		return MemberState{Space: -1}, errors.New(why)
+	}
+	return k.MemberState(ctx, h, m)
+}
+
 // goOn finishes a destruction that was begun.
 func (k *Keeper) goOn(ctx context.Context, p Point) error {
 	return k.destroy(ctx, p, "its destruction was begun before")
@@ -139,8 +164,12 @@ func (k *Keeper) destroy(ctx context.Context, p Point, why ...string) error {
 	return k.Store.Remove(ctx, k.Do, p.ID)
 }
 
-// restore takes the announcement back of a destruction that destroyed none of the snapshots.
+// restore takes the announcement back of a destruction that destroyed none of the snapshots. One of which a part is left where
+// it is goes on: nobody knows whether it could be whole again.
 func (k *Keeper) restore(ctx context.Context, p Point) error {
+	if len(p.Leaves()) > 0 {
+		return nil
+	}
 	for _, m := range p.Members {
 		s, err := k.MemberState(ctx, k.Do, m)
 		if err != nil || s.Gone || s.Other {
@@ -159,12 +188,12 @@ func (k *Keeper) restore(ctx context.Context, p Point) error {
 }
 
 // destroyMembers destroys snapshots, storage by storage. One that is gone is fine;
-// another of the same name is left alone.
+// another of the same name is left alone, and so is one that is to be left where it is.
 func (k *Keeper) destroyMembers(ctx context.Context, all []Member) error {
 	for _, s := range k.Storages {
 		var own []Member
 		for _, m := range all {
-			if m.Storage != s.Name() || m.Snapshot == "" {
+			if m.Storage != s.Name() || m.Snapshot == "" || m.Left != "" {
 				continue
 			}
 			state, err := s.State(ctx, k.Do, m)

@@ -30,6 +30,7 @@ type shelf struct {
 	tidied func()              // is called when all beside the members is to go
 	busy   error               // what a removal of the second volume's snapshots says
 	lost   error               // what a look for snapshots says
+	dead   map[string]error    // what a look at anything of a volume says
 }
 
 func (*shelf) Name() string                                          { return "shelf" }
@@ -61,6 +62,9 @@ func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name str
 		return nil, s.lost
 	}
 	for _, v := range vols {
+		if err := s.dead[v.Name]; err != nil {
+			return nil, err
+		}
 		if text, err := h.ReadFile(ctx, s.file(v, name)); err == nil {
 			all = append(all, Member{Volume: v, Snapshot: v.Name + "@" + name, GUID: v.Name, Birth: string(text)})
 		}
@@ -69,6 +73,9 @@ func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name str
 }
 
 func (s *shelf) State(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
+	if err := s.dead[m.Name]; err != nil {
+		return MemberState{Space: -1}, err
+	}
 	_, err := h.ReadFile(ctx, path.Join(s.dir, m.Snapshot))
 	return MemberState{Gone: err != nil, Clones: s.clones[m.Snapshot], Space: -1}, nil
 }

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,11 +157,7 @@ func apart(storages []Storage, vols []Volume) string {
 // others lists servers of the host that keep something on the volumes of a set.
 func others(s *stack.Stack, sv Server, set Set) (names []string) {
 	for _, r := range s.Roles {
-		at := r.Resolved
-		if at == "" {
-			at = r.Path
-		}
-		if _, in := set.Of(at); in && r.DB != sv.Ref && !slices.Contains(names, r.DB.String()) {
+		if _, in := set.Of(cmp.Or(r.Resolved, r.Path)); in && r.DB != sv.Ref && !slices.Contains(names, r.DB.String()) {
 			names = append(names, r.DB.String())
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // Hold keeps a point from being pruned until its owner releases it.
 func (k *Keeper) Hold(ctx context.Context, id, owner string) error {
 	return k.locked(ctx, id, func(p Point) error {
-		if p.State != Taken {
-			return fmt.Errorf("hold point %s: it is not whole", p.ID)
+		if err := p.Whole(); err != nil {
+			return fmt.Errorf("hold point %s: %w", p.ID, err)
 		}
 		if p.heldBy(owner) {
 			return nil

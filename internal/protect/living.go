@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 )
@@ -33,13 +34,18 @@ func ReadyName(id string) string { return SnapshotName(id) + readyEnd }
 // Forgo destroys the copies that were made to live for an owner, whose name ends with an ID, and their snapshots:
 // those that are known, and those that a killed run had no time to note.
 func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
+	return k.forgo(ctx, owner, of, func(inventory.Thing) bool { return false })
+}
+
+// forgo does so, but for copies that stay.
+func (k *Keeper) forgo(ctx context.Context, owner string, of []Member, stays func(inventory.Thing) bool) error {
 	books, err := inventory.List(ctx, k.Do, k.Books)
 	if err != nil {
 		return err
 	}
 	for _, book := range books {
 		for _, e := range book.Living {
-			if e.Thing.Life.Owner != owner {
+			if e.Thing.Life.Owner != owner || stays(e.Thing) {
 				continue
 			}
 			found, err := k.readyOf(ctx, e.Thing, owner[strings.LastIndexByte(owner, ' ')+1:])
@@ -52,22 +58,43 @@ func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
 	if err := k.destroyMembers(ctx, of); err != nil {
 		return err
 	}
-	return k.Drop(ctx, owner, nil)
+	return k.Drop(ctx, owner, stays)
 }
 
 // readyOf finds the snapshots of a copy.
-func (k *Keeper) readyOf(ctx context.Context, t inventory.Thing, id string) (all []Member, err error) {
+func (k *Keeper) readyOf(ctx context.Context, t inventory.Thing, id string) ([]Member, error) {
+	s, v := k.copyOf(t)
+	if s == nil {
+		return nil, nil
+	}
+	return s.Find(ctx, k.Do, []Volume{v}, ReadyName(id))
+}
+
+// copyOf tells on which storage a thing is a copy, and which volume it is; nil when it is none.
+func (k *Keeper) copyOf(t inventory.Thing) (Storage, Volume) {
 	for _, s := range k.Storages {
 		if c, ok := s.(Copier); ok {
 			if v, is := c.CopyOf(t); is {
-				return s.Find(ctx, k.Do, []Volume{v}, ReadyName(id))
+				return s, v
 			}
 		}
 	}
-	return nil, nil
+	return nil, Volume{}
 }
 
-// unready destroys the ready snapshots of a point, and the copies they are of.
+// unready destroys the ready snapshots of a point, and the copies they are of. Copies where a part of the point is left
+// are left as well.
 func (k *Keeper) unready(ctx context.Context, p Point) error {
-	return k.Forgo(ctx, p.ReadyOwner(), p.Ready)
+	leaves := p.Leaves()
+	err := k.forgo(ctx, p.ReadyOwner(), p.Ready, func(t inventory.Thing) bool {
+		s, v := k.copyOf(t)
+		return s != nil && slices.ContainsFunc(leaves, func(m Member) bool { return m.Pool == v.Pool })
+	})
+	if len(leaves) == 0 {
+		return err
+	}
+	if err != nil {
+		return hint.With(err, "plumb inventory forget takes off the list what cannot be removed any more")
+	}
+	return inventory.ForgetOwned(ctx, k.Do, k.Books, p.ReadyOwner())
 }

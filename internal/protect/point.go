@@ -3,10 +3,13 @@ package protect
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/stack"
 )
 
@@ -81,6 +84,28 @@ type Dir struct {
 	Link string `json:"link,omitempty"`
 }
 
+// Whole is an error unless all of a point was taken, and nothing of it is being destroyed.
+func (p Point) Whole() error {
+	switch p.State {
+	case Taken:
+		return nil
+	case Destroying:
+		return hint.With(errors.New("its destruction was begun"), "plumb prune goes on with it; plumb protect list shows other points")
+	}
+	return hint.With(errors.New("it is being taken, or the run that took it was killed"), "the next plumb snapshot or plumb prune finishes what a killed run left")
+}
+
+// Here is an error unless a point is whole, and of this host.
+func (k *Keeper) Here(p Point) error {
+	if err := p.Whole(); err != nil {
+		return err
+	}
+	if p.Host != k.Host {
+		return hint.With(fmt.Errorf("it was taken on another host, %s", p.Host), "plumb clone starts a copy of it")
+	}
+	return nil
+}
+
 // Executable is the program alone; "" when a loader starts it.
 func (s Server) Executable() string {
 	if len(s.Program) != 1 {
@@ -140,6 +165,7 @@ type Member struct {
 	GUID     string `json:"guid"`            // by which it is known; the UUID of a subvolume
 	Birth    string `json:"birth,omitempty"` // transaction group or generation in which it was made; all of one pool are equal
 	Part     bool   `json:"part,omitempty"`  // it came about in part only: fit for nothing but to be destroyed
+	Left     string `json:"left,omitempty"`  // why it is left where it is when its point is forgotten: what was learned in place of its state
 }
 
 // Hold keeps a point from being pruned.

@@ -2,9 +2,12 @@ package protect
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
@@ -51,6 +54,9 @@ type Storage interface {
 	Destroy(ctx context.Context, d host.Streamer, members []Member) error
 }
 
+// ErrThere is an error of a storage that is there, and of which only nothing can be learned as it is mounted now.
+var ErrThere = errors.New("it is there")
+
 // Placer is a storage that cannot tell all its volumes by what is mounted: subvolumes
 // and directories that lie in a filesystem.
 type Placer interface {
@@ -90,6 +96,17 @@ type MemberState struct {
 	Clones []string // made of it
 	Held   bool     // by anybody
 	Space  int64    // bytes that only it keeps; -1 when not known
+}
+
+// Usable is an error unless a snapshot is there, and is the one that was taken.
+func (s MemberState) Usable(m Member) error {
+	switch {
+	case s.Gone:
+		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point is of no more use; plumb protect list shows others")
+	case s.Other:
+		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot), "somebody destroyed that and made this: the point is of no more use; plumb protect list shows others")
+	}
+	return nil
 }
 
 // Set is the volumes on which one server keeps data.

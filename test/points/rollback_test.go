@@ -106,7 +106,7 @@ func TestRollbackOfMariaDB(t *testing.T) {
 	b.refused(t, r, p, o)
 	plan, err := r.Plan(t.Context(), b.Do, b.look(t), p, o)
 	must(t, err)
-	res, err := r.Run(t.Context(), plan, change.Begin{}, nil)
+	res, err := r.Run(t.Context(), plan, change.Begin{})
 	must(t, err)
 	t.Logf("%+v", res)
 	if got := b.ask(t, "SELECT GROUP_CONCAT(id) FROM rolled.t"); got != "1,2" {

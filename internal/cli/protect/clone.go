@@ -47,9 +47,10 @@ ends. It listens on a socket of its own, and with --port on 127.0.0.1. With
 point on.
 
 --mask runs SQL before the clone listens, with nobody else logged in. On PostgreSQL
-it starts in the database postgres; \connect NAME changes to another. What it
-overwrites can remain in free pages and logs of the copy's files: give people
-access to the clone, not to its files.
+it starts in the database postgres, and a line \connect NAME changes to another;
+all other commands of psql are refused. What a mask overwrites can remain in free
+pages and logs of the copy's files: give people access to the clone, not to its
+files.
 
 POINT can also be DATASET@NAME, snapshots that others took (sanoid, zrepl, by hand)
 of everything a running server keeps data on: the copy recovers as after a power
@@ -131,23 +132,19 @@ func sourceOf(url, slot string) (*protect.Source, error) {
 	return &protect.Source{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Slot: slot}, nil
 }
 
-// statements reads masks: SQL, or files of it.
-func statements(masks []string) (all []string, err error) {
-	for _, mask := range masks {
-		file, isFile := strings.CutPrefix(mask, "@")
+// readMasks reads masks: SQL, or files of it.
+func readMasks(given []string) (all []clone.Mask, err error) {
+	for _, text := range given {
+		file, isFile := strings.CutPrefix(text, "@")
 		if !isFile {
-			all = append(all, mask)
+			all = append(all, clone.Mask{Text: text})
 			continue
 		}
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read the mask %s: %w", file, hint.Cause(err))
 		}
-		for _, s := range strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n")+"\n", ";\n") {
-			if s = strings.TrimSpace(s); s != "" {
-				all = append(all, s)
-			}
-		}
+		all = append(all, clone.Mask{File: file, Text: string(text)})
 	}
 	return all, nil
 }
@@ -157,8 +154,8 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 		return err
 	}
 	o := clone.Options{Name: f.name, Purpose: protect.ForUse, Port: f.port, Memory: int64(f.memory)}
-	var err error
-	if o.Masks, err = statements(f.masks); err != nil {
+	masks, err := readMasks(f.masks)
+	if err != nil {
 		return err
 	}
 	if o.Source, err = sourceOf(f.source, f.slot); err != nil {
@@ -175,6 +172,9 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 	}
 	point, err := m.Point(ctx, id)
 	if err != nil {
+		return err
+	}
+	if o.Masks, err = m.Clones.Statements(point.Server, masks); err != nil {
 		return err
 	}
 	if o.Name == "" {

@@ -23,15 +23,18 @@ func (v *verbs) hold() *cobra.Command {
 		Use:   "hold POINT --as OWNER",
 		Short: "keep a point from being pruned, or release it",
 		Long: `Hold keeps a point, whatever the rules of a prune say, until the same OWNER
-releases it. Several owners can hold a point: it stays while one of them does.
+releases it. Several owners can hold a point: it stays while one of them does. What
+plumb replicate holds for a target that is gone for good is released in its name; what
+is sent there later may have to start over.
 
 ` + exits,
 		Example: `  plumb protect hold 20261123T2105 --as audit-2026
-  plumb protect hold 20261123T2105 --as audit-2026 --release`,
+  plumb protect hold 20261123T2105 --as audit-2026 --release
+  plumb protect hold 20261123T2105 --as "replicate tank2/copies" --release`,
 		Args: shell.OneArg("point"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.On(p, func(m *machine.Machine) error {
-				if !ownerName.MatchString(owner) {
+				if owner == "" || !release && !ownerName.MatchString(owner) {
 					return hint.Usage(fmt.Sprintf("--as %q names no owner", owner), "want a word of letters, digits, and any of . _ @ -")
 				}
 				point, err := m.Keeper.Store.Get(c.Context(), m.Doer, args[0])
@@ -48,7 +51,7 @@ releases it. Several owners can hold a point: it stays while one of them does.
 				if point, err = m.Keeper.Store.Get(c.Context(), m.Doer, point.ID); err != nil {
 					return err
 				}
-				return v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, []protect.Point{point}, nil, nil), fmt.Sprintf("Point %s %s %s.\n", point.ID, text, owner))
+				return v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, []protect.Point{point}, nil, nil), fmt.Sprintf("Point %s %s %s.\n", point.ID, text, shell.OneLine(owner)))
 			})
 		},
 	}

@@ -23,6 +23,7 @@ type pruneFlags struct {
 	keep        string
 	allRight    int
 	dryRun, yes bool
+	forget      bool
 	server      string
 	with        string
 }
@@ -53,11 +54,19 @@ PLUMB_POINT, or nothing if it does not exist; with PLUMB_DO=remove it removes th
 if it is still PLUMB_IDENTITY. Without --with, or if no identity was printed when
 they were taken, such points stay.
 
+--forget is for a POINT whose storage is gone for good: a pool that is lost, a disk
+that died. What answers of it is destroyed. What does not is not destroyed: it is
+listed, and only what is written of the point goes. Should that storage come back,
+its snapshots are still there, and for you to remove. While all of it answers, and
+while somebody holds the point, it is refused. Whether what does not answer is gone,
+or only hangs, is for you to know.
+
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
   plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --yes
   plumb prune mysql:3306 --keep last=1 --all-right 9
-  plumb prune 20261123T2105`,
+  plumb prune 20261123T2105
+  plumb prune 20261123T2105 --forget --dry-run`,
 		Args: shell.AtMostOneArg("server or point"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.server = append(args, "")[0]
@@ -75,6 +84,7 @@ they were taken, such points stay.
 	fl.StringVar(&f.keep, "keep", "", "what stays, as `RULES`: last=3,24h,7d,4w,12m,verified=2")
 	fl.StringVar(&f.with, "with", "", "look up and remove snapshots that a command took with this shell `COMMAND`; it also looks with --dry-run")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
+	fl.BoolVar(&f.forget, "forget", false, "drop the record of the named point although its storage does not answer; snapshots there are not destroyed")
 	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	return c
@@ -86,8 +96,11 @@ func (f pruneFlags) options() (o prune.Options, err error) {
 		if f.keep != "" || f.allRight != 0 {
 			return o, hint.Usage("a point is named, so --keep and --all-right say nothing", "leave them out, or name a server")
 		}
-		o.Point = f.server
+		o.Point, o.Forget = f.server, f.forget
 		return o, nil
+	}
+	if f.forget {
+		return o, hint.Usage("--forget is for one point, and none is named", "plumb protect list shows them")
 	}
 	o.AllRight = f.allRight
 	if o.Rules, err = keep.Parse(f.keep); err != nil {
@@ -105,7 +118,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	if f.with != "" {
 		m.Keeper.Storages = v.Storages("", f.with)
 	}
-	if !f.dryRun {
+	if !f.dryRun && !f.forget { // which would ask the lost storage again for each point
 		v.settle(ctx, m)
 	}
 	pruner := prune.Pruner{Keeper: m.Keeper}
@@ -124,37 +137,43 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	if f.dryRun {
 		return stopped(plans)
 	}
-	going := 0
-	for _, plan := range plans {
-		going += len(plan.Going())
-	}
-	if going > 0 {
-		if err := v.Ask(fmt.Sprintf("Destroy what goes (%d)?", going), f.yes); err != nil {
+	if question := f.question(plans); question != "" {
+		if err := v.Ask(question, f.yes); err != nil {
 			return err
 		}
 	}
-	destroyed, failed := carry(ctx, pruner, plans)
-	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, o.Rules, false, destroyed), view.Pruned(destroyed, shell.Screen(v.Out))), failed); err != nil {
+	done, failed := carry(ctx, pruner, plans)
+	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, o.Rules, false, done), view.Pruned(done, shell.Screen(v.Out))), failed); err != nil {
 		return err
 	}
 	return stopped(plans)
 }
 
+// question asks for what goes; "" when nothing does.
+func (f pruneFlags) question(plans []keep.Plan) string {
+	going := 0
+	for _, plan := range plans {
+		going += len(plan.Going())
+	}
+	switch {
+	case going == 0:
+		return ""
+	case f.forget:
+		return "Forget the point, and leave what does not answer where it is?"
+	}
+	return fmt.Sprintf("Destroy what goes (%d)?", going)
+}
+
 // carry destroys what goes by some plans, but by those that are stopped.
-func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (destroyed []string, failed error) {
+func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []prune.Outcome, failed error) {
 	for _, plan := range plans {
 		if len(plan.Brakes) > 0 {
 			continue
 		}
-		done, err := pruner.Carry(ctx, plan)
-		failed = errors.Join(failed, err)
-		for _, o := range done {
-			if o.Gone {
-				destroyed = append(destroyed, o.Point)
-			}
-		}
+		outcomes, err := pruner.Carry(ctx, plan)
+		done, failed = append(done, outcomes...), errors.Join(failed, err)
 	}
-	return destroyed, failed
+	return done, failed
 }
 
 // stopped says by the exit code that a brake held.

@@ -135,6 +135,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 		return err
 	}
 	r := m.Rollbacks()
+	r.Doing = v.Doing(f.JSON)
 	plan, err := r.Plan(ctx, m.Doer, s, point, f.o)
 	if err != nil {
 		return err
@@ -147,7 +148,8 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 	if err := v.Ask(fmt.Sprintf("Stop %s, and bring it back to %s?", plan.Server.Ref, point.ID), f.yes); err != nil {
 		return err
 	}
-	res, err := r.Run(ctx, plan, m.Begin(), nil)
+	res, err := r.Run(ctx, plan, m.Begin())
+	v.Done()
 	if err != nil {
 		if res.Change > 0 {
 			err = hint.With(err, fmt.Sprintf("change %d in plumb history: %s; where something is left of it, plumb undo %d goes on", res.Change, res.Back, res.Change))

@@ -22,8 +22,9 @@ func (v *verbs) status() *cobra.Command {
 		Short: "report the points of this host, and whether a policy is met",
 		Long: `Status shows for each server its newest point, its newest proven one, the space that
 its points hold, what the next prune would do, and snapshots that others took of its
-volumes, which do not count as points. With a policy (that of --policy, or else of
-the last plumb protect run) it says what is not met. It changes nothing.
+volumes, which do not count as points. A point whose snapshots are gone or cannot be
+read does not count. With a policy (that of --policy, or else of the last plumb
+protect run) it says what is not met. It changes nothing.
 
 Exit codes:
   0  everything that the policy asks for is there, or there is no policy

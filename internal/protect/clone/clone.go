@@ -43,17 +43,11 @@ type Purger interface {
 	Purge(ctx context.Context, d host.Streamer, c protect.Copy) error
 }
 
-// Masker is an engine whose session is one for looking, which meets none of the settings and triggers of what it
-// looks at. ForMasks makes it one for masks, which are to meet them.
-type Masker interface {
-	ForMasks(ctx context.Context, a load.Admin) error
-}
-
 // Make makes a clone of a point, and waits until it answers. With an error nothing of it
 // is left.
 func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, error) {
-	if p.State != protect.Taken {
-		return Clone{}, fmt.Errorf("clone point %s: it is not whole", p.ID)
+	if err := p.Whole(); err != nil {
+		return Clone{}, fmt.Errorf("clone point %s: %w", p.ID, err)
 	}
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -238,7 +232,8 @@ func (m Maker) drop(ctx context.Context, c Clone) error {
 		return err
 	}
 	if err := m.Maker.Keeper.Drop(ctx, owner(c.Name), nil); err != nil {
-		return fmt.Errorf("drop clone %s: %w", c.Name, err)
+		return hint.With(fmt.Errorf("drop clone %s: %w", c.Name, err),
+			cmp.Or(hint.Of(err), "if what it lies on is gone for good, plumb inventory forget KIND NAME takes that off the list"))
 	}
 	return m.Maker.Keeper.Do.Remove(ctx, m.file(c.Name))
 }
@@ -274,8 +269,8 @@ func (m Maker) sweep(ctx context.Context) error {
 
 // Refresh drops a clone and makes it again of another point. Until that is done it stays written down how it is made.
 func (m Maker) Refresh(ctx context.Context, name string, p protect.Point, source *protect.Source) (Clone, error) {
-	if p.State != protect.Taken {
-		return Clone{}, fmt.Errorf("clone point %s: it is not whole", p.ID)
+	if err := p.Whole(); err != nil {
+		return Clone{}, fmt.Errorf("clone point %s: %w", p.ID, err)
 	}
 	unlock, err := m.lock(ctx)
 	if err != nil {

@@ -41,8 +41,8 @@ func (d Drill) limit() time.Duration {
 // Run drills a point, and notes what came of it in the point's file and on its snapshots.
 // The error says why there is no result; that the point failed is no error.
 func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) {
-	if p.State != protect.Taken {
-		return protect.Drill{}, fmt.Errorf("drill point %s: it is not whole", p.ID)
+	if err := p.Whole(); err != nil {
+		return protect.Drill{}, fmt.Errorf("drill point %s: %w", p.ID, err)
 	}
 	k := d.Maker.Keeper
 	within, cancel := context.WithTimeout(ctx, d.limit())

@@ -128,13 +128,11 @@ func (m Maker) There(ctx context.Context, members []protect.Member) error {
 			return err
 		}
 		st, err := s.State(ctx, m.Keeper.Do, one)
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("look for the snapshot %s: %w", one.Snapshot, err)
-		case st.Gone:
-			return hint.With(fmt.Errorf("the snapshot %s is gone", one.Snapshot), "somebody destroyed it: the point is of no more use")
-		case st.Other:
-			return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", one.Snapshot), "somebody destroyed that and made this: the point is of no more use")
+		}
+		if err := st.Usable(one); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -14,14 +14,14 @@ import (
 
 // Facts are what is known of a point besides what is written of it.
 type Facts struct {
-	Unread string   // why its snapshots could not be looked at; "" when they were
-	Gone   []string // snapshots of it that are not there, or are others now
-	Clones []string // made of its snapshots, but for its own ready copy
-	Held   bool     // by somebody in the storage
-	Bases  []string // targets whose next increment begins here
-	Kept   []string // why it stays besides, each a reason
-	Needs  []string // IDs of those that it is worth nothing without: they stay as long as it does
-	Space  int64    // bytes that only it keeps; -1 when not known
+	Unread  string   // why its snapshots could not be looked at; "" when they were
+	Unasked bool     // that is because nobody said how they are looked at
+	Gone    []string // snapshots of it that are not there, or are others now
+	Clones  []string // made of its snapshots, but for its own ready copy
+	Held    bool     // by somebody in the storage
+	Kept    []string // why it stays besides, each a reason
+	Needs   []string // IDs of those that it is worth nothing without: they stay as long as it does
+	Space   int64    // bytes that only it keeps; -1 when not known
 }
 
 // Words are how a plan speaks of what it judges; zero for points.
@@ -209,9 +209,6 @@ func (f *Fate) first() {
 	f.counts = true
 	for _, h := range f.Point.Holds {
 		f.keep("held by " + h.Owner)
-	}
-	for _, target := range f.facts.Bases {
-		f.keep("the next increment to " + target + " begins here")
 	}
 	for _, clone := range f.facts.Clones {
 		f.keep("the clone " + clone + " was made of it")

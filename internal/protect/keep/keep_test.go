@@ -111,10 +111,10 @@ func TestWhatKeepsAPoint(t *testing.T) {
 	all[0].Holds = []protect.Hold{{Owner: "replicate tank2/copy"}}
 	all[5].State = protect.Destroying
 	all[6].State = protect.Taking
-	facts := map[string]Facts{all[1].ID: {Clones: []string{"tank/dev"}}, all[2].ID: {Bases: []string{"backup:tank/db"}}, all[3].ID: {Held: true},
+	facts := map[string]Facts{all[1].ID: {Clones: []string{"tank/dev"}}, all[2].ID: {Kept: []string{"a backup to tank/db builds on it"}}, all[3].ID: {Held: true},
 		all[4].ID: {Gone: []string{"tank/db@x"}}, all[7].ID: {Unread: "the pool is suspended"}, all[19].ID: {Gone: []string{"tank/db@y"}}}
 	p := one(t, Judge(noon, all, facts, Rules{Last: 10}, Options{}))
-	why := map[int]string{0: "held by replicate tank2/copy", 1: "tank/dev", 2: "backup:tank/db", 3: "in the storage", 4: "cannot be started", 6: "being taken", 7: "suspended",
+	why := map[int]string{0: "held by replicate tank2/copy", 1: "tank/dev", 2: "a backup to tank/db", 3: "in the storage", 4: "cannot be started", 6: "being taken", 7: "suspended",
 		18: "last 1 of 10", 19: "cannot be started"}
 	for i, f := range p.Fates {
 		if want := why[i]; want != "" && (f.Goes || !strings.Contains(strings.Join(f.Why, "; "), want)) {
@@ -218,7 +218,7 @@ func generate(r *rand.Rand, zones []*time.Location) *generated {
 		case 0:
 			c.facts[p.ID] = Facts{Clones: []string{"tank/dev"}}
 		case 1:
-			c.facts[p.ID] = Facts{Bases: []string{"tank2"}}
+			c.facts[p.ID] = Facts{Kept: []string{"something builds on it"}}
 		case 2:
 			c.facts[p.ID] = Facts{Held: true}
 		case 3:
@@ -298,13 +298,13 @@ func (c *generated) check(met map[string]int) string {
 		}
 		goes[f.Point.ID] = f.Goes
 		known := c.facts[f.Point.ID]
-		kept := len(f.Point.Holds) > 0 || len(known.Clones)+len(known.Bases) > 0 || known.Held || known.Unread != ""
+		kept := len(f.Point.Holds) > 0 || len(known.Clones)+len(known.Kept) > 0 || known.Held || known.Unread != ""
 		if kept {
 			met["held"]++
 			reasons++
 		}
 		if f.Goes && kept {
-			return f.Point.ID + " is held, cloned, a base or unread, and goes"
+			return f.Point.ID + " is held, cloned, built on or unread, and goes"
 		}
 	}
 	if why := c.checkBrakes(p, goes, met); why != "" {

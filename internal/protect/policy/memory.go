@@ -116,12 +116,7 @@ func asked(p *Policy, l Last) bool {
 	case Backup:
 		return slices.ContainsFunc(r.Backup, func(s Store) bool { return s.Target() == l.Target })
 	case Replicate:
-		for _, t := range r.Replicate {
-			if t.To == l.Target {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(r.Replicate, func(t Target) bool { return t.To == l.Target })
 	}
 	return true
 }

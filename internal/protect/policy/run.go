@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"plumb/internal/hint"
@@ -82,7 +81,7 @@ func (r Report) Failed() (n int) {
 func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	// Who can write a policy says to which host a database is sent, with our rights.
 	for _, file := range []string{p.File, r.File} {
-		if err := host.Guarded(path.Dir(file), literal(path.Base(file))); err != nil {
+		if err := host.Guarded(path.Dir(file), protect.Verbatim(path.Base(file))); err != nil {
 			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
 		}
 	}
@@ -153,9 +152,4 @@ func (r Runner) do(ctx context.Context, a Act, m *Memory) Outcome {
 		m.note(a, r.Now().UTC(), err)
 	}
 	return o
-}
-
-// literal makes a pattern that is met by one name alone.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plumb/internal/protect"
@@ -40,7 +42,8 @@ type ServerStatus struct {
 	Server  stack.Ref   `json:"server"`
 	Rule    *Rule       `json:"rule,omitempty"` // nil: no policy is about it
 	Runs    bool        `json:"runs"`           // it was seen; not seen is not stopped: see Status.Unmet
-	Points  int         `json:"points"`         // whole ones
+	Points  int         `json:"points"`         // whole ones, whose snapshots are there as far as that was asked
+	Lost    string      `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *Aged       `json:"newest,omitempty"`
 	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven
 	Space   int64       `json:"space"`            // the least that its points keep alone; -1 when that of one is not known
@@ -112,7 +115,7 @@ func (s *Status) runs(in Seen) {
 	case in.Now.Sub(began) > 3*in.Policy.Period()+slack(time.Hour):
 		missing(install, "the policy was last run %s ago", units.Age(int64(in.Now.Sub(began).Seconds())))
 	case in.Memory.Policy != in.Policy.File:
-		missing("", "the last run was for another policy, %s", in.Memory.Policy)
+		missing("plumb protect run POLICY carries this one out; one policy a host is remembered", "the last run was for another policy, %s", in.Memory.Policy)
 	}
 }
 
@@ -126,18 +129,27 @@ func assess(in Seen, ref stack.Ref) ServerStatus {
 		}
 	}
 	var fates []keep.Fate
+	var whole, proven []protect.Point
 	for _, p := range points {
 		known, ok := in.Facts[p.ID]
 		if !ok {
 			known.Space = -1
 		}
 		fates = append(fates, keep.Fate{Point: p, Space: known.Space})
-		if p.State == protect.Taken {
-			v.Points++
+		if p.State != protect.Taken {
+			continue
+		}
+		if why := lost(known); why != "" {
+			v.Lost = cmp.Or(v.Lost, fmt.Sprintf("point %s does not count: %s", p.ID, why)) // the first tells of most
+			continue
+		}
+		whole = append(whole, p)
+		if p.Label == protect.Proven {
+			proven = append(proven, p)
 		}
 	}
-	v.Newest = aged(in.Now, newest(in.Now, points))
-	v.Proven = aged(in.Now, newest(in.Now, slices.DeleteFunc(slices.Clone(points), func(p protect.Point) bool { return p.Label != protect.Proven })))
+	v.Points = len(whole)
+	v.Newest, v.Proven = aged(in.Now, newest(in.Now, whole)), aged(in.Now, newest(in.Now, proven))
 	space, known := keep.Space(fates)
 	if v.Space = space; !known {
 		v.Space = -1
@@ -162,6 +174,18 @@ func aged(now time.Time, p *protect.Point) *Aged {
 	return &Aged{ID: p.ID, At: keep.At(*p), Age: max(0, now.Sub(keep.At(*p)))}
 }
 
+// lost says why no copy can be started of a point now, whatever was proven of it once: its snapshots are gone, or were asked for in vain.
+// "" when nothing is known against it.
+func lost(f keep.Facts) string {
+	switch {
+	case f.Unread != "" && !f.Unasked:
+		return "its snapshots could not be looked at: " + f.Unread
+	case len(f.Gone) > 0:
+		return strings.Join(f.Gone, ", ") + " is gone or another now"
+	}
+	return ""
+}
+
 // late is how old something may become that is wanted every so often: half as old again,
 // since it takes its time, and one miss is no alarm yet.
 func late(every time.Duration) time.Duration { return every + every/2 + slack(time.Hour) }
@@ -181,19 +205,23 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 			break
 		}
 	}
+	if v.Lost != "" {
+		missing("plumb prune POINT destroys what is left of one; with --forget it lets one go whose storage is gone for good", "%s", v.Lost)
+	}
+	const run = "plumb protect run takes, proves and sends what is due: look whether its timer runs, and what it said"
 	switch {
 	case v.Rule.Every == 0:
 	case v.Newest == nil:
-		missing("", "there is no point of it")
+		missing(run, "there is no point of it")
 	case v.Newest.Age > late(v.Rule.Every):
-		missing("", "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
+		missing(run, "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
 	}
 	if d := v.Rule.Drill; d != nil {
 		switch {
 		case v.Proven == nil:
 			missing("plumb snapshot --drill proves one", "no point of it is proven to start")
 		case v.Proven.Age > late(d.Every)+v.Rule.Every:
-			missing("", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
+			missing("plumb drill proves one", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
 		}
 	}
 	for _, t := range v.Rule.Replicate {
@@ -201,9 +229,9 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 		v.Targets = append(v.Targets, Sent{To: t.To, Point: last.Point, At: last.OK})
 		switch age := in.Now.Sub(last.OK); {
 		case last.OK.IsZero():
-			missing("", "nothing was sent to %s yet", t.To)
+			missing(run, "nothing was sent to %s yet", t.To)
 		case age > late(max(t.Every, v.Rule.Every)):
-			missing("", "%s was last sent a point %s ago", t.To, old(age))
+			missing(run, "%s was last sent a point %s ago", t.To, old(age))
 		}
 	}
 	v.backups(in, missing, old)
@@ -222,14 +250,15 @@ func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 
 // backups says what of the backups is not met.
 func (v *ServerStatus) backups(in Seen, missing func(hint, format string, args ...any), old func(time.Duration) string) {
+	const run = "plumb protect run --backups backs up what is due"
 	for _, s := range v.Rule.Backup {
 		last, _ := in.Backups.Last(Backup, v.Server, s.Target())
 		v.Backups = append(v.Backups, Sent{To: s.Target(), Point: last.Point, At: last.OK})
 		switch age := in.Now.Sub(last.OK); {
 		case last.OK.IsZero():
-			missing("plumb protect run --backups backs up what is due", "nothing was backed up to %s yet", s.Target())
+			missing(run, "nothing was backed up to %s yet", s.Target())
 		case age > late(max(s.Every, v.Rule.Every)):
-			missing("", "the newest backup in %s is %s old", s.Target(), old(age))
+			missing(run, "the newest backup in %s is %s old", s.Target(), old(age))
 		}
 	}
 }

@@ -24,9 +24,6 @@ import (
 // Pruner prunes the points of a host.
 type Pruner struct {
 	Keeper *protect.Keeper
-	// Bases tells which targets' next increment begins at a point, besides what the
-	// point's holds say; nil for none.
-	Bases func(protect.Point) []string
 }
 
 // Options of a plan.
@@ -36,6 +33,8 @@ type Options struct {
 	AllRight int // see keep.Options
 	// Point is the one that a person names, by its ID or the beginning of it: it goes and no other, whatever rules would say.
 	Point string
+	// Forget lets it go although a part of its storage does not answer: that is left as it is. See protect.Keeper.Forget.
+	Forget bool
 }
 
 // Outcome is what came of one point.
@@ -44,13 +43,15 @@ type Outcome struct {
 	Gone  bool   `json:"gone"`
 	Why   string `json:"why,omitempty"` // not
 	Hint  string `json:"hint,omitempty"`
+	// Left are its snapshots that were not destroyed, and are on no list any more.
+	Left []protect.Member `json:"left,omitempty"`
 }
 
 // Plan decides for each server what goes. It only reads. A file of a point that cannot be
 // read makes it fail: nobody knows what that point needs, nor which is the last proven one.
 func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
 	if o.Point != "" {
-		return p.named(ctx, h, o.Point)
+		return p.named(ctx, h, o)
 	}
 	all, err := p.Keeper.Store.List(ctx, h)
 	if err != nil {
@@ -63,28 +64,41 @@ func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan
 }
 
 // named plans the end of one point. What keeps it is said at once.
-func (p Pruner) named(ctx context.Context, h host.Reader, id string) ([]keep.Plan, error) {
-	pt, err := p.Keeper.Store.Get(ctx, h, id)
+func (p Pruner) named(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
+	pt, err := p.Keeper.Store.Get(ctx, h, o.Point)
+	if err == nil && o.Forget {
+		pt, err = p.Keeper.Unanswered(ctx, h, pt)
+	}
 	if err != nil {
 		return nil, err
 	}
 	facts := p.Facts(ctx, h, []protect.Point{pt})
-	var why []string
-	if unread := facts[pt.ID].Unread; unread != "" {
-		why = []string{unread}
-	} else if pt.State == protect.Taken {
-		if why, err = p.Keeper.Needed(ctx, h, pt); err != nil {
-			return nil, err
-		}
-	}
-	if len(why) > 0 {
-		return nil, hint.With(fmt.Errorf("point %s cannot go: %s", pt.ID, strings.Join(why, "; ")), "nothing of it was destroyed")
+	if err := p.free(ctx, h, pt, facts[pt.ID].Unread); err != nil {
+		return nil, err
 	}
 	plans := keep.Named([]protect.Point{pt}, facts, map[string]bool{pt.ID: true}, keep.Words{})
 	if p.lastProven(ctx, h, pt) {
 		plans[0].Fates[0].Why = append(plans[0].Fates[0].Why, "it is the last of "+pt.Server.Ref.String()+" that is proven")
 	}
 	return plans, nil
+}
+
+// free is an error when something keeps a point that is named.
+func (p Pruner) free(ctx context.Context, h host.Reader, pt protect.Point, unread string) error {
+	cannot := func(why, help string) error {
+		return hint.With(fmt.Errorf("point %s cannot go: %s", pt.ID, why), help)
+	}
+	if unread != "" {
+		return cannot(unread, fmt.Sprintf("nothing of it was destroyed. If that storage is gone for good, plumb prune %s --forget drops what is written of the point", pt.ID))
+	}
+	if pt.State != protect.Taken && len(pt.Leaves()) == 0 {
+		return nil // what was begun is finished
+	}
+	why, err := p.Keeper.Needed(ctx, h, pt)
+	if err == nil && len(why) > 0 {
+		err = cannot(strings.Join(why, "; "), "nothing of it was destroyed")
+	}
+	return err
 }
 
 // lastProven tells whether no other point of its server is proven, as far as can be read.
@@ -108,12 +122,13 @@ func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point
 }
 
 func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f keep.Facts) {
-	if p.Bases != nil {
-		f.Bases = p.Bases(pt)
-	}
 	for i, m := range slices.Concat(pt.Members, pt.Ready) {
-		if why := p.unable(m); why != "" {
-			f.Unread, f.Space = why, -1
+		if m.Left != "" {
+			f.Space = -1
+			continue
+		}
+		if why := p.Keeper.Unable(m); why != "" {
+			f.Unread, f.Unasked, f.Space = why, true, -1
 			return f
 		}
 		s, err := p.Keeper.MemberState(ctx, h, m)
@@ -143,16 +158,6 @@ func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f ke
 	return f
 }
 
-// unable tells why a snapshot cannot be destroyed here.
-func (p Pruner) unable(m protect.Member) string {
-	if s, err := p.Keeper.StorageOf(m.Volume); err == nil {
-		if b, ok := s.(protect.Bound); ok {
-			return b.Unable(m)
-		}
-	}
-	return ""
-}
-
 // Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a
 // brake nothing is destroyed, and the error says why.
 func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err error) {
@@ -168,8 +173,12 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 		if ctx.Err() != nil {
 			return done, errors.Join(append(failed, ctx.Err())...)
 		}
-		o := Outcome{Point: f.Point.ID}
-		err := p.Keeper.DestroyIf(ctx, f.Point.ID, func(now protect.Point) error { return same(f.Point, now) }, f.Why...)
+		o := Outcome{Point: f.Point.ID, Left: f.Point.Leaves()}
+		destroy := p.Keeper.DestroyIf
+		if len(o.Left) > 0 {
+			destroy = p.Keeper.Forget
+		}
+		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return same(f.Point, now) }, f.Why...)
 		switch {
 		case errors.Is(err, protect.ErrNoPoint):
 			continue // another prune was faster
@@ -187,7 +196,7 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 // same tells in what a point is not as it was planned.
 func same(planned, now protect.Point) error {
 	member := func(a, b protect.Member) bool {
-		return a.Storage == b.Storage && a.Snapshot == b.Snapshot && a.GUID == b.GUID && a.Birth == b.Birth
+		return a.Storage == b.Storage && a.Snapshot == b.Snapshot && a.GUID == b.GUID && a.Birth == b.Birth && (a.Left == "") == (b.Left == "")
 	}
 	switch {
 	case planned.State != now.State:
@@ -195,7 +204,7 @@ func same(planned, now protect.Point) error {
 	case planned.Label != now.Label:
 		return fmt.Errorf("it was %s when that was decided, and is %s", planned.Label, now.Label)
 	case !slices.EqualFunc(planned.Members, now.Members, member):
-		return errors.New("it has other snapshots than when that was decided")
+		return errors.New("it has other snapshots than when that was decided, or others of them can be looked at")
 	}
 	return nil
 }

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
@@ -232,4 +234,46 @@ func TestPruneOnZFS(t *testing.T) {
 		}
 		t.Logf("%d deaths", deaths)
 	})
+}
+
+// TestPoolThatIsLost: of a pool that was exported all points stay, but for one that is forgotten, whose snapshot is there when the pool
+// is back.
+func TestPoolThatIsLost(t *testing.T) {
+	pool, z := pool(t)
+	s := newScene(t, pool, z, "lost", 3)
+	first, ctx := s.points[0], t.Context()
+	named := func(forget bool) ([]keep.Plan, error) {
+		return s.Plan(ctx, s.Keeper.Do, prune.Options{Point: first.ID, Forget: forget})
+	}
+	if _, err := named(true); err == nil || !strings.Contains(err.Error(), "all of the storage of point") {
+		t.Errorf("what answers would be forgotten: %v", err)
+	}
+	sh(t, "zpool", "export", s.pool.Name)
+	in := sync.OnceFunc(func() { sh(t, "zpool", "import", "-d", filepath.Dir(s.pool.Files[0]), s.pool.Name) })
+	defer in()
+	if plan := s.plan(t, 1, 2); len(plan.Going()) > 0 || !strings.Contains(plan.Fates[0].Why[0], "not imported") {
+		t.Errorf("by rules there go %+v", plan.Fates)
+	}
+	if _, err := named(false); err == nil || !strings.Contains(err.Error(), "not imported") || !strings.Contains(hint.Of(err), "--forget") {
+		t.Errorf("by its name: %v, hint %s", err, hint.Of(err))
+	}
+	plans, err := named(true)
+	must(t, err)
+	must(t, s.Keeper.Hold(ctx, first.ID, "audit"))
+	if done, err := s.Carry(ctx, plans[0]); err == nil || done[0].Gone || !strings.Contains(err.Error(), "held by audit") {
+		t.Errorf("held since: %+v, %v", done, err)
+	}
+	must(t, s.Keeper.Release(ctx, first.ID, "audit"))
+	done, err := s.Carry(ctx, plans[0])
+	if err != nil || len(done) != 1 || !done[0].Gone || len(done[0].Left) != 1 || !strings.Contains(done[0].Left[0].Left, "not imported") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	in()
+	if have := sh(t, "zfs", "list", "-H", "-t", "snapshot", "-o", "name", first.Members[0].Snapshot); strings.TrimSpace(have) != first.Members[0].Snapshot {
+		t.Errorf("of the point that was forgotten there is %q", have)
+	}
+	sh(t, "zfs", "destroy", first.Members[0].Snapshot)
+	if n := s.left(t); n != 2 {
+		t.Errorf("%d points are left", n)
+	}
 }

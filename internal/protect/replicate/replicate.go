@@ -120,8 +120,11 @@ func (s *sending) run(ctx context.Context) error {
 
 // possible refuses what can be refused without asking anybody.
 func (s *sending) possible() error {
-	if s.p.State != protect.Taken || len(s.p.Members) == 0 {
-		return errors.New("it is not a whole point")
+	if err := s.p.Whole(); err != nil {
+		return err
+	}
+	if len(s.p.Members) == 0 {
+		return errors.New("it has no snapshots")
 	}
 	for _, m := range s.p.Members {
 		dataset, _, ok := strings.Cut(m.Snapshot, "@")

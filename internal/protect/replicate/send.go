@@ -104,7 +104,7 @@ func (s *sending) send(ctx context.Context, m protect.Member) error {
 		return err
 	}
 	if here, ok := source.of(m.GUID); !ok || here.name != m.Snapshot {
-		return fmt.Errorf("the snapshot %s is gone, or another of its name is there", m.Snapshot)
+		return hint.With(fmt.Errorf("the snapshot %s is gone, or another of its name is there", m.Snapshot), "the point is of no more use; plumb protect list shows others")
 	}
 	err = s.complete(ctx, source, m, &sent)
 	s.result.Sent = append(s.result.Sent, sent)
@@ -200,7 +200,7 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it is newer than what both have in common, or the common one was destroyed here", last.name),
 			"nothing of the target is rolled back: look at it, or begin anew with another target")
 	case base.birth > this.birth:
-		return "", fmt.Errorf("the target has a newer point already: %s", last.name)
+		return "", hint.With(fmt.Errorf("the target has a newer point already: %s", last.name), "send a point that is newer than that")
 	case replica.values["written"] != "" && replica.values["written"] != "-" && replica.values["written"] != "0":
 		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: look at it, or begin anew with another target")
 	}

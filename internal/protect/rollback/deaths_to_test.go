@@ -57,7 +57,7 @@ func (r replaying) roll(ctx context.Context, h *deaths.Hands) error {
 		return err
 	}
 	plan.make, plan.Way = c.recipe, &replay.Way{}
-	res, err := on(h).Run(ctx, plan, change.Begin{}, nil)
+	res, err := on(h).Run(ctx, plan, change.Begin{})
 	if err == nil && len(res.Before) != 2 {
 		err = fmt.Errorf("it came to %+v", res)
 	}

@@ -121,8 +121,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 			return nil, err
 		}
 	}
-	doing := func(string) {}
-	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, doing)
+	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, r.say)
 	if err != nil {
 		return nil, err
 	}

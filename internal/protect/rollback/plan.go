@@ -24,6 +24,7 @@ type Rollback struct {
 	Keeper   *protect.Keeper
 	Copies   instance.Maker // for Options.To
 	Executor *change.Executor
+	Doing    func(what string) // told what goes on; nil for nobody
 }
 
 // Options say what is allowed, and how the server is stopped and started.
@@ -85,8 +86,8 @@ func (r Rollback) Plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 }
 
 func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p protect.Point, o Options) (plan Plan, err error) {
-	if p.State != protect.Taken || p.Host != r.Keeper.Host {
-		return plan, hint.With(errors.New("it is not whole, or was taken on another host"), "plumb clone starts a copy of it")
+	if err := r.Keeper.Here(p); err != nil {
+		return plan, err
 	}
 	if p.Label != protect.Proven && !o.Unproven {
 		return plan, hint.With(fmt.Errorf("no drill has proven it: it is %s", p.Label), "plumb snapshot --drill proves it")
@@ -234,11 +235,11 @@ func (c *checking) snapshots(ctx context.Context) error {
 			return err
 		}
 		st, err := s.State(ctx, c.h, m)
-		switch {
-		case err != nil:
+		if err == nil {
+			err = st.Usable(m)
+		}
+		if err != nil {
 			return err
-		case st.Gone || st.Other:
-			return hint.With(fmt.Errorf("the snapshot %s is gone, or another has its name", m.Snapshot), "the point is of no more use; plumb protect list shows others")
 		}
 		if m.Storage == onBtrfs {
 			continue

@@ -28,12 +28,12 @@ type Result struct {
 }
 
 // Run carries a plan out. With an error all of it was taken back, unless Back says otherwise.
-func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing func(a change.Act, done bool)) (res Result, err error) {
+func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res Result, err error) {
 	res = Result{Point: plan.Point.ID}
 	if plan.to != nil {
 		settle, failed := r.forward(ctx, &plan)
-		if err := failed; err != nil {
-			return res, fmt.Errorf("roll %s back to %s (the server was not touched): %w", plan.Server.Ref, plan.to.Text, err)
+		if failed != nil {
+			return res, fmt.Errorf("roll %s back to %s (the server was not touched): %w", plan.Server.Ref, plan.to.Text, failed)
 		}
 		defer func() { err = settle(ctx, err, res) }()
 	}
@@ -41,8 +41,8 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing 
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
 		Doing: func(_ int, a change.Act, done bool) {
-			if doing != nil {
-				doing(a, done)
+			if !done {
+				r.say(a.Place())
 			}
 		}})
 	res.Change, res.Down = out.Number, r.Keeper.Now().Sub(began)
@@ -62,6 +62,12 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin, doing 
 		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
 	}
 	return res, err
+}
+
+func (r Rollback) say(what string) {
+	if r.Doing != nil {
+		r.Doing(what)
+	}
 }
 
 // answer reads where the server stands now: that it listens is not yet that it answers.

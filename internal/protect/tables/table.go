@@ -137,8 +137,8 @@ func only(rows host.Rows) string {
 // reach finds the server of the point, as it is now.
 func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 	k, p := t.b.Keeper, t.plan.Point
-	if p.State != protect.Taken || p.Host != k.Host {
-		return hint.With(errors.New("the point is not whole, or was taken on another host"), "plumb clone starts a copy of it")
+	if err := k.Here(p); err != nil {
+		return err
 	}
 	e, err := k.EngineOf(p.Server)
 	if err != nil {

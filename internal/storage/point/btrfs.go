@@ -227,7 +227,7 @@ func (Btrfs) look(ctx context.Context, h host.Reader, m protect.Member) (t btrfs
 func (b Btrfs) Mark(ctx context.Context, d host.Streamer, m protect.Member, facts map[string]string) error {
 	t, _, st, err := b.look(ctx, d, m)
 	if err == nil {
-		err = usable(m, st)
+		err = st.Usable(m)
 	}
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 	}
 	t, s, st, err := b.look(ctx, d, m)
 	if err == nil {
-		err = usable(m, st)
+		err = st.Usable(m)
 	}
 	if err == nil {
 		err = makePoints(ctx, d, t.dir) // of what was restored to a filesystem on which no point was taken yet

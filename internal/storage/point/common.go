@@ -52,26 +52,30 @@ func makePoints(ctx context.Context, d host.Doer, top string) error {
 }
 
 // topMount finds the uppermost mount of the top of a filesystem that can be written to. While it is not known of a
-// mount which filesystem it is, it is not known that there is none.
+// mount which filesystem it is, it is not known that there is none. Where a part of it is mounted the filesystem itself is there.
 func topMount(ctx context.Context, h host.Reader, is func(observe.Mount) (bool, error)) (observe.Mount, error) {
 	all, err := observe.MountTable(ctx, h, "self")
 	if err != nil {
 		return observe.Mount{}, err
 	}
-	var unknown error
+	var unknown, there error
 	for i, m := range all {
-		covered := slices.ContainsFunc(all[i+1:], func(o observe.Mount) bool { return o.Point == m.Point })
-		if m.Root != "/" || covered || slices.Contains(m.Options, "ro") {
+		if slices.Contains(m.Options, "ro") {
 			continue
 		}
-		if it, err := is(m); it {
+		top := m.Root == "/" && !slices.ContainsFunc(all[i+1:], func(o observe.Mount) bool { return o.Point == m.Point })
+		it, err := is(m)
+		switch {
+		case it && top:
 			return m, nil
-		} else if err != nil {
+		case it:
+			there = fmt.Errorf("%w, mounted on %s, but not its top", protect.ErrThere, m.Point)
+		case err != nil && top:
 			unknown = errors.Join(unknown, fmt.Errorf("look at what is mounted on %s: %w", m.Point, err))
 		}
 	}
-	if unknown != nil {
-		return observe.Mount{}, unknown
+	if err := errors.Join(there, unknown); err != nil {
+		return observe.Mount{}, err
 	}
 	return observe.Mount{}, errors.New("it is not mounted for writing anywhere")
 }
@@ -82,17 +86,6 @@ func kernelName(ctx context.Context, h host.Reader, device string) string {
 		device = st.Resolved
 	}
 	return path.Base(device)
-}
-
-// usable tells why a snapshot cannot be used.
-func usable(m protect.Member, st protect.MemberState) error {
-	switch {
-	case st.Gone:
-		return fmt.Errorf("the snapshot %s is gone", m.Snapshot)
-	case st.Other:
-		return fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot)
-	}
-	return nil
 }
 
 // destroyable tells why a snapshot must not be destroyed. One that is gone is fine.

@@ -212,7 +212,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	}
 	st, err := l.State(ctx, d, m)
 	if err == nil {
-		err = usable(m, st)
+		err = st.Usable(m)
 	}
 	if err != nil {
 		return err

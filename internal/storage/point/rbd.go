@@ -154,7 +154,7 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	proven := func() error {
 		st, err := r.State(ctx, d, m)
 		if err == nil {
-			err = usable(m, st)
+			err = st.Usable(m)
 		}
 		return err
 	}

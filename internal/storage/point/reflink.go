@@ -226,7 +226,7 @@ func (Reflink) look(ctx context.Context, h host.Reader, m protect.Member) (dir s
 func (r Reflink) Mark(ctx context.Context, d host.Streamer, m protect.Member, facts map[string]string) error {
 	dir, st, err := r.look(ctx, d, m)
 	if err == nil {
-		err = usable(m, st)
+		err = st.Usable(m)
 	}
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (r Reflink) Clone(ctx context.Context, d host.Streamer, log *inventory.Log,
 	}
 	from, st, err := r.look(ctx, d, m)
 	if err == nil {
-		err = usable(m, st)
+		err = st.Usable(m)
 	}
 	if err != nil {
 		return err

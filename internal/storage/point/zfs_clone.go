@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -103,7 +102,7 @@ func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
 		var found []string
 		if err == nil {
-			if found, err = h.Glob(ctx, escaped(dir)+pattern); len(found) > 0 {
+			if found, err = h.Glob(ctx, protect.Verbatim(dir)+pattern); len(found) > 0 {
 				err = hint.With(fmt.Errorf("the directory holds %s already", path.Base(found[0])), "name an empty one")
 			}
 		}
@@ -111,16 +110,11 @@ func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	return err
 }
 
-// escaped makes a path a pattern that matches it alone.
-func escaped(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
-}
-
 // cloneOptions gives the properties with which a clone of any kind is made.
 func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([]string, error) {
 	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil && (s.Gone || s.Other) {
-		err = errors.New("the snapshot is gone, or another of its name is there")
+	if err == nil {
+		err = s.Usable(m)
 	}
 	if err != nil {
 		return nil, err
@@ -153,8 +147,8 @@ func (z ZFS) unmounted() string {
 // clonedRight makes sure that the snapshot that was cloned is the right one.
 func (z ZFS) clonedRight(ctx context.Context, d host.Doer, m protect.Member) error {
 	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil && (s.Gone || s.Other) {
-		err = errors.New("another snapshot took its name meanwhile")
+	if err == nil {
+		err = s.Usable(m)
 	}
 	return err
 }

@@ -275,8 +275,8 @@ func clonesOf(ctx context.Context, run runs, name string) (all []string, err err
 func (z ZFS) Mark(ctx context.Context, d host.Streamer, m protect.Member, facts map[string]string) error {
 	facts = kept(facts)
 	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil && (s.Gone || s.Other) {
-		err = errors.New("it is gone, or another of that name")
+	if err == nil {
+		err = s.Usable(m)
 	}
 	for k, v := range facts {
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
 	"plumb/internal/view/page"
 )
 
@@ -82,9 +83,10 @@ type PruneJSON struct {
 	Plumb     int           `json:"plumb"`
 	Kind      string        `json:"kind"` // "prune"
 	DryRun    bool          `json:"dry_run"`
-	Keep      string        `json:"keep"`      // the rules
-	Servers   []ServerPrune `json:"servers"`   //
-	Destroyed []string      `json:"destroyed"` // IDs of points
+	Keep      string        `json:"keep"`                // the rules
+	Servers   []ServerPrune `json:"servers"`             //
+	Destroyed []string      `json:"destroyed"`           // IDs of points
+	Forgotten []string      `json:"forgotten,omitempty"` // and of those of which some snapshots did not answer, and were left where they are
 }
 
 // ServerPrune is what becomes of the points of one server.
@@ -96,11 +98,18 @@ type ServerPrune struct {
 
 // PointFate is what becomes of one point.
 type PointFate struct {
-	ID    string   `json:"id"`
-	Label string   `json:"label"`
-	Goes  bool     `json:"goes"`
-	Why   []string `json:"why"`
-	Space int64    `json:"space"` // bytes that only it keeps; -1 when not known
+	ID    string         `json:"id"`
+	Label string         `json:"label"`
+	Goes  bool           `json:"goes"`
+	Why   []string       `json:"why"`
+	Space int64          `json:"space"` // bytes that only it keeps; -1 when not known
+	Left  []LeftSnapshot `json:"left,omitempty"`
+}
+
+// LeftSnapshot is one that is not destroyed when its point goes, and is on no list any more.
+type LeftSnapshot struct {
+	Snapshot string `json:"snapshot"` // its name, or that of the volume when it may never have been made
+	Why      string `json:"why"`      // what was learned in place of its state
 }
 
 // StatusJSON is version 1 of what protect status --json prints.
@@ -119,9 +128,10 @@ type StatusJSON struct {
 // ServerStatusJSON says how the points of one server stand.
 type ServerStatusJSON struct {
 	Server  string         `json:"server"`
-	Asked   bool           `json:"asked"`  // the policy is about it
-	Runs    bool           `json:"runs"`   // it was seen
-	Points  int            `json:"points"` // whole ones
+	Asked   bool           `json:"asked"`          // the policy is about it
+	Runs    bool           `json:"runs"`           // it was seen
+	Points  int            `json:"points"`         // whole ones, whose snapshots are there as far as that was asked
+	Lost    string         `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *policy.Aged   `json:"newest,omitempty"`
 	Proven  *policy.Aged   `json:"proven,omitempty"` // the newest that is proven
 	Space   int64          `json:"space"`            // bytes that its points keep alone, at least; -1 when not known
@@ -148,7 +158,7 @@ func StatusDocument(s policy.Status) StatusJSON {
 		doc.LastRun = &s.LastRun
 	}
 	for _, v := range s.Servers {
-		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Newest: v.Newest,
+		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Lost: v.Lost, Newest: v.Newest,
 			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Backups: v.Backups, Prune: ServerPrunes(v.Prune), Unmet: v.Unmet})
 	}
 	return doc
@@ -235,8 +245,9 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 }
 
 // PruneDocument is the document of a prune.
-func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, destroyed []string) PruneJSON {
-	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(ServerPrunes(plans)), Destroyed: page.NotNil(destroyed)}
+func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, done []prune.Outcome) PruneJSON {
+	destroyed, forgotten := came(done)
+	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(ServerPrunes(plans)), Destroyed: page.NotNil(destroyed), Forgotten: forgotten}
 }
 
 // ServerPrunes gives what becomes of the points of each server.
@@ -244,7 +255,11 @@ func ServerPrunes(plans []keep.Plan) (all []ServerPrune) {
 	for _, plan := range plans {
 		s := ServerPrune{Server: plan.Server.String(), Points: []PointFate{}, Brakes: plan.Brakes}
 		for _, f := range plan.Fates {
-			s.Points = append(s.Points, PointFate{ID: f.Point.ID, Label: string(f.Point.Label), Goes: f.Goes, Why: page.NotNil(f.Why), Space: f.Space})
+			fate := PointFate{ID: f.Point.ID, Label: string(f.Point.Label), Goes: f.Goes, Why: page.NotNil(f.Why), Space: f.Space}
+			for _, m := range f.Point.Leaves() {
+				fate.Left = append(fate.Left, LeftSnapshot{Snapshot: leftName(m), Why: m.Left})
+			}
+			s.Points = append(s.Points, fate)
 		}
 		all = append(all, s)
 	}

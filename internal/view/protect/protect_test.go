@@ -10,6 +10,7 @@ import (
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/protect/tables"
@@ -27,11 +28,13 @@ func TestPages(t *testing.T) {
 		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow),
 		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
-		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow),
-		"moves":  Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
-		"run":    Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
-		"table":  TablePlan(oneTable, narrow) + "---\n" + TableBack(oneTable, tables.Result{Change: 7, Took: 3 * time.Second}, narrow),
-		"prune":  Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]string{"a", "b"}, narrow),
+		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow) + "---\n" +
+			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "the pool tank is not imported, so nothing is known of its snapshots", Space: -1}}}), narrow),
+		"moves": Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
+		"run":   Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
+		"table": TablePlan(oneTable, narrow) + "---\n" + TableBack(oneTable, tables.Result{Change: 7, Took: 3 * time.Second}, narrow),
+		"prune": Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]prune.Outcome{{Point: "a", Gone: true}, {Point: "b", Gone: true}, {Point: "c", Why: "held"}}, narrow) +
+			"---\n" + Prune(forgotten(), narrow) + "---\n" + Pruned(forgot, narrow),
 	} {
 		viewtest.Golden(t, name+".txt", text)
 		for line := range strings.Lines(text) {
@@ -54,7 +57,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 		"rollback":       {RollbackDocument(back, rollback.Result{Change: 7}), RollbackPlanDocument(rollback.Plan{})},
 		"rollback-table": {TableDocument(oneTable, tables.Result{Change: 7}), TablePlanDocument(tables.Plan{})},
 		"protect-run":    {RunDocument("/etc/plumb/protect.yaml", false, report), RunDocument("", true, policy.Report{})},
-		"prune":          {PruneDocument(plans(), keep.Rules{Last: 1}, false, []string{"a"}), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
+		"prune":          {PruneDocument(append(plans(), forgotten()...), keep.Rules{Last: 1}, false, append([]prune.Outcome{{Point: "a", Gone: true}}, forgot...)), PruneDocument(nil, keep.Rules{Last: 1}, true, nil)},
 	} {
 		for i, doc := range docs {
 			viewtest.FitsSchema(t, schema.Of(name), doc)

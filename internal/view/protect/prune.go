@@ -1,10 +1,14 @@
 package protect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
+	"plumb/internal/protect/prune"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
@@ -22,8 +26,13 @@ func Prune(plans []keep.Plan, screen page.Screen) string {
 		Fates(p, plan)
 		p.Para(page.Normal, 2, oneLine(sum(plan)))
 	}
+	if slices.ContainsFunc(plans, func(plan keep.Plan) bool { return slices.ContainsFunc(plan.Going(), forgets) }) {
+		p.Para(page.Normal, 2, "What is not destroyed is on no list of Plumb any more. If its storage comes back it is still there, takes room, and is to be removed by hand.")
+	}
 	return p.String()
 }
+
+func forgets(f keep.Fate) bool { return len(f.Point.Leaves()) > 0 }
 
 // Fates shows what becomes of what one server has, and what stops it.
 func Fates(p *page.Page, plan keep.Plan) {
@@ -35,6 +44,9 @@ func Fates(p *page.Page, plan keep.Plan) {
 		}
 		p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(string(f.Point.Label), labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
 			ink, oneLine(strings.Join(f.Why, "; ")))
+		for _, m := range f.Point.Leaves() {
+			p.Hang(page.Normal, "        not destroyed: ", oneLine(leftName(m)+": "+m.Left))
+		}
 	}
 	for _, b := range plan.Brakes {
 		p.Hang(page.Red, "  stopped: ", oneLine(b.Why))
@@ -55,12 +67,38 @@ func sum(plan keep.Plan) string {
 	return text + "."
 }
 
-// Pruned says what a prune destroyed.
-func Pruned(destroyed []string, screen page.Screen) string {
+// leftName names a snapshot, or of one that may never have been made its volume.
+func leftName(m protect.Member) string { return cmp.Or(m.Snapshot, m.Name) }
+
+// Pruned says what a prune destroyed, and what it only forgot.
+func Pruned(done []prune.Outcome, screen page.Screen) string {
 	p := page.NewPage(screen)
+	destroyed, forgotten := came(done)
 	for _, id := range destroyed {
 		p.Line(page.Normal, "destroyed  "+id)
 	}
-	p.Para(page.Normal, 0, fmt.Sprintf("%s destroyed.", units.Count(len(destroyed), "point")))
+	for _, id := range forgotten {
+		p.Line(page.Normal, "forgotten  "+id)
+	}
+	if len(destroyed) > 0 || len(forgotten) == 0 {
+		p.Para(page.Normal, 0, fmt.Sprintf("%s destroyed.", units.Count(len(destroyed), "point")))
+	}
+	if len(forgotten) > 0 {
+		p.Para(page.Normal, 0, fmt.Sprintf("%s forgotten. What did not answer is not destroyed.", units.Count(len(forgotten), "point")))
+	}
 	return p.String()
+}
+
+// came tells the points that went with all their snapshots from those of which some were left.
+func came(done []prune.Outcome) (destroyed, forgotten []string) {
+	for _, o := range done {
+		switch {
+		case !o.Gone:
+		case len(o.Left) > 0:
+			forgotten = append(forgotten, o.Point)
+		default:
+			destroyed = append(destroyed, o.Point)
+		}
+	}
+	return destroyed, forgotten
 }

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/protect/clone"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/protect/tables"
@@ -101,6 +102,15 @@ func plans() []keep.Plan {
 	agreed := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{AllRight: 4})
 	return append(stopped, agreed...)
 }
+
+// forgotten is the plan of a point of which one pool is lost.
+func forgotten() []keep.Plan {
+	p := proven()
+	p.Members[1].Left = "look at the snapshot tank/db/binlog@plumb-20261123T210500Z-4f3a: the pool tank is not imported, so nothing is known of its snapshots"
+	return keep.Named([]protect.Point{p}, map[string]keep.Facts{p.ID: {Space: -1}}, map[string]bool{p.ID: true}, keep.Words{})
+}
+
+var forgot = []prune.Outcome{{Point: "20261123T210500Z-4f3a", Gone: true, Left: forgotten()[0].Fates[0].Point.Leaves()}}
 
 var report = policy.Report{Done: []policy.Outcome{
 	{Act: policy.Act{Kind: policy.Take, Server: server.Ref}, Took: 400 * time.Millisecond},

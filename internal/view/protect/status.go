@@ -63,6 +63,9 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 		space = "what they keep is not known"
 	}
 	p.Hang(page.Normal, "  all     ", units.Count(v.Points, "point")+"; "+space)
+	if v.Lost != "" && v.Rule == nil { // else it is not met
+		p.Hang(page.Red, "  lost    ", oneLine(v.Lost))
+	}
 	for _, t := range v.Targets {
 		text := "nothing was sent yet"
 		if t.Point != "" {

@@ -70,12 +70,6 @@ func Dial(ctx context.Context, c protect.Copy, database string) (load.Admin, err
 	return a, nil
 }
 
-// ForMasks implements clone.Masker: a mask means tables as its database names them, and what its triggers and foreign
-// keys do is to be done too.
-func (Engine) ForMasks(ctx context.Context, a load.Admin) error {
-	return a.Exec(ctx, "RESET search_path", "RESET session_replication_role", "RESET row_security")
-}
-
 // session is a session of one database that can go to another, as psql's does.
 type session struct {
 	load.Admin
