@@ -79,11 +79,25 @@ func (w swapping) command(more ...string) *exec.Cmd {
 // dies is killed as soon as something is there.
 func (w swapping) dies(what string, there func() bool, more ...string) {
 	w.Helper()
+	said, err := os.CreateTemp(w.TempDir(), "said") // a pipe would be held open by what goes on
+	must(w.T, err)
+	defer said.Close()
 	c := w.command(more...)
+	c.Stdout, c.Stderr = said, said
 	must(w.T, c.Start())
-	waitFor(w.T, what, there)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	waitFor(w.T, what, func() bool {
+		select {
+		case err := <-ended:
+			text, _ := os.ReadFile(said.Name())
+			w.Fatalf("swap %v ended before there was %s: %v\n%s", more, what, err, text)
+		default:
+		}
+		return there()
+	})
 	_ = c.Process.Kill()
-	_ = c.Wait()
+	<-ended
 }
 
 // swap runs it, and wants an exit code.
@@ -153,9 +167,10 @@ func (w swapping) noCopy() {
 	if left, _ := filepath.Glob("/var/lib/plumb-copies/*"); left != nil {
 		w.Errorf("of the copy %v is left", left)
 	}
-	if got := processes("postgres"); len(got) > 0 && w.sh(`for p in "$@"; do tr "\0" " " <"/proc/$p/cmdline"; done | grep -c plumb-copies || :`, got...) != "0" {
-		w.Error("a server of a copy runs")
-	}
+	waitFor(w.T, "end of the last server of a copy", func() bool { // one that was killed takes a moment
+		got := processes("postgres")
+		return len(got) == 0 || w.sh(`for p in "$@"; do tr "\0" " " <"/proc/$p/cmdline"; done 2>/dev/null | grep -c plumb-copies || :`, got...) == "0"
+	})
 }
 
 // unrehearsed: where no copy can be made, nothing is done before somebody says so.

@@ -1,6 +1,11 @@
 package postgres
 
-import "testing"
+import (
+	"testing"
+
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+)
 
 // TestCopiesTakeNoName: a server keeps its name beside copies of it, which use the same port on a socket of their own.
 func TestCopiesTakeNoName(t *testing.T) {
@@ -19,6 +24,23 @@ func TestCopiesTakeNoName(t *testing.T) {
 			if in.name != c.want[i] {
 				t.Errorf("of %d: %d is %s, want %s", len(c.all), in.pid, in.name, c.want[i])
 			}
+		}
+	}
+}
+
+// What initdb and pg_upgrade start to make a cluster listens nowhere, and makes the server beside it no second one.
+func TestAServerOfItsOwnIsNone(t *testing.T) {
+	for word, want := range map[string]string{"--boot": "5432", "--single": "5432", "-D": "5432-20"} {
+		var see stack.Observation
+		for pid, args := range map[string][]string{"20": {"/usr/lib/postgresql/15/bin/postgres", "-D", "/var/lib/postgresql/15/main"}, "30": {"/usr/lib/postgresql/17/bin/postgres", word, "/srv/new"}} {
+			p := see.New("process", pid)
+			p.Set("engine", stack.Text("postgres"), "test")
+			p.Set("args", stack.List(args), "test")
+		}
+		var s stack.Stack
+		s.Add("test", see)
+		if all := (&Probe{}).instances(t.Context(), hosttest.Map{}, &s); all[0].name != want || len(all) != map[bool]int{true: 1, false: 2}[want == "5432"] {
+			t.Errorf("%s: %d servers, the first is %s", word, len(all), all[0].name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/host"
@@ -34,12 +35,21 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "postgres") {
+		if servesNobody(l.Process.List("args")) {
+			continue
+		}
 		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root}
 		in.collect(in.reads(ctx), h)
 		out = append(out, in)
 	}
 	nameAll(out)
 	return out
+}
+
+// servesNobody tells a server program that was started by initdb, or by hand, on a data directory of which it is the only user: it
+// listens nowhere, and would be taken for a second server on the usual port. The word is its first argument, or none.
+func servesNobody(args []string) bool {
+	return len(args) > 1 && slices.Contains([]string{"--boot", "--single", "--check", "--describe-config"}, args[1])
 }
 
 // reads marks reads of what the server names.
