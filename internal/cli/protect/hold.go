@@ -24,8 +24,8 @@ func (v *verbs) hold() *cobra.Command {
 		Short: "keep a point from being pruned, or release it",
 		Long: `Hold keeps a point, whatever the rules of a prune say, until the same OWNER
 releases it. Several owners can hold a point: it stays while one of them does. What
-plumb replicate holds for a target that is gone for good is released in its name; what
-is sent there later may have to start over.
+plumb replicate holds for a target that is gone for good is released in its name;
+what is sent there later may have to start over.
 
 ` + exits,
 		Example: `  plumb protect hold 20261123T2105 --as audit-2026
