@@ -96,7 +96,7 @@ func TestMemoryComesBackFromSwap(t *testing.T) {
 			s.mariadb("innodb_buffer_pool_size=256M\n", wrap)
 			s.exec("SELECT SUM(LENGTH(pad)) FROM w.t")
 			limit := paths["memory"] + "/memory.limit_in_bytes"
-			squeeze(t, limit, 112<<20) // with less, the kernel may end the server
+			squeeze(t, limit, 84<<20) // with less, the kernel may end the server
 			work := readRow
 			if !want {
 				write(t, limit, "-1")
