@@ -13,40 +13,14 @@ import (
 
 	"plumb/internal/cli"
 	"plumb/internal/cli/shell"
+	"plumb/test/pages"
 )
 
 // readmeLines is what a DBA reads in ten minutes, with one screen of output.
 const readmeLines = 180
 
-// pages gives the Markdown files of the repository by their names from its root.
-func pages(t *testing.T) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
-			return filepath.SkipDir
-		}
-		if !d.IsDir() && filepath.Ext(path) == ".md" {
-			text, err := os.ReadFile(path)
-			all[strings.TrimPrefix(path, "../")] = string(text)
-			return err
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) < 15 || all["README.md"] == "" {
-		t.Fatalf("found only %d pages", len(all))
-	}
-	return all
-}
-
 func TestReadmeTakesTenMinutes(t *testing.T) {
-	if n := strings.Count(pages(t)["README.md"], "\n"); n > readmeLines {
+	if n := strings.Count(pages.Read(t, "..")["README.md"], "\n"); n > readmeLines {
 		t.Errorf("README.md has %d lines, the limit is %d: move something to docs/", n, readmeLines)
 	}
 }
@@ -54,15 +28,14 @@ func TestReadmeTakesTenMinutes(t *testing.T) {
 var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	fenced  = regexp.MustCompile("(?ms)^```[^\n]*\n(.*?)^```$")
 )
 
 // TestLinksLeadSomewhere follows the relative links of every page, to files
 // and to headings.
 func TestLinksLeadSomewhere(t *testing.T) {
-	all, followed := pages(t), 0
+	all, followed := pages.Read(t, ".."), 0
 	for page, text := range all {
-		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(pages.Fenced.ReplaceAllString(text, ""), -1) {
 			u, err := url.Parse(m[1])
 			if err != nil || u.Scheme != "" {
 				continue
@@ -86,7 +59,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 // anchors names the headings of a page as GitHub links to them.
 func anchors(text string) (list []string) {
-	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+	for _, m := range heading.FindAllStringSubmatch(pages.Fenced.ReplaceAllString(text, ""), -1) {
 		kept := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		list = append(list, strings.ReplaceAll(strings.TrimSpace(kept), " ", "-"))
 	}
@@ -99,7 +72,7 @@ func TestEveryVerbHasItsPage(t *testing.T) {
 	if code := cli.Main([]string{"man", dir}, strings.NewReader(""), io.Discard, os.Stderr); code != 0 {
 		t.Fatalf("plumb man ended with %d", code)
 	}
-	for page, text := range pages(t) {
+	for page, text := range pages.Read(t, "..") {
 		if strings.HasPrefix(page, "docs/") {
 			docs += text
 		}

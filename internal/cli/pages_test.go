@@ -3,8 +3,6 @@ package cli
 import (
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/knowledge"
+	"plumb/test/pages"
 )
 
 // TestCommandLinesOnPagesExist: every command line that a page or the help shows names commands and flags that
@@ -31,7 +30,7 @@ func TestCommandLinesOnPagesExist(t *testing.T) {
 			}
 		}
 	}
-	for name, text := range markdown(t) {
+	for name, text := range pages.Read(t, "../..") {
 		check(name, append(inBlocks(text), inSpans(text)...))
 	}
 	for _, c := range everyCommand(tree) {
@@ -78,32 +77,7 @@ func TestWrongCommandLinesAreSeen(t *testing.T) {
 	}
 }
 
-// markdown gives the pages of the repository.
-func markdown(t *testing.T) map[string]string {
-	t.Helper()
-	pages, root := map[string]string{}, "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
-			return filepath.SkipDir
-		}
-		if filepath.Ext(path) != ".md" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		pages[strings.TrimPrefix(path, root+"/")] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages
-}
-
 var (
-	fence    = regexp.MustCompile("(?ms)^```[^\n]*\n(.*?)^```$")
 	span     = regexp.MustCompile("`([^`]+)`")
 	typed    = regexp.MustCompile(`(?:^|[\s'"(])plumb +(.*)`)
 	prose    = regexp.MustCompile(`\bplumb((?: [a-z][a-z-]*)+(?: --[a-z][a-z-]*)+)`)
@@ -117,7 +91,7 @@ var (
 
 // inBlocks gives the command lines in the fenced blocks of a page, each from its first word after plumb on.
 func inBlocks(page string) (all []string) {
-	for _, m := range fence.FindAllStringSubmatch(page, -1) {
+	for _, m := range pages.Fenced.FindAllStringSubmatch(page, -1) {
 		all = append(all, inLines(strings.ReplaceAll(m[1], "\\\n", " "))...)
 	}
 	return all
@@ -125,7 +99,7 @@ func inBlocks(page string) (all []string) {
 
 // inSpans gives those between backquotes in its text.
 func inSpans(page string) (all []string) {
-	for _, m := range span.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+	for _, m := range span.FindAllStringSubmatch(pages.Fenced.ReplaceAllString(page, ""), -1) {
 		all = append(all, inLines(m[1])...)
 	}
 	return all
