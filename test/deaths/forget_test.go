@@ -179,12 +179,7 @@ func TestForgetHalf(t *testing.T) {
 // onTwoBtrfs makes a scene whose volumes are subvolumes of two filesystems.
 func onTwoBtrfs(t testing.TB) *Scene {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes filesystems: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := box(t)
 	s := &Scene{Box: b}
 	var vols []protect.Volume
 	for _, name := range []string{"data", "log"} {

@@ -55,15 +55,22 @@ func sh(t testing.TB, script string) string {
 	return string(out)
 }
 
-// OnBtrfs makes a scene of two subvolumes: one is mounted, one is seen inside the top.
-func OnBtrfs(t testing.TB) *Scene {
+// box makes what a scene's filesystems are in.
+func box(t testing.TB) *sandbox.Box {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("makes a filesystem: run without -short")
+		t.Skip("makes filesystems: run without -short")
 	}
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
+	return b
+}
+
+// OnBtrfs makes a scene of two subvolumes: one is mounted, one is seen inside the top.
+func OnBtrfs(t testing.TB) *Scene {
+	t.Helper()
+	b := box(t)
 	top, err := b.Filesystem("fs", "btrfs", 256, nil, "")
 	sandbox.Need(t, err)
 	data, log := filepath.Join(b.Dir, "data"), filepath.Join(top, "log")
