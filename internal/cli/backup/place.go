@@ -100,7 +100,8 @@ func (p *place) open(at string) (store.Store, func() error, error) {
 
 // bucket opens one of S3. Of several stores each has its own endpoint, region and login, which its URL says.
 func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
-	o := s3.Options{Endpoint: cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), Region: cmp.Or(p.region, os.Getenv("AWS_REGION")), Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	o := s3.Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
+	o.Endpoint, o.Region = shell.EndpointOfAWS(p.endpoint, p.region)
 	if u.Host == "" {
 		return nil, hint.Usage(fmt.Sprintf("%s names no bucket", u), "two slashes: s3://bucket/prefix")
 	}
@@ -124,9 +125,9 @@ func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 
 // sheet says of a store what who restores must know.
 func (p *place) sheet(at string) (s backup.Sheet) {
-	s.URL, s.Endpoint, s.Region = at, cmp.Or(p.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(p.region, os.Getenv("AWS_REGION"))
-	if !strings.HasPrefix(at, "s3:") {
-		s.Endpoint, s.Region = "", ""
+	s.URL = at
+	if strings.HasPrefix(at, "s3:") {
+		s.Endpoint, s.Region = shell.EndpointOfAWS(p.endpoint, p.region)
 	}
 	if u, err := url.Parse(at); err == nil && u.RawQuery != "" { // the login is another machine's own
 		q := u.Query()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -208,10 +207,7 @@ func (o asked) fresh(was driven.Set, isNew bool, server protect.Server, name str
 		s.URL, s.Endpoint, s.Region, s.CA = was.URL, was.Endpoint, was.Region, was.CA
 	} else {
 		s.URL = o.url
-		if driven.Local(o.url) == "" {
-			s.Endpoint, s.Region = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION"))
-			_, s.CA = shell.AuthoritiesOfAWS()
-		}
+		o.reach(&s)
 	}
 	if !isNew && !o.flags.Changed("keep-full") {
 		s.Keep = was.Keep

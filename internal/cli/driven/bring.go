@@ -169,10 +169,7 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 		return s, err
 	}
 	s.At(files)
-	if driven.Local(o.url) == "" {
-		s.Endpoint, s.Region = cmp.Or(o.endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(o.region, os.Getenv("AWS_REGION"))
-		_, s.CA = shell.AuthoritiesOfAWS()
-	}
+	o.reach(&s)
 	if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
 		return s, err
 	}

@@ -208,6 +208,14 @@ func (o asked) directory() (string, error) {
 // usual is where configurations are.
 const usual = "/etc/plumb/"
 
+// reach notes how a bucket is reached, of a set that has its backups in one.
+func (o asked) reach(s *driven.Set) {
+	if driven.Local(o.url) == "" {
+		s.Endpoint, s.Region = shell.EndpointOfAWS(o.endpoint, o.region)
+		_, s.CA = shell.AuthoritiesOfAWS()
+	}
+}
+
 // files is the directory of a tool's configurations, through which servers' users pass.
 func (o asked) files() (string, error) {
 	if o.state == "" || o.state == backup.Directory {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -30,6 +31,11 @@ func Authorities(named, file string) (*x509.CertPool, error) {
 		return nil, fmt.Errorf("read %s of %s: it holds no certificate in PEM form", file, named)
 	}
 	return pool, nil
+}
+
+// EndpointOfAWS completes what flags say of where a bucket is by the variables of the tools of AWS.
+func EndpointOfAWS(endpoint, region string) (string, string) {
+	return cmp.Or(endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(region, os.Getenv("AWS_REGION"))
 }
 
 // AuthoritiesOfAWS is the file from which the tools of AWS take the authorities, and the variable that names it; nothing where they
