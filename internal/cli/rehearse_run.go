@@ -115,7 +115,7 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.Li
 			}
 			return r.Plan(know, s)
 		},
-		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
+		Replay: func(ctx context.Context, t host.Reader) (*stack.Stack, error) {
 			return lookInTime(ctx, t, know.Catalog, dsn.OnTape(t.About().Given), f.Timeout)
 		}}
 	p.Books, err = f.labPlace.Books()
