@@ -81,26 +81,14 @@ func (k key) write(ctx context.Context, d host.Doer, dir string) error {
 	return d.Replace(ctx, keyFile(dir), []byte(text), 0o600)
 }
 
+// lockTime is longer than another makes or changes the key.
+const lockTime = 10 * time.Second
+
 // lockKey makes this process the one that makes keys.
 func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
-	unlock, err = LockSoon(ctx, d, path.Join(dir, "key.lock"))
+	unlock, err = host.LockWithin(ctx, d, path.Join(dir, "key.lock"), lockTime)
 	if errors.Is(err, host.ErrLocked) {
 		err = hint.With(errors.New("another Plumb is making the key of this host"), "try it again")
-	}
-	return unlock, err
-}
-
-// LockSoon takes a lock for what takes no time, as it does others who have it now. It is host.ErrLocked when one has it for long.
-func LockSoon(ctx context.Context, d host.Doer, file string) (unlock func(), err error) {
-	for range 200 {
-		if unlock, err = d.Lock(ctx, file); !errors.Is(err, host.ErrLocked) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
 	}
 	return unlock, err
 }

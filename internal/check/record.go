@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
 )
 
 // Record looks at a machine, and keeps every answer that the look had.
 func Record(ctx context.Context, from host.Reader, look func(context.Context, host.Reader) (*stack.Stack, error)) (*tape.Tape, error) {
-	recorder := host.NewRecorder(from)
+	recorder := taped.NewRecorder(from)
 	if _, err := look(ctx, recorder); err != nil {
 		return nil, err
 	}

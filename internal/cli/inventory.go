@@ -68,11 +68,11 @@ func (a *app) inventoryAdopt() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt KIND NAME",
 		Short: "add something to the list, to be kept",
-		Long: `Adopt puts a ` + hint.OneOf(adoptable()) + ` on the list: no sweep takes it away
-then, and plumb inventory remove can. What a killed lab left is known by its proof.
-Of anything else nothing tells that it is the one you mean: --id does, with the guid
-of a dataset or pool, or the inode of a file. A directory is adopted only if a lab
-marked it, because it is removed with all that is in it.
+		Long: `Adopt puts a ` + hint.OneOf(adoptable()) + ` on the list: then no sweep removes
+it, and plumb inventory remove can. What a killed lab left is recognised by what was
+recorded. For anything else, --id says which one you mean, by the guid of a dataset
+or pool or the inode of a file. A directory is adopted only if a lab marked it,
+because it is removed with everything in it.
 
 ` + inventoryExits,
 		Example: `  plumb inventory adopt tree /var/tmp/plumb-lab-1 --purpose "to look at the data"
@@ -158,7 +158,7 @@ something to be kept.
 	})
 }
 
-// said says what became of a thing.
+// said says what happened to a thing.
 func (a *app) said(t inventory.Thing, what string) error {
 	_, err := fmt.Fprintf(a.Out, "%s %s %s\n", shell.OneLine(t.Kind), shell.OneLine(t.Name), what)
 	return err

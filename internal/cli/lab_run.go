@@ -172,5 +172,5 @@ func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store
 		return err
 	}
 	return hint.With(fmt.Errorf("the ledger %s has %d trials of this experiment already", ledger.Apart(f.ledger), len(records)),
-		"--resume goes on with them; another --ledger begins anew")
+		"--resume continues them; another --ledger begins afresh")
 }

@@ -49,7 +49,7 @@ on TPC-C, but is not TPC-C. Three things differ from other tools:
 	return c
 }
 
-// noSuchLoad refuses what is no workload, and knows those who left "oltp" out.
+// noSuchLoad refuses what is not a workload, and recognises scripts without "oltp" before them.
 func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains(oltp.Scripts(), oltp.ScriptNamed(args[0])) {
 		return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp "+strings.Join(args, " ")+"?")

@@ -25,8 +25,8 @@ func (a *app) loadCalibrate() *cobra.Command {
 		Use:   "calibrate",
 		Short: "measure what the load generator itself can do on this machine",
 		Long: join2(`Calibrate measures the generator against targets that cost nothing: no target at
-all, and servers of its own that answer at once with what they have ready. With a
-server named it also asks that one SELECT 1. A result close to these rates says
+all, and built-in servers that answer at once with what they have ready. If a
+server is named, it also sends that one SELECT 1. A result close to these rates says
 more about the generator than about a server.`, loginHelp, loadExitTable),
 		Example: `  plumb load calibrate
   plumb load calibrate --dsn postgres://bench@db1/postgres --threads 1,16,64`,

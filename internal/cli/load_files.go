@@ -34,9 +34,9 @@ func (a *app) loadFileIO() *cobra.Command {
 		Use:   "fileio prepare|run|cleanup",
 		Short: "files under load: sysbench's modes, and a saturation table",
 		Long: join2(`Reads and writes test files in sysbench's modes, under its options. What is written
-is always new and does not compress, unless --compressible says how much, so that
-a filesystem that compresses is measured and not flattered. Reads, writes and
-fsyncs have figures of their own.
+is always new and does not compress, unless --compressible says how much, so a
+filesystem that compresses does not look faster than it is. Reads, writes and
+fsyncs have separate figures.
 
 run --threads 1,4,16,64,256 runs each number of threads for --time, prints how much
 slower each operation gets, fits a capacity curve, and names the best number.
@@ -249,8 +249,8 @@ fdatasync, O_DSYNC; over written blocks and at the end of a file; by one writer 
 by many, into one file and into several; beside writers of pages. It makes its
 files in DIR (the current directory by default) and removes them.
 
-Then it lists what speaks for or against believing the figures: how fast a sync can
-be without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
+Then it lists the evidence for and against the figures: how fast a sync can be
+without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
 		Example: `  plumb load fsync /var/lib/mysql
   plumb load fsync /var/lib/postgresql --time 5 --json`,
 		Args: shell.AtMostOneArg("directory"),

@@ -47,7 +47,7 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 	a.wipe()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return hint.With(fmt.Errorf("prepare %s: interrupted", what), "the same command goes on where it stopped")
+			return hint.With(fmt.Errorf("prepare %s: interrupted", what), "the same command continues where it stopped")
 		}
 		return err
 	}

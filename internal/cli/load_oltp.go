@@ -35,7 +35,7 @@ func (a *app) loadOLTP() *cobra.Command {
   update_index  update_non_index  (all also with oltp_ before them)
   select_random_points  select_random_ranges  bulk_insert
 
-prepare makes and fills the tables, or goes on where it was killed; run measures;
+prepare makes and fills the tables, or continues where it was killed; run measures;
 warmup reads the tables once; cleanup drops what prepare made.`,
 			loginHelp, oltpHelp, driveHelp, loadExitTable),
 		Example: `  plumb load oltp read_write prepare --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root --tables=4 --table-size=1000000

@@ -32,12 +32,12 @@ func (a *app) loadTPCC() *cobra.Command {
 		Short: "an order-entry workload modelled on TPC-C",
 		Long: join2(`Orders, payments and deliveries of a company with warehouses, as the TPC-C
 specification describes them: skewed customers and items, remote warehouses,
-intended rollbacks. It is no TPC-C, and its results are no tpmC: they are new
+intended rollbacks. It is not TPC-C, and its results are not tpmC: they are new
 orders a minute.
 
-prepare makes and fills the tables, or goes on where it was killed; run measures
+prepare makes and fills the tables, or continues where it was killed; run measures
 and audits the mix; check looks at the specification's consistency conditions;
-cleanup drops what prepare made. --keying makes people of the threads, ten at a
+cleanup drops what prepare made. With --keying the threads are people, ten to a
 warehouse, who type and think. --compat sysbench-tpcc does what Percona's script
 does, with its peculiarities; the two never share a table.`,
 			loginHelp,

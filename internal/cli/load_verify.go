@@ -23,10 +23,10 @@ func (a *app) loadVerify() *cobra.Command {
 		Short: "after a crash: find acknowledged commits that were lost",
 		Long: join2(`A run with --ledger FILE notes every commit that the server acknowledged, and each
 transaction leaves its number in the table plumb_ledger. After a crash, verify
-compares the two. A commit that the ledger has and the table has not was promised
-and lost. Commits that only the table has were under way, and are no loss.
+compares the two. A commit that only the ledger has was acknowledged and lost.
+Commits that only the table has were under way, and are not lost.
 
-Keep the ledger on another machine, or at least on another disk, than the server.
+Keep the ledger on another machine than the server, or at least on another disk.
 Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
 		Example: `  plumb load oltp write_only run --ledger /mnt/usb/run1.ledger --time 600 --dsn mysql://bench@db1/sbtest
   (pull the plug of db1, start it again)

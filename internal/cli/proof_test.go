@@ -13,6 +13,7 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/host/taped"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 	stackview "plumb/internal/view/stack"
@@ -66,7 +67,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 	defer live.Close()
 	for name, wrap := range map[string]func(host.Reader) host.Reader{
 		"check and stack": func(r host.Reader) host.Reader { return r },
-		"capture":         func(r host.Reader) host.Reader { return host.NewRecorder(r) },
+		"capture":         func(r host.Reader) host.Reader { return taped.NewRecorder(r) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			refusing := hosttest.NewRefusing(live)
@@ -92,7 +93,7 @@ func TestReadingAsksForNoChange(t *testing.T) {
 func TestReadersCannotChange(t *testing.T) {
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
-	for name, r := range map[string]host.Reader{"live": live, "once": host.NewCached(live), "recorder": host.NewRecorder(live), "taped": &host.Taped{}} {
+	for name, r := range map[string]host.Reader{"live": live, "once": host.NewCached(live), "recorder": taped.NewRecorder(live), "taped": &taped.Reader{}} {
 		if _, can := r.(host.Doer); can {
 			t.Errorf("the %s reader can change the machine", name)
 		}
@@ -108,7 +109,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	}
 	live := host.NewLive(host.LiveOptions{Dialers: dialers(dsn.Given{}), Plumb: "test"})
 	defer live.Close()
-	recorder := host.NewRecorder(live)
+	recorder := taped.NewRecorder(live)
 	document := func(r host.Reader) string {
 		s, err := lookInTime(context.Background(), host.NewCached(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
 		if err != nil {
@@ -129,11 +130,11 @@ func TestReplayEqualsLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	taped, err := host.NewTaped(tape)
+	replay, err := taped.New(tape)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := document(taped); got != want {
+	if got := document(replay); got != want {
 		t.Errorf("the replay differs from the check it was recorded from:\n%s", firstDifference(want, got))
 	}
 }

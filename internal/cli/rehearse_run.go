@@ -23,7 +23,7 @@ import (
 	rehearseview "plumb/internal/view/rehearse"
 )
 
-// changeable are the flags that may differ when a rehearsal is gone on with.
+// changeable are the flags that may differ when a rehearsal is continued.
 func changeable() []string {
 	return []string{"resume", "budget", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
 }
@@ -32,7 +32,7 @@ func changeable() []string {
 func resumable(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(changeable(), flag.Name) {
-			err = hint.Usage(fmt.Sprintf("--resume goes on with what was begun, and --%s would change it", flag.Name), "without --resume a new rehearsal begins")
+			err = hint.Usage(fmt.Sprintf("--resume continues what was begun, and --%s would change it", flag.Name), "without --resume a new rehearsal begins")
 		}
 	})
 	return err
@@ -115,7 +115,7 @@ func (a *app) rehearsePorts(f rehearseFlags, know check.Knowledge, doer *host.Li
 			}
 			return r.Plan(know, s)
 		},
-		Replay: func(ctx context.Context, t *host.Taped) (*stack.Stack, error) {
+		Replay: func(ctx context.Context, t host.Reader) (*stack.Stack, error) {
 			return lookInTime(ctx, t, know.Catalog, dsn.OnTape(t.About().Given), f.Timeout)
 		}}
 	p.Books, err = f.labPlace.Books()
@@ -160,7 +160,7 @@ func rehearsalNext(x *runner.Runner, out *runner.Outcome) []string {
 	case out.Interrupted: // its hint says what may follow
 		return nil
 	case out.Resume != "":
-		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s goes on for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}
+		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s continues for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}
 	case x.Sandbox != "" || len(out.Plan.Steps) == 0:
 		return nil
 	case x.Plan != "":

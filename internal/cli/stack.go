@@ -24,7 +24,7 @@ func (a *app) stack() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "stack",
-		Short: "draw what stands on what, from each database down to the disks",
+		Short: "draw where each database keeps its files, down to the disks",
 		Long: `Stack draws where every server keeps its files: from its data, logs and temporary
 files down through filesystems, datasets and pools or volumes to the disks, with
 the values that matter at each level. It changes nothing.

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
 )
@@ -43,11 +44,11 @@ func (a *app) openTape(name string) (host.Reader, error) {
 		}
 		return nil, wrapped
 	}
-	taped, err := host.NewTaped(t)
+	replay, err := taped.New(t)
 	if err != nil {
 		return nil, fmt.Errorf("read tape %s: %w", shown, err)
 	}
-	return host.NewCached(taped), nil
+	return host.NewCached(replay), nil
 }
 
 func (a *app) capture() *cobra.Command {

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +13,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"plumb/internal/tape"
 )
 
 const nobody = 65534
@@ -159,44 +156,6 @@ func TestRoomIsShared(t *testing.T) {
 	if found, err := l.Glob(For(t.Context(), os.Getpid(), NewRoom(each+2*perPath)), dir+"/*"); len(found) != 2 || !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v, %v", found, err)
 	}
-}
-
-// answers tells two callers apart.
-type answers struct{ Reader }
-
-func (answers) About() About { return About{} }
-func (answers) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	if _, ok := behalfOf(ctx); ok {
-		return nil, fs.ErrPermission
-	}
-	return []byte("x"), nil
-}
-
-// What one may read is no answer for another, neither remembered nor on a
-// tape; on an older tape, which does not tell them apart, it is.
-func TestAnswersAreForOne(t *testing.T) {
-	rec := NewRecorder(answers{})
-	once := NewCached(rec)
-	other := For(t.Context(), 7, nil)
-	ask := func(r Reader, wantOther error) {
-		t.Helper()
-		if text, err := r.ReadFile(t.Context(), "/f"); err != nil || string(text) != "x" {
-			t.Errorf("%q, %v", text, err)
-		}
-		if _, err := r.ReadFile(other, "/f"); !errors.Is(err, wantOther) {
-			t.Errorf("for another: %v", err)
-		}
-	}
-	ask(once, fs.ErrPermission)
-	recorded, err := rec.Tape()
-	must(t, err)
-	replayed, err := NewTaped(recorded)
-	must(t, err)
-	ask(replayed, fs.ErrPermission)
-	old := &tape.Tape{About: recorded.About, Entries: recorded.Entries[:1]}
-	replayed, err = NewTaped(old)
-	must(t, err)
-	ask(replayed, nil)
 }
 
 // Logins stand in files that we choose: whoever a query is about, they are read

@@ -74,38 +74,38 @@ func (o *Cached) About() About { return o.about }
 
 // ReadFile implements Reader.
 func (o *Cached) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	data, err := ask(o, ctx, callKey(opFile, onBehalf(ctx, name)...), func() ([]byte, error) { return o.r.ReadFile(ctx, name) })
+	data, err := ask(o, ctx, CallFor(ctx, OpFile, name).Key(), func() ([]byte, error) { return o.r.ReadFile(ctx, name) })
 	return bytes.Clone(data), err
 }
 
 // Glob implements Reader.
 func (o *Cached) Glob(ctx context.Context, pattern string) ([]string, error) {
-	found, err := ask(o, ctx, callKey(opGlob, onBehalf(ctx, pattern)...), func() ([]string, error) { return o.r.Glob(ctx, pattern) })
+	found, err := ask(o, ctx, CallFor(ctx, OpGlob, pattern).Key(), func() ([]string, error) { return o.r.Glob(ctx, pattern) })
 	return slices.Clone(found), err
 }
 
 // Stat implements Reader.
 func (o *Cached) Stat(ctx context.Context, name string) (Stat, error) {
-	return ask(o, ctx, callKey(opStat, onBehalf(ctx, name)...), func() (Stat, error) { return o.r.Stat(ctx, name) })
+	return ask(o, ctx, CallFor(ctx, OpStat, name).Key(), func() (Stat, error) { return o.r.Stat(ctx, name) })
 }
 
 // Readlink implements Reader.
 func (o *Cached) Readlink(ctx context.Context, name string) (string, error) {
-	return ask(o, ctx, callKey(opLink, onBehalf(ctx, name)...), func() (string, error) { return o.r.Readlink(ctx, name) })
+	return ask(o, ctx, CallFor(ctx, OpLink, name).Key(), func() (string, error) { return o.r.Readlink(ctx, name) })
 }
 
 // Statfs implements Reader.
 func (o *Cached) Statfs(ctx context.Context, name string) (Statfs, error) {
-	return ask(o, ctx, callKey(opStatfs, onBehalf(ctx, name)...), func() (Statfs, error) { return o.r.Statfs(ctx, name) })
+	return ask(o, ctx, CallFor(ctx, OpStatfs, name).Key(), func() (Statfs, error) { return o.r.Statfs(ctx, name) })
 }
 
 // Output implements Reader.
 func (o *Cached) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	out, err := ask(o, ctx, callKey(opRun, argv...), func() ([]byte, error) { return o.r.Output(ctx, argv...) })
+	out, err := ask(o, ctx, Call{OpRun, argv}.Key(), func() ([]byte, error) { return o.r.Output(ctx, argv...) })
 	return bytes.Clone(out), err
 }
 
 // Query implements Reader.
 func (o *Cached) Query(ctx context.Context, t Target, query string) (Rows, error) {
-	return ask(o, ctx, callKey(opQuery, t.Name, query), func() (Rows, error) { return o.r.Query(ctx, t, query) })
+	return ask(o, ctx, Call{OpQuery, []string{t.Name, query}}.Key(), func() (Rows, error) { return o.r.Query(ctx, t, query) })
 }

@@ -33,14 +33,14 @@ func (l *Live) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	name := filepath.Base(argv[0])
 	allowed := slices.ContainsFunc(l.commands, func(p commandPattern) bool { return p.match(name, argv[1:]) })
 	if !allowed {
-		return nil, answered(fmt.Errorf("run %s: %w", line, ErrRefused))
+		return nil, Answered(fmt.Errorf("run %s: %w", line, ErrRefused))
 	}
 	out, err := l.output(ctx, argv)
 	if out != nil {
 		out = redact.Output(argv, out)
 	}
 	if err != nil {
-		return out, answered(fmt.Errorf("run %s: %w", line, err))
+		return out, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	return out, nil
 }

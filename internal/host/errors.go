@@ -46,8 +46,8 @@ func errorKinds() []errorKind {
 	}
 }
 
-// kindOf gives the name of an error's kind, or "other".
-func kindOf(err error) string {
+// KindOf gives the name of an error's kind, or "other".
+func KindOf(err error) string {
 	for _, k := range errorKinds() {
 		if errors.Is(err, k.kind) {
 			return k.name
@@ -56,9 +56,9 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// errorOf makes the error of a kind's name; an unknown name gives an error
+// ErrorOf makes the error of a kind's name; an unknown name gives an error
 // without a kind.
-func errorOf(name, text string) error {
+func ErrorOf(name, text string) error {
 	for _, k := range errorKinds() {
 		if k.name == name {
 			return kindError{text, k.kind}
@@ -67,16 +67,16 @@ func errorOf(name, text string) error {
 	return kindError{text: text}
 }
 
-// answered reduces an error to what a tape keeps, so that a live answer and a
+// Answered reduces an error to what a tape keeps, so that a live answer and a
 // replayed one cannot differ, and takes secrets out of its text.
-func answered(err error) error {
+func Answered(err error) error {
 	if err == nil {
 		return nil
 	}
 	if e, ok := err.(kindError); ok {
 		return kindError{redact.Text(e.text), e.kind}
 	}
-	return errorOf(kindOf(err), redact.Text(err.Error()))
+	return ErrorOf(KindOf(err), redact.Text(err.Error()))
 }
 
 // fileError says what was being done to which path. A process that has ended
@@ -89,5 +89,5 @@ func fileError(op, name string, err error) error {
 	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.ENOTDIR) {
 		return kindError{fmt.Sprintf("%s %s: %v", op, name, err), fs.ErrNotExist}
 	}
-	return answered(fmt.Errorf("%s %s: %w", op, name, err))
+	return Answered(fmt.Errorf("%s %s: %w", op, name, err))
 }

@@ -75,7 +75,7 @@ type held struct {
 func (h *LiveDoer) Hold(ctx context.Context, t Target) (Held, error) {
 	s, err := h.hold(ctx, t)
 	if err != nil {
-		return nil, answered(fmt.Errorf("hold a session to %s: %w", t.Name, err))
+		return nil, Answered(fmt.Errorf("hold a session to %s: %w", t.Name, err))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody is there to be told
 	context.AfterFunc(s.life, func() { stop() })
@@ -118,7 +118,7 @@ func (s *held) Beside(ctx context.Context) (Held, error) { return s.beside(ctx) 
 func (s *held) Exec(ctx context.Context, statement string) error {
 	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.session.Exec(ctx, statement) })
 	if err != nil {
-		return answered(fmt.Errorf("execute %s on %s: %w", statement, s.name, err))
+		return Answered(fmt.Errorf("execute %s on %s: %w", statement, s.name, err))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (s *held) Query(ctx context.Context, query string) (Rows, error) {
 	})
 	rows, err := bounded(RedactRows(query, got.rows), s.limits, err)
 	if err != nil {
-		return rows, answered(fmt.Errorf("query %s: %w", s.name, err))
+		return rows, Answered(fmt.Errorf("query %s: %w", s.name, err))
 	}
 	return rows, nil
 }
@@ -140,7 +140,7 @@ func (s *held) Query(ctx context.Context, query string) (Rows, error) {
 func (s *held) Whole(ctx context.Context) error {
 	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.same(ctx) })
 	if err != nil {
-		return answered(fmt.Errorf("look whether the session to %s is unbroken: %w", s.name, err))
+		return Answered(fmt.Errorf("look whether the session to %s is unbroken: %w", s.name, err))
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (s *held) shut(why error) error {
 		return struct{}{}, s.session.Close()
 	})
 	if err != nil {
-		return answered(fmt.Errorf("close the session to %s: %w", s.name, err))
+		return Answered(fmt.Errorf("close the session to %s: %w", s.name, err))
 	}
 	return nil
 }

@@ -188,7 +188,7 @@ func TestOnlyHandsHold(t *testing.T) {
 		Hold(context.Context, Target) (Held, error)
 	}
 	l := newTestLive(t, LiveOptions{Dialers: map[string]Dialer{"fake": &fakeDialer{}}})
-	for _, r := range []Reader{l, NewCached(l), NewRecorder(l)} {
+	for _, r := range []Reader{l, NewCached(l)} {
 		if _, ok := r.(holder); ok {
 			t.Errorf("a %s holds sessions", fmt.Sprintf("%T", r))
 		}

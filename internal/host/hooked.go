@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"io/fs"
-	"slices"
 )
 
 // Hooked is a doer in front of another, which sees every call before it is
@@ -14,19 +13,6 @@ type Hooked struct {
 	At func(name string) (string, error)
 	// Around does a call, or not.
 	Around func(ctx context.Context, c Call, do func() error) error
-}
-
-// Call is one call of a doer. Op is as on a tape: "file", "glob", "stat", "link", "statfs", "run" (a reading command),
-// "query"; "raw"; and of calls that change something "replace", "tidy", "remove", "make directory", "rename", "append",
-// "write", "do" (any command), "exec", "writable", "lock", or what a Step is.
-type Call struct {
-	Op string
-	Of []string // its arguments, but for data
-}
-
-// Reads tells whether a call changes nothing.
-func (c Call) Reads() bool {
-	return slices.Contains([]string{"file", "glob", "stat", "link", "statfs", "run", "query", "raw", "writable"}, c.Op)
 }
 
 func hooked[T any](ctx context.Context, h *Hooked, op string, of []string, do func() (T, error)) (v T, err error) {
@@ -57,37 +43,37 @@ func (h *Hooked) About() About { return h.Behind.About() }
 
 // ReadFile implements Reader.
 func (h *Hooked) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	return hookedFile(ctx, h, "file", name, func(at string) ([]byte, error) { return h.Behind.ReadFile(ctx, at) })
+	return hookedFile(ctx, h, OpFile, name, func(at string) ([]byte, error) { return h.Behind.ReadFile(ctx, at) })
 }
 
 // Glob implements Reader.
 func (h *Hooked) Glob(ctx context.Context, pattern string) ([]string, error) {
-	return hooked(ctx, h, "glob", []string{pattern}, func() ([]string, error) { return h.Behind.Glob(ctx, pattern) })
+	return hooked(ctx, h, OpGlob, []string{pattern}, func() ([]string, error) { return h.Behind.Glob(ctx, pattern) })
 }
 
 // Stat implements Reader.
 func (h *Hooked) Stat(ctx context.Context, name string) (Stat, error) {
-	return hookedFile(ctx, h, "stat", name, func(at string) (Stat, error) { return h.Behind.Stat(ctx, at) })
+	return hookedFile(ctx, h, OpStat, name, func(at string) (Stat, error) { return h.Behind.Stat(ctx, at) })
 }
 
 // Readlink implements Reader.
 func (h *Hooked) Readlink(ctx context.Context, name string) (string, error) {
-	return hooked(ctx, h, "link", []string{name}, func() (string, error) { return h.Behind.Readlink(ctx, name) })
+	return hooked(ctx, h, OpLink, []string{name}, func() (string, error) { return h.Behind.Readlink(ctx, name) })
 }
 
 // Statfs implements Reader.
 func (h *Hooked) Statfs(ctx context.Context, name string) (Statfs, error) {
-	return hookedFile(ctx, h, "statfs", name, func(at string) (Statfs, error) { return h.Behind.Statfs(ctx, at) })
+	return hookedFile(ctx, h, OpStatfs, name, func(at string) (Statfs, error) { return h.Behind.Statfs(ctx, at) })
 }
 
 // Output implements Reader.
 func (h *Hooked) Output(ctx context.Context, argv ...string) ([]byte, error) {
-	return hooked(ctx, h, "run", argv, func() ([]byte, error) { return h.Behind.Output(ctx, argv...) })
+	return hooked(ctx, h, OpRun, argv, func() ([]byte, error) { return h.Behind.Output(ctx, argv...) })
 }
 
 // Query implements Reader.
 func (h *Hooked) Query(ctx context.Context, t Target, query string) (Rows, error) {
-	return hooked(ctx, h, "query", []string{t.Name, query}, func() (Rows, error) { return h.Behind.Query(ctx, t, query) })
+	return hooked(ctx, h, OpQuery, []string{t.Name, query}, func() (Rows, error) { return h.Behind.Query(ctx, t, query) })
 }
 
 // Raw implements Doer.

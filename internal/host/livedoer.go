@@ -237,11 +237,11 @@ func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	}
 	program, err := h.findProgram(ctx, argv[0])
 	if err != nil {
-		return nil, answered(fmt.Errorf("run %s: %w", line, err))
+		return nil, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	out, err := h.run(ctx, newChild(program, argv, h.options.OutputBytes))
 	if err != nil {
-		return out, answered(fmt.Errorf("run %s: %w", line, err))
+		return out, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	return out, nil
 }
@@ -293,7 +293,7 @@ func (h *LiveDoer) Exec(ctx context.Context, t Target, statement string) error {
 		}
 	}
 	if err != nil {
-		return answered(fmt.Errorf("execute %s on %s: %w", statement, t.Name, err))
+		return Answered(fmt.Errorf("execute %s on %s: %w", statement, t.Name, err))
 	}
 	return nil
 }
@@ -369,7 +369,7 @@ func changeError(op, name string, err error) error {
 	if errors.Is(err, ErrLocked) {
 		return fmt.Errorf("%s %s: %w", op, name, ErrLocked)
 	}
-	return answered(fmt.Errorf("%s %s: %w", op, name, strip(err)))
+	return Answered(fmt.Errorf("%s %s: %w", op, name, strip(err)))
 }
 
 // strip leaves out path and operation, which the caller names better.

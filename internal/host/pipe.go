@@ -70,11 +70,11 @@ func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
 	setDefault(&p.Grace, graceTime)
 	program, err := h.findProgram(ctx, p.Argv[0])
 	if err != nil {
-		return Flow{Code: -1}, answered(fmt.Errorf("run %s: %w", line, err))
+		return Flow{Code: -1}, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	s, err := newStream(program, p, &h.unended)
 	if err != nil {
-		return Flow{Code: -1}, answered(fmt.Errorf("run %s: %w", line, err))
+		return Flow{Code: -1}, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	flow, err := s.run(ctx)
 	if err != nil { // the streams' errors are the caller's, and keep what they are

@@ -33,7 +33,7 @@ func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) 
 	rows, err := l.query(ctx, t, query)
 	rows = RedactRows(query, rows)
 	if err != nil {
-		return rows, answered(fmt.Errorf("query %s: %w", t.Name, err))
+		return rows, Answered(fmt.Errorf("query %s: %w", t.Name, err))
 	}
 	return rows, nil
 }

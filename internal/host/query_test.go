@@ -161,8 +161,8 @@ func TestQueryIsBounded(t *testing.T) {
 
 // A server whose socket is gone is down, and not a file that is missing.
 func TestAServerWithoutASocketIsDown(t *testing.T) {
-	err := answered(fmt.Errorf("%w: dial: %w", ErrDown, fs.ErrNotExist))
-	if !errors.Is(err, ErrDown) || errors.Is(answered(fs.ErrNotExist), ErrDown) {
+	err := Answered(fmt.Errorf("%w: dial: %w", ErrDown, fs.ErrNotExist))
+	if !errors.Is(err, ErrDown) || errors.Is(Answered(fs.ErrNotExist), ErrDown) {
 		t.Error(err)
 	}
 }

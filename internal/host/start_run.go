@@ -29,15 +29,15 @@ func (h *LiveDoer) Start(ctx context.Context, p Process) (Running, error) {
 		return nil, kindError{"start: no command given", ErrRefused}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+		return nil, Answered(fmt.Errorf("start %s: %w", line, err))
 	}
 	program, err := h.findProgram(ctx, p.Argv[0])
 	if err != nil {
-		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+		return nil, Answered(fmt.Errorf("start %s: %w", line, err))
 	}
 	r, err := h.start(ctx, program, p)
 	if err != nil {
-		return nil, answered(fmt.Errorf("start %s: %w", line, err))
+		return nil, Answered(fmt.Errorf("start %s: %w", line, err))
 	}
 	return r, nil
 }
@@ -155,7 +155,7 @@ func (r *running) Signal(s Signal) error {
 		return nil
 	}
 	if err := syscall.Kill(-r.pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return answered(fmt.Errorf("send %s to process %d: %w", s, r.pid, err))
+		return Answered(fmt.Errorf("send %s to process %d: %w", s, r.pid, err))
 	}
 	return nil
 }

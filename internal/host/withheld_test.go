@@ -20,7 +20,7 @@ func TestWithheldComesFirst(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// On a tape it is still what it was.
-	if again := errorOf(kindOf(err), err.Error()); !errors.Is(again, ErrWithheld) || !errors.Is(again, ErrLogin) {
+	if again := ErrorOf(KindOf(err), err.Error()); !errors.Is(again, ErrWithheld) || !errors.Is(again, ErrLogin) {
 		t.Errorf("%v", again)
 	}
 }

@@ -69,14 +69,7 @@ const doorTime = 10 * time.Second
 
 // doorway makes this process the only one that opens, locks or removes books.
 func doorway(ctx context.Context, d host.Doer, directory string) (release func(), err error) {
-	err = Until(ctx, doorTime, func() (bool, error) {
-		release, err = d.Lock(ctx, path.Join(directory, "lock"))
-		if errors.Is(err, host.ErrLocked) {
-			return false, err
-		}
-		return true, err
-	})
-	return release, err
+	return host.LockWithin(ctx, d, path.Join(directory, "lock"), doorTime)
 }
 
 func (b *Log) note(ctx context.Context, kind string, body any) error {

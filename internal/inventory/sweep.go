@@ -105,7 +105,7 @@ func believable(ctx context.Context, d host.Doer, directory, file string) error 
 			return err
 		}
 		if why := st.Changeable(); why != "" {
-			return fmt.Errorf("%s is not believed: %s %s, and what it names is taken away. If a lab of yours wrote it: chown it to you and chmod go-w it", file, name, why)
+			return fmt.Errorf("%s is not trusted: %s %s, and a sweep removes what it names. If a lab of yours wrote it: chown it to you and chmod go-w it", file, name, why)
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 )
 
 // Directory is where points are written down, one file for each.
@@ -38,7 +37,11 @@ func (s Store) file(id string) string { return path.Join(s.Dir, id+".json") }
 
 // Lock makes this process the one that makes, changes or destroys points here.
 func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error) {
-	unlock, err = d.Lock(ctx, path.Join(s.Dir, "lock"))
+	return s.lockWithin(ctx, d, 0)
+}
+
+func (s Store) lockWithin(ctx context.Context, d host.Doer, most time.Duration) (unlock func(), err error) {
+	unlock, err = host.LockWithin(ctx, d, path.Join(s.Dir, "lock"), most)
 	if errors.Is(err, host.ErrLocked) {
 		return nil, ErrBusy
 	}
@@ -60,11 +63,7 @@ const patience = 3 * time.Minute
 
 // lockSoon is Lock for who has something to note that must not be lost, such as what came of a drill of an hour: it waits for another.
 func (s Store) lockSoon(ctx context.Context, d host.Doer) (unlock func(), err error) {
-	err = inventory.Until(ctx, patience, func() (bool, error) {
-		unlock, err = s.Lock(ctx, d)
-		return !errors.Is(err, ErrBusy), err
-	})
-	return unlock, err
+	return s.lockWithin(ctx, d, patience)
 }
 
 func (s Store) trusted() error {

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/storage/block"
@@ -45,7 +46,7 @@ func Host(file string) (host.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return host.NewTaped(recorded)
+	return taped.New(recorded)
 }
 
 // Phases are the probes of the machine, and of its servers.

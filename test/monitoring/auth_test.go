@@ -1,17 +1,9 @@
 package monitoring
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/cli/watch/outlet"
+	"plumb/test/certificate"
 	"plumb/test/sandbox"
 )
 
@@ -33,32 +26,12 @@ func put(t *testing.T, name string, text []byte) string {
 	return path
 }
 
-// certificate makes one for 127.0.0.1 that signs itself.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kder, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return put(t, "c.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), put(t, "k.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: kder}))
-}
-
 // The set-up of docs/fleet.md: a VictoriaMetrics that wants a password over
 // TLS. Without the password, with a wrong one, or without the right authority
 // nothing arrives, and nobody is sent the password by mistake.
 func TestFleetWithAuthentication(t *testing.T) {
 	bin := programs(t)
-	cert, key := certificate(t)
+	cert, key := certificate.Files(t)
 	at := fmt.Sprintf("127.0.0.1:%d", sandbox.FreePort(t))
 	password := put(t, "password", []byte("correct-horse"))
 	start(t, bin+"/victoria-metrics", "-storageDataPath="+t.TempDir(), "-httpListenAddr="+at, "-search.latencyOffset=0s", "-memory.allowedBytes=256MB",
@@ -66,7 +39,7 @@ func TestFleetWithAuthentication(t *testing.T) {
 	right := outlet.Target{URL: "https://" + at + "/api/v1/write", Login: put(t, "login", []byte("plumb:correct-horse\n")), CA: cert}
 	wrong, strange := right, right
 	wrong.Login = password
-	strange.CA, _ = certificate(t)
+	strange.CA, _ = certificate.Files(t)
 	counts := map[string]func() outlet.Counts{}
 	for name, target := range map[string]outlet.Target{"right": right, "wrong": wrong, "strange": strange} {
 		push, err := outlet.NewPush(target, "plumb/test", func(error) {})
@@ -104,7 +77,7 @@ func TestFleetWithAuthentication(t *testing.T) {
 // A real Prometheus scrapes over TLS with a token, and not without one.
 func TestScrapedWithToken(t *testing.T) {
 	bin := programs(t)
-	cert, key := certificate(t)
+	cert, key := certificate.Files(t)
 	token := put(t, "token", []byte("0123456789abcdef0123456789abcdef\n"))
 	l, err := outlet.Listen(outlet.Listening{Address: "127.0.0.1:0", Cert: cert, Key: key, Token: token})
 	if err != nil {

@@ -1,14 +1,7 @@
 package sandbox
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -17,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plumb/test/certificate"
 )
 
 // versity is a real server of S3 (Apache 2.0): it rejects what does not fit its checksum and keeps conditions and locks.
@@ -49,22 +44,16 @@ func (b *Box) S3OverTLS(t testing.TB) (s S3, ca string) {
 
 // certificate makes one for 127.0.0.1 that vouches for itself.
 func (b *Box) certificate() (cert, key string, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := certificate.SelfSigned("127.0.0.1")
 	if err != nil {
 		return "", "", err
 	}
-	of := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"127.0.0.1", "localhost"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
-	signed, err := x509.CreateCertificate(rand.Reader, of, of, private.Public(), private)
+	certText, keyText, err := c.PEM()
 	if err != nil {
 		return "", "", err
 	}
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return "", "", err
-	}
-	if cert, err = b.Write("tls/cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}))); err == nil {
-		key, err = b.Write("tls/key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	if cert, err = b.Write("tls/cert.pem", certText); err == nil {
+		key, err = b.Write("tls/key.pem", keyText)
 	}
 	return cert, key, err
 }

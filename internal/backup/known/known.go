@@ -169,9 +169,12 @@ func File(state string, at At) string {
 // At is a place as the command line names it, and as it is whatever login is used.
 type At struct{ URL, Plain, Endpoint string }
 
+// lockTime is longer than another changes what is known of one place.
+const lockTime = 10 * time.Second
+
 // Note changes what is known of a place. One at a time does.
 func Note(ctx context.Context, d host.Doer, state string, at At, change func(*Place)) error {
-	unlock, err := backup.LockSoon(ctx, d, path.Join(Directory(state), "lock"))
+	unlock, err := host.LockWithin(ctx, d, path.Join(Directory(state), "lock"), lockTime)
 	if err != nil {
 		return fmt.Errorf("write down what is known of the backups in %s: %w", at.URL, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
 	"plumb/test/sandbox"
@@ -26,7 +27,7 @@ func collectFromRogue(t *testing.T, file string) (*tape.Tape, stack.Observation)
 	pid := sandbox.Rogue(t, "mysqld", waits, args...)
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
-	rec := host.NewRecorder(host.NewCached(live))
+	rec := taped.NewRecorder(host.NewCached(live))
 	seen := running(strconv.Itoa(pid), append([]string{"mysqld"}, args...), []string{})
 	obs, err := NewProbe(load(t), nil).Collect(t.Context(), rec, seen)
 	if err != nil {

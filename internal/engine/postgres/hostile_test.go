@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
 	"plumb/knowledge"
@@ -35,7 +36,7 @@ func collectFromRogue(t *testing.T, dir string) (*tape.Tape, stack.Observation) 
 	seen.Add("process", stack.Observation{Things: []*stack.Thing{process}})
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
-	rec := host.NewRecorder(host.NewCached(live))
+	rec := taped.NewRecorder(host.NewCached(live))
 	cat, err := catalog.Load(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)

@@ -139,14 +139,14 @@ func (a *alteration) recipe() change.Recipe {
 	return r
 }
 
-// beaten notes which line of a file counts no more.
+// beaten notes which line of a file no longer counts.
 func (a *alteration) beaten() {
 	if !a.server.alters {
 		return
 	}
 	for _, l := range slices.Backward(a.lines) {
 		if l.origin.From == stack.FromFile {
-			a.notes = append(a.notes, fmt.Sprintf("%s:%d, which sets %s, counts no more: postgresql.auto.conf is read after it", l.origin.File, l.origin.Line, l.value))
+			a.notes = append(a.notes, fmt.Sprintf("%s:%d, which sets %s, no longer counts: postgresql.auto.conf is read after it", l.origin.File, l.origin.Line, l.value))
 			return
 		}
 	}

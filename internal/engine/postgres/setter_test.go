@@ -171,7 +171,7 @@ func TestRecipe(t *testing.T) {
 	if !statement.Reads(s.Inspect.Query) {
 		t.Errorf("a look that is refused: %s", s.Inspect.Query)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, counts no more") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") ||
+	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "postgresql.conf:12, which sets 8MB, no longer counts") || !strings.Contains(notes, "every role in database shop keeps its own value, 2MB") ||
 		!strings.HasSuffix(notes, "what others wrote since: deadlock_timeout = 500") {
 		t.Errorf("%q", r.Notes)
 	}

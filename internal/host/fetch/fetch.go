@@ -64,9 +64,9 @@ func (s Store) Tree(ctx context.Context, d host.Doer, r Release) (string, error)
 	if err := public(s.Dir); err != nil {
 		return "", hint.With(fmt.Errorf("make the cache: %w", err), "set PLUMB_CACHE to a directory that can be written")
 	}
-	unlock, err := waitForLock(ctx, d, dir+".lock")
+	unlock, err := host.LockWithin(ctx, d, dir+".lock", fetchTime)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("wait for another process that fetches the same: %w", err)
 	}
 	defer unlock()
 	if s.whole(dir, r) {
@@ -83,21 +83,6 @@ func (s Store) Tree(ctx context.Context, d host.Doer, r Release) (string, error)
 func (s Store) whole(dir string, r Release) bool {
 	found, err := filepath.Glob(filepath.Join(dir, r.Program))
 	return err == nil && len(found) > 0
-}
-
-// waitForLock takes a lock that another process may hold while it fetches.
-func waitForLock(ctx context.Context, d host.Doer, name string) (unlock func(), err error) {
-	for {
-		unlock, err = d.Lock(ctx, name)
-		if !errors.Is(err, host.ErrLocked) {
-			return unlock, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for another process that fetches the same: %w", ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }
 
 // fetch unpacks beside the tree's place and then renames.

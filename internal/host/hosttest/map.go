@@ -3,7 +3,7 @@
 //
 // It is a fake. It shows that a probe makes the right facts of a given text,
 // not that a machine gives that text: for that, record a tape from a real
-// server and replay it with host.Taped.
+// server and replay it with taped.New.
 package hosttest
 
 import (

@@ -95,7 +95,7 @@ func (w *workload) ours(state fill.State) error {
 		return err
 	}
 	if !state.Complete {
-		return hint.With(errors.New("the tables are not loaded to the end"), "prepare again goes on where it stopped")
+		return hint.With(errors.New("the tables are not completely loaded"), "prepare again continues where it stopped")
 	}
 	if len(state.Tables) < w.c.Tables {
 		return hint.With(fmt.Errorf("there are %d tables, you asked for %d", len(state.Tables), w.c.Tables), "prepare again makes the others")

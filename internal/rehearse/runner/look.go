@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
-	"plumb/internal/host"
+	"plumb/internal/host/taped"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
@@ -117,11 +117,11 @@ func (x *Runner) stackOf(ctx context.Context, r report.Report) (*stack.Stack, er
 	if err != nil {
 		return nil, fmt.Errorf("read the %w", err)
 	}
-	taped, err := host.NewTaped(t)
+	replay, err := taped.New(t)
 	if err != nil {
 		return nil, err
 	}
-	return x.Replay(ctx, taped)
+	return x.Replay(ctx, replay)
 }
 
 // serverBelow finds the server that keeps its data below a directory.

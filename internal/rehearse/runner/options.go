@@ -52,7 +52,7 @@ type Ports struct {
 	Read    func(context.Context) (*stack.Stack, error)              // reads this host
 	Advice  func(*stack.Stack) (advise.Plan, error)                  // that is rehearsed
 	Capture func(context.Context) ([]byte, error)                    // records this host, with the lab's servers on it, on a tape
-	Replay  func(context.Context, *host.Taped) (*stack.Stack, error) // reads such a tape
+	Replay  func(context.Context, host.Reader) (*stack.Stack, error) // reads such a tape
 	Watch   Watcher
 }
 

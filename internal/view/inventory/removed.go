@@ -33,12 +33,12 @@ func one(t inventory.Thing, screen page.Screen, then string) string {
 	return p.String()
 }
 
-// Swept says what became of each thing that a sweep was to take away.
+// Swept says what happened to each thing that a sweep was to remove.
 func Swept(all []inventory.Swept, screen page.Screen) string {
 	p := page.NewPage(screen)
 	gone, foreign, failed := 0, 0, 0
 	for _, s := range all {
-		what := "taken away"
+		what := "removed"
 		switch {
 		case s.Err == nil:
 			gone++
@@ -54,7 +54,7 @@ func Swept(all []inventory.Swept, screen page.Screen) string {
 	if len(all) > 0 {
 		p.Blank()
 	}
-	text := units.Count(gone, "thing") + " taken away"
+	text := units.Count(gone, "thing") + " removed"
 	if foreign > 0 {
 		text += fmt.Sprintf(", %d left alone", foreign)
 	}

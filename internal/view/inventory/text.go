@@ -37,7 +37,7 @@ func Text(left []inventory.Left, screen page.Screen) string {
 		p.Line(page.Normal, "Nothing that Plumb made is left on this host.")
 	}
 	if dead {
-		next = append(next, "plumb lab sweep takes away what was left; plumb inventory adopt KIND NAME keeps a thing of it.")
+		next = append(next, "plumb lab sweep removes what was left; plumb inventory adopt KIND NAME keeps a part of it.")
 	}
 	for i, sentence := range next {
 		if i == 0 {

@@ -172,7 +172,7 @@ func hiddenStalls(r report.Report) string {
 	if len(arms) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %s trust the rate and not the response times: the load waits for each response, so while the server stands still nothing is asked, and a long stall is one slow response among many fast ones. With load.rate requests are due whether the server answers or not.", page.Join(arms))
+	return fmt.Sprintf("Of %s trust the rate and not the response times: the load waits for each response, so nothing is asked while the server stalls, and a long stall is one slow response among many fast ones. With load.rate requests are due whether the server answers or not.", page.Join(arms))
 }
 
 func percentOf(part float64) string {

@@ -77,7 +77,7 @@ func became(v picture.Facts, c stack.Change) string {
 	case c.OverTime != stack.Counter || c.Before.IsAbsent() || c.After.IsAbsent():
 		return show(c.Before) + " → " + show(c.After)
 	case c.By == nil:
-		return fmt.Sprintf("began anew, nobody knows when: %s → %s", show(c.Before), show(c.After))
+		return fmt.Sprintf("was reset, unknown when: %s → %s", show(c.Before), show(c.After))
 	}
 	by := show(stack.Int(int64(*c.By)))
 	rate := ""
@@ -85,7 +85,7 @@ func became(v picture.Facts, c stack.Change) string {
 		rate = ", " + perSecond(v.TypeOf(c.Of.Kind, c.Name), *c.PerSecond)
 	}
 	if c.Anew {
-		return fmt.Sprintf("began anew: %s since then%s; what it counted before that is not known", by, rate)
+		return fmt.Sprintf("was reset: %s since then%s; what it counted before that is not known", by, rate)
 	}
 	return "+" + by + rate
 }

@@ -3,16 +3,9 @@ package outlet
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -23,6 +16,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/test/certificate"
 )
 
 const secret = "0123456789abcdef0123456789abcdef"
@@ -34,27 +28,6 @@ func write(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// certificate makes one that signs itself, for 127.0.0.1 and for a client.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kder, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return write(t, "c.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))), write(t, "k.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: kder})))
 }
 
 // served opens a listener and has it answer "ok".
@@ -80,7 +53,7 @@ func served(t *testing.T, l Listening) string {
 
 // Beyond this machine nobody listens without TLS and a way to know who asks.
 func TestBeyondThisMachine(t *testing.T) {
-	cert, key := certificate(t)
+	cert, key := certificate.Files(t)
 	token := write(t, "token", secret+"\n")
 	for name, c := range map[string]struct {
 		l    Listening
@@ -187,7 +160,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 func TestClientCertificates(t *testing.T) {
-	cert, key := certificate(t)
+	cert, key := certificate.Files(t)
 	at := served(t, Listening{Address: "127.0.0.1:0", Cert: cert, Key: key, ClientCA: cert})
 	pool, err := shell.Authorities("--ca", cert)
 	if err != nil {
@@ -197,7 +170,7 @@ func TestClientCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	strange, err := keyPair(certificate(t))
+	strange, err := keyPair(certificate.Files(t))
 	if err != nil {
 		t.Fatal(err)
 	}

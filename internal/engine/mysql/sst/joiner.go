@@ -78,12 +78,7 @@ func (j Joiner) Run(ctx context.Context) error {
 // lock makes this the one transfer into the data directory. That of a server which was killed just now
 // takes a moment to notice.
 func (j Joiner) lock(ctx context.Context) (unlock func(), err error) {
-	for late := time.Now().Add(lockTime); ; time.Sleep(time.Second) {
-		unlock, err = j.Do.Lock(ctx, path.Join(j.Request.Datadir, lock))
-		if !errors.Is(err, host.ErrLocked) || time.Now().After(late) || ctx.Err() != nil {
-			return unlock, err
-		}
-	}
+	return host.LockWithin(ctx, j.Do, path.Join(j.Request.Datadir, lock), lockTime)
 }
 
 // watch gives up when the server is gone for which this is done.

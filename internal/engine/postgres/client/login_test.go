@@ -1,15 +1,9 @@
 package client_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"testing"
@@ -17,6 +11,7 @@ import (
 
 	"plumb/internal/engine/postgres/client"
 	"plumb/internal/load"
+	"plumb/test/certificate"
 	"plumb/test/sandbox"
 )
 
@@ -28,7 +23,7 @@ func TestPasswordAndTLS(t *testing.T) {
 	b, err := sandbox.New("")
 	sandbox.Need(t, err)
 	t.Cleanup(func() { ok(t, b.Close()) })
-	cert, key, trusted := certificate(t, b)
+	cert, key, trusted := certificateIn(t, b)
 	password, err := b.Write("password", "se'c\\ret\n")
 	ok(t, err)
 	port := freePort(t)
@@ -73,24 +68,17 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// certificate makes one for 127.0.0.1.
-func certificate(t *testing.T, b *sandbox.Box) (cert, key string, trusted *x509.CertPool) {
+// certificateIn makes one for 127.0.0.1, in files that the server reads.
+func certificateIn(t *testing.T, b *sandbox.Box) (cert, key string, trusted *x509.CertPool) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := certificate.SelfSigned("127.0.0.1")
 	ok(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "127.0.0.1"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	certText, keyText, err := c.PEM()
 	ok(t, err)
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	cert, err = b.Write("server.crt", string(text))
+	cert, err = b.Write("server.crt", certText)
 	ok(t, err)
-	der, err = x509.MarshalPKCS8PrivateKey(private)
-	ok(t, err)
-	key, err = b.Write("server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
+	key, err = b.Write("server.key", keyText)
 	ok(t, err)
 	ok(t, os.Chmod(key, 0o600))
-	trusted = x509.NewCertPool()
-	trusted.AppendCertsFromPEM(text)
-	return cert, key, trusted
+	return cert, key, c.Pool()
 }

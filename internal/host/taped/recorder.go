@@ -1,4 +1,4 @@
-package host
+package taped
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"plumb/internal/host"
 	"plumb/internal/host/redact"
 	"plumb/internal/tape"
 )
@@ -21,8 +22,8 @@ const maxRecorded = tape.MaxMemory / 2
 // costs nothing where its reader did so already. It is safe for concurrent
 // use.
 type Recorder struct {
-	r     Reader
-	about About // as it was when the recording began
+	r     host.Reader
+	about host.About // as it was when the recording began
 
 	mu      sync.Mutex
 	calls   map[string][]tape.Entry
@@ -31,10 +32,10 @@ type Recorder struct {
 	failure error // the first answer that could not be recorded
 }
 
-var _ Reader = (*Recorder)(nil)
+var _ host.Reader = (*Recorder)(nil)
 
 // NewRecorder records what r answers.
-func NewRecorder(r Reader) *Recorder {
+func NewRecorder(r host.Reader) *Recorder {
 	return &Recorder{r: r, about: r.About(), calls: map[string][]tape.Entry{}}
 }
 
@@ -67,9 +68,9 @@ func withoutRepeats(answers []tape.Entry) []tape.Entry {
 }
 
 // keep records one answer.
-func (rec *Recorder) keep(op string, of []string, answer any, err error) {
-	e, failed := newEntry(op, of, answer, err)
-	key := callKey(op, of...)
+func (rec *Recorder) keep(c host.Call, answer any, err error) {
+	e, failed := newEntry(c, answer, err)
+	key := c.Key()
 	size := tape.EntryBytes + len(key) + len(e.Value) + len(e.Says)
 	if e.Text != nil {
 		size += len(*e.Text)
@@ -81,7 +82,7 @@ func (rec *Recorder) keep(op string, of []string, answer any, err error) {
 	}
 	if rec.bytes += size; rec.bytes > maxRecorded {
 		e.Text, e.Value = nil, nil
-		e.Error, e.Says = kindOf(ErrTooLarge), "not recorded: the recording is over its limit"
+		e.Error, e.Says = host.KindOf(host.ErrTooLarge), "not recorded: the recording is over its limit"
 	}
 	if rec.entries++; rec.entries > tape.MaxEntries {
 		rec.failure = cmp.Or(rec.failure, fmt.Errorf("record: more than %d answers", tape.MaxEntries))
@@ -90,73 +91,73 @@ func (rec *Recorder) keep(op string, of []string, answer any, err error) {
 	rec.calls[key] = append(rec.calls[key], e)
 }
 
-// About implements Reader.
-func (rec *Recorder) About() About { return rec.about }
+// About implements host.Reader.
+func (rec *Recorder) About() host.About { return rec.about }
 
-// ReadFile implements Reader.
+// ReadFile implements host.Reader.
 func (rec *Recorder) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	data, err := rec.r.ReadFile(ctx, name)
 	if data != nil {
 		data = redact.File(name, data)
 	}
-	err = answered(err)
-	rec.keep(opFile, onBehalf(ctx, name), textOf(data), err)
+	err = host.Answered(err)
+	rec.keep(host.CallFor(ctx, host.OpFile, name), textOf(data), err)
 	return data, err
 }
 
-// Glob implements Reader.
+// Glob implements host.Reader.
 func (rec *Recorder) Glob(ctx context.Context, pattern string) ([]string, error) {
 	found, err := rec.r.Glob(ctx, pattern)
-	err = answered(err)
-	rec.keep(opGlob, onBehalf(ctx, pattern), tape.Texts(found...), err)
+	err = host.Answered(err)
+	rec.keep(host.CallFor(ctx, host.OpGlob, pattern), tape.Texts(found...), err)
 	return found, err
 }
 
-// Stat implements Reader.
-func (rec *Recorder) Stat(ctx context.Context, name string) (Stat, error) {
+// Stat implements host.Reader.
+func (rec *Recorder) Stat(ctx context.Context, name string) (host.Stat, error) {
 	s, err := rec.r.Stat(ctx, name)
-	err = answered(err)
-	rec.keep(opStat, onBehalf(ctx, name), ifNone(err, wireOfStat(s)), err)
+	err = host.Answered(err)
+	rec.keep(host.CallFor(ctx, host.OpStat, name), ifNone(err, wireOfStat(s)), err)
 	return s, err
 }
 
-// Readlink implements Reader.
+// Readlink implements host.Reader.
 func (rec *Recorder) Readlink(ctx context.Context, name string) (string, error) {
 	to, err := rec.r.Readlink(ctx, name)
-	err = answered(err)
-	rec.keep(opLink, onBehalf(ctx, name), ifNone(err, textOf([]byte(to))), err)
+	err = host.Answered(err)
+	rec.keep(host.CallFor(ctx, host.OpLink, name), ifNone(err, textOf([]byte(to))), err)
 	return to, err
 }
 
-// Statfs implements Reader.
-func (rec *Recorder) Statfs(ctx context.Context, name string) (Statfs, error) {
+// Statfs implements host.Reader.
+func (rec *Recorder) Statfs(ctx context.Context, name string) (host.Statfs, error) {
 	s, err := rec.r.Statfs(ctx, name)
-	err = answered(err)
-	rec.keep(opStatfs, onBehalf(ctx, name), ifNone(err, s), err)
+	err = host.Answered(err)
+	rec.keep(host.CallFor(ctx, host.OpStatfs, name), ifNone(err, s), err)
 	return s, err
 }
 
-// Output implements Reader.
+// Output implements host.Reader.
 func (rec *Recorder) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	out, err := rec.r.Output(ctx, argv...)
 	if out != nil {
 		out = redact.Output(argv, out)
 	}
-	err = answered(err)
-	rec.keep(opRun, argv, textOf(out), err)
+	err = host.Answered(err)
+	rec.keep(host.Call{Op: host.OpRun, Of: argv}, textOf(out), err)
 	return out, err
 }
 
-// Query implements Reader.
-func (rec *Recorder) Query(ctx context.Context, t Target, query string) (Rows, error) {
+// Query implements host.Reader.
+func (rec *Recorder) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
 	rows, err := rec.r.Query(ctx, t, query)
-	rows = RedactRows(query, rows)
-	err = answered(err)
+	rows = host.RedactRows(query, rows)
+	err = host.Answered(err)
 	var answer any
 	if err == nil || rows.Columns != nil {
 		answer = tableOf(rows)
 	}
-	rec.keep(opQuery, []string{t.Name, query}, answer, err)
+	rec.keep(host.Call{Op: host.OpQuery, Of: []string{t.Name, query}}, answer, err)
 	return rows, err
 }
 

@@ -1,49 +1,32 @@
-package host
+package taped
 
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/tape"
 )
 
-// The calls of a Reader by their names on a tape. An entry's "of" holds the
-// path, the pattern, the words of the command, or target name and query.
-const (
-	opFile   = "file"
-	opGlob   = "glob"
-	opStat   = "stat"
-	opLink   = "link"
-	opStatfs = "statfs"
-	opRun    = "run"
-	opQuery  = "query"
-)
-
-// callKey names a call in a map.
-func callKey(op string, of ...string) string {
-	return op + "\x00" + strings.Join(of, "\x00")
-}
-
 // wireStat keeps a path whose bytes are not UTF-8.
 type wireStat struct {
-	Stat
+	host.Stat
 	Resolved tape.Text `json:"resolved,omitempty"` // hides Stat's
 }
 
-func wireOfStat(s Stat) wireStat {
+func wireOfStat(s host.Stat) wireStat {
 	w := wireStat{Stat: s, Resolved: tape.Text(s.Resolved)}
 	w.Stat.Resolved = ""
 	return w
 }
 
-func (w wireStat) stat() Stat {
+func (w wireStat) stat() host.Stat {
 	s := w.Stat
 	s.Resolved = string(w.Resolved)
 	return s
 }
 
-func tableOf(rows Rows) tape.Table {
+func tableOf(rows host.Rows) tape.Table {
 	w := tape.Table{Columns: tape.Texts(rows.Columns...), Values: make([][]*tape.Text, len(rows.Values)), Cut: rows.Cut}
 	for i, row := range rows.Values {
 		w.Values[i] = make([]*tape.Text, len(row))
@@ -54,8 +37,8 @@ func tableOf(rows Rows) tape.Table {
 	return w
 }
 
-func rowsOf(w tape.Table) Rows {
-	rows := Rows{Columns: fromTexts(w.Columns), Cut: w.Cut}
+func rowsOf(w tape.Table) host.Rows {
+	rows := host.Rows{Columns: fromTexts(w.Columns), Cut: w.Cut}
 	for _, row := range w.Values {
 		cells := make([]*string, len(row))
 		for j, cell := range row {
@@ -79,10 +62,10 @@ func fromTexts(texts []tape.Text) []string {
 
 // newEntry makes the entry of an answer. Text answers are given as *tape.Text,
 // all others as the value to write as JSON; nil for none.
-func newEntry(op string, of []string, answer any, err error) (tape.Entry, error) {
-	e := tape.Entry{Op: op, Of: tape.Texts(of...)}
+func newEntry(c host.Call, answer any, err error) (tape.Entry, error) {
+	e := tape.Entry{Op: c.Op, Of: tape.Texts(c.Of...)}
 	if err != nil {
-		e.Error, e.Says = kindOf(err), err.Error()
+		e.Error, e.Says = host.KindOf(err), err.Error()
 	}
 	switch answer := answer.(type) {
 	case nil:
@@ -91,7 +74,7 @@ func newEntry(op string, of []string, answer any, err error) (tape.Entry, error)
 	default:
 		value, err := json.Marshal(answer)
 		if err != nil {
-			return e, fmt.Errorf("record %s %s: %w", op, tape.String(e.Of), err)
+			return e, fmt.Errorf("record %s %s: %w", e.Op, tape.String(e.Of), err)
 		}
 		e.Value = value
 	}
@@ -103,7 +86,7 @@ func errorOfEntry(e tape.Entry) error {
 	if e.Error == "" {
 		return nil
 	}
-	return errorOf(e.Error, e.Says)
+	return host.ErrorOf(e.Error, e.Says)
 }
 
 // textOf makes the text of an answer; nil stays nil.
