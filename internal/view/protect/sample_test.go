@@ -91,6 +91,11 @@ func clones() []clone.Clone {
 	}
 }
 
+// lostOnes are points of which no copy can be started now.
+func lostOnes() map[string]keep.Facts {
+	return map[string]keep.Facts{fallen().ID: {Gone: []string{"tank/db@plumb-" + fallen().ID}}, bare().ID: {Unread: "the pool tank is not imported"}}
+}
+
 func plans() []keep.Plan {
 	all := []protect.Point{point(-30, protect.Crash), point(-20, protect.Proven), point(-10, protect.Crash), point(-1, protect.Proven), proven()}
 	facts := map[string]keep.Facts{}
