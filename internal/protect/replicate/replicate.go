@@ -152,16 +152,23 @@ func (s *sending) letGo(ctx context.Context, id string) error {
 	return s.Keeper.Change(context.WithoutCancel(ctx), id, func(p *protect.Point) { p.Holds = slices.DeleteFunc(p.Holds, s.mine) })
 }
 
-// letGoAll gives up what this target holds. zfs-fuse has no bookmarks: there this point stays the
-// base of the next, and only older ones go.
+// letGoAll gives up what this target holds of the server. Points of other servers that are sent there are still needed: one may be on
+// its way. zfs-fuse has no bookmarks: there this point stays the base of the next, and only older ones go.
 func (s *sending) letGoAll(ctx context.Context) error {
 	all, err := s.Keeper.Store.List(ctx, s.d)
 	for _, p := range all {
-		if slices.ContainsFunc(p.Holds, s.mine) && (!s.Fuse || p.ID < s.p.ID) {
+		if s.lets(p) {
 			err = errors.Join(err, s.letGo(ctx, p.ID))
 		}
 	}
 	return err
+}
+
+// lets tells whether the target needs a point no more, now that this one came whole.
+func (s *sending) lets(p protect.Point) bool {
+	of, now := p.Server, s.p.Server
+	same := of.Ref == now.Ref || of.Identity != "" && of.Identity == now.Identity // under its old name, too
+	return same && slices.ContainsFunc(p.Holds, s.mine) && (!s.Fuse || p.ID < s.p.ID)
 }
 
 // at runs a command at the target.
