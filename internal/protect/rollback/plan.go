@@ -58,6 +58,14 @@ type Plan struct {
 	copy int64
 }
 
+// Aim is where the server goes: a point, or a moment after it.
+func (p Plan) Aim() string {
+	if p.Way != nil && p.to != nil {
+		return p.to.Text + ", by point " + p.Point.ID
+	}
+	return "point " + p.Point.ID
+}
+
 // Volume is one dataset that is swapped.
 type Volume struct {
 	protect.Member

@@ -93,7 +93,7 @@ func RollbackDocument(plan rollback.Plan, r rollback.Result) RollbackJSON {
 // RollbackPlan shows what a rollback would do.
 func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, oneLine(plan.Server.Ref.String()+" back to point "+plan.Point.ID))
+	p.Line(page.Bold, oneLine(plan.Server.Ref.String()+" back to "+plan.Aim()))
 	row := func(head string, all []string) {
 		for i, text := range all {
 			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), oneLine(text))
