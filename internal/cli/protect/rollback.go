@@ -59,8 +59,9 @@ wrote since stays. plumb undo removes it while it is unchanged.
 
 It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
-refused unless --replicas says that they need not follow. It shows what it will do,
-and asks. PostgreSQL continues on a new timeline.
+refused unless --replicas says that they need not follow, and one on whose datasets
+other people's files changed since the point unless --others says that these may go
+back too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
@@ -98,6 +99,7 @@ and asks. PostgreSQL continues on a new timeline.
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
 	fl.BoolVar(&f.o.Replicas, "replicas", false, "also if it has replicas, slots or archiving, which will not follow")
+	fl.BoolVar(&f.o.Others, "others", false, "also if files that are not the server's changed on its datasets since the point: they go back with it")
 	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
 	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back if the server does not answer within this time")
 	c.MarkFlagsRequiredTogether("stop", "start")
@@ -123,8 +125,8 @@ func (f rollbackFlags) validate(of string) error {
 	switch {
 	case f.table.As != "" && f.table.Table == "":
 		return hint.Usage("--as names a table, and no --table is given", "plumb rollback POINT --table DATABASE.TABLE --as NAME")
-	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Unproven):
-		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas and --unproven")
+	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven):
+		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault
 	{Snapshot: "tank/db/a@x", Dataset: "tank/copies/a", There: true}}}
 
 var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
-	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"},
+	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}, Others: []string{"/srv/db/export/today.csv"},
 	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the dataset of before: what is sent from there begins anew"}}}
 
 var oneTable = tables.Plan{Point: proven(), Server: server, Table: tables.Name{"shop", "orders"}, As: tables.Name{"shop", "old orders"}, Content: "rows 2, checksum 7, definition 1/2/1/0",
