@@ -31,7 +31,7 @@ func (c *checking) others(ctx context.Context) error {
 			return hint.With(fmt.Errorf("look which files of others changed on %s since the point: %w", v.Name, err), "--others rolls back whatever changed")
 		}
 		for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-			if name != "" {
+			if name != "" && !c.open[name] {
 				c.plan.Others = append(c.plan.Others, name)
 			}
 		}
@@ -43,7 +43,7 @@ func (c *checking) others(ctx context.Context) error {
 		if n > len(first) {
 			text += fmt.Sprintf(" and %d more", n-len(first))
 		}
-		return hint.With(fmt.Errorf("%s that are not the server's changed on its datasets since the point, and would go back with it: %s", units.Count(n, "file"), text),
+		return hint.With(fmt.Errorf("%s not of the server changed on its datasets since the point, and would go back with it: %s", units.Count(n, "file"), text),
 			"--others takes them along, and what is there now stays in the datasets of before; or move them elsewhere first")
 	}
 	return nil

@@ -59,7 +59,7 @@ func TestFilesOfOthers(t *testing.T) {
 	write("line\nbreak", other)
 	must(t, os.Symlink("/etc/passwd", filepath.Join(top, "link")))
 	err := c(false).others(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "4 files that are not the server's changed") || !strings.Contains(err.Error(), " and 1 more") {
+	if err == nil || !strings.Contains(err.Error(), "4 files not of the server changed") || !strings.Contains(err.Error(), " and 1 more") {
 		t.Errorf("refused by %v", err)
 	}
 	wanted := c(true)

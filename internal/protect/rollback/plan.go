@@ -111,7 +111,7 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 	}
 	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
 	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
-	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.others, c.users} {
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users, c.others} {
 		if err := check(ctx); err != nil {
 			return plan, err
 		}
@@ -136,6 +136,7 @@ type checking struct {
 	o     Options
 	tools zfs.Tools
 	notes []string
+	open  map[string]bool // files that the server has open
 }
 
 // same refuses a server that is not the point's, or keeps its data elsewhere by now.

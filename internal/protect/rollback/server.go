@@ -57,6 +57,7 @@ func (c *checking) startable(ctx context.Context) error {
 // and whoever started it are none. Whom even root cannot look at is noted: what they have open
 // here keeps the datasets from being unmounted.
 func (c *checking) users(ctx context.Context) error {
+	c.open = map[string]bool{}
 	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
 		links, err := c.h.Glob(ctx, pattern)
 		if err != nil {
@@ -74,10 +75,13 @@ func (c *checking) users(ctx context.Context) error {
 			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
 				continue
 			}
-			if pid := strings.Split(link, "/")[2]; !c.servers(ctx, pid) {
-				comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
-				return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
+			pid := strings.Split(link, "/")[2]
+			if c.servers(ctx, pid) {
+				c.open[to] = true
+				continue
 			}
+			comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
+			return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
 		}
 	}
 	return nil
