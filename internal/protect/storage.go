@@ -95,6 +95,12 @@ type Copier interface {
 	CopyOf(t inventory.Thing) (Volume, bool)
 }
 
+// Holder is a storage on which things of the inventory lie.
+type Holder interface {
+	// Holds tells whether a thing lies on what holds a volume, and is lost with it.
+	Holds(v Volume, t inventory.Thing) bool
+}
+
 // Locator is a storage that can clone what others put somewhere as it clones a snapshot.
 type Locator interface {
 	// At gives what lies in a directory as a member of a point: volume, snapshot, GUID and birth.
