@@ -62,6 +62,7 @@ type sending struct {
 	o         Options
 	result    Result
 	fresh     bool              // this run began to hold the point
+	begun     bool              // a part of the dataset's snapshot was sent
 	theirFuse bool              // the ZFS of the target is zfs-fuse
 	holder    map[string]string // what the dataset that holds the replicas says of itself
 }
@@ -110,12 +111,23 @@ func (s *sending) run(ctx context.Context) error {
 		}
 		return err
 	}
-	for _, m := range s.p.Snapshots() {
+	for i, m := range s.p.Snapshots() {
+		s.begun = false
 		if err := s.send(ctx, m); err != nil {
-			return err // it stays held: the next run goes on
+			return s.stopped(ctx, i, err)
 		}
 	}
 	return s.finish(ctx)
+}
+
+// stopped ends a run that failed at a dataset. While the next can go on with what came of it, the point stays held. Otherwise it is let
+// go: of a target that takes nothing any more each run would keep another point, until the pool is full. The base of the next
+// stream is a bookmark, but for zfs-fuse.
+func (s *sending) stopped(ctx context.Context, dataset int, err error) error {
+	if s.fresh && !s.begun && (dataset == 0 || !s.Fuse) {
+		err = errors.Join(err, s.letGo(ctx, s.p.ID))
+	}
+	return err
 }
 
 // possible refuses what can be refused without asking anybody.

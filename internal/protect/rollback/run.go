@@ -58,7 +58,8 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		}
 		res.Position, err = r.answer(late, plan)
 	}
-	if err = errors.Join(err, r.Follow(late)); err != nil {
+	r.Keeper.Tell("look where the snapshots of points lie", r.Follow(late)) // of those on a pool that is away nobody knows, and the server is back
+	if err != nil {
 		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
 	}
 	return res, err
