@@ -95,11 +95,19 @@ func (c *checking) stop(look change.Inspection, when string, first bool) change.
 	return s
 }
 
+// stopUnit stops a unit that there is.
+const stopUnit = `systemctl stop -- "$1" || ! systemctl cat -- "$1" >/dev/null 2>&1`
+
 // start starts the server on what took the place of its datasets. Before that it is written on
-// them that they may hold what nobody else has.
+// them that they may hold what nobody else has. An undo stops it also when it does not listen: one that crashed is started again
+// and again by its unit, and must not be while its datasets are swapped.
 func (c *checking) start(look change.Inspection, again string) change.Switch {
 	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
-	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: ops(c.plan.Stop), Patience: c.o.within().Milliseconds()}
+	stop := c.plan.Stop
+	if stop[0] == "systemctl" { // a unit that was taken away starts nothing any more
+		stop = []string{"sh", "-c", stopUnit, "sh", stop[len(stop)-1]}
+	}
+	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: ops(stop), Always: true, Patience: c.o.within().Milliseconds()}
 	for _, v := range c.plan.Volumes {
 		mark := zfs.Set(usedMark, "yes", v.Name)
 		if v.top != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -36,6 +37,10 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 			return res, fmt.Errorf("roll %s back to %s (the server was not touched): %w", plan.Server.Ref, plan.to.Text, failed)
 		}
 		defer func() { err = settle(ctx, err, res) }()
+	}
+	if seen, err := listens(ctx, r.Keeper.Do, plan.Target); err != nil || !seen { // it would not be stopped, and may be starting
+		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
+			"start it, and look at its log; a rollback stops a server that runs"))
 	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
