@@ -27,6 +27,10 @@ func Kept(k Keeper, storages []protect.Storage) {
 	defer cancel()
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
+	backups, err := known.All(ctx, live, backup.Directory)
+	if err == nil {
+		k.Recalled(backups)
+	}
 	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
 	if err == nil {
 		lost := map[string]bool{} // by ID
@@ -34,9 +38,5 @@ func Kept(k Keeper, storages []protect.Storage) {
 			lost[id] = f.Lost() != "" || f.Doubtful() != ""
 		}
 		k.Kept(points, lost)
-	}
-	backups, err := known.All(ctx, live, backup.Directory)
-	if err == nil {
-		k.Recalled(backups)
 	}
 }
