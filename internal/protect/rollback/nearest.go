@@ -53,7 +53,7 @@ func (r Rollback) Nearest(ctx context.Context, h host.Reader, s *stack.Stack, re
 	slices.SortStableFunc(all, func(a, b protect.Point) int { return b.Times.Until().Compare(a.Times.Until()) })
 	n := slices.IndexFunc(all, func(p protect.Point) bool { return o.To.Time.After(p.Times.Began) })
 	if n < 0 {
-		return p, passed, none(ref, *o.To, all, passed)
+		return p, passed, nowhere(ref, *o.To, all, passed)
 	}
 	facts := prune.Pruner{Keeper: r.Keeper}.Facts(ctx, h, all[n:])
 	for _, p := range all[n:] {
@@ -63,7 +63,7 @@ func (r Rollback) Nearest(ctx context.Context, h host.Reader, s *stack.Stack, re
 		}
 		passed = append(passed, why)
 	}
-	return p, passed, none(ref, *o.To, all, passed)
+	return p, passed, nowhere(ref, *o.To, all, passed)
 }
 
 // unfit says why a point is not where a replay begins; "" when it can be.
@@ -80,8 +80,8 @@ func unfit(p protect.Point, known keep.Facts, o Options) string {
 	return ""
 }
 
-// none says that no point leads to a time. all are the server's, the newest first.
-func none(ref stack.Ref, to replay.Target, all []protect.Point, passed []string) error {
+// nowhere says that no point leads to a time. all are the server's, the newest first.
+func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []string) error {
 	if len(all) == 0 {
 		return hint.With(errors.Join(fmt.Errorf("there is no point of %s as it runs now", ref), text(passed)), "plumb protect list shows all")
 	}
