@@ -225,9 +225,6 @@ const (
 // remark is where the server stood at a point, and what else to know of it.
 func remark(at protect.Point, known keep.Facts) string {
 	var parts []string
-	if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
-		parts = append(parts, why)
-	}
 	if pos := at.Position.String(); pos != "" {
 		parts = append(parts, pos)
 	}
@@ -249,6 +246,9 @@ func remark(at protect.Point, known keep.Facts) string {
 	}
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)
+	}
+	if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+		parts = append(parts, why)
 	}
 	return strings.Join(parts, "; ")
 }
