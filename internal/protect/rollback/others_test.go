@@ -1,6 +1,8 @@
 package rollback
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,11 +75,18 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
+// blind is a machine on which nothing is found.
+type blind struct{ here }
+
+func (blind) Run(context.Context, ...string) ([]byte, error) {
+	return nil, errors.New("find: unrecognized: -newerct")
+}
+
 // TestOthersThatCannotBeSeen: who did not say that all may go back is refused, and who did is told.
 func TestOthersThatCannotBeSeen(t *testing.T) {
 	c := func(others bool) *checking {
-		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: here{hosttest.LiveDoer(t)}}}, plan: &Plan{}, o: Options{Others: others}}
-		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: filepath.Join(t.TempDir(), "none")}}}}
+		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: blind{here{hosttest.LiveDoer(t)}}}}, plan: &Plan{}, o: Options{Others: others}}
+		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: "/srv/db"}}}}
 		return c
 	}
 	if err := c(false).others(t.Context()); err == nil || !strings.Contains(err.Error(), "look which files of others changed on tank/db") {
