@@ -60,7 +60,7 @@ type Exporter struct {
 	checked  time.Time
 	points   []protect.Point
 	lost     map[string]bool // IDs of points
-	counted  time.Time // when the points were read
+	counted  time.Time       // when the points were read
 	backups  []known.Place
 	recalled time.Time // when what is known of backups was read
 	shapes   map[series.ID]naming.Shape

@@ -40,7 +40,7 @@ type Adapters struct {
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
 	Storages []protect.Storage // they tell whether the snapshots of points are there
 	Grants   func() string     // what makes the least user that watching needs, for each server
-	Again    *Again        // nil: this process looks and judges itself, as in a test
+	Again    *Again            // nil: this process looks and judges itself, as in a test
 }
 
 // Live makes the feed of this machine.
