@@ -40,13 +40,13 @@ type PointsJSON struct {
 	Kind      string          `json:"kind"`      // "points"
 	Directory string          `json:"directory"` // where they are written down
 	Points    []protect.Point `json:"points"`    // oldest first
-	Lost      []LostJSON      `json:"lost,omitempty"`
+	Lost      []GoneJSON      `json:"lost,omitempty"`
 	Foreign   []ForeignJSON   `json:"foreign,omitempty"`
 	Unread    []string        `json:"unread,omitempty"`
 }
 
-// LostJSON is a point of which no copy can be started now: it does not count.
-type LostJSON struct {
+// GoneJSON is a point of which no copy can be started now: it does not count.
+type GoneJSON struct {
 	Point string `json:"point"`
 	Gone  bool   `json:"gone"` // its snapshots are not there; otherwise it is not known
 	Why   string `json:"why"`
@@ -220,7 +220,7 @@ func PointsDocument(dir string, all []protect.Point, facts map[string]keep.Facts
 		doc.Points = append(doc.Points, whole(p))
 		known := facts[p.ID]
 		if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
-			doc.Lost = append(doc.Lost, LostJSON{Point: p.ID, Gone: known.Lost() != "", Why: why})
+			doc.Lost = append(doc.Lost, GoneJSON{Point: p.ID, Gone: known.Lost() != "", Why: why})
 		}
 	}
 	for _, f := range others {

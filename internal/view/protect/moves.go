@@ -37,7 +37,7 @@ type RollbackJSON struct {
 	Before   []string      `json:"before"`           // datasets that hold, or would hold, the state of just before
 	Moves    []string      `json:"moves"`            // snapshots that go with the promoted clones
 	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the datasets of before
-	Others   []string      `json:"others"`           // files that are not the server's and changed since the point: they go back with it
+	Others   []string      `json:"others,omitempty"` // files that are not the server's and changed since the point: they go back with it
 	Notes    []string      `json:"notes"`            // what does not come along, and what could not be seen
 	Position string        `json:"position,omitempty"`
 	Down     time.Duration `json:"down_ns,omitempty"` // from the stop to the first answer
@@ -78,7 +78,7 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 // RollbackPlanDocument is the document of a rollback that was not done.
 func RollbackPlanDocument(plan rollback.Plan) RollbackJSON {
 	doc := RollbackJSON{Plumb: 1, Kind: "rollback", DryRun: true, Server: plan.Server.Ref.String(), Point: plan.Point.ID, Before: []string{},
-		Moves: page.NotNil(plan.Moves), Stay: page.NotNil(plan.Stay), Others: page.NotNil(plan.Others), Notes: page.NotNil(plan.Recipe.Notes)}
+		Moves: page.NotNil(plan.Moves), Stay: page.NotNil(plan.Stay), Others: plan.Others, Notes: page.NotNil(plan.Recipe.Notes)}
 	for _, v := range plan.Volumes {
 		doc.Before = append(doc.Before, v.Before)
 	}
@@ -112,7 +112,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	row("go along", plan.Moves)
 	row("stay there", plan.Stay)
 	row("clones", plan.Clones)
-	row("others'", some(plan.Others))
+	row("others", some(plan.Others))
 	row("note", plan.Recipe.Notes)
 	if w := plan.Way; w != nil {
 		row("replay", []string{units.Count(w.Count, "transaction") + " from " + w.From.String() + ", and no more"})
