@@ -9,6 +9,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/stack"
 )
 
 // shelf is a storage of which some snapshots are gone, and some cannot be looked at.
@@ -37,7 +38,7 @@ func TestPointsThatAreGonePutNothingOff(t *testing.T) {
 	live := hosttest.LiveDoer(t)
 	k := &protect.Keeper{Do: deaf{live}, Storages: []protect.Storage{shelf{}}, Store: protect.Store{Dir: t.TempDir()}}
 	for i, snapshot := range []string{"there", "gone", "unread"} {
-		p := protect.Point{ID: "20261124T01000" + string(rune('0'+i)) + "Z-0000", State: protect.Taken, Members: []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: snapshot}}}
+		p := protect.Point{ID: "20261124T01000" + string(rune('0'+i)) + "Z-0000", State: protect.Taken, Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, Members: []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: snapshot}}}
 		if err := k.Store.Put(t.Context(), k.Do, p); err != nil {
 			t.Fatal(err)
 		}

@@ -69,15 +69,15 @@ func TestPointsThatAreAwayFailNothing(t *testing.T) {
 	c := listener(t, nil, zfs.Tools{})
 	d := here{hosttest.LiveDoer(t)}
 	var told []string
-	k := &protect.Keeper{Do: d, Engines: []protect.Engine{answers{}}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now, Warn: func(what string, _ error) { told = append(told, what) }}
-	must(t, k.Store.Put(t.Context(), d, protect.Point{ID: "20261124T010000Z-0000", State: protect.Taken, Members: []protect.Member{{Volume: protect.Volume{Storage: "away", Name: "x"}, Snapshot: "x@y"}}}))
+	k := &protect.Keeper{Do: d, Engines: []protect.Engine{answers{}}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now, Warn: func(_ string, err error) { told = append(told, err.Error()) }}
+	must(t, k.Store.Put(t.Context(), d, protect.Point{ID: "20261124T010000Z-0000", State: protect.Taken, Server: protect.Server{Ref: db}, Members: []protect.Member{{Volume: protect.Volume{Storage: "away", Name: "x"}, Snapshot: "x@y"}}}))
 	r := Rollback{Keeper: k, Executor: &change.Executor{Doer: d, Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}}
 	state, err := c.startAct()
 	must(t, err)
 	plan := *c.plan
 	plan.Recipe = change.Recipe{Acts: []change.Act{{Switch: &state}}}
 	res, err := r.Run(t.Context(), plan, change.Begin{})
-	if err != nil || res.Position.Offset != 7 || len(told) != 1 {
+	if err != nil || res.Position.Offset != 7 || len(told) != 1 || !strings.Contains(told[0], "x is on away") {
 		t.Errorf("%+v, %v, told %q", res, err, told)
 	}
 	sh(t, strings.Join(c.plan.Stop, " "))
