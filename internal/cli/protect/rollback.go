@@ -61,8 +61,8 @@ wrote since stays. plumb undo removes it while it is unchanged.
 It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
 refused unless --replicas says that they need not follow, and one on whose datasets
-other people's files changed since the point unless --others says that these may go
-back too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
+files of others changed since the point unless --others says that these may go back
+too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
