@@ -24,7 +24,7 @@ const moment = "2006-01-02 15:04:05.000 UTC"
 func later(to replay.Target, p protect.Point) error {
 	switch t := p.Times; {
 	case !to.Time.After(t.Began):
-		return fmt.Errorf("%s is before point %s, which was begun at %s", to.Text, p.ID, t.Began.UTC().Format(moment))
+		return fmt.Errorf("%s is before the point %s, which was begun at %s", to.Text, p.ID, t.Began.UTC().Format(moment))
 	case !to.Time.After(t.Until()):
 		return fmt.Errorf("%s is between the beginning of point %s (%s) and its last snapshot (%s): what was committed after that time may be in it",
 			to.Text, p.ID, t.Began.UTC().Format(moment), t.Until().UTC().Format(moment))

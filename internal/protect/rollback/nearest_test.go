@@ -106,7 +106,7 @@ func TestNearest(t *testing.T) {
 // TestTimeWhileAPointWasTaken: a replay to a time at which the snapshots were not all there yet would keep what was written after it.
 func TestTimeWhileAPointWasTaken(t *testing.T) {
 	p := protect.Point{ID: "p", Times: protect.Times{Began: at("04:00:00"), Snapshot: at("04:00:02"), Storage: 3 * time.Second}}
-	for clock, want := range map[string]string{"03:59:59": "is before point p", "04:00:00": "is before point p", "04:00:01": "is between", "04:00:05": "is between", "04:00:06": ""} {
+	for clock, want := range map[string]string{"03:59:59": "is before the point p", "04:00:00": "is before the point p", "04:00:01": "is between", "04:00:05": "is between", "04:00:06": ""} {
 		if err := later(*until(t, clock), p); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", clock, err, want)
 		}
