@@ -64,6 +64,8 @@ type Switch struct {
 	// Exact tells that the state read is all that Do and Undo change: where it is as it
 	// was, nothing is left to undo, whatever happened.
 	Exact bool `json:"exact,omitempty"`
+	// Always tells that the state read says too little for it to be taken as undone: a server that does not answer may be starting.
+	Always bool `json:"always,omitempty"`
 	// Again is how long what fails is tried again, in milliseconds: a filesystem is busy
 	// for a moment after its last user has gone.
 	Again int64 `json:"again_ms,omitempty"`

@@ -106,7 +106,7 @@ func (s *Switch) used(ctx context.Context, k *Executor, p *Recorded, now string)
 func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, _ bool) error {
 	before := p.Made.Before
 	now, err := k.seen(ctx, s)
-	if err != nil || now == before && (p.State == Done || s.Exact) {
+	if err != nil || now == before && !s.Always && (p.State == Done || s.Exact) {
 		return err
 	}
 	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {

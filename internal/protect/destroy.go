@@ -120,6 +120,34 @@ func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (Memb
 	return s.State(ctx, h, m)
 }
 
+// MemberStates is MemberState of many, in their order.
+func (k *Keeper) MemberStates(ctx context.Context, h host.Reader, members []Member) []Answer {
+	all := make([]Answer, len(members))
+	together := map[string][]int{}
+	for i, m := range members {
+		s, err := k.StorageOf(m.Volume)
+		if _, ok := s.(Surveyor); ok && err == nil && m.Snapshot != "" {
+			together[s.Name()] = append(together[s.Name()], i)
+			continue
+		}
+		all[i].MemberState, all[i].Err = k.MemberState(ctx, h, m)
+	}
+	for _, s := range k.Storages {
+		var own []Member
+		for _, i := range together[s.Name()] {
+			own = append(own, members[i])
+		}
+		if len(own) == 0 {
+			continue
+		}
+		for n, a := range s.(Surveyor).States(ctx, h, own) {
+			all[together[s.Name()][n]] = a
+		}
+		delete(together, s.Name())
+	}
+	return all
+}
+
 // Unable tells why a snapshot can neither be looked at nor destroyed here; "" when it can.
 func (k *Keeper) Unable(m Member) string {
 	s, err := k.StorageOf(m.Volume)

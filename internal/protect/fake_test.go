@@ -80,6 +80,8 @@ func (s *shelf) State(ctx context.Context, h host.Reader, m Member) (MemberState
 	return MemberState{Gone: err != nil, Clones: s.clones[m.Snapshot], Space: -1}, nil
 }
 
+func (*shelf) Holds(v Volume, t inventory.Thing) bool { return strings.HasPrefix(t.Name, v.Name+"/") }
+
 func (s *shelf) Tidy(context.Context, host.Streamer, []Member, string) error {
 	if s.tidied != nil {
 		s.tidied()

@@ -13,6 +13,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 )
 
 var errNoPool = errors.New("the pool tank is not imported")
@@ -127,6 +129,37 @@ func TestForget(t *testing.T) {
 		if len(gone.Members) != 2 || gone.Members[0].Left != "" || !strings.Contains(gone.Members[1].Left, dead.Error()) || gone.Members[1].GUID == "" || gone.Why[0] != "it was named" {
 			t.Errorf("%v: the log has %+v", dead, gone)
 		}
+	}
+}
+
+// TestForgetTakesReadyCopies: a ready copy on storage that is gone cannot be removed any more, and goes off the list with the point.
+func TestForgetTakesReadyCopies(t *testing.T) {
+	s := newScene(t, machine{})
+	s.Books = path.Join(t.TempDir(), "books")
+	p := s.taken(t, errNoPool)
+	log, err := inventory.Open(t.Context(), s.Do, kinds.All(), s.Books, "ready-"+p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life := &inventory.Life{Owner: p.ReadyOwner(), Since: s.Now()}
+	thing := inventory.Thing{Kind: inventory.LogicalVolume, Name: "log/plumb-clone-1", Life: life, Proof: map[string]string{"uuid": "u"}}
+	if _, err := log.Make(t.Context(), thing, func(*inventory.Thing) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Forget(t.Context(), p.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	books, err := inventory.List(t.Context(), s.Do, s.Books)
+	for _, b := range books {
+		if len(b.Living) > 0 {
+			t.Errorf("still on the list: %+v", b.Living)
+		}
+	}
+	if err != nil || len(s.points(t)) != 0 {
+		t.Errorf("%v, %d points", err, len(s.points(t)))
 	}
 }
 

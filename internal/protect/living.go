@@ -87,8 +87,11 @@ func (k *Keeper) copyOf(t inventory.Thing) (Storage, Volume) {
 func (k *Keeper) unready(ctx context.Context, p Point) error {
 	leaves := p.Leaves()
 	err := k.forgo(ctx, p.ReadyOwner(), p.Ready, func(t inventory.Thing) bool {
-		s, v := k.copyOf(t)
-		return s != nil && slices.ContainsFunc(leaves, func(m Member) bool { return m.Pool == v.Pool })
+		return slices.ContainsFunc(leaves, func(m Member) bool {
+			s, unknown := k.StorageOf(m.Volume)
+			on, ok := s.(Holder)
+			return unknown == nil && ok && on.Holds(m.Volume, t)
+		})
 	})
 	if len(leaves) == 0 {
 		return err

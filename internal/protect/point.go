@@ -158,6 +158,15 @@ type Times struct {
 	Failed   *Failed       `json:"failed,omitempty"`  // what held others up before; nil for nothing
 }
 
+// Until is when all snapshots were there. What was committed before Began is in them, and what came after Until is not; of what was
+// committed between, nobody knows.
+func (t Times) Until() time.Time {
+	if t.Snapshot.IsZero() { // of a run that was killed
+		return t.Ended
+	}
+	return t.Snapshot.Add(t.Storage)
+}
+
 // Member is the snapshot of one volume of a point.
 type Member struct {
 	Volume

@@ -71,6 +71,18 @@ type Bound interface {
 	Unable(m Member) string
 }
 
+// Surveyor is a storage of which many snapshots are asked for at once, for less than each.
+type Surveyor interface {
+	// States gives what State gives of each.
+	States(ctx context.Context, h host.Reader, members []Member) []Answer
+}
+
+// Answer is what came of a question about one snapshot.
+type Answer struct {
+	MemberState
+	Err error
+}
+
 // Tidier is a storage that takes more than it was asked for, where it cannot take several volumes at one moment else.
 type Tidier interface {
 	// Tidy destroys what was taken beyond the members under their name. Nothing is held any more by then.
@@ -81,6 +93,12 @@ type Tidier interface {
 type Copier interface {
 	// CopyOf tells which volume a clone is, as the inventory has it; false when it is none of this storage.
 	CopyOf(t inventory.Thing) (Volume, bool)
+}
+
+// Holder is a storage on which things of the inventory lie.
+type Holder interface {
+	// Holds tells whether a thing lies on what holds a volume, and is lost with it.
+	Holds(v Volume, t inventory.Thing) bool
 }
 
 // Locator is a storage that can clone what others put somewhere as it clones a snapshot.

@@ -53,7 +53,7 @@ func makeHost(t *testing.T, sick bool, series int) *made {
 	})
 	m.Picture(time.Now(), m.picture())
 	m.Checked(m.findings())
-	m.Kept(m.points())
+	m.Kept(m.points(), nil)
 	m.Recalled(m.backups())
 	m.feed()
 	return m

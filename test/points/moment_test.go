@@ -54,6 +54,8 @@ func TestRollbackToAMoment(t *testing.T) {
 	all := roll(0, time.Now().UTC().Add(-time.Second).Format("2006-01-02 15:04:05 MST"), "--dry-run")
 	says(t, all, "replay")
 	says(t, roll(0, moment, "--dry-run"), "up to", "not")
+	says(t, v.typed(0, append([]string{"rollback", "--to", moment, "--dry-run"}, by...)...), "back to "+moment+", by point "+id, "up to", "not")
+	says(t, v.typed(2, append([]string{"rollback", "--to", "binlog.000001:77", "--dry-run"}, by...)...), "is no time")
 	b.wrong(t, v, roll, moment)
 	roll(0, moment, "--yes")
 	if got := b.ask(t, "SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders"); got != want {

@@ -51,7 +51,7 @@ what is sent there later may have to start over.
 				if point, err = m.Keeper.Store.Get(c.Context(), m.Doer, point.ID); err != nil {
 					return err
 				}
-				return v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, []protect.Point{point}, nil, nil), fmt.Sprintf("Point %s %s %s.\n", point.ID, text, shell.OneLine(owner)))
+				return v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, []protect.Point{point}, nil, nil, nil), fmt.Sprintf("Point %s %s %s.\n", point.ID, text, shell.OneLine(owner)))
 			})
 		},
 	}

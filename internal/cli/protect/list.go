@@ -8,6 +8,7 @@ import (
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/protect"
+	"plumb/internal/protect/prune"
 	view "plumb/internal/view/protect"
 )
 
@@ -31,9 +32,10 @@ func (v *verbs) list() *cobra.Command {
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
 		Long: `List shows each recorded point of this host, with its label and its server's
-position. With --foreign it also shows snapshots that others took of what the
-servers of this host keep data on: of unknown consistency, never pruned by Plumb,
-and usable with plumb clone and plumb drill. It changes nothing.
+position; one whose snapshots somebody destroyed is shown as gone, and counts
+nowhere. With --foreign it also shows snapshots that others took of what the servers
+of this host keep data on: of unknown consistency, never pruned by Plumb, and usable
+with plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",
@@ -49,11 +51,12 @@ and usable with plumb clone and plumb drill. It changes nothing.
 					}
 					unread = errors.Join(unread, err)
 				}
-				text := view.Points(all, shell.Screen(v.Out)) + view.Foreign(others, shell.Screen(v.Out))
+				facts := prune.Pruner{Keeper: m.Keeper}.Facts(c.Context(), m.Doer, all)
+				text := view.Points(all, facts, shell.Screen(v.Out)) + view.Foreign(others, shell.Screen(v.Out))
 				if unread != nil && len(all)+len(others) == 0 {
 					text = "" // whether there is none is not known
 				}
-				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, others, unread), text), unread)
+				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, facts, others, unread), text), unread)
 			})
 		},
 	}

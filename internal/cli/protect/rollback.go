@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ type rollbackFlags struct {
 func (v *verbs) rollback() *cobra.Command {
 	var f rollbackFlags
 	c := &cobra.Command{
-		Use:   "rollback POINT",
+		Use:   "rollback [POINT | SERVER]",
 		Short: "take a server back to a point, keeping what it has now",
 		Long: `Rollback stops the server of a point, clones the point's snapshots, puts the clones
 in the place of its datasets, and starts it. The replaced datasets stay under names
@@ -50,7 +51,8 @@ With --to it replays the log from the point on: while the server runs, its binar
 log or WAL is replayed into a copy without network, which then takes its place. A
 time ends before the first transaction committed in that second or later, a GTID or
 FILE:POSITION before that transaction. --dry-run lists the transactions on both
-sides. What was written later stays with the replaced datasets.
+sides. What was written later stays with the replaced datasets. Without POINT it
+starts from the newest proven point whose snapshots were all there before that time.
 
 With --table it brings back one table while the server runs: a copy of the point is
 started, the table copied under another name, compared, and renamed. What others
@@ -58,26 +60,29 @@ wrote since stays. plumb undo removes it while it is unchanged.
 
 It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
-refused unless --replicas says that they need not follow. It shows what it will do,
-and asks. PostgreSQL continues on a new timeline.
+refused unless --replicas says that they need not follow, and one on whose datasets
+files of others changed since the point unless --others says that these may go back
+too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
   plumb rollback 20261123T2105
-  plumb rollback 20261123T2105 --to '2026-11-24 03:12:00 Europe/Berlin' --dry-run
+  plumb rollback --to '2026-11-24 03:12:00 Europe/Berlin' --dry-run
+  plumb rollback 20261123T2105 --to binlog.000012:4711
   plumb rollback 20261123T2105 --table shop.orders
   plumb undo                               back to how it was`,
-		Args: shell.OneArg("point"),
+		Args: shell.AtMostOneArg("point or server"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := f.oneTable(); err != nil {
+			of := append(args, "")[0]
+			if err := f.validate(of); err != nil && !f.Grants {
 				return err
 			}
 			return v.On(f.Place, func(m *machine.Machine) error {
 				if f.table.Table == "" {
-					return v.runRollback(c.Context(), m, f, args[0])
+					return v.runRollback(c.Context(), m, f, of)
 				}
 				f.table.Memory, f.table.DryRun, f.table.Yes = int64(f.memory), f.dryRun, f.yes
-				return table.Run(c.Context(), v.Opener, m, f.table, f.JSON, args[0])
+				return table.Run(c.Context(), v.Opener, m, f.table, f.JSON, of)
 			})
 		},
 	}
@@ -95,6 +100,7 @@ and asks. PostgreSQL continues on a new timeline.
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
 	fl.BoolVar(&f.o.Replicas, "replicas", false, "also if it has replicas, slots or archiving, which will not follow")
+	fl.BoolVar(&f.o.Others, "others", false, "also if files that are not the server's changed on its datasets since the point: they go back with it")
 	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
 	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back if the server does not answer within this time")
 	c.MarkFlagsRequiredTogether("stop", "start")
@@ -102,15 +108,63 @@ and asks. PostgreSQL continues on a new timeline.
 	return c
 }
 
-// oneTable refuses flags that say nothing about one table, or nothing about all of a server.
-func (f rollbackFlags) oneTable() error {
+// isPoint tells whether an argument begins as the ID of a point does, and no kind of server.
+func isPoint(arg string) bool { return strings.HasPrefix(arg, "2") }
+
+// validate refuses flags that say nothing about one table, or nothing about all of a server, and wants to know from which point.
+func (f rollbackFlags) validate(of string) error {
+	const which = "plumb protect list shows the points; without one, --to TIME finds it"
+	switch {
+	case isPoint(of):
+	case f.table.Table != "":
+		return hint.Usage("plumb rollback --table wants one POINT", "plumb protect list shows them")
+	case f.to == "" && of == "":
+		return hint.Usage("plumb rollback wants a POINT, or --to with a time", which)
+	case f.to == "":
+		return hint.Usage(fmt.Sprintf("%q is no point, and without --to nothing says to which time the server is to go back", of), which)
+	}
 	switch {
 	case f.table.As != "" && f.table.Table == "":
 		return hint.Usage("--as names a table, and no --table is given", "plumb rollback POINT --table DATABASE.TABLE --as NAME")
-	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Unproven):
-		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas and --unproven")
+	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven):
+		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
 	}
 	return nil
+}
+
+// planRollback plans the way back to a point, or to a time from the point that is nearest.
+func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, o rollback.Options, of string) (plan rollback.Plan, err error) {
+	if isPoint(of) {
+		point, err := m.Keeper.Store.Get(ctx, m.Doer, of)
+		if err != nil {
+			return plan, err
+		}
+		s, err := m.Look(ctx)
+		if err != nil {
+			return plan, err
+		}
+		return r.Plan(ctx, m.Doer, s, point, o)
+	}
+	if o.To.Time.IsZero() {
+		return plan, hint.Usage("--to "+o.To.Text+" is no time, and says not from which point the log is replayed", "name the POINT; plumb protect list shows them")
+	}
+	s, err := m.Look(ctx)
+	if err != nil {
+		return plan, err
+	}
+	server, err := m.Server(s, of)
+	if err != nil {
+		return plan, err
+	}
+	point, passed, err := r.Nearest(ctx, m.Doer, s, server, o)
+	if err != nil {
+		return plan, err
+	}
+	plan, err = r.Plan(ctx, m.Doer, s, point, o)
+	for _, why := range passed {
+		plan.Recipe.Notes = append(plan.Recipe.Notes, "passed over: "+why)
+	}
+	return plan, err
 }
 
 func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackFlags, id string) error {
@@ -126,17 +180,9 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 		f.o.To = &to
 	}
 	f.o.Memory = int64(f.memory)
-	point, err := m.Keeper.Store.Get(ctx, m.Doer, id)
-	if err != nil {
-		return err
-	}
-	s, err := m.Look(ctx)
-	if err != nil {
-		return err
-	}
 	r := m.Rollbacks()
 	r.Doing = v.Doing(f.JSON)
-	plan, err := r.Plan(ctx, m.Doer, s, point, f.o)
+	plan, err := planRollback(ctx, m, r, f.o, id)
 	if err != nil {
 		return err
 	}
@@ -145,7 +191,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 			return err
 		}
 	}
-	if err := v.Ask(fmt.Sprintf("Stop %s, and bring it back to %s?", plan.Server.Ref, point.ID), f.yes); err != nil {
+	if err := v.Ask(fmt.Sprintf("Stop %s, and bring it back to %s?", plan.Server.Ref, plan.Aim()), f.yes); err != nil {
 		return err
 	}
 	res, err := r.Run(ctx, plan, m.Begin())

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/prune"
 	"plumb/internal/stack"
@@ -177,9 +178,11 @@ func (a *acts) Servers(ctx context.Context) (refs []stack.Ref, err error) {
 	return a.m.Servers(a.s), nil
 }
 
-// Points implements policy.Acts.
+// Points implements policy.Acts: a point whose snapshots are gone puts nothing off. One whose storage does not answer
+// does, as it may be there.
 func (a *acts) Points(ctx context.Context) ([]protect.Point, error) {
-	return a.m.Keeper.Store.List(ctx, a.m.Doer)
+	all, err := a.m.Keeper.Store.List(ctx, a.m.Doer)
+	return keep.Standing(all, prune.Pruner{Keeper: a.m.Keeper}.Facts(ctx, a.m.Doer, all)), err
 }
 
 // Do implements policy.Acts.

@@ -34,8 +34,9 @@ at once.
 
 A bottleneck is a WARNING, and CRITICAL once it costs at least --critical of the
 server's active time. A server that does not answer, and a failing run of plumb
-protect, are CRITICAL too. Data that can be lost, and a late data source, are
-WARNING. Old metrics are UNKNOWN.
+protect, are CRITICAL too. Data that can be lost, a late data source, and a server
+all of whose points are gone are WARNING; the last is CRITICAL with --max-point-age.
+Old metrics are UNKNOWN.
 
 Exit codes, as plugins have them:
   0  OK

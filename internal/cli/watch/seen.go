@@ -50,7 +50,7 @@ func (l *looker) at(s *stack.Stack) {
 	l.done.Go(func() {
 		defer func() { l.mu.Lock(); l.busy = false; l.mu.Unlock() }()
 		l.check(s)
-		feed.Kept(l.e)
+		feed.Kept(l.e, l.with.Storages)
 		debug.FreeOSMemory()
 	})
 }

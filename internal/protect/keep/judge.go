@@ -24,6 +24,29 @@ type Facts struct {
 	Space   int64    // bytes that only it keeps; -1 when not known
 }
 
+// Lost says which snapshots of a point are gone, or are others now: it is no point any more, whatever was proven of it
+// once. "" when none is known to be.
+func (f Facts) Lost() string {
+	if len(f.Gone) == 0 {
+		return ""
+	}
+	return strings.Join(f.Gone, ", ") + " is gone or another now"
+}
+
+// Doubtful says why it is not known whether a point still is one: its storage was asked in vain. "" when it answered,
+// or was not asked.
+func (f Facts) Doubtful() string {
+	if f.Unread == "" || f.Unasked {
+		return ""
+	}
+	return "its snapshots could not be looked at: " + f.Unread
+}
+
+// Standing leaves out the points that are none any more.
+func Standing(points []protect.Point, facts map[string]Facts) []protect.Point {
+	return slices.DeleteFunc(slices.Clone(points), func(p protect.Point) bool { return facts[p.ID].Lost() != "" })
+}
+
 // Words are how a plan speaks of what it judges; zero for points.
 type Words struct {
 	Thing  string // "point"
@@ -202,8 +225,8 @@ func (f *Fate) first() {
 	case f.facts.Unread != "":
 		f.Why = []string{"its snapshots could not be looked at: " + f.facts.Unread}
 		return
-	case len(f.facts.Gone) > 0:
-		f.Why = []string{"it cannot be started, and is not counted: " + strings.Join(f.facts.Gone, ", ") + " is gone or another now"}
+	case f.facts.Lost() != "":
+		f.Why = []string{"it cannot be started, and is not counted: " + f.facts.Lost()}
 		return
 	}
 	f.counts = true

@@ -18,7 +18,7 @@ import (
 type Acts interface {
 	// Servers gives those of this host that run and can have points.
 	Servers(ctx context.Context) ([]stack.Ref, error)
-	// Points gives all that are written down.
+	// Points gives all that are written down and still there, as far as can be seen.
 	Points(ctx context.Context) ([]protect.Point, error)
 	// Do does one act. A drill whose copy did not start is an error here.
 	Do(ctx context.Context, a Act) error

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"plumb/internal/protect"
@@ -139,7 +138,7 @@ func assess(in Seen, ref stack.Ref) ServerStatus {
 		if p.State != protect.Taken {
 			continue
 		}
-		if why := lost(known); why != "" {
+		if why := cmp.Or(known.Doubtful(), known.Lost()); why != "" { // no copy can be started of it now, whatever was proven of it once
 			v.Lost = cmp.Or(v.Lost, fmt.Sprintf("point %s does not count: %s", p.ID, why)) // the first tells of most
 			continue
 		}
@@ -172,18 +171,6 @@ func aged(now time.Time, p *protect.Point) *Aged {
 		return nil
 	}
 	return &Aged{ID: p.ID, At: keep.At(*p), Age: max(0, now.Sub(keep.At(*p)))}
-}
-
-// lost says why no copy can be started of a point now, whatever was proven of it once: its snapshots are gone, or were asked for in vain.
-// "" when nothing is known against it.
-func lost(f keep.Facts) string {
-	switch {
-	case f.Unread != "" && !f.Unasked:
-		return "its snapshots could not be looked at: " + f.Unread
-	case len(f.Gone) > 0:
-		return strings.Join(f.Gone, ", ") + " is gone or another now"
-	}
-	return ""
 }
 
 // late is how old something may become that is wanted every so often: half as old again,

@@ -101,27 +101,56 @@ func (p Pruner) free(ctx context.Context, h host.Reader, pt protect.Point, unrea
 	return err
 }
 
-// lastProven tells whether no other point of its server is proven, as far as can be read.
+// lastProven tells whether no other point of its server is proven and still there, as far as can be read.
 func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point) bool {
+	if pt.Label != protect.Proven {
+		return false
+	}
 	all, _ := p.Keeper.Store.List(ctx, h) // of those that cannot be read nobody knows
-	return pt.Label == protect.Proven && !slices.ContainsFunc(all, func(o protect.Point) bool {
-		return o.ID != pt.ID && o.Label == protect.Proven && o.Server.Ref == pt.Server.Ref && o.Server.Identity == pt.Server.Identity
+	others := slices.DeleteFunc(all, func(o protect.Point) bool {
+		return o.ID == pt.ID || o.State != protect.Taken || o.Label != protect.Proven || o.Server.Ref != pt.Server.Ref || o.Server.Identity != pt.Server.Identity
 	})
+	facts := p.Facts(ctx, h, others)
+	return !slices.ContainsFunc(keep.Standing(others, facts), func(o protect.Point) bool { return facts[o.ID].Doubtful() == "" })
+}
+
+// Standing tells what is known of the snapshots of points by what some storages tell. Of points on others nothing is known.
+func Standing(ctx context.Context, h host.Reader, storages []protect.Storage, points []protect.Point) map[string]keep.Facts {
+	k := &protect.Keeper{Storages: storages}
+	known := slices.DeleteFunc(slices.Clone(points), func(pt protect.Point) bool {
+		return slices.ContainsFunc(pt.Members, func(m protect.Member) bool { _, err := k.StorageOf(m.Volume); return err != nil })
+	})
+	return Pruner{Keeper: k}.Facts(ctx, h, known)
 }
 
 // Facts looks at the snapshots of points. It only reads.
 func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point) map[string]keep.Facts {
-	facts := map[string]keep.Facts{}
+	var all []protect.Member
+	first := map[string]int{} // of its snapshots, by point
 	for _, pt := range points {
 		if pt.State != protect.Taken {
 			continue
 		}
-		facts[pt.ID] = p.look(ctx, h, pt)
+		first[pt.ID] = len(all)
+		for _, m := range slices.Concat(pt.Members, pt.Ready) {
+			if m.Left != "" || p.Keeper.Unable(m) != "" {
+				m.Snapshot = "" // it is not asked for
+			}
+			all = append(all, m)
+		}
+	}
+	answers := p.Keeper.MemberStates(ctx, h, all)
+	facts := map[string]keep.Facts{}
+	for _, pt := range points {
+		if i, asked := first[pt.ID]; asked {
+			facts[pt.ID] = p.facts(pt, answers[i:])
+		}
 	}
 	return facts
 }
 
-func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f keep.Facts) {
+// facts are what the answers about its snapshots, in their order, say of a point.
+func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts) {
 	for i, m := range slices.Concat(pt.Members, pt.Ready) {
 		if m.Left != "" {
 			f.Space = -1
@@ -131,9 +160,9 @@ func (p Pruner) look(ctx context.Context, h host.Reader, pt protect.Point) (f ke
 			f.Unread, f.Unasked, f.Space = why, true, -1
 			return f
 		}
-		s, err := p.Keeper.MemberState(ctx, h, m)
-		if err != nil {
-			f.Unread, f.Space = err.Error(), -1
+		s, err := answers[i].MemberState, answers[i].Err
+		if err != nil { // a tape is of a Plumb that did not look
+			f.Unread, f.Unasked, f.Space = err.Error(), errors.Is(err, host.ErrNotOnTape), -1
 			return f
 		}
 		own := i < len(pt.Members)

@@ -216,6 +216,9 @@ func (w *world) refusals(t *testing.T) {
 	if after := sh(t, list); after != before {
 		t.Errorf("there was\n%s\nand there is\n%s", before, after)
 	}
+	if held := strings.Join(w.holds(t), ", "); strings.Contains(held, next.ID) { // each run would keep another point
+		t.Errorf("nothing of it was sent, and it is held: %s", held)
+	}
 	sh(t, "zfs destroy "+replica+"@newer")
 	_, err := w.replicator().Run(t.Context(), next, w.target(), Options{})
 	must(t, err)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"plumb/internal/hint"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
 )
 
 func TestParseTarget(t *testing.T) {
@@ -34,6 +36,36 @@ func TestReach(t *testing.T) {
 	want := []string{"-i", "key", "-p", "22", "-l", "u", "h", "zfs get -Hp -o name,property,value,source all t/a"}
 	if !slices.Equal(got[len(got)-len(want):], want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestHoldsOfOthersStay: what a target holds of another server is not given up when a point of this one came whole there.
+func TestHoldsOfOthersStay(t *testing.T) {
+	to := Target{Dataset: "tank2/copies"}
+	point := func(id, server, identity string, holders ...string) (p protect.Point) {
+		p.ID, p.Server.Ref, p.Server.Identity = id, stack.Ref{Kind: "mysql", Name: server}, identity
+		for _, h := range holders {
+			p.Holds = append(p.Holds, protect.Hold{Owner: h})
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		p           protect.Point
+		lets, fuses bool
+	}{
+		"this one":            {point("2", "3306", "a", to.Owner()), true, false},
+		"an older one":        {point("1", "3306", "a", to.Owner()), true, true},
+		"under its old name":  {point("1", "/run/a.sock", "a", to.Owner()), true, true},
+		"of another server":   {point("1", "3307", "b", to.Owner()), false, false},
+		"of one without name": {point("1", "3307", "", to.Owner()), false, false},
+		"for another target":  {point("1", "3306", "a", "replicate tank3/copies", "audit"), false, false},
+	} {
+		for fuse, want := range map[bool]bool{false: c.lets, true: c.fuses} {
+			s := &sending{Replicator: Replicator{Fuse: fuse}, p: point("2", "3306", "a"), t: to}
+			if got := s.lets(c.p); got != want {
+				t.Errorf("%s, zfs-fuse %v: given up %v", name, fuse, got)
+			}
+		}
 	}
 }
 

@@ -62,6 +62,7 @@ type sending struct {
 	o         Options
 	result    Result
 	fresh     bool              // this run began to hold the point
+	begun     bool              // a part of the dataset's snapshot was sent
 	theirFuse bool              // the ZFS of the target is zfs-fuse
 	holder    map[string]string // what the dataset that holds the replicas says of itself
 }
@@ -110,12 +111,23 @@ func (s *sending) run(ctx context.Context) error {
 		}
 		return err
 	}
-	for _, m := range s.p.Snapshots() {
+	for i, m := range s.p.Snapshots() {
+		s.begun = false
 		if err := s.send(ctx, m); err != nil {
-			return err // it stays held: the next run goes on
+			return s.stopped(ctx, i, err)
 		}
 	}
 	return s.finish(ctx)
+}
+
+// stopped ends a run that failed at a dataset. While the next can go on with what came of it, the point stays held. Otherwise it is let
+// go: of a target that takes nothing any more each run would keep another point, until the pool is full. The base of the next
+// stream is a bookmark, but for zfs-fuse.
+func (s *sending) stopped(ctx context.Context, dataset int, err error) error {
+	if s.fresh && !s.begun && (dataset == 0 || !s.Fuse) {
+		err = errors.Join(err, s.letGo(ctx, s.p.ID))
+	}
+	return err
 }
 
 // possible refuses what can be refused without asking anybody.
@@ -152,16 +164,23 @@ func (s *sending) letGo(ctx context.Context, id string) error {
 	return s.Keeper.Change(context.WithoutCancel(ctx), id, func(p *protect.Point) { p.Holds = slices.DeleteFunc(p.Holds, s.mine) })
 }
 
-// letGoAll gives up what this target holds. zfs-fuse has no bookmarks: there this point stays the
-// base of the next, and only older ones go.
+// letGoAll gives up what this target holds of the server. Points of other servers that are sent there are still needed: one may be on
+// its way. zfs-fuse has no bookmarks: there this point stays the base of the next, and only older ones go.
 func (s *sending) letGoAll(ctx context.Context) error {
 	all, err := s.Keeper.Store.List(ctx, s.d)
 	for _, p := range all {
-		if slices.ContainsFunc(p.Holds, s.mine) && (!s.Fuse || p.ID < s.p.ID) {
+		if s.lets(p) {
 			err = errors.Join(err, s.letGo(ctx, p.ID))
 		}
 	}
 	return err
+}
+
+// lets tells whether the target needs a point no more, now that this one came whole.
+func (s *sending) lets(p protect.Point) bool {
+	of, now := p.Server, s.p.Server
+	same := of.Ref == now.Ref || of.Identity != "" && of.Identity == now.Identity // under its old name, too
+	return same && slices.ContainsFunc(p.Holds, s.mine) && (!s.Fuse || p.ID < s.p.ID)
 }
 
 // at runs a command at the target.

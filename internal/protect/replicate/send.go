@@ -149,7 +149,10 @@ func (s *sending) step(ctx context.Context, source dataset, m protect.Member, se
 	if sent.Base != "" {
 		argv = append(argv, "-i", sent.Base)
 	}
-	return false, s.stream(ctx, append(argv, m.Snapshot), source, sent)
+	had := sent.Bytes
+	err = s.stream(ctx, append(argv, m.Snapshot), source, sent)
+	s.begun = s.begun || sent.Bytes > had
+	return false, err
 }
 
 // way says in which way a dataset is sent, and writes it on the target before the first byte.

@@ -47,8 +47,10 @@ func (c *checking) way(ctx context.Context) error {
 	if c.o.To.Time.After(c.r.Keeper.Now()) {
 		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time that has passed")
 	}
-	if !c.o.To.Time.IsZero() && !c.o.To.Time.After(c.plan.Point.Times.Began) {
-		return hint.With(errors.New(c.o.To.Text+" is before the point"), "take an earlier point (plumb protect list)")
+	if !c.o.To.Time.IsZero() {
+		if err := later(*c.o.To, c.plan.Point); err != nil {
+			return hint.With(err, "take an earlier point: without POINT, plumb rollback finds it")
+		}
 	}
 	e, _, err := replay.EngineOf(c.r.Keeper, c.plan.Server)
 	if err != nil {

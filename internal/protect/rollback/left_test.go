@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/btrfs"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/zfs"
@@ -44,5 +45,16 @@ func TestPropertiesToldTwice(t *testing.T) {
 		if (err == nil) != ok || err != nil && len(v.own) > 1 {
 			t.Errorf("%q: %v, %q", text, err, v.own)
 		}
+	}
+}
+
+// A subvolume below the one that is swapped is in none of its snapshots: it would be gone from its place without a word.
+func TestSubvolumesBelow(t *testing.T) {
+	all := []btrfs.Subvolume{{Path: "db"}, {Path: "db2"}, {Path: "db/export/old"}, {Path: ".plumb-points/p.db"}}
+	if err := alone("/db", all); err == nil || !strings.Contains(err.Error(), "the subvolume /db/export/old lies below it") {
+		t.Errorf("with another below it: %v", err)
+	}
+	if err := alone("/db2", all); err != nil {
+		t.Errorf("with none: %v", err)
 	}
 }

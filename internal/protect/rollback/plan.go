@@ -32,6 +32,7 @@ type Options struct {
 	Stop, Start []string       // commands in place of the unit's: each returns when it is done, and stopping what does not run is no error
 	Service     string         // of service(8), in place of both
 	Replicas    bool           // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
+	Others      bool           // also when files that are not the server's changed since the point
 	Unproven    bool           // also to a point that no drill has proven
 	To          *replay.Target // the log is replayed from the point up to it
 	Memory      int64          // of the copy into which it is replayed, in bytes
@@ -47,6 +48,7 @@ type Plan struct {
 	Moves   []string // snapshots that go with the promoted clones, with their holds, and come back with an undo
 	Stay    []string // snapshots taken after the point: they stay with the datasets of before
 	Clones  []string // of the snapshots that move: they stay as they are
+	Others  []string // files that are not the server's, and changed since the point: they go back with it
 	Stop    []string // the commands
 	Start   []string
 	Recipe  change.Recipe
@@ -56,6 +58,14 @@ type Plan struct {
 	to   *replay.Target
 	make func([]protect.Member) (change.Recipe, error)
 	copy int64
+}
+
+// Aim is where the server goes: a point, or a moment after it.
+func (p Plan) Aim() string {
+	if p.Way != nil && p.to != nil {
+		return p.to.Text + ", by point " + p.Point.ID
+	}
+	return "point " + p.Point.ID
 }
 
 // Volume is one dataset that is swapped.
@@ -101,7 +111,7 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 	}
 	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
 	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
-	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users} {
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users, c.others} {
 		if err := check(ctx); err != nil {
 			return plan, err
 		}
@@ -126,6 +136,7 @@ type checking struct {
 	o     Options
 	tools zfs.Tools
 	notes []string
+	open  map[string]bool // files that the server has open
 }
 
 // same refuses a server that is not the point's, or keeps its data elsewhere by now.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -37,6 +38,10 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		}
 		defer func() { err = settle(ctx, err, res) }()
 	}
+	if seen, err := listens(ctx, r.Keeper.Do, plan.Target); err != nil || !seen { // it would not be stopped, and may be starting
+		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
+			"start it, and look at its log; a rollback stops a server that runs"))
+	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
@@ -58,7 +63,8 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		}
 		res.Position, err = r.answer(late, plan)
 	}
-	if err = errors.Join(err, r.Follow(late)); err != nil {
+	r.Keeper.Tell("look where the snapshots of points lie", r.Follow(late)) // of those on a pool that is away nobody knows, and the server is back
+	if err != nil {
 		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
 	}
 	return res, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect/service"
 	"plumb/internal/stack"
@@ -39,24 +40,28 @@ func (c *checking) startable(ctx context.Context) error {
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
 			"name its --service, or say how with --stop COMMAND and --start COMMAND")
 	}
-	look, _, err := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
+	seen, err := listens(ctx, c.h, c.plan.Target)
+	if err == nil && !seen {
+		err = hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
+	}
+	return err
+}
+
+// listens tells whether somebody is seen to listen where a server is reached.
+func listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
+	look, _, err := service.Listening(at.Network, at.Address)
 	if err != nil {
-		return err
+		return false, err
 	}
-	text, err := c.h.ReadFile(ctx, look.File)
-	if err != nil {
-		return err
-	}
-	if !regexp.MustCompile("(?m)" + look.Match).Match(text) {
-		return hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
-	}
-	return nil
+	text, err := h.ReadFile(ctx, look.File)
+	return err == nil && regexp.MustCompile("(?m)"+look.Match).Match(text), err
 }
 
 // users refuses datasets on which other processes have files open. The server, its processes
 // and whoever started it are none. Whom even root cannot look at is noted: what they have open
 // here keeps the datasets from being unmounted.
 func (c *checking) users(ctx context.Context) error {
+	c.open = map[string]bool{}
 	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
 		links, err := c.h.Glob(ctx, pattern)
 		if err != nil {
@@ -74,10 +79,13 @@ func (c *checking) users(ctx context.Context) error {
 			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
 				continue
 			}
-			if pid := strings.Split(link, "/")[2]; !c.servers(ctx, pid) {
-				comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
-				return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
+			pid := strings.Split(link, "/")[2]
+			if c.servers(ctx, pid) {
+				c.open[to] = true
+				continue
 			}
+			comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
+			return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
 		}
 	}
 	return nil

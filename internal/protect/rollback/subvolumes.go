@@ -67,10 +67,23 @@ func (c *checking) subvolume(ctx context.Context, v *Volume) error {
 	if err != nil || at < 0 || all[at].UUID == "" {
 		return errors.Join(err, errors.New("it is not in the list of subvolumes"))
 	}
+	if err := alone(v.Name, all); err != nil {
+		return err
+	}
 	tag := v.tag[:strings.LastIndexByte(v.tag, '-')]
 	v.root, v.guid = true, all[at].UUID
 	v.next, v.Before, v.Undone = path.Join("/", path.Dir(v.Snapshot), "rollback-"+v.tag), v.Name+".before-"+tag, v.Name+".undone-"+tag
 	return c.shownAt(ctx, v)
+}
+
+// alone refuses a subvolume with others below it: they are in no snapshot of it, and would be taken along when it is renamed.
+func alone(name string, all []btrfs.Subvolume) error {
+	for _, s := range all {
+		if other := "/" + s.Path; other != name && observe.Within(other, name) {
+			return hint.With(fmt.Errorf("the subvolume %s lies below it, is not in its snapshot, and would be taken along", other), "move it to another place of the filesystem, and mount it where it is now")
+		}
+	}
+	return nil
 }
 
 // shownAt finds how a subvolume is mounted: itself, or as part of another.

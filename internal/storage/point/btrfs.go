@@ -286,6 +286,12 @@ func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
 	return protect.Volume{Storage: b.Name(), Name: "/" + name, Pool: t.Proof["filesystem"], Within: t.Proof["within"]}, ok && t.Kind == inventory.Subvolume
 }
 
+// Holds implements protect.Holder.
+func (b Btrfs) Holds(v protect.Volume, t inventory.Thing) bool {
+	made, ok := b.CopyOf(t)
+	return ok && made.Pool == v.Pool
+}
+
 // Destroy implements protect.Storage. Each is deleted by its number, which is never given to another.
 func (b Btrfs) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
 	if err := allDestroyable(ctx, b, d, members); err != nil {

@@ -258,6 +258,45 @@ func removedByACommand(t *testing.T, all []protect.Member, file string) {
 	}
 }
 
+// TestCopiesOnDevices: of copies on LVM and Ceph it is known which volume they are, and with what they are lost.
+func TestCopiesOnDevices(t *testing.T) {
+	lv := inventory.Thing{Kind: inventory.LogicalVolume, Name: "vg-a/plumb-clone-1"}
+	image := inventory.Thing{Kind: inventory.Image, Name: "db/plumb-clone-1"}
+	mapping := inventory.Thing{Kind: inventory.Mapping, Name: "/dev/rbd1", Proof: map[string]string{"image": "db/plumb-clone-1"}}
+	for _, c := range []struct {
+		on    protect.Holder
+		v     protect.Volume
+		holds []inventory.Thing
+		not   []inventory.Thing
+	}{
+		{LVM{}, protect.Volume{Name: "vg-a/db", Pool: "vg-a/thin"}, []inventory.Thing{lv}, []inventory.Thing{image, mapping, {Kind: inventory.LogicalVolume, Name: "vg-b/plumb-clone-1"}}},
+		{RBD{}, protect.Volume{Name: "db/data", Pool: "db"}, []inventory.Thing{image, mapping}, []inventory.Thing{lv, {Kind: inventory.Image, Name: "other/plumb-clone-1"}, {Kind: inventory.Tree, Name: "db/x"}}},
+	} {
+		for _, thing := range c.holds {
+			if !c.on.Holds(c.v, thing) {
+				t.Errorf("%T: %s is not lost with %s", c.on, thing.Name, c.v.Name)
+			}
+		}
+		for _, thing := range c.not {
+			if c.on.Holds(c.v, thing) {
+				t.Errorf("%T: %s is lost with %s", c.on, thing.Name, c.v.Name)
+			}
+		}
+	}
+	m := &told{fails: map[string]error{"rbd snap ls": errors.New("exit status 2: rbd: error opening image plumb-clone-1: (2) No such file or directory")}}
+	v, ok := RBD{}.CopyOf(image)
+	if found, err := (RBD{}).Find(t.Context(), m, []protect.Volume{v}, name); !ok || err != nil || len(found) != 0 {
+		t.Errorf("a copy that never came about: %+v, %v", found, err)
+	}
+	m.fails["rbd snap ls"] = errors.New("rbd: couldn't connect to the cluster!")
+	if _, err := (RBD{}).Find(t.Context(), m, []protect.Volume{v}, name); err == nil {
+		t.Error("a cluster that does not answer has no snapshots")
+	}
+	if v, ok := (LVM{}).CopyOf(lv); !ok || v.Name != lv.Name {
+		t.Errorf("%+v, %v", v, ok)
+	}
+}
+
 // What is removed of a clone is proven first.
 func TestClonesOfDevicesAreProven(t *testing.T) {
 	m := &told{answers: map[string]string{"rbd info": `{"id":"abc"}`}}

@@ -240,6 +240,19 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	return mountDevice(ctx, d, log, path.Join("/dev/mapper", strings.ReplaceAll(group, "-", "--")+"-"+strings.ReplaceAll(name, "-", "--")), dir, life)
 }
 
+// CopyOf implements protect.Copier.
+func (l LVM) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	group, _, _ := strings.Cut(t.Name, "/")
+	return protect.Volume{Storage: l.Name(), Name: t.Name, Pool: group}, t.Kind == inventory.LogicalVolume
+}
+
+// Holds implements protect.Holder: what is in a group is known as long as the group is there.
+func (l LVM) Holds(v protect.Volume, t inventory.Thing) bool {
+	made, ok := l.CopyOf(t)
+	group, _, _ := strings.Cut(v.Name, "/")
+	return ok && made.Pool == group
+}
+
 // mountDevice mounts a clone of a device. XFS does not mount a second filesystem of one UUID, unless
 // it is told to.
 func mountDevice(ctx context.Context, d host.Doer, log *inventory.Log, device, dir string, life *inventory.Life) error {

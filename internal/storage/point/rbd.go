@@ -109,6 +109,9 @@ func (r RBD) Find(ctx context.Context, h host.Reader, vols []protect.Volume, nam
 	var all []protect.Member
 	for _, v := range vols {
 		guid, birth, there, err := r.look(ctx, h, v.Name, name)
+		if err != nil && strings.Contains(err.Error(), "error opening image") && strings.Contains(err.Error(), "(2) No such file or directory") {
+			continue // a copy that never came about
+		}
 		if err != nil {
 			return all, err
 		}
@@ -188,6 +191,22 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		return err
 	}
 	return mountDevice(ctx, d, log, at.Name, dir, life)
+}
+
+// CopyOf implements protect.Copier.
+func (r RBD) CopyOf(t inventory.Thing) (protect.Volume, bool) {
+	pool, _, _ := strings.Cut(t.Name, "/")
+	return protect.Volume{Storage: r.Name(), Name: t.Name, Pool: pool}, t.Kind == inventory.Image
+}
+
+// Holds implements protect.Holder: with the images their mappings are lost.
+func (RBD) Holds(v protect.Volume, t inventory.Thing) bool {
+	image := t.Name
+	if t.Kind == inventory.Mapping {
+		image = t.Proof["image"]
+	}
+	pool, _, _ := strings.Cut(image, "/")
+	return (t.Kind == inventory.Image || t.Kind == inventory.Mapping) && pool == v.Pool
 }
 
 // Destroy implements protect.Storage: each by its number.

@@ -112,7 +112,7 @@ func (z ZFS) Foreign(ctx context.Context, h host.Reader, v protect.Volume) (all 
 	if err != nil {
 		return nil, fmt.Errorf("list the snapshots of %s: %w", v.Name, err)
 	}
-	for names := range slices.Chunk(zfs.Names(out), 500) { // of what a command line holds
+	for names := range slices.Chunk(zfs.Names(out), atOnce) {
 		proofs, err := z.proofs(ctx, h.Output, names...)
 		if err != nil {
 			return nil, fmt.Errorf("look at the snapshots of %s: %w", v.Name, err)

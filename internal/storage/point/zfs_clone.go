@@ -93,6 +93,12 @@ func (z ZFS) CopyOf(t inventory.Thing) (protect.Volume, bool) {
 	return protect.Volume{Storage: z.Name(), Name: t.Name, Pool: zfs.PoolOf(t.Name)}, t.Kind == inventory.Dataset && t.Proof[storageProof] == z.Name()
 }
 
+// Holds implements protect.Holder: a pool is lost as a whole.
+func (z ZFS) Holds(v protect.Volume, t inventory.Thing) bool {
+	made, ok := z.CopyOf(t)
+	return ok && made.Pool == v.Pool
+}
+
 // emptyDirectory is an error unless dir is one. What it holds would be hidden.
 func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	st, err := h.Stat(ctx, dir)

@@ -254,11 +254,16 @@ func (z ZFS) state(ctx context.Context, run runs, m protect.Member, name string)
 	if err != nil || !there {
 		return protect.MemberState{Gone: err == nil, Space: -1}, err
 	}
-	s := protect.MemberState{Other: p.GUID != m.GUID || p.Birth != m.Birth, Clones: p.Clones, Held: p.Holds > 0, Space: p.Used}
+	s := stateBy(p, m)
 	if z.Fuse {
 		s.Clones, err = clonesOf(ctx, run, name)
 	}
 	return s, err
+}
+
+// stateBy is the state of a snapshot of which a proof is known.
+func stateBy(p zfs.Proof, m protect.Member) protect.MemberState {
+	return protect.MemberState{Other: p.GUID != m.GUID || p.Birth != m.Birth, Clones: p.Clones, Held: p.Holds > 0, Space: p.Used}
 }
 
 func clonesOf(ctx context.Context, run runs, name string) (all []string, err error) {

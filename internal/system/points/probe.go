@@ -1,5 +1,5 @@
 // Package points reads what Plumb wrote down of points in time: which servers have some,
-// how old they are, and what the runs of a policy could not do.
+// how old they are, whether their snapshots are still there, and what the runs of a policy could not do.
 //
 // Where points were never taken there is nothing of this kind, and so no rule about it:
 // how else a host is backed up cannot be seen from here.
@@ -18,6 +18,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
+	"plumb/internal/protect/prune"
 	"plumb/internal/stack"
 )
 
@@ -25,18 +26,22 @@ import (
 const Kind = "points"
 
 // Probe reads the points of this host. It sees which servers run.
-type Probe struct{}
+type Probe struct {
+	// Storages tell whether the snapshots of points are there. Points on others are counted as they are written down.
+	Storages []protect.Storage
+}
 
 // Name implements observe.Probe.
 func (Probe) Name() string { return "points" }
 
-// Cost implements observe.Probe. Each point is a file.
+// Cost implements observe.Probe. Each point is a file, and its snapshots are asked for: of ZFS with those of the other points.
 func (Probe) Cost() observe.Cost {
-	return observe.Cost{Every: time.Minute, Once: observe.Requests{Files: 2}, Each: map[string]observe.Requests{"points.points": {Files: 1}}}
+	each := observe.Requests{Files: 4, Commands: 6}
+	return observe.Cost{Every: time.Minute, Once: observe.Requests{Files: 2}, Each: map[string]observe.Requests{"points.points": each, "points.lost": each}}
 }
 
 // Collect implements observe.Probe.
-func (Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (obs stack.Observation, err error) {
+func (p Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (obs stack.Observation, err error) {
 	all, err := protect.Store{Dir: protect.Directory}.List(ctx, h)
 	if unasked(err) {
 		return obs, nil
@@ -48,12 +53,12 @@ func (Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (obs
 	if err != nil && !unasked(err) {
 		return obs, err
 	}
-	now := h.About().Taken
+	now, facts := h.About().Taken, prune.Standing(ctx, h, p.Storages, all)
 	for _, ref := range servers(all, memory) {
 		t := obs.New(Kind, ref.String())
 		t.Set("server", stack.Text(ref.String()), protect.Directory)
 		t.Set("server_runs", stack.Bool(seen.Find(ref) != nil), "this check")
-		tell(t, now, ref, all)
+		tell(t, now, ref, all, facts)
 		remember(t, ref, memory)
 	}
 	return obs, nil
@@ -83,10 +88,11 @@ func servers(all []protect.Point, m policy.Memory) (refs []stack.Ref) {
 	return refs
 }
 
-// tell sets the ages of a server's points. One of the future says nothing.
-func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point) {
+// tell sets the ages of a server's points. One of the future says nothing, and one whose snapshots are gone or cannot be
+// read does not count: no copy can be started of it now.
+func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point, facts map[string]keep.Facts) {
 	ages := map[string]time.Duration{}
-	n := int64(0)
+	n, lost, asked := int64(0), int64(0), true
 	note := func(name string, age time.Duration, older bool) {
 		if had, ok := ages[name]; !ok || older == (age > had) {
 			ages[name] = age
@@ -94,6 +100,12 @@ func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point) {
 	}
 	for _, p := range all {
 		if p.Server.Ref != ref || p.State != protect.Taken {
+			continue
+		}
+		known, told := facts[p.ID]
+		asked = asked && told && !known.Unasked
+		if known.Lost() != "" || known.Doubtful() != "" {
+			lost++
 			continue
 		}
 		n++
@@ -109,6 +121,9 @@ func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point) {
 	}
 	source := path.Join(protect.Directory, "*.json")
 	t.Set("points", stack.Int(n), source)
+	if asked {
+		t.Set("lost", stack.Int(lost), source)
+	}
 	for _, name := range []string{"oldest_age", "newest_age", "proven_age"} {
 		if age, ok := ages[name]; ok {
 			t.Set(name, stack.Int(int64(age.Seconds())), source)

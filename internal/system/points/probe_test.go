@@ -1,7 +1,9 @@
 package points
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -52,6 +54,63 @@ func TestProbe(t *testing.T) {
 	named, _ := p.Bool("in_policy")
 	if _, ok := p.Get("proven_age"); ok || !known || runs || !named || ints(p, "points") != 0 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// shelf is a storage of which some snapshots are gone, and some cannot be looked at.
+type shelf struct {
+	protect.Storage
+	gone, unread string
+}
+
+func (shelf) Name() string { return "shelf" }
+
+func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protect.MemberState, error) {
+	switch m.Snapshot {
+	case s.gone:
+		return protect.MemberState{Gone: true}, nil
+	case s.unread:
+		return protect.MemberState{}, errors.New("the disk does not answer")
+	}
+	return protect.MemberState{}, nil
+}
+
+// TestLostPointsAreNone: a proven point whose snapshots are gone, or cannot be read, proves nothing now.
+func TestLostPointsAreNone(t *testing.T) {
+	files := points(t)
+	ids := map[int]string{}
+	for i := range 4 {
+		at := taken.Add(time.Duration(i-3) * 24 * time.Hour)
+		ids[i] = at.Format("20060102T150405Z") + "-0000"
+		name := protect.Directory + "/" + ids[i] + ".json"
+		var p protect.Point
+		if err := json.Unmarshal([]byte(files[name]), &p); err != nil {
+			t.Fatal(err)
+		}
+		p.Members = []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: ids[i]}}
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	seen := &stack.Stack{}
+	ints := func(storages ...protect.Storage) (points, newest, lost int64, proven, asked bool) {
+		obs, err := Probe{Storages: storages}.Collect(t.Context(), &hosttest.Map{Files: files, Who: host.About{Taken: taken}}, seen)
+		if err != nil || len(obs.Things) != 1 {
+			t.Fatalf("%+v, %v", obs, err)
+		}
+		points, _ = obs.Things[0].Int("points")
+		newest, _ = obs.Things[0].Int("newest_age")
+		lost, asked = obs.Things[0].Int("lost")
+		_, proven = obs.Things[0].Int("proven_age")
+		return points, newest, lost, proven, asked
+	}
+	if points, newest, lost, proven, asked := ints(shelf{gone: ids[1], unread: ids[3]}); points != 2 || newest != 86400+3600 || lost != 2 || proven || !asked {
+		t.Errorf("%d points, the newest %d s old, %d lost, proven %v", points, newest, lost, proven)
+	}
+	if points, newest, _, proven, asked := ints(); points != 4 || newest != 3600 || !proven || asked {
+		t.Errorf("of a storage that nobody asks: %d points, the newest %d s old, proven %v, asked %v", points, newest, proven, asked)
 	}
 }
 

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -58,7 +59,8 @@ type Exporter struct {
 	findings []advise.Finding
 	checked  time.Time
 	points   []protect.Point
-	counted  time.Time // when the points were read
+	lost     map[string]bool // IDs of points
+	counted  time.Time       // when the points were read
 	backups  []known.Place
 	recalled time.Time // when what is known of backups was read
 	shapes   map[series.ID]naming.Shape
@@ -142,11 +144,11 @@ func (e *Exporter) Checked(found []advise.Finding) {
 	e.findings, e.checked = found, e.o.Now()
 }
 
-// Kept takes the points in time that there are.
-func (e *Exporter) Kept(points []protect.Point) {
+// Kept takes the points in time that are written down. Those that are lost, by their IDs, are points no more.
+func (e *Exporter) Kept(points []protect.Point, lost map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.points, e.counted = slices.Clone(points), e.o.Now()
+	e.points, e.lost, e.counted = slices.Clone(points), maps.Clone(lost), e.o.Now()
 }
 
 // Recalled takes what this host knows of its backups.

@@ -82,6 +82,24 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
+// A point whose snapshots are gone is none: neither its age nor its proof is shown, and a server of which none is left has 0.
+func TestLostPointsAreNotShown(t *testing.T) {
+	e, _ := madeExporter(t, Options{})
+	all := e.points
+	e.Kept(all, map[string]bool{all[0].ID: true})
+	got := parsed(t, pageOf(t, e))
+	if got["plumb_points server=mysql:3306"] != 1 || got["plumb_newest_point_age_seconds server=mysql:3306"] != 3600 {
+		t.Errorf("with one left: %v", got)
+	}
+	if page := pageOf(t, e); strings.Contains(page, "plumb_newest_proven_point_age_seconds") || strings.Contains(page, all[0].ID) {
+		t.Error("what was proven of a point that is gone is shown")
+	}
+	e.Kept(all, map[string]bool{all[0].ID: true, all[1].ID: true})
+	if n, ok := parsed(t, pageOf(t, e))["plumb_points server=mysql:3306"]; !ok || n != 0 || strings.Contains(pageOf(t, e), "plumb_newest_point_age_seconds") {
+		t.Errorf("with none left: %v, there: %v", n, ok)
+	}
+}
+
 // What is late has no series: neither an old value nor a zero.
 func TestLateValuesVanish(t *testing.T) {
 	e, c := madeExporter(t, Options{})

@@ -77,7 +77,7 @@ func feed(e *Exporter, at time.Time) {
 		{ID: "20261125T000000-1234", State: protect.Taken, Label: protect.Proven, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at.Add(-3 * time.Hour)}},
 		{ID: "20261125T020000-1234", State: protect.Taken, Label: protect.Crash, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at.Add(-time.Hour)}},
 		{ID: "20261125T030000-1234", State: protect.Taking, Label: protect.Crash, Server: protect.Server{Ref: db}, Times: protect.Times{Snapshot: at}},
-	})
+	}, nil)
 	hour := func(n int) time.Time { return at.Truncate(time.Hour).Add(time.Duration(n) * time.Hour) }
 	e.Recalled([]known.Place{
 		{URL: "file:///mnt/nas", Servers: []known.Server{{Name: "mysql:3306", Newest: hour(-6), Ends: []time.Time{hour(-30), hour(-6)}}, {Name: "command:dump"}}},

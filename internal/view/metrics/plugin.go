@@ -211,6 +211,15 @@ func (j *judged) points(all map[string][]point, l Limits) {
 			j.add(Critical, "plumb protect run fails for %s", p.labels["server"])
 		}
 	}
+	gone := Warning
+	if l.Point > 0 {
+		gone = Critical
+	}
+	for _, p := range all["plumb_points"] {
+		if p.value == 0 {
+			j.add(gone, "no point of %s is left: the snapshots of all are gone or cannot be read", p.labels["server"])
+		}
+	}
 	for _, c := range []struct {
 		name, what string
 		most       time.Duration

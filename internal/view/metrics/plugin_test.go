@@ -47,6 +47,27 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
+// TestPluginWithoutPoints: a server whose points are all lost is told of, the louder where an age was asked for.
+func TestPluginWithoutPoints(t *testing.T) {
+	for limit, want := range map[time.Duration]State{0: Warning, time.Hour: Critical} {
+		e, clock := madeExporter(t, Options{})
+		e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil
+		e.Checked(nil)
+		lost := map[string]bool{}
+		for _, p := range e.points {
+			lost[p.ID] = true
+		}
+		e.Kept(e.points, lost)
+		m := madeMoment(clock.at)
+		m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}}
+		e.Moment(m)
+		line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute, Point: limit})
+		if state != want || !strings.Contains(line, "no point of mysql:3306 is left") {
+			t.Errorf("limit %s: got %s %q", limit, state, line)
+		}
+	}
+}
+
 func TestPluginThatIsWell(t *testing.T) {
 	e, clock := madeExporter(t, Options{})
 	e.picture.Find(stackRef("points", "mysql:3306")).Facts = nil

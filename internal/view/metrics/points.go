@@ -20,14 +20,22 @@ func (e *Exporter) aboutPoints(fs *families) {
 	now := e.o.Now()
 	of := map[stack.Ref][]protect.Point{}
 	for _, p := range e.points {
-		if p.State == protect.Taken {
-			of[p.Server.Ref] = append(of[p.Server.Ref], p)
+		ref := p.Server.Ref
+		switch {
+		case p.State != protect.Taken:
+		case e.lost[p.ID]:
+			of[ref] = slices.Clip(of[ref]) // a server that has no other has none
+		default:
+			of[ref] = append(of[ref], p)
 		}
 	}
 	for ref, points := range of {
 		slices.SortFunc(points, func(a, b protect.Point) int { return keep.At(b).Compare(keep.At(a)) })
 		server := naming.ServerLabel(ref)
-		fs.gauge("plumb_points", "points in time of a server that are whole", float64(len(points)), server)
+		fs.gauge("plumb_points", "points in time of a server that are whole, and whose snapshots are there", float64(len(points)), server)
+		if len(points) == 0 {
+			continue
+		}
 		fs.gauge("plumb_newest_point_age_seconds", "age of a server's newest point", age(now, points[0]), server)
 		if i := slices.IndexFunc(points, func(p protect.Point) bool { return p.Label == protect.Proven }); i >= 0 {
 			fs.gauge("plumb_newest_proven_point_age_seconds", "age of a server's newest point of which a copy was started and read", age(now, points[i]), server)

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -39,8 +40,16 @@ type PointsJSON struct {
 	Kind      string          `json:"kind"`      // "points"
 	Directory string          `json:"directory"` // where they are written down
 	Points    []protect.Point `json:"points"`    // oldest first
+	Lost      []GoneJSON      `json:"lost,omitempty"`
 	Foreign   []ForeignJSON   `json:"foreign,omitempty"`
 	Unread    []string        `json:"unread,omitempty"`
+}
+
+// GoneJSON is a point of which no copy can be started now: it does not count.
+type GoneJSON struct {
+	Point string `json:"point"`
+	Gone  bool   `json:"gone"` // its snapshots are not there; otherwise it is not known
+	Why   string `json:"why"`
 }
 
 // ForeignJSON is a snapshot that others took. How, is not known; Plumb never destroys it.
@@ -205,10 +214,14 @@ func DrillDocument(p protect.Point) DrillJSON {
 }
 
 // PointsDocument is the document of all points.
-func PointsDocument(dir string, all []protect.Point, others []protect.Foreign, unread error) PointsJSON {
+func PointsDocument(dir string, all []protect.Point, facts map[string]keep.Facts, others []protect.Foreign, unread error) PointsJSON {
 	doc := PointsJSON{Plumb: 1, Kind: "points", Directory: dir, Points: []protect.Point{}, Unread: lines(unread)}
 	for _, p := range all {
 		doc.Points = append(doc.Points, whole(p))
+		known := facts[p.ID]
+		if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+			doc.Lost = append(doc.Lost, GoneJSON{Point: p.ID, Gone: known.Lost() != "", Why: why})
+		}
 	}
 	for _, f := range others {
 		_, name, _ := strings.Cut(f.Snapshot, "@")

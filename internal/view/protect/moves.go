@@ -2,6 +2,7 @@ package protect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type RollbackJSON struct {
 	Before   []string      `json:"before"`           // datasets that hold, or would hold, the state of just before
 	Moves    []string      `json:"moves"`            // snapshots that go with the promoted clones
 	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the datasets of before
+	Others   []string      `json:"others,omitempty"` // files that are not the server's and changed since the point: they go back with it
 	Notes    []string      `json:"notes"`            // what does not come along, and what could not be seen
 	Position string        `json:"position,omitempty"`
 	Down     time.Duration `json:"down_ns,omitempty"` // from the stop to the first answer
@@ -76,7 +78,7 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 // RollbackPlanDocument is the document of a rollback that was not done.
 func RollbackPlanDocument(plan rollback.Plan) RollbackJSON {
 	doc := RollbackJSON{Plumb: 1, Kind: "rollback", DryRun: true, Server: plan.Server.Ref.String(), Point: plan.Point.ID, Before: []string{},
-		Moves: page.NotNil(plan.Moves), Stay: page.NotNil(plan.Stay), Notes: page.NotNil(plan.Recipe.Notes)}
+		Moves: page.NotNil(plan.Moves), Stay: page.NotNil(plan.Stay), Others: plan.Others, Notes: page.NotNil(plan.Recipe.Notes)}
 	for _, v := range plan.Volumes {
 		doc.Before = append(doc.Before, v.Before)
 	}
@@ -93,7 +95,7 @@ func RollbackDocument(plan rollback.Plan, r rollback.Result) RollbackJSON {
 // RollbackPlan shows what a rollback would do.
 func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, oneLine(plan.Server.Ref.String()+" back to point "+plan.Point.ID))
+	p.Line(page.Bold, oneLine(plan.Server.Ref.String()+" back to "+plan.Aim()))
 	row := func(head string, all []string) {
 		for i, text := range all {
 			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), oneLine(text))
@@ -110,6 +112,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	row("go along", plan.Moves)
 	row("stay there", plan.Stay)
 	row("clones", plan.Clones)
+	row("others", some(plan.Others))
 	row("note", plan.Recipe.Notes)
 	if w := plan.Way; w != nil {
 		row("replay", []string{units.Count(w.Count, "transaction") + " from " + w.From.String() + ", and no more"})
@@ -119,6 +122,17 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	}
 	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
 	return p.String()
+}
+
+// mostOthers is how many files of others are named on a page.
+const mostOthers = 20
+
+// some gives the first of many files, and says how many there are.
+func some(files []string) []string {
+	if len(files) <= mostOthers {
+		return files
+	}
+	return append(slices.Clone(files[:mostOthers]), fmt.Sprintf("and %d more, which go back with the server too", len(files)-mostOthers))
 }
 
 // transactions writes those near the end of a replay, one a line.

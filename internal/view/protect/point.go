@@ -1,12 +1,14 @@
 package protect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
@@ -170,8 +172,8 @@ func span(d time.Duration) string {
 	return units.Span(d)
 }
 
-// Points lists the points of each server, oldest first.
-func Points(all []protect.Point, screen page.Screen) string {
+// Points lists the points of each server, oldest first. facts say which of them are gone.
+func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all) == 0 {
 		p.Para(page.Normal, 0, "There is no point on this host. plumb snapshot takes one.")
@@ -188,11 +190,14 @@ func Points(all []protect.Point, screen page.Screen) string {
 			server = of
 			p.Line(page.Bold, oneLine(of+", "+at.Server.Product))
 		}
-		what := string(at.Label)
-		if at.State != protect.Taken {
+		what, known := string(at.Label), facts[at.ID]
+		switch {
+		case at.State != protect.Taken:
 			what = string(at.State)
+		case known.Lost() != "":
+			what = "gone"
 		}
-		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at)))
+		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at, known)))
 	}
 	return p.String()
 }
@@ -218,7 +223,7 @@ const (
 )
 
 // remark is where the server stood at a point, and what else to know of it.
-func remark(at protect.Point) string {
+func remark(at protect.Point, known keep.Facts) string {
 	var parts []string
 	if pos := at.Position.String(); pos != "" {
 		parts = append(parts, pos)
@@ -241,6 +246,9 @@ func remark(at protect.Point) string {
 	}
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)
+	}
+	if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+		parts = append(parts, why)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -26,7 +26,7 @@ func TestPages(t *testing.T) {
 	for name, text := range map[string]string{
 		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
 		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow),
-		"points": Points([]protect.Point{proven(), fallen(), bare()}, narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, narrow),
+		"points": Points([]protect.Point{proven(), fallen(), bare()}, lostOnes(), narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow) + "---\n" +
 			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "the pool tank is not imported, so nothing is known of its snapshots", Space: -1}}}), narrow),
@@ -50,7 +50,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 	for name, docs := range map[string][]any{
 		"snapshot":       {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
 		"drill":          {DrillDocument(proven()), DrillDocument(protect.Point{})},
-		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, taken(), unread), PointsDocument("/x", nil, nil, nil)},
+		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, lostOnes(), taken(), unread), PointsDocument("/x", nil, nil, nil, nil)},
 		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
 		"replicate":      {ReplicateDocument(sent), ReplicateDocument(replicate.Result{})},
@@ -108,7 +108,7 @@ func TestNamesStayNames(t *testing.T) {
 	broken := bad
 	broken.Set.Strays, broken.Set.Others, broken.Set.Volumes = []protect.Stray{{Path: odd, Why: odd}}, []string{odd}, []protect.Volume{{Name: odd, Mountpoint: odd}}
 	wide := page.Screen{Width: 120}
-	for line := range strings.Lines(Point(p, wide) + Points([]protect.Point{p}, wide) + Clones(c, wide) + Plan(broken, "", errors.New(odd), wide)) {
+	for line := range strings.Lines(Point(p, wide) + Points([]protect.Point{p}, nil, wide) + Clones(c, wide) + Plan(broken, "", errors.New(odd), wide)) {
 		if strings.Contains(line, "\x1b") || strings.HasPrefix(strings.TrimSpace(line), "proven?") {
 			t.Errorf("%q", line)
 		}

@@ -91,6 +91,11 @@ func clones() []clone.Clone {
 	}
 }
 
+// lostOnes are points of which no copy can be started now.
+func lostOnes() map[string]keep.Facts {
+	return map[string]keep.Facts{fallen().ID: {Gone: []string{"tank/db@plumb-" + fallen().ID}}, bare().ID: {Unread: "the pool tank is not imported"}}
+}
+
 func plans() []keep.Plan {
 	all := []protect.Point{point(-30, protect.Crash), point(-20, protect.Proven), point(-10, protect.Crash), point(-1, protect.Proven), proven()}
 	facts := map[string]keep.Facts{}
@@ -133,7 +138,7 @@ var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault
 	{Snapshot: "tank/db/a@x", Dataset: "tank/copies/a", There: true}}}
 
 var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
-	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"},
+	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}, Others: []string{"/srv/db/export/today.csv"},
 	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the dataset of before: what is sent from there begins anew"}}}
 
 var oneTable = tables.Plan{Point: proven(), Server: server, Table: tables.Name{"shop", "orders"}, As: tables.Name{"shop", "old orders"}, Content: "rows 2, checksum 7, definition 1/2/1/0",

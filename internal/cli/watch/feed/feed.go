@@ -13,6 +13,7 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/host"
 	"plumb/internal/observe"
+	"plumb/internal/protect"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -37,8 +38,9 @@ type Adapters struct {
 	// Planners are who asks servers for plans and indexes, by their kind; powerful:
 	// also when our user can do more than read.
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
-	Grants   func() string // what makes the least user that watching needs, for each server
-	Again    *Again        // nil: this process looks and judges itself, as in a test
+	Storages []protect.Storage // they tell whether the snapshots of points are there
+	Grants   func() string     // what makes the least user that watching needs, for each server
+	Again    *Again            // nil: this process looks and judges itself, as in a test
 }
 
 // Live makes the feed of this machine.

@@ -1,0 +1,106 @@
+package prune
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/stack"
+)
+
+// shelf is a storage of which some snapshots are gone.
+type shelf struct {
+	protect.Storage
+	gone []string
+	dead string // a snapshot of which nothing is learned
+}
+
+func (shelf) Name() string { return "shelf" }
+
+func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protect.MemberState, error) {
+	if m.Snapshot == s.dead {
+		return protect.MemberState{}, errors.New("the disk does not answer")
+	}
+	return protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot)}, nil
+}
+
+func pruner(t *testing.T, on shelf, points ...protect.Point) Pruner {
+	t.Helper()
+	k := &protect.Keeper{Do: deaf{LiveDoer: hosttest.LiveDoer(t)}, Storages: []protect.Storage{on}, Store: protect.Store{Dir: t.TempDir()}, Now: func() time.Time { return noon }}
+	for _, p := range points {
+		if err := k.Store.Put(t.Context(), k.Do, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Pruner{Keeper: k}
+}
+
+// deaf is this machine, without servers.
+type deaf struct{ *host.LiveDoer }
+
+func (deaf) Hold(context.Context, host.Target) (host.Held, error) { return nil, errors.New("not here") }
+
+var noon = time.Date(2027, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func proven(hour int) protect.Point {
+	at := noon.Add(time.Duration(hour) * time.Hour)
+	id := at.Format("20060102T150405Z") + "-0000"
+	return protect.Point{ID: id, State: protect.Taken, Label: protect.Proven, Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}},
+		Times: protect.Times{Snapshot: at}, Members: []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: id}}}
+}
+
+// TestLastThatIsProven: another point proves nothing when its snapshots are gone or cannot be read.
+func TestLastThatIsProven(t *testing.T) {
+	old, late := proven(-5), proven(-1)
+	for name, c := range map[string]struct {
+		on   shelf
+		last bool
+	}{
+		"the other is there":         {shelf{}, false},
+		"the other is gone":          {shelf{gone: []string{old.ID}}, true},
+		"the other does not answer":  {shelf{dead: old.ID}, true},
+		"this one is gone, and last": {shelf{gone: []string{old.ID, late.ID}}, true},
+	} {
+		p := pruner(t, c.on, old, late)
+		plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Point: late.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := strings.Join(plans[0].Fates[0].Why, "; "); strings.Contains(why, "it is the last") != c.last {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+}
+
+// TestRulesPassLostPointsOver: neither last=1 nor verified=1 is met by a point that is gone.
+func TestRulesPassLostPointsOver(t *testing.T) {
+	all := []protect.Point{proven(-5), proven(-4), proven(-1)}
+	p := pruner(t, shelf{gone: []string{all[2].ID}}, all...)
+	plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: keep.Rules{Last: 1, Verified: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || f[2].Goes || !strings.Contains(f[2].Why[0], "is gone or another now") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestStandingAsksWhomItKnows: of a point on a storage that nobody named nothing is known.
+func TestStandingAsksWhomItKnows(t *testing.T) {
+	here, away := proven(-2), proven(-1)
+	away.Members[0].Storage = "cloud"
+	facts := Standing(t.Context(), hosttest.Map{}, []protect.Storage{shelf{gone: []string{here.ID}}}, []protect.Point{here, away})
+	if _, told := facts[away.ID]; told || facts[here.ID].Lost() == "" {
+		t.Errorf("%+v", facts)
+	}
+	if left := keep.Standing([]protect.Point{here, away}, facts); len(left) != 1 || left[0].ID != away.ID {
+		t.Errorf("standing: %+v", left)
+	}
+}

@@ -1,0 +1,96 @@
+package rollback
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/protect"
+	"plumb/internal/stack"
+	"plumb/internal/zfs"
+)
+
+// TestUndoStopsAServerThatDoesNotListen: a server that crashed after a rollback may be started by its unit at any moment, and is stopped
+// before its datasets are taken away.
+func TestUndoStopsAServerThatDoesNotListen(t *testing.T) {
+	c := listener(t, nil, zfs.Tools{})
+	sh(t, strings.Join(c.plan.Stop, " "))
+	said := filepath.Join(t.TempDir(), "stopped")
+	look, err := listens(t.Context(), c.h, c.plan.Target)
+	if err != nil || look {
+		t.Fatalf("it was stopped, and listens: %v, %v", look, err)
+	}
+	script := filepath.Join(t.TempDir(), "stop")
+	must(t, os.WriteFile(script, []byte("echo stopped >>"+said+"; exec "+strings.Join(c.plan.Stop, " ")+"\n"), 0o700))
+	crash := strings.Join(c.plan.Stop, " ")
+	c.plan.Stop = []string{"sh", script}
+	state, err := c.startAct()
+	must(t, err)
+	k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: Knob}}, Recipe: change.Recipe{Acts: []change.Act{{Switch: &state}}}}}}, change.ApplyOptions{})
+	must(t, err)
+	sh(t, crash)
+	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+	if text, err := os.ReadFile(said); err != nil || string(text) != "stopped\n" {
+		t.Errorf("the undo did not stop it: %q, %v", text, err)
+	}
+}
+
+// TestStopSurely: what is not there, or does not run, needs no stopping.
+func TestStopSurely(t *testing.T) {
+	for _, stop := range [][]string{{"systemctl", "stop", "--", "plumb-no-such-unit.service"}, {"service", "plumb-no-such-service", "stop"}} {
+		argv := Plan{Stop: stop}.stopSurely()
+		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%q: %v: %s", argv, err, out)
+		}
+	}
+	if got := (Plan{Stop: []string{"sh", "-c", "x"}}).stopSurely(); strings.Join(got, " ") != "sh -c x" {
+		t.Errorf("a command of a person's own became %q", got)
+	}
+}
+
+// answers is an engine of a server of which only where it stands is asked.
+type answers struct{ protect.Engine }
+
+func (answers) Kind() string { return "server" }
+func (answers) Position(context.Context, host.Reader, host.Target) (protect.Position, error) {
+	return protect.Position{Offset: 7}, nil
+}
+
+// TestPointsThatAreAwayFailNothing: a rollback that came to its end is none that failed, when another point lies on storage that is away.
+func TestPointsThatAreAwayFailNothing(t *testing.T) {
+	c := listener(t, nil, zfs.Tools{})
+	d := here{hosttest.LiveDoer(t)}
+	var told []string
+	k := &protect.Keeper{Do: d, Engines: []protect.Engine{answers{}}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now, Warn: func(_ string, err error) { told = append(told, err.Error()) }}
+	must(t, k.Store.Put(t.Context(), d, protect.Point{ID: "20261124T010000Z-0000", State: protect.Taken, Server: protect.Server{Ref: db}, Members: []protect.Member{{Volume: protect.Volume{Storage: "away", Name: "x"}, Snapshot: "x@y"}}}))
+	r := Rollback{Keeper: k, Executor: &change.Executor{Doer: d, Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}}
+	state, err := c.startAct()
+	must(t, err)
+	plan := *c.plan
+	plan.Recipe = change.Recipe{Acts: []change.Act{{Switch: &state}}}
+	res, err := r.Run(t.Context(), plan, change.Begin{})
+	if err != nil || res.Position.Offset != 7 || len(told) != 1 || !strings.Contains(told[0], "x is on away") {
+		t.Errorf("%+v, %v, told %q", res, err, told)
+	}
+	sh(t, strings.Join(c.plan.Stop, " "))
+	if _, err := r.Run(t.Context(), plan, change.Begin{}); err == nil || !strings.Contains(err.Error(), "does not listen") {
+		t.Errorf("a server that does not listen is rolled back: %v", err)
+	}
+}
+
+// startAct is the act that starts the server.
+func (c *checking) startAct() (change.Switch, error) {
+	acts, err := c.acts()
+	if err != nil {
+		return change.Switch{}, err
+	}
+	return *acts[len(acts)-2].Switch, nil
+}
