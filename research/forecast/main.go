@@ -70,11 +70,13 @@ func read(dir string) (all []sample, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := forecast.ParseCSV(text)
+		r, err := forecast.ParseCSV(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		all = append(all, sample{name: filepath.Base(name), days: forecast.Daily(forecast.Quantity{}, t.Days).Days})
+		for _, t := range r.Tables {
+			all = append(all, sample{name: filepath.Base(name), days: forecast.Daily(forecast.Quantity{}, t.Days).Days})
+		}
 	}
 	return all, nil
 }

@@ -117,7 +117,7 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		if !strings.Contains(q.Of+" "+q.Name, f.only) {
 			continue
 		}
-		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps}
+		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps, Read: k.read}
 		last := time.Now()
 		if len(k.series.Days) > 0 {
 			last = k.series.Last().Date

@@ -95,20 +95,18 @@ func (p *past) weigh(h int) (weights, losses []float64) {
 	if losses == nil {
 		return alike(), nil
 	}
-	least := math.Inf(1)
+	counted, least, best := make([]float64, len(ways)), math.Inf(1), math.Inf(1)
 	for i, w := range ways {
-		if !w.rival {
-			least = min(least, losses[i])
+		counted[i] = max(losses[i], noLoss)
+		if best = min(best, counted[i]); !w.rival {
+			least = min(least, counted[i])
 		}
 	}
 	weights, sum := make([]float64, len(ways)), 0.0
 	power := min(10, trust*float64(len(p.added))/float64(h))
 	for i, w := range ways {
-		if !w.rival || losses[i] < least {
-			weights[i] = math.Pow(losses[i]/max(least, 1e-300), -power)
-			if losses[i] == least {
-				weights[i] = 1 // also where nothing was ever lost
-			}
+		if !w.rival || counted[i] < least {
+			weights[i] = math.Pow(counted[i]/best, -power) // 1 for the best one, so that their sum is a number
 			sum += weights[i]
 		}
 	}
@@ -117,6 +115,10 @@ func (p *past) weigh(h int) (weights, losses []float64) {
 	}
 	return weights, losses
 }
+
+// noLoss is a loss that is none: less than a byte. Of what repeats exactly one way loses
+// nothing and another what rounding leaves, and neither is the better one for that.
+const noLoss = 1
 
 func alike() []float64 {
 	weights, count := make([]float64, len(ways)), 0.0
