@@ -11,7 +11,7 @@ import (
 
 // What columns are called: small letters, words apart, without their unit.
 var (
-	dateColumns = []string{"date", "t", "time", "timestamp", "datetime", "day", "at", "ts", "time stamp", "date time", "collected at"}
+	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at"}
 	usedColumns = []string{"", "used", "value", "used space", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
 	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "disk size"}
 	// what tells things apart that one file tells of

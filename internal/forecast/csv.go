@@ -161,7 +161,8 @@ func comma(text []byte) (rune, []byte) {
 		}
 		commas := bytes.Count(head, []byte(","))
 		for _, other := range ";\t|" {
-			if n := bytes.Count(head, []byte(string(other))); n > 0 && n >= commas {
+			n, data := bytes.Count(head, []byte(string(other))), head[0] >= '0' && head[0] <= '9'
+			if n > commas || n > 0 && n == commas && data {
 				return other, text
 			}
 		}
@@ -188,8 +189,8 @@ func (f *file) row(row []string, is columns, line int) error {
 		return nil
 	}
 	when := cell(is.date)
-	if clock := cell(is.clock); is.clock >= 0 && clocks.MatchString("x "+clock) {
-		when += " " + clock
+	if m := clocks.FindStringSubmatch("x " + cell(is.clock)); m != nil && m[1] == "x" {
+		when += " " + cell(is.clock)
 	}
 	at, err := f.dates.parse(when, line)
 	if err != nil {
@@ -281,7 +282,7 @@ func (f *file) table(of string) (*Table, error) {
 	}
 	switch {
 	case len(of) > mostLabels:
-		return nil, fmt.Errorf("%s is a name of more than %d letters", clip(of), mostLabels)
+		return nil, hint.With(fmt.Errorf("%s is a name of more than %d letters", clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
 	case len(f.order) >= mostSeries:
 		return nil, hint.With(fmt.Errorf("it tells of more than %d things", mostSeries), "give a part of them")
 	}

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -208,6 +209,29 @@ func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	s := grown(60, func(int) float64 { return 0 })
 	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
 		t.Errorf("%v", q)
+	}
+}
+
+// TestWhatRepeatsExactly: each week adds to the byte what the one before did, and nothing
+// else is foretold.
+func TestWhatRepeatsExactly(t *testing.T) {
+	for name, each := range map[string]func(d int) float64{
+		"whole bytes":    func(d int) float64 { return 1e9 * float64(d%week) },
+		"parts of bytes": func(d int) float64 { return 1e9 / 3 * float64(1+d%week) },
+		"once a week":    func(d int) float64 { return 7e8 / 3 * float64((d%week)/6) },
+		"shrinks too":    func(d int) float64 { return 1e7/3*float64(d%week) - 1e7 },
+	} {
+		for _, days := range []int{14, 28, 60, 200, 400} {
+			for _, ahead := range []int{7, 14, 28} {
+				s := grown(days, each)
+				res := Of(s, Ask{Days: ahead, Limit: &Limit{Bytes: 1e15, Why: "made"}})
+				want := grown(days+ahead, each).Last().Value
+				q := res.Points[len(res.Points)-1].Value
+				if math.Abs(q.Median()-want) > 1 && days >= 60 {
+					t.Errorf("%s, %d days: %.12g after %d, want %.12g", name, days, q.Median(), ahead, want)
+				}
+			}
+		}
 	}
 }
 

@@ -155,6 +155,33 @@ func sinceChange(p *past, r *rand.Rand, course []float64) {
 	}
 }
 
+// unsure adds to a course what is not known of the rate itself: that of some weeks is
+// that of all others only as far as the weeks are alike. It is one error, and stays for the
+// whole course.
+func (p *past) unsure(r *rand.Rand, course []float64) {
+	slip := p.rateError() * r.NormFloat64()
+	for i := range course {
+		course[i] += slip * float64(i+1)
+	}
+}
+
+// rateError is the standard error of what a day adds, by how whole weeks differ: weekdays that
+// differ are no error.
+func (p *past) rateError() float64 {
+	n := len(p.added) / week
+	if n < 2 {
+		return 0
+	}
+	last := len(p.added)
+	mean := (p.level[last] - p.level[last-n*week]) / float64(n)
+	square := 0.0
+	for k := range n {
+		d := p.level[last-k*week] - p.level[last-(k+1)*week] - mean
+		square += d * d
+	}
+	return math.Sqrt(square/float64(n-1)/float64(n)) / week
+}
+
 // spread is the deviation of what each day added since a day.
 func (p *past) spread(from int) float64 {
 	x := p.added[from:]
