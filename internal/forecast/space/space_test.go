@@ -71,8 +71,8 @@ func TestThePastKnowsNothingOfTheFuture(t *testing.T) {
 	then, alone := newPast(whole).until(len(early)), newPast(early)
 	for _, w := range ways {
 		a, b := make([]float64, 30), make([]float64, 30)
-		w.draw(then, rand.New(rand.NewPCG(1, 1)), a)
-		w.draw(alone, rand.New(rand.NewPCG(1, 1)), b)
+		then.course(w, rand.New(rand.NewPCG(1, 1)), a)
+		alone.course(w, rand.New(rand.NewPCG(1, 1)), b)
 		if !slices.Equal(a, b) {
 			t.Errorf("%s draws other futures once it is known what came", w.name)
 		}
@@ -209,6 +209,48 @@ func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	s := grown(60, func(int) float64 { return 0 })
 	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
 		t.Errorf("%v", q)
+	}
+}
+
+// TestTheRateIsNotKnownExactly: each way that is no rival draws futures whose rates differ by
+// more where months differ by more, and by nothing where all are alike.
+func TestTheRateIsNotKnownExactly(t *testing.T) {
+	bursts := func(d int) float64 { return 1e9 + 2e10*float64((d/month)%3/2) }
+	even := newPast(grown(400, func(d int) float64 { return 1e9 * float64(1+d%week) }).Added())
+	bursty := newPast(grown(400, bursts).Added())
+	if even.unsure > 1e-9 || bursty.unsure < 0.2 || bursty.unsure > 0.5 {
+		t.Fatalf("rates are off by %g and %g", even.unsure, bursty.unsure)
+	}
+	for _, w := range ways {
+		plain, course := make([]float64, 30), make([]float64, 30)
+		w.draw(bursty, rand.New(rand.NewPCG(1, 1)), plain)
+		bursty.course(w, rand.New(rand.NewPCG(1, 1)), course)
+		if same := slices.Equal(plain, course); same != w.rival {
+			t.Errorf("%s takes the rate for the true one: %v", w.name, same)
+		}
+	}
+	if short := newPast(grown(14, bursts).Added()); short.unsure != 0 {
+		t.Errorf("two weeks that are alike differ by %g", short.unsure)
+	}
+}
+
+// TestNothingLostIsNoDivisor: of what repeats exactly a rival may lose nothing, and the
+// others what rounding leaves. All parts together are one.
+func TestNothingLostIsNoDivisor(t *testing.T) {
+	for _, of := range [][2]float64{{1e-7, 0}, {0, 0}, {0, 1e-7}, {1e9, 0}, {1e9, 1e-40}, {1e18, 1e17}} {
+		losses := make([]float64, len(ways))
+		for i, w := range ways {
+			if losses[i] = of[0]; w.rival {
+				losses[i] = of[1]
+			}
+		}
+		sum := 0.0
+		for _, w := range weightsOf(losses, 10) {
+			sum += w
+		}
+		if !(math.Abs(sum-1) < 1e-9) {
+			t.Errorf("losses of %g, and of rivals %g: parts of %g together", of[0], of[1], sum)
+		}
 	}
 }
 

@@ -155,31 +155,48 @@ func sinceChange(p *past, r *rand.Rand, course []float64) {
 	}
 }
 
-// unsure adds to a course what is not known of the rate itself: that of some weeks is
-// that of all others only as far as the weeks are alike. It is one error, and stays for the
-// whole course.
-func (p *past) unsure(r *rand.Rand, course []float64) {
-	slip := p.rateError() * r.NormFloat64()
+// course draws one future by a way. One that is no rival does not take the rate of the past
+// for the true one: a factor, the same for the whole course, is as far off as that may be.
+func (p *past) course(w way, r *rand.Rand, course []float64) {
+	w.draw(p, r, course)
+	if w.rival || p.unsure == 0 {
+		return
+	}
+	factor := math.Exp(p.unsure*r.NormFloat64() - p.unsure*p.unsure/2) // its mean is 1
 	for i := range course {
-		course[i] += slip * float64(i+1)
+		course[i] *= factor
 	}
 }
 
-// rateError is the standard error of what a day adds, by how whole weeks differ: weekdays that
-// differ are no error.
-func (p *past) rateError() float64 {
-	n := len(p.added) / week
+// The rate of each month tells how well that of all is known: growth comes in stretches, so
+// weeks would tell too little. Of a short past there are only weeks.
+const (
+	month      = 4 * week
+	leastMonth = 6
+	mostUnsure = 1 // of the rate itself
+)
+
+// rateError is the standard error of the rate, as a part of it, by how its months differ.
+func rateError(level []float64) float64 {
+	last, block := len(level)-1, month
+	if last < leastMonth*month {
+		block = week
+	}
+	n := last / block
 	if n < 2 {
 		return 0
 	}
-	last := len(p.added)
-	mean := (p.level[last] - p.level[last-n*week]) / float64(n)
-	square := 0.0
+	mean, square := (level[last]-level[last-n*block])/float64(n), 0.0
 	for k := range n {
-		d := p.level[last-k*week] - p.level[last-(k+1)*week] - mean
+		d := level[last-k*block] - level[last-(k+1)*block] - mean
 		square += d * d
 	}
-	return math.Sqrt(square/float64(n-1)/float64(n)) / week
+	deviation := math.Sqrt(square / float64(n-1) / float64(n))
+	if deviation == 0 {
+		return 0
+	}
+	part := min(mostUnsure, deviation/math.Abs(mean))
+	return math.Sqrt(math.Log1p(part * part)) // of the logarithm of the factor
 }
 
 // spread is the deviation of what each day added since a day.
