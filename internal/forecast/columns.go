@@ -91,17 +91,23 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	if time := columnOf(titles, []string{"time", "clock", "time of day"}, anyUnit); time != is.date {
 		is.clock = time
 	}
+	if is.date < 0 {
+		is.date = onlyOne(titles, "date", "time", "timestamp", "at")
+	}
 	is.size = columnOf(titles, sizeColumns, notPercent)
 	for _, fits := range []func(title) bool{func(t title) bool { return t.name != "" && t.unit.word != "" && notPercent(t) }, notPercent, anyUnit} {
 		if is.used = columnOf(titles, usedColumns, fits); is.used >= 0 {
 			break
 		}
 	}
+	if is.used < 0 {
+		is.used = onlyOne(titles, "used", "usage")
+	}
 	switch {
 	case is.date < 0:
-		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", clip(strings.Join(head, ", "))), wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
 	case is.used < 0:
-		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", clip(strings.Join(head, ", "))), wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
 	}
 	is.usedUnit = titles[is.used].unit
 	if is.size >= 0 {
@@ -123,6 +129,22 @@ func columnOf(titles []title, names []string, fits func(title) bool) int {
 		}
 	}
 	return -1
+}
+
+// onlyOne is the one column that has one of some words in its name; where there are several, which
+// of them is meant is not known.
+func onlyOne(titles []title, words ...string) (found int) {
+	found = -1
+	for i, t := range titles {
+		if !slices.ContainsFunc(strings.Fields(t.name), func(w string) bool { return slices.Contains(words, w) }) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
 }
 
 // isDate tells whether a cell is a date.

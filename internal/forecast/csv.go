@@ -159,12 +159,14 @@ func comma(text []byte) (rune, []byte) {
 		if head = bytes.TrimSpace(head); len(head) == 0 || head[0] == '#' {
 			continue
 		}
-		commas := bytes.Count(head, []byte(","))
+		commas, data := bytes.Count(head, []byte(",")), head[0] >= '0' && head[0] <= '9'
 		for _, other := range ";\t|" {
-			n, data := bytes.Count(head, []byte(string(other))), head[0] >= '0' && head[0] <= '9'
-			if n > commas || n > 0 && n == commas && data {
+			if n := bytes.Count(head, []byte(string(other))); n > commas || n > 0 && n == commas && data {
 				return other, text
 			}
+		}
+		if commas == 0 && data {
+			return ' ', text
 		}
 		break
 	}
@@ -254,11 +256,13 @@ func (f *file) reading(of string, r reading) error {
 		}
 		f.noteUnit(of)
 	}
+	if in.percent {
+		f.note("what is used is told in per cent: less growth than its digits show is not seen")
+	}
 	switch {
 	case in.percent && size > 0:
 		v *= size / 100
 		t.bytes.set(r.line, r.used)
-		f.note("what is used is told in per cent of the size: less growth than that is not seen")
 	case in.percent:
 		t.Percent = true
 		t.parts.set(r.line, r.used)

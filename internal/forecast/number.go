@@ -169,4 +169,6 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 	return v, of, nil
 }
 
-func notBytes(cell string) error { return fmt.Errorf("%q is no count of bytes", clip(strings.TrimSpace(cell))) }
+func notBytes(cell string) error {
+	return fmt.Errorf("%q is no count of bytes", clip(strings.TrimSpace(cell)))
+}
