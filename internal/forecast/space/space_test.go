@@ -212,6 +212,23 @@ func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	}
 }
 
+// TestShortPastsAreDoubted: what ranges from few days are worth is told, as it was measured.
+func TestShortPastsAreDoubted(t *testing.T) {
+	for _, c := range []struct {
+		history, ahead int
+		want           string
+	}{{14, 5, "14 days were known, 52 % of what came 7 days"}, {29, 30, "21 days were known, 46 % of what came 30 days"}, {50, 15, "45 days were known, 62 % of what came 30 days"},
+		{40, 119, "30 days were known, 37 % of what came 90 days"}, {90, 90, "90 days were known, 58 % of what came 90 days later was within such a range of 80 %, and 77 % within"}, {90, 7, ""}, {200, 60, "180 days were known, 75 % of what came 90 days"}, {400, 1000, ""}} {
+		got := doubtOf(c.history, c.ahead)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%d days ahead of %d: %q", c.ahead, c.history, got)
+		}
+	}
+	if r := Of(grown(20, noisy(1)), Ask{Days: 10}); !slices.ContainsFunc(r.Assumptions, func(a string) bool { return strings.HasPrefix(a, "the past is short: ") }) {
+		t.Errorf("%q", r.Assumptions)
+	}
+}
+
 // TestTheRateIsNotKnownExactly: each way that is no rival draws futures whose rates differ by
 // more where months differ by more, and by nothing where all are alike.
 func TestTheRateIsNotKnownExactly(t *testing.T) {
