@@ -23,7 +23,7 @@ type known struct {
 	limit   *space.Limit
 	bounded bool
 	changes []space.Change
-	keeps   string // what settings say of how long this is kept, for people; "" where none is known
+	keeps   string   // what settings say of how long this is kept, for people; "" where none is known
 	read    []string // how what is known was read
 }
 
