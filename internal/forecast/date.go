@@ -26,17 +26,12 @@ var forms = []string{
 // says no offset: an abbreviation such as CST is of several, and the days are those that
 // are written.
 func Moment(s string) (at time.Time, is bool) {
-	at, form := momentOf(s, "")
+	at, form := momentOf(s)
 	return at, form != ""
 }
 
-// momentOf tries one form before the others, and gives the one that fits; "" for none.
-func momentOf(s, first string) (at time.Time, form string) {
-	if first != "" {
-		if at, err := time.ParseInLocation(first, s, time.UTC); err == nil {
-			return at.UTC(), first
-		}
-	}
+// momentOf gives the form that fits as well; "" for none.
+func momentOf(s string) (at time.Time, form string) {
 	for _, form := range forms {
 		// in UTC: else what an abbreviation is depends on the machine
 		if at, err := time.ParseInLocation(form, s, time.UTC); err == nil {
@@ -78,22 +73,28 @@ func (d *dates) parse(s string, line int) (time.Time, error) {
 	if at, is := epoch(s); is {
 		return possible(at, s)
 	}
-	if at, form := momentOf(s, d.form); form != "" {
-		d.form = form
-		return possible(at, s)
+	if at, err := time.ParseInLocation(d.form, s, time.UTC); d.form != "" && err == nil {
+		return possible(at.UTC(), s)
 	}
 	day, clock, err := atClock(s)
 	if err != nil {
 		return time.Time{}, notDate(s)
 	}
-	at, form := momentOf(day, "")
-	if form == "" {
-		at, err = d.numeric(day, line)
+	if m := numericDate.FindStringSubmatch(day); m != nil {
+		at, err := d.numeric(day, m, line)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return possible(at.Add(clock), s)
 	}
-	if err != nil {
-		return time.Time{}, err
+	if at, form := momentOf(s); form != "" {
+		d.form = form
+		return possible(at, s)
 	}
-	return possible(at.Add(clock), s)
+	if at, form := momentOf(day); form != "" {
+		return possible(at.Add(clock), s)
+	}
+	return time.Time{}, notDate(s)
 }
 
 func notDate(s string) error { return fmt.Errorf("%q is no date", clip(s)) }
@@ -119,10 +120,9 @@ func atClock(s string) (day string, clock time.Duration, err error) {
 
 var numericDate = regexp.MustCompile(`^([0-9]{1,2})([./-])([0-9]{1,2})([./-])([0-9]{4}|[0-9]{2})$`)
 
-// numeric reads a day such as 25.11.2026 or 11/25/2026.
-func (d *dates) numeric(s string, line int) (time.Time, error) {
-	m := numericDate.FindStringSubmatch(s)
-	if m == nil || m[2] != m[4] {
+// numeric reads a day such as 25.11.2026 or 11/25/2026: m are its parts.
+func (d *dates) numeric(s string, m []string, line int) (time.Time, error) {
+	if m[2] != m[4] {
 		return time.Time{}, notDate(s)
 	}
 	if len(m[5]) == 2 {
