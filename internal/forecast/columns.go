@@ -14,6 +14,7 @@ var (
 	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at"}
 	usedColumns = []string{"", "used", "value", "used space", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
 	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "disk size"}
+	freeColumns = []string{"free", "available", "avail", "free space", "freespace", "space free", "available space"}
 	// what tells things apart that one file tells of
 	thingColumns = []string{"host", "hostname", "server", "instance", "filesystem", "file system", "mount", "mountpoint", "mount point", "mounted on", "mounted", "path",
 		"disk", "device", "drive", "drive letter", "volume", "pool", "dataset", "database", "datname", "db", "schema", "tablespace", "table", "name"}
@@ -21,11 +22,11 @@ var (
 
 // columns are where a row has what, and how many the header names.
 type columns struct {
-	date, clock, used, size int // -1: nowhere
-	usedUnit, sizeUnit      unit
-	things                  []int
-	named                   int
-	headless                bool // there is no header: the first row is data
+	date, clock, used, size, free int // -1: nowhere
+	usedUnit, sizeUnit, freeUnit  unit
+	things                        []int
+	named                         int
+	headless                      bool // there is no header: the first row is data
 }
 
 // title is what a cell of the header says.
@@ -36,7 +37,7 @@ type title struct {
 
 var (
 	notWord  = strings.NewReplacer("(", " ", ")", " ", "[", " ", "]", " ", "_", " ", "-", " ", ".", " ", "/", " ", ":", " ", "%", " percent ", "\u00a0", " ")
-	joinedTo = regexp.MustCompile(`^(used|size|total|capacity|value)([kmgtp]i?b|bytes|percent|pct)$`)
+	joinedTo = regexp.MustCompile(`^(used|size|total|capacity|value|free|freespace|available)([kmgtp]i?b|bytes|percent|pct)$`)
 	inBlocks = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 )
 
@@ -95,6 +96,7 @@ func columnsOf(head []string, d *dates) (columns, error) {
 		is.date = onlyOne(titles, "date", "time", "timestamp", "at")
 	}
 	is.size = columnOf(titles, sizeColumns, notPercent)
+	is.free = columnOf(titles, freeColumns, notPercent)
 	for _, fits := range []func(title) bool{func(t title) bool { return t.name != "" && t.unit.word != "" && notPercent(t) }, notPercent, anyUnit} {
 		if is.used = columnOf(titles, usedColumns, fits); is.used >= 0 {
 			break
@@ -106,16 +108,19 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	switch {
 	case is.date < 0:
 		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
-	case is.used < 0:
+	case is.used < 0 && (is.size < 0 || is.free < 0):
 		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
 	}
-	is.usedUnit = titles[is.used].unit
-	if is.size >= 0 {
-		is.sizeUnit = titles[is.size].unit
-		if titles[is.size].name == "blocks" && is.usedUnit.word == "" {
-			is.usedUnit = is.sizeUnit // df counts all in the blocks that it names
+	unitIn := func(i int) unit {
+		switch {
+		case i < 0:
+			return unit{bytes: 1}
+		case titles[i].unit.word == "" && is.size >= 0 && titles[is.size].name == "blocks":
+			return titles[is.size].unit // df counts all in the blocks that it names
 		}
+		return titles[i].unit
 	}
+	is.usedUnit, is.sizeUnit, is.freeUnit = unitIn(is.used), unitIn(is.size), unitIn(is.free)
 	return is, nil
 }
 
@@ -159,7 +164,7 @@ func headless(row []string, date int) (columns, error) {
 	other := 1 - date
 	if len(row) == 2 {
 		if number, _ := cut(row[other]); number != "" {
-			return columns{date: date, used: other, clock: -1, size: -1, usedUnit: unit{bytes: 1}, named: 2, headless: true}, nil
+			return columns{date: date, used: other, clock: -1, size: -1, free: -1, usedUnit: unit{bytes: 1}, named: 2, headless: true}, nil
 		}
 	}
 	return columns{}, hint.With(fmt.Errorf("its first line is data, and no header says which of %d columns is what", len(row)),

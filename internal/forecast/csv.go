@@ -187,24 +187,24 @@ func (f *file) row(row []string, is columns, line int) error {
 	if len(row) > is.named && slices.ContainsFunc(row[is.named:], func(s string) bool { return strings.TrimSpace(s) != "" }) {
 		return errors.New("it has more columns than the header: a number has no commas in it, as 1234567, or stands in quotes")
 	}
-	if isUnknown(cell(is.used)) {
+	r := reading{used: amount{cell(is.used), is.usedUnit}, size: amount{cell(is.size), is.sizeUnit}, free: amount{cell(is.free), is.freeUnit}, line: line}
+	if !r.used.known() && (is.used >= 0 || !r.size.known() || !r.free.known()) {
 		return nil
 	}
 	when := cell(is.date)
 	if m := clocks.FindStringSubmatch("x " + cell(is.clock)); m != nil && m[1] == "x" {
 		when += " " + cell(is.clock)
 	}
-	at, err := f.dates.parse(when, line)
-	if err != nil {
+	var err error
+	if r.at, err = f.dates.parse(when, line); err != nil {
 		return err
 	}
-	f.learn(cell(is.used), line)
-	size := cell(is.size)
-	if isUnknown(size) {
-		size = ""
-	}
-	f.learn(size, line)
 	if f.dates.learning {
+		for _, a := range []amount{r.used, r.size, r.free} {
+			if number, _ := cut(a.cell); number != "" && a.known() {
+				f.numerals.see(number, line)
+			}
+		}
 		return nil
 	}
 	var words []string
@@ -213,31 +213,26 @@ func (f *file) row(row []string, is columns, line int) error {
 			words = append(words, name)
 		}
 	}
-	return f.reading(strings.Join(words, " "), reading{at, cell(is.used), size, is.usedUnit, is.sizeUnit, line})
+	return f.reading(strings.Join(words, " "), r)
 }
 
-// learn sees how a cell writes its number, while that is what is done.
-func (f *file) learn(cell string, line int) {
-	if number, _ := cut(cell); f.dates.learning && number != "" {
-		f.numerals.see(number, line)
-	}
+// amount is a cell, and the unit that the header names.
+type amount struct {
+	cell string
+	unit unit
 }
+
+func (a amount) known() bool { return !isUnknown(a.cell) }
 
 // reading is what one row tells of a thing.
 type reading struct {
-	at                 time.Time
-	used, size         string
-	usedUnit, sizeUnit unit
-	line               int
+	at               time.Time
+	used, size, free amount
+	line             int
 }
 
 // reading takes what a row tells.
 func (f *file) reading(of string, r reading) error {
-	v, in, err := f.numerals.amount(r.used, r.usedUnit)
-	if err != nil {
-		return err
-	}
-	f.noteUnit(in)
 	t, err := f.table(of)
 	if err != nil {
 		return err
@@ -245,16 +240,26 @@ func (f *file) reading(of string, r reading) error {
 	if f.count++; f.count > mostRows {
 		return hint.With(fmt.Errorf("there are more than %d rows", mostRows), "a row a day is enough")
 	}
-	size := 0.0
-	if r.size != "" {
-		var of unit
-		if size, of, err = f.numerals.amount(r.size, r.sizeUnit); err != nil {
+	size, err := f.bytes(r.size)
+	if err != nil {
+		return err
+	}
+	free, err := f.bytes(r.free)
+	if err != nil {
+		return err
+	}
+	v, in, why := size-free, unit{}, "the size on the newest day that has one"
+	switch {
+	case !r.used.known() && v < 0:
+		return fmt.Errorf("more is free (%s) than there is (%s)", clip(r.free.cell), clip(r.size.cell))
+	case r.used.known():
+		if v, in, err = f.numerals.amount(r.used.cell, r.used.unit); err != nil {
 			return err
 		}
-		if of.percent {
-			return fmt.Errorf("%q is no size", clip(r.size))
+		f.noteUnit(in)
+		if r.free.known() && !in.percent { // what the filesystem keeps back for root is in neither
+			size, why = v+free, "what is in use and free on the newest day that has both"
 		}
-		f.noteUnit(of)
 	}
 	if in.percent {
 		f.note("what is used is told in per cent: less growth than its digits show is not seen")
@@ -262,21 +267,34 @@ func (f *file) reading(of string, r reading) error {
 	switch {
 	case in.percent && size > 0:
 		v *= size / 100
-		t.bytes.set(r.line, r.used)
+		t.bytes.set(r.line, r.used.cell)
 	case in.percent:
 		t.Percent = true
-		t.parts.set(r.line, r.used)
+		t.parts.set(r.line, r.used.cell)
 	default:
-		t.bytes.set(r.line, r.used)
+		t.bytes.set(r.line, r.used.cell)
 	}
 	if t.parts.line > 0 && t.bytes.line > 0 {
 		return fmt.Errorf("%s in line %d is in per cent and has no size; %s in line %d is in bytes, or has one", t.parts.text, t.parts.line, t.bytes.text, t.bytes.line)
 	}
 	t.Days, t.lines = append(t.Days, Day{r.at, v}), append(t.lines, r.line)
 	if size > 0 && !r.at.Before(t.sizeAt) {
-		t.sizeAt, t.Size, t.Why = r.at, size, "the size on the newest day that has one"
+		t.sizeAt, t.Size, t.Why = r.at, size, why
 	}
 	return nil
+}
+
+// bytes reads a size, or what is free of it; 0 where it is not known.
+func (f *file) bytes(a amount) (float64, error) {
+	if !a.known() {
+		return 0, nil
+	}
+	v, in, err := f.numerals.amount(a.cell, a.unit)
+	if err == nil && in.percent {
+		err = fmt.Errorf("%q is no size", clip(a.cell))
+	}
+	f.noteUnit(in)
+	return v, err
 }
 
 // table is that of a thing.

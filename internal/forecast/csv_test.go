@@ -44,9 +44,11 @@ func TestParseCSV(t *testing.T) {
 		"groups by spaces":              {"date;used\n2026-01-01;1 234 567\n2026-01-02;1\u202f234\u202f568\n", 2, 1234568, 0},
 		"per cent of a size":            {"date,use%,size\n2026-01-01,50,200\n2026-01-02,51%,200\n", 2, 102, 200},
 		"per cent beside bytes":         {"date,use%,used,size\n2026-01-01,50,101,200\n", 1, 101, 200},
-		"columns of df":                 {"date,Filesystem,1K-blocks,Used,Available,Use%,Mounted on\n2026-01-01,/dev/sda1,100,50,50,50%,/\n", 1, 50 << 10, 100 << 10},
+		"columns of df":                 {"date,Filesystem,1K-blocks,Used,Available,Use%,Mounted on\n2026-01-01,/dev/sda1,100,50,45,53%,/\n", 1, 50 << 10, 95 << 10},
 		"words around them":             {"snapped_at,C: Used GB\n2026-01-01,3\n", 1, 3e9, 0},
 		"spaces":                        {"2026-01-01  5\n2026-01-02  6\n", 2, 6, 0},
+		"used and free":                 {"date,used,free,size\n2026-01-01,50,30,100\n", 1, 50, 80},
+		"size and free":                 {"Date,Drive,Size (GB),FreeSpaceGB\n2026-01-01,C:,100,30\n2026-01-02,C:,100,\n", 1, 70e9, 100e9},
 		"a time in its own column":      {"date,time,used\n2026-01-01,23:00,6\n2026-01-01,22:00,5\n", 2, 5, 0},
 	} {
 		got, err := ParseCSV([]byte(c.text))
@@ -110,6 +112,7 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,bytes\n1970-01-01T00:00:00+05:00,5\n":                        "no date of a disk",
 		"date,bytes\n\"2026\n":                                             "quote",
 		"date,used in a,used in b\n2026-01-01,5,6\n":                       "no column for the bytes: date, used in a, used in b",
+		"date,size,free\n2026-01-01,5,6\n":                                 "line 2: more is free (6) than there is (5)",
 		"date,written_gb\n2026-01-01,5\n":                                  "no column for the bytes: date, written_gb",
 		"date,bytes\n2026-01-01,1,234,567\n":                               "line 2: it has more columns than the header",
 		"date,used_gb\n2026-01-01,\"1,234\"\n":                             `line 2: "1,234" can be 1234 and 1.234`,
