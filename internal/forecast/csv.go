@@ -46,7 +46,7 @@ const wanted = "want a header such as date,used_bytes and rows such as 2026-11-2
 // and a name are read as well. A row without bytes is a day of which nothing is known.
 // It reads what df wrote at several times, too.
 func ParseCSV(text []byte) (Readings, error) {
-	text, err := decoded(text)
+	text, err := UTF8(text)
 	if err != nil {
 		return Readings{}, err
 	}
@@ -68,8 +68,8 @@ func ParseCSV(text []byte) (Readings, error) {
 	return f.readings()
 }
 
-// decoded gives the text as UTF-8.
-func decoded(text []byte) ([]byte, error) {
+// UTF8 gives a text that may be UTF-16 with its mark, as spreadsheets save it.
+func UTF8(text []byte) ([]byte, error) {
 	big := bytes.HasPrefix(text, []byte("\xfe\xff"))
 	if !big && !bytes.HasPrefix(text, []byte("\xff\xfe")) {
 		if bytes.IndexByte(text, 0) >= 0 {
@@ -104,7 +104,7 @@ type file struct {
 
 // rows reads a CSV file, once.
 func (f *file) rows(text []byte) error {
-	comma, text := comma(text)
+	comma, text := Comma(text)
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.Comment, r.ReuseRecord, r.FieldsPerRecord, r.TrimLeadingSpace = comma, '#', true, -1, true
 	head, err := r.Read()
@@ -146,10 +146,10 @@ func notEnd(err error) error {
 
 var separator = regexp.MustCompile(`(?i)^"?sep=(.)"?\r?\n`)
 
-// comma is what parts the columns: what is in the first line, rather what spreadsheets
+// Comma is what parts the columns of a text: what is in the first line, rather what spreadsheets
 // write where a comma stands in numbers. A first line that tells it to a spreadsheet
 // becomes a remark.
-func comma(text []byte) (rune, []byte) {
+func Comma(text []byte) (rune, []byte) {
 	if m := separator.FindSubmatch(text); m != nil && bytes.Contains([]byte(",;\t|"), m[1]) {
 		text = bytes.Clone(text)
 		text[0] = '#'
