@@ -4,6 +4,8 @@
 //
 //	cd research && go run ./forecast -data DIR
 //
+// With -short it prints how often what came was within the intervals of forecasts from short pasts.
+//
 // DIR holds one CSV for each real series, as plumb forecast space --csv reads
 // them. Nothing of a series after an origin is given to what forecasts at it.
 package main
@@ -38,14 +40,22 @@ type sample struct {
 
 func main() {
 	dir := flag.String("data", "", "directory of the real series")
-	made := flag.Int("synthetic", 200, "how many synthetic series")
+	made := flag.Int("synthetic", 200, "how many synthetic series; 0: only the real ones")
+	brief := flag.Bool("short", false, "only judge forecasts from the last weeks and months before each origin")
 	flag.Parse()
 	if *dir != "" {
 		all, err := read(*dir)
 		if err != nil {
 			log.Fatal(err)
 		}
+		if *brief {
+			shortPasts(all)
+			return
+		}
 		report("real", judge(all), true)
+	}
+	if *made == 0 {
+		return
 	}
 	all := synthetic(*made)
 	results := judge(all)
@@ -70,11 +80,13 @@ func read(dir string) (all []sample, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := forecast.ParseCSV(text)
+		r, err := forecast.ParseCSV(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		all = append(all, sample{name: filepath.Base(name), days: forecast.Daily(forecast.Quantity{}, t.Days).Days})
+		for _, t := range r.Tables {
+			all = append(all, sample{name: filepath.Base(name), days: forecast.Daily(forecast.Quantity{}, t.Days).Days})
+		}
 	}
 	return all, nil
 }

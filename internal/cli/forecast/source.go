@@ -23,7 +23,8 @@ type known struct {
 	limit   *space.Limit
 	bounded bool
 	changes []space.Change
-	keeps   string // what settings say of how long this is kept, for people; "" where none is known
+	keeps   string   // what settings say of how long this is kept, for people; "" where none is known
+	read    []string // how what is known was read
 }
 
 // source are the flags that say where the past is.
@@ -34,7 +35,7 @@ type source struct {
 
 func (f *source) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header that names a date, the bytes used (date,used_bytes) and optionally a size; - for standard input")
+	fl.StringVar(&f.csv, "csv", "", "read `FILE`: a header that names a date, what is used (date,used_bytes), a size and a name if there are several; or a log of df; - for standard input")
 	fl.StringVar(&f.dir, "dir", "", "read the recording in `DIR` instead of the one of this host")
 	fl.StringVar(&f.prometheus, "prometheus", "", "query the Prometheus at `URL`, such as http://127.0.0.1:9090")
 	fl.StringVar(&f.query, "query", "", "the `EXPR` for bytes to query Prometheus with; default: bytes used in filesystems")
@@ -84,7 +85,7 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 // mostHistory is how much of a file of readings is read: those of years, a row a minute.
 const mostHistory = 256 << 20
 
-func (f source) fromCSV(in io.Reader) ([]known, error) {
+func (f source) fromCSV(in io.Reader) (all []known, err error) {
 	if f.csv != "-" {
 		file, err := os.Open(f.csv)
 		if err != nil {
@@ -97,7 +98,7 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := forecast.ParseCSV(text)
+	r, err := forecast.ParseCSV(text)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.csv, err)
 	}
@@ -105,11 +106,35 @@ func (f source) fromCSV(in io.Reader) ([]known, error) {
 	if f.csv != "-" {
 		name = filepath.Base(f.csv)
 	}
-	k := known{series: forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)}
-	if t.Size > 0 {
-		k.limit = &space.Limit{Bytes: t.Size, Why: "the size on the newest day that has one"}
+	for _, t := range r.Tables {
+		k, err := f.ofTable(name, t)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", f.csv, err)
+		}
+		k.read = r.Notes
+		all = append(all, k)
 	}
-	return []known{k}, nil
+	return all, nil
+}
+
+// ofTable is what a file tells of one thing.
+func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
+	if t.Of != "" {
+		name += " " + t.Of
+	}
+	if t.Percent {
+		if f.limit == 0 {
+			return k, hint.With(errors.New("what is used is in per cent, and of what size is not told"), "add a column with the size, or give --limit 500G")
+		}
+		for i := range t.Days {
+			t.Days[i].Value *= float64(f.limit) / 100
+		}
+	}
+	k.series = forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)
+	if t.Size > 0 {
+		k.limit = &space.Limit{Bytes: t.Size, Why: t.Why}
+	}
+	return k, nil
 }
 
 // nothing is said when a source has nothing that is forecast.

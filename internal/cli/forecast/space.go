@@ -35,7 +35,8 @@ func spaceCommand(s *shell.Shell) *cobra.Command {
 		Short: "say when filesystems, datasets, pools and logs are full",
 		Long: `Space says for each filesystem, dataset and pool of this host, and for what servers
 keep on them, how much will be used on a day, by when it is full, and how certain
-that is. It uses what plumb watch record recorded, a CSV file, or a Prometheus.
+that is. It uses what plumb watch record recorded, a CSV file, a log of df, or a
+Prometheus.
 
 It looks at daily growth. It draws 2,000 futures from stretches of that past, with
 several methods that are weighted by how well they did on earlier days of the same
@@ -117,7 +118,7 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		if !strings.Contains(q.Of+" "+q.Name, f.only) {
 			continue
 		}
-		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps}
+		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps, Read: k.read}
 		last := time.Now()
 		if len(k.series.Days) > 0 {
 			last = k.series.Last().Date

@@ -35,8 +35,13 @@ func ReadTable(name string, data []byte) (Table, error) {
 	if len(data) > mostTableBytes {
 		return t, fmt.Errorf("read %s: it has more than %s", name, size(mostTableBytes))
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	r.TrimLeadingSpace, r.Comment, r.ReuseRecord = true, '#', false
+	data, err := forecast.UTF8(data)
+	if err != nil {
+		return t, fmt.Errorf("read %s: %w", name, err)
+	}
+	comma, data := forecast.Comma(data)
+	r := csv.NewReader(bytes.NewReader(data))
+	r.Comma, r.TrimLeadingSpace, r.Comment, r.ReuseRecord = comma, true, '#', false
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {

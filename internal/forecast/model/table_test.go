@@ -36,6 +36,20 @@ func TestReadTable(t *testing.T) {
 	}
 }
 
+// TestTablesOfSpreadsheets: with semicolons, and as UTF-16.
+func TestTablesOfSpreadsheets(t *testing.T) {
+	for _, text := range []string{"size;rate\n16K;7\n", "size\trate\n16K\t7\n", "\xff\xfes\x00i\x00z\x00e\x00;\x00r\x00a\x00t\x00e\x00\n\x001\x006\x00K\x00;\x007\x00\n\x00"} {
+		x, err := ReadTable("a.csv", []byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if rates, err := x.Numbers("rate"); err != nil || len(rates) != 1 || rates[0] != 7 {
+			t.Errorf("%q: %v, %v", text, rates, err)
+		}
+	}
+}
+
 func FuzzReadTable(f *testing.F) {
 	f.Add([]byte("size,rate\n5G,768\n"))
 	f.Add([]byte("date,percent\n2026-11-25,3\n"))

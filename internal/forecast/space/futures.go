@@ -34,7 +34,7 @@ func (p *past) draw(days int) Futures {
 		owed += part * drawn
 		for range int(math.Round(owed)) - len(f.Courses) {
 			course := all[len(f.Courses)*days:][:days:days]
-			ways[w].draw(p, r, course)
+			p.course(ways[w], r, course)
 			f.Courses = append(f.Courses, course)
 		}
 	}
@@ -95,28 +95,35 @@ func (p *past) weigh(h int) (weights, losses []float64) {
 	if losses == nil {
 		return alike(), nil
 	}
-	least := math.Inf(1)
+	return weightsOf(losses, min(10, trust*float64(len(p.added))/float64(h))), losses
+}
+
+// weightsOf gives each way its part: the less, the more it lost. A rival has one only
+// where it lost less than all that are none.
+func weightsOf(losses []float64, power float64) []float64 {
+	counted, least, best := make([]float64, len(ways)), math.Inf(1), math.Inf(1)
 	for i, w := range ways {
-		if !w.rival {
-			least = min(least, losses[i])
+		counted[i] = max(losses[i], noLoss)
+		if best = min(best, counted[i]); !w.rival {
+			least = min(least, counted[i])
 		}
 	}
 	weights, sum := make([]float64, len(ways)), 0.0
-	power := min(10, trust*float64(len(p.added))/float64(h))
 	for i, w := range ways {
-		if !w.rival || losses[i] < least {
-			weights[i] = math.Pow(losses[i]/max(least, 1e-300), -power)
-			if losses[i] == least {
-				weights[i] = 1 // also where nothing was ever lost
-			}
+		if !w.rival || counted[i] < least {
+			weights[i] = math.Pow(counted[i]/best, -power) // 1 of the best one: their sum is a number
 			sum += weights[i]
 		}
 	}
 	for i := range weights {
 		weights[i] /= sum
 	}
-	return weights, losses
+	return weights
 }
+
+// noLoss is a loss that is none: less than a byte. Of what repeats exactly one way loses
+// nothing and another what rounding leaves, and neither is the better one for that.
+const noLoss = 1
 
 func alike() []float64 {
 	weights, count := make([]float64, len(ways)), 0.0
@@ -164,7 +171,7 @@ const trust = 0.4
 func (p *past) quantilesOf(w way, r *rand.Rand, h int) forecast.Quantiles {
 	course, ends := make([]float64, h), make([]float64, drawnPast)
 	for i := range ends {
-		w.draw(p, r, course)
+		p.course(w, r, course)
 		ends[i] = course[h-1]
 	}
 	return quantiles(ends)

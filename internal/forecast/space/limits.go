@@ -54,8 +54,8 @@ func assume(r Result, change *Change) []string {
 	if r.Limit != nil {
 		list = append(list, "the limit stays where it is: "+r.Limit.Why)
 	}
-	if len(r.Past) > 0 && r.History < 60 {
-		list = append(list, "with less than two months known, nothing tells how the rate changes from month to month")
+	if doubt := doubtOf(r.History, r.Horizon); doubt != "" {
+		list = append(list, doubt)
 	}
 	return list
 }

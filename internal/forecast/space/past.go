@@ -9,6 +9,7 @@ type past struct {
 	regime []int     // regime[i]: where the regime began, as it was known after i days
 	trends [][]trend // of each kind: [i] is what was valid after i*trendsEach days, the last one what is valid after all
 	all    int       // days of which the trends were made
+	unsure float64   // how far off the rate may be that is known, as the deviation of its logarithm
 }
 
 // newPast makes it of what each day added.
@@ -17,13 +18,13 @@ func newPast(added []float64) *past {
 	for i, v := range added {
 		p.level[i+1] = p.level[i] + v
 	}
-	p.trends = newTrends(p.level)
+	p.trends, p.unsure = newTrends(p.level), rateError(p.level)
 	return p
 }
 
 // until is what was known after n days. Nothing of what came later is in it.
 func (p *past) until(n int) *past {
-	return &past{p.added[:n], p.level[:n+1], p.regime[:n+1], p.trends, p.all}
+	return &past{p.added[:n], p.level[:n+1], p.regime[:n+1], p.trends, p.all, rateError(p.level[:n+1])}
 }
 
 // stretchUsual is what is drawn where a way has too little of the past.

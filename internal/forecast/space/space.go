@@ -27,6 +27,7 @@ type Ask struct {
 	Bounded bool     // what is written leaves again after a time, as logs do
 	Changes []Change // after which the past is another one
 	Keeps   string   // what settings say of how long what is asked about, or what is known of it, is kept; "" if nothing
+	Read    []string // how what is known was read, where it could have been read otherwise
 }
 
 // Change is something that makes what was measured before it the past of another thing.
@@ -72,6 +73,7 @@ func Of(s forecast.Series, ask Ask) Result {
 	if ask.Keeps != "" {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
+	res.Assumptions = append(res.Assumptions, ask.Read...)
 	steps, from := s.Steps(), s.Last()
 	p := newPast(forecast.Added(steps))
 	var f Futures

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -70,8 +71,8 @@ func TestThePastKnowsNothingOfTheFuture(t *testing.T) {
 	then, alone := newPast(whole).until(len(early)), newPast(early)
 	for _, w := range ways {
 		a, b := make([]float64, 30), make([]float64, 30)
-		w.draw(then, rand.New(rand.NewPCG(1, 1)), a)
-		w.draw(alone, rand.New(rand.NewPCG(1, 1)), b)
+		then.course(w, rand.New(rand.NewPCG(1, 1)), a)
+		alone.course(w, rand.New(rand.NewPCG(1, 1)), b)
 		if !slices.Equal(a, b) {
 			t.Errorf("%s draws other futures once it is known what came", w.name)
 		}
@@ -208,6 +209,88 @@ func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	s := grown(60, func(int) float64 { return 0 })
 	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
 		t.Errorf("%v", q)
+	}
+}
+
+// TestShortPastsAreDoubted: what ranges from few days are worth is told, as it was measured.
+func TestShortPastsAreDoubted(t *testing.T) {
+	for _, c := range []struct {
+		history, ahead int
+		want           string
+	}{{14, 5, "14 days were known, 52 % of what came 7 days"}, {29, 30, "21 days were known, 46 % of what came 30 days"}, {50, 15, "45 days were known, 62 % of what came 30 days"},
+		{40, 119, "30 days were known, 37 % of what came 90 days"}, {90, 90, "90 days were known, 58 % of what came 90 days later was within such a range of 80 %, and 77 % within"}, {90, 7, ""}, {200, 60, "180 days were known, 75 % of what came 90 days"}, {400, 1000, ""}} {
+		got := doubtOf(c.history, c.ahead)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%d days ahead of %d: %q", c.ahead, c.history, got)
+		}
+	}
+	if r := Of(grown(20, noisy(1)), Ask{Days: 10}); !slices.ContainsFunc(r.Assumptions, func(a string) bool { return strings.HasPrefix(a, "the past is short: ") }) {
+		t.Errorf("%q", r.Assumptions)
+	}
+}
+
+// TestTheRateIsNotKnownExactly: each way that is no rival draws futures whose rates differ by
+// more where months differ by more, and by nothing where all are alike.
+func TestTheRateIsNotKnownExactly(t *testing.T) {
+	bursts := func(d int) float64 { return 1e9 + 2e10*float64((d/month)%3/2) }
+	even := newPast(grown(400, func(d int) float64 { return 1e9 * float64(1+d%week) }).Added())
+	bursty := newPast(grown(400, bursts).Added())
+	if even.unsure > 1e-9 || bursty.unsure < 0.2 || bursty.unsure > 0.5 {
+		t.Fatalf("rates are off by %g and %g", even.unsure, bursty.unsure)
+	}
+	for _, w := range ways {
+		plain, course := make([]float64, 30), make([]float64, 30)
+		w.draw(bursty, rand.New(rand.NewPCG(1, 1)), plain)
+		bursty.course(w, rand.New(rand.NewPCG(1, 1)), course)
+		if same := slices.Equal(plain, course); same != w.rival {
+			t.Errorf("%s takes the rate for the true one: %v", w.name, same)
+		}
+	}
+	if short := newPast(grown(14, bursts).Added()); short.unsure != 0 {
+		t.Errorf("two weeks that are alike differ by %g", short.unsure)
+	}
+}
+
+// TestNothingLostIsNoDivisor: of what repeats exactly a rival may lose nothing, and the
+// others what rounding leaves. All parts together are one.
+func TestNothingLostIsNoDivisor(t *testing.T) {
+	for _, of := range [][2]float64{{1e-7, 0}, {0, 0}, {0, 1e-7}, {1e9, 0}, {1e9, 1e-40}, {1e18, 1e17}} {
+		losses := make([]float64, len(ways))
+		for i, w := range ways {
+			if losses[i] = of[0]; w.rival {
+				losses[i] = of[1]
+			}
+		}
+		sum := 0.0
+		for _, w := range weightsOf(losses, 10) {
+			sum += w
+		}
+		if !(math.Abs(sum-1) < 1e-9) {
+			t.Errorf("losses of %g, and of rivals %g: parts of %g together", of[0], of[1], sum)
+		}
+	}
+}
+
+// TestWhatRepeatsExactly: each week adds to the byte what the one before did, and nothing
+// else is foretold.
+func TestWhatRepeatsExactly(t *testing.T) {
+	for name, each := range map[string]func(d int) float64{
+		"whole bytes":    func(d int) float64 { return 1e9 * float64(d%week) },
+		"parts of bytes": func(d int) float64 { return 1e9 / 3 * float64(1+d%week) },
+		"once a week":    func(d int) float64 { return 7e8 / 3 * float64((d%week)/6) },
+		"shrinks too":    func(d int) float64 { return 1e7/3*float64(d%week) - 1e7 },
+	} {
+		for _, days := range []int{14, 28, 60, 200, 400} {
+			for _, ahead := range []int{7, 14, 28} {
+				s := grown(days, each)
+				res := Of(s, Ask{Days: ahead, Limit: &Limit{Bytes: 1e15, Why: "made"}})
+				want := grown(days+ahead, each).Last().Value
+				q := res.Points[len(res.Points)-1].Value
+				if math.Abs(q.Median()-want) > 1 && days >= 60 {
+					t.Errorf("%s, %d days: %.12g after %d, want %.12g", name, days, q.Median(), ahead, want)
+				}
+			}
+		}
 	}
 }
 

@@ -155,6 +155,50 @@ func sinceChange(p *past, r *rand.Rand, course []float64) {
 	}
 }
 
+// course draws one future by a way. One that is no rival does not take the rate of the past
+// for the true one: a factor, the same for the whole course, is as far off as that may be.
+func (p *past) course(w way, r *rand.Rand, course []float64) {
+	w.draw(p, r, course)
+	if w.rival || p.unsure == 0 {
+		return
+	}
+	factor := math.Exp(p.unsure*r.NormFloat64() - p.unsure*p.unsure/2) // its mean is 1
+	for i := range course {
+		course[i] *= factor
+	}
+}
+
+// The rate of each month tells how well that of all is known: growth comes in stretches, so
+// weeks would tell too little. Of a short past there are only weeks.
+const (
+	month      = 4 * week
+	leastMonth = 6
+	mostUnsure = 1 // of the rate itself
+)
+
+// rateError is the standard error of the rate, as a part of it, by how its months differ.
+func rateError(level []float64) float64 {
+	last, block := len(level)-1, month
+	if last < leastMonth*month {
+		block = week
+	}
+	n := last / block
+	if n < 2 {
+		return 0
+	}
+	mean, square := (level[last]-level[last-n*block])/float64(n), 0.0
+	for k := range n {
+		d := level[last-k*block] - level[last-(k+1)*block] - mean
+		square += d * d
+	}
+	deviation := math.Sqrt(square / float64(n-1) / float64(n))
+	if deviation == 0 {
+		return 0
+	}
+	part := min(mostUnsure, deviation/math.Abs(mean))
+	return math.Sqrt(math.Log1p(part * part)) // of the logarithm of the factor
+}
+
 // spread is the deviation of what each day added since a day.
 func (p *past) spread(from int) float64 {
 	x := p.added[from:]

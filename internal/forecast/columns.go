@@ -1,0 +1,172 @@
+package forecast
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plumb/internal/hint"
+)
+
+// What columns are called: small letters, words apart, without their unit.
+var (
+	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at"}
+	usedColumns = []string{"", "used", "value", "used space", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
+	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "disk size"}
+	freeColumns = []string{"free", "available", "avail", "free space", "freespace", "space free", "available space"}
+	// what tells things apart that one file tells of
+	thingColumns = []string{"host", "hostname", "server", "instance", "filesystem", "file system", "mount", "mountpoint", "mount point", "mounted on", "mounted", "path",
+		"disk", "device", "drive", "drive letter", "volume", "pool", "dataset", "database", "datname", "db", "schema", "tablespace", "table", "name"}
+)
+
+// columns are where a row has what, and how many the header names.
+type columns struct {
+	date, clock, used, size, free int // -1: nowhere
+	usedUnit, sizeUnit, freeUnit  unit
+	things                        []int
+	named                         int
+	headless                      bool // there is no header: the first row is data
+}
+
+// title is what a cell of the header says.
+type title struct {
+	name string
+	unit unit
+}
+
+var (
+	notWord  = strings.NewReplacer("(", " ", ")", " ", "[", " ", "]", " ", "_", " ", "-", " ", ".", " ", "/", " ", ":", " ", "%", " percent ", "\u00a0", " ")
+	joinedTo = regexp.MustCompile(`^(used|size|total|capacity|value|free|freespace|available)([kmgtp]i?b|bytes|percent|pct)$`)
+	inBlocks = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
+)
+
+// titleOf parts a cell such as "Used (GiB)", "used_gb", "UsedGB" or "1K-blocks".
+func titleOf(cell string) (t title) {
+	words := strings.Fields(notWord.Replace(strings.ToLower(cell)))
+	t.unit = unit{bytes: 1}
+	switch n := len(words); {
+	case n == 0:
+		t.name = "?" // one without a name is none of those that are looked for
+		return t
+	case n == 1:
+		if m := joinedTo.FindStringSubmatch(words[0]); m != nil {
+			words = m[1:]
+		} else if u, is := unitOf(words[0]); is && len(words[0]) > 1 {
+			return title{"", u}
+		}
+	case n == 2 && words[1] == "blocks":
+		if m := inBlocks.FindStringSubmatch(words[0]); m != nil {
+			each, _ := unitOf(m[2])
+			return title{"blocks", unit{word: words[0], bytes: each.bytes * float64(toInt(m[1]))}}
+		}
+	}
+	for _, i := range []int{len(words) - 1, 0} {
+		if u, is := unitOf(words[i]); is && len(words) > 1 && (i > 0 || len(words[0]) > 1) {
+			t.unit = u
+			words = slices.Delete(words, i, i+1)
+			break
+		}
+	}
+	t.name = strings.Join(words, " ")
+	return t
+}
+
+// columnsOf finds the columns by the header. dates tells what is one where there is none.
+func columnsOf(head []string, d *dates) (columns, error) {
+	is := columns{clock: -1, named: len(head)}
+	if len(head) > mostCells {
+		return is, hint.With(fmt.Errorf("the header has more than %d columns", mostCells), wanted)
+	}
+	if i := slices.IndexFunc(head, func(cell string) bool { return isDate(cell, d) }); i >= 0 {
+		return headless(head, i)
+	}
+	titles := make([]title, len(head))
+	for i, cell := range head {
+		titles[i] = titleOf(cell)
+		if slices.Contains(thingColumns, titles[i].name) {
+			is.things = append(is.things, i)
+		}
+	}
+	is.date = columnOf(titles, dateColumns, anyUnit)
+	if time := columnOf(titles, []string{"time", "clock", "time of day"}, anyUnit); time != is.date {
+		is.clock = time
+	}
+	if is.date < 0 {
+		is.date = onlyOne(titles, "date", "time", "timestamp", "at")
+	}
+	is.size = columnOf(titles, sizeColumns, notPercent)
+	is.free = columnOf(titles, freeColumns, notPercent)
+	for _, fits := range []func(title) bool{func(t title) bool { return t.name != "" && t.unit.word != "" && notPercent(t) }, notPercent, anyUnit} {
+		if is.used = columnOf(titles, usedColumns, fits); is.used >= 0 {
+			break
+		}
+	}
+	if is.used < 0 {
+		is.used = onlyOne(titles, "used", "usage")
+	}
+	switch {
+	case is.date < 0:
+		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
+	case is.used < 0 && (is.size < 0 || is.free < 0):
+		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
+	}
+	unitIn := func(i int) unit {
+		switch {
+		case i < 0:
+			return unit{bytes: 1}
+		case titles[i].unit.word == "" && is.size >= 0 && titles[is.size].name == "blocks":
+			return titles[is.size].unit // df counts all in the blocks that it names
+		}
+		return titles[i].unit
+	}
+	is.usedUnit, is.sizeUnit, is.freeUnit = unitIn(is.used), unitIn(is.size), unitIn(is.free)
+	return is, nil
+}
+
+func anyUnit(title) bool      { return true }
+func notPercent(t title) bool { return !t.unit.percent }
+
+func columnOf(titles []title, names []string, fits func(title) bool) int {
+	for _, name := range names {
+		if i := slices.IndexFunc(titles, func(t title) bool { return t.name == name && fits(t) }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// onlyOne is the one column that has one of some words in its name; where there are several, which
+// of them is meant is not known.
+func onlyOne(titles []title, words ...string) (found int) {
+	found = -1
+	for i, t := range titles {
+		if !slices.ContainsFunc(strings.Fields(t.name), func(w string) bool { return slices.Contains(words, w) }) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// isDate tells whether a cell is a date.
+func isDate(cell string, d *dates) bool {
+	cell = strings.TrimSpace(cell)
+	_, err := d.parse(cell, 1)
+	return err == nil
+}
+
+// headless is what two columns without a header are.
+func headless(row []string, date int) (columns, error) {
+	other := 1 - date
+	if len(row) == 2 {
+		if number, _ := cut(row[other]); number != "" {
+			return columns{date: date, used: other, clock: -1, size: -1, free: -1, usedUnit: unit{bytes: 1}, named: 2, headless: true}, nil
+		}
+	}
+	return columns{}, hint.With(fmt.Errorf("its first line is data, and no header says which of %d columns is what", len(row)),
+		"put a line before it such as date,used_bytes or date,mount,used_bytes,size_bytes")
+}

@@ -1,0 +1,277 @@
+package forecast
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"plumb/internal/hint"
+)
+
+func TestParseCSV(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		days int
+		last float64
+		size float64
+	}{
+		"a date and bytes":              {"date,used_bytes\n2026-01-01,5\n2026-01-02,6\n", 2, 6, 0},
+		"with a size":                   {"t,used,size\n1767225600,5,100\n2026-01-02T03:04:05Z,6,200\n", 2, 6, 200},
+		"nothing known":                 {"date,bytes\n2026-01-01,\n2026-01-02,6\n2026-01-03,NA\n2026-01-04,null\n2026-01-05,-\n", 1, 6, 0},
+		"other columns":                 {"host,\"Date\",Bytes\ndb1,2026-01-01,1e9\n", 1, 1e9, 0},
+		"a mark at the start":           {"\ufeffdate,bytes\r\n2026-01-01,1\r\n", 1, 1, 0},
+		"the newest first":              {"date,bytes,size\n2026-01-02,6,200\n2026-01-01,5,100\n", 2, 5, 200},
+		"semicolons":                    {"date;used\n2026-01-01;5\n", 1, 5, 0},
+		"remarks":                       {"# of tank\n\ndate;used\n# in May\n2026-01-01;5\n", 1, 5, 0},
+		"tabs":                          {"date\tused\n2026-01-01\t5\n", 1, 5, 0},
+		"a comma at the end":            {"date,used\n2026-01-01,5,\n", 1, 5, 0},
+		"a remark to a spreadsheet":     {"sep=;\r\ndate;used\r\n2026-01-01;5\r\n", 1, 5, 0},
+		"no header":                     {"2026-01-01,5\n2026-01-02,6\n", 2, 6, 0},
+		"no header, decimal comma":      {"2026-01-01;5,25G\n2026-01-02;6,5G\n", 2, 6.5 * (1 << 30), 0},
+		"a unit in the header":          {"Date,Used (GiB),Size (GiB)\n2026-01-01,1.5,4\n", 1, 1.5 * (1 << 30), 4 << 30},
+		"a unit in its name":            {"date,used_mb,total_mb\n2026-01-01,3,4\n", 1, 3e6, 4e6},
+		"a unit joined to its name":     {"Date,UsedGB,SizeGB\n2026-01-01,3,4\n", 1, 3e9, 4e9},
+		"a unit in the cells":           {"date,used,size\n2026-01-01,5.5 GiB,1T\n", 1, 5.5 * (1 << 30), 1 << 40},
+		"a unit in cells is the nearer": {"date,used_gib\n2026-01-01,5M\n", 1, 5 << 20, 0},
+		"groups of digits":              {"date,used\n2026-01-01,\"1,234\"\n", 1, 1234, 0},
+		"groups of a part of the file":  {"date,used_gb\n2026-01-01,\"1,234\"\n2026-01-02,\"1,235.5\"\n", 2, 1235.5e9, 0},
+		"a decimal comma":               {"date;used_gb\n2026-01-01;1,234\n2026-01-02;1,2\n", 2, 1.2e9, 0},
+		"groups by points":              {"date;used\n2026-01-01;1.234.567\n2026-01-02;1.234\n", 2, 1234, 0},
+		"groups by spaces":              {"date;used\n2026-01-01;1 234 567\n2026-01-02;1\u202f234\u202f568\n", 2, 1234568, 0},
+		"per cent of a size":            {"date,use%,size\n2026-01-01,50,200\n2026-01-02,51%,200\n", 2, 102, 200},
+		"per cent beside bytes":         {"date,use%,used,size\n2026-01-01,50,101,200\n", 1, 101, 200},
+		"columns of df":                 {"date,Filesystem,1K-blocks,Used,Available,Use%,Mounted on\n2026-01-01,/dev/sda1,100,50,45,53%,/\n", 1, 50 << 10, 95 << 10},
+		"words around them":             {"snapped_at,C: Used GB\n2026-01-01,3\n", 1, 3e9, 0},
+		"spaces":                        {"2026-01-01  5\n2026-01-02  6\n", 2, 6, 0},
+		"used and free":                 {"date,used,free,size\n2026-01-01,50,30,100\n", 1, 50, 80},
+		"size and free":                 {"Date,Drive,Size (GB),FreeSpaceGB\n2026-01-01,C:,100,30\n2026-01-02,C:,100,\n", 1, 70e9, 100e9},
+		"a time in its own column":      {"date,time,used\n2026-01-01,23:00,6\n2026-01-01,22:00,5\n", 2, 5, 0},
+	} {
+		got, err := ParseCSV([]byte(c.text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		table := got.Tables[0]
+		if n := len(table.Days); len(got.Tables) != 1 || n != c.days || table.Days[n-1].Value != c.last || table.Size != c.size || table.Of != "" || table.Percent {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestFormsOfADate: one day, as programs write it.
+func TestFormsOfADate(t *testing.T) {
+	for _, text := range []string{"2026-03-04", "2026-03-04T00:00:00Z", "2026-03-04T02:00:00+02:00", "2026-03-04T00:00:00.5Z", "2026-03-04 00:00:00", "2026-03-04 00:00:00.123",
+		"2026-03-04T00:00", "2026-03-04 02:00:00+02", "2026-03-04 02:00:00+02:00", "2026-03-04 02:00:00 +0200", "2026-03-04T02:00:00+0200", "2026-03-04 00:00:00 UTC",
+		"2026/03/04", "2026/03/04 00:00", "2026/3/4", "20260304", "20260304123000", "1772582400", "1772582400.7", "1.7725824e9", "1772582400000",
+		"4 March 2026", "04-Mar-2026", "04-MAR-26", "\"Mar 4, 2026\"", "\"Mar 4, 2026 3:07 PM\"", "Wed Mar  4 23:07:08 CET 2026", "Wed Mar  4 23:07:08 2026", "Wed 04 Mar 2026 11:07:08 PM CET",
+		"\"Wed, 4 Mar 2026 12:00:00 +0100\""} {
+		got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n"))
+		if err != nil || !Daily(Quantity{}, got.Tables[0].Days).Days[0].Date.Equal(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%q: %v, %v", text, got.Tables, err)
+		}
+	}
+	for _, text := range []string{"03/04/2026", "04.03.2026", "4-3-2026", "03/04/26", "3", "20261399", "2026-02-30", "99999999", "1e14", "-1772582400", "13/14/2026", "1/0/2026", "0/1/2026", "1.2/2026"} {
+		if got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n")); err == nil {
+			t.Errorf("%q is taken for %v", text, got.Tables)
+		}
+	}
+}
+
+// TestTheFileShowsWhichIsTheDay: one date that can only be read in one way tells how to read the others.
+func TestTheFileShowsWhichIsTheDay(t *testing.T) {
+	for text, note := range map[string]string{
+		"date,bytes\n03/04/2026,1\n03/25/2026,2\n":                                "dates have the month first, as 03/25/2026 in line 3 shows",
+		"date;bytes\n04.03.2026;1\n25.03.2026;2\n":                                "dates have the day first, as 25.03.2026 in line 3 shows",
+		"date,bytes\n03/04/2026 11:00:00 PM,1\n03/25/2026 12:30 AM,2\n":           "dates have the month first, as 03/25/2026 in line 3 shows",
+		"date,time,bytes\n04.03.2026,23:59,1\n25.03.2026,0:30,2\n":                "dates have the day first, as 25.03.2026 in line 3 shows",
+		"04/03/2026 1:02\t1\n25/03/2026 1:02\t2\n":                                "dates have the day first, as 25/03/2026 in line 2 shows",
+		"when;date;used\n;04.03.2026, 10:00;\"5,5 GB\"\n;25.03.2026;\"6,5 GB\"\n": "dates have the day first, as 25.03.2026 in line 3 shows",
+	} {
+		got, err := ParseCSV([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		days := Daily(Quantity{}, got.Tables[0].Days).Days
+		if !strings.Contains(strings.Join(got.Notes, "\n"), note) || days[0].Date != time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC) || days[1].Date != time.Date(2026, 3, 25, 0, 0, 0, 0, time.UTC) {
+			t.Errorf("%q: %v, %q", text, days, got.Notes)
+		}
+	}
+}
+
+func TestParseCSVSaysWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "the file is empty", "date,bytes\n": "no row", "a,b\n1,2\n": "no column for the date",
+		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is no date`, "date,bytes\n2026-01-01,-5\n": "no count of bytes",
+		"date,bytes\n0002-01-01,5\n": "no date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
+		"date,bytes\n1970-01-01T00:00:00+05:00,5\n":                        "no date of a disk",
+		"date,bytes\n\"2026\n":                                             "quote",
+		"date,used in a,used in b\n2026-01-01,5,6\n":                       "no column for the bytes: date, used in a, used in b",
+		"date,size,free\n2026-01-01,5,6\n":                                 "line 2: more is free (6) than there is (5)",
+		"date,written_gb\n2026-01-01,5\n":                                  "no column for the bytes: date, written_gb",
+		"date,bytes\n2026-01-01,1,234,567\n":                               "line 2: it has more columns than the header",
+		"date,used_gb\n2026-01-01,\"1,234\"\n":                             `line 2: "1,234" can be 1234 and 1.234`,
+		"date,used\n2026-01-01,5\n2026-01-02,\"1,23,456\"\n":               `line 3: "1,23,456" is no count of bytes`,
+		"date,used\n2026-01-01,1.5G\n2026-01-02,\"1,5G\"\n":                "line 3 has a decimal comma (1,5), and line 2 a decimal point (1.5)",
+		"date,bytes\n2026-01-01,5X\n":                                      "no count of bytes",
+		"date,bytes\n2026-01-01,0x10p2\n":                                  "no count of bytes",
+		"date,used\n03/25/2026,5\n25/03/2026,6\n":                          "line 3 has the day first (25/03/2026), and line 2 the month (03/25/2026)",
+		"date,used\n03/04/2026,5\n":                                        `line 2: "03/04/2026" can have the day or the month first`,
+		"date,used\n03/04/26,5\n":                                          "a year of two digits",
+		"date,use%\n2026-01-01,101%\n":                                     "more than the whole",
+		"date,used\n2026-01-01,5%\n2026-01-02,7\n":                         "5% in line 2 is in per cent and has no size; 7 in line 3",
+		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is no size`,
+		"2026-01-01,tank,5\n":                                              "no header says which of 3 columns is what",
+		"d\x00a\x00t\x00e\x00":                                             "UTF-16 without a mark",
+		"\xff\xfed\x00a":                                                   "ends within a letter",
+		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 letters",
+	} {
+		_, err := ParseCSV([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		if err != nil && hint.Of(err) == "" {
+			t.Errorf("%q: %v has no hint", text, err)
+		}
+	}
+}
+
+// TestUTF16 is what spreadsheets save as Unicode text.
+func TestUTF16(t *testing.T) {
+	letters := utf16.Encode([]rune("\ufeffdate\tused\r\n2026-01-01\t5\r\n"))
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		var text []byte
+		for _, l := range letters {
+			text = order.AppendUint16(text, l)
+		}
+		if got, err := ParseCSV(text); err != nil || len(got.Tables) != 1 || got.Tables[0].Days[0].Value != 5 {
+			t.Errorf("%s: %v, %v", order, got, err)
+		}
+	}
+}
+
+// TestSeveralThingsInOneFile: each is read for itself.
+func TestSeveralThingsInOneFile(t *testing.T) {
+	text := "date,host,mount,used,size\n"
+	for day := range 20 {
+		date := at(day).Format(time.DateOnly)
+		text += fmt.Sprintf("%s,db1,/data,%d,1000\n%s,db1,/,%d,300\n%s,db2,/,%d,\n", date, 100+day, date, 7, date, 50)
+	}
+	got, err := ParseCSV([]byte(text))
+	if err != nil || len(got.Tables) != 3 || len(got.Notes) != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range []Table{{Of: "db1 /data", Size: 1000}, {Of: "db1 /", Size: 300}, {Of: "db2 /"}} {
+		if got := got.Tables[i]; got.Of != want.Of || got.Size != want.Size || len(got.Days) != 20 {
+			t.Errorf("%s: %d days of %g, want %s and %g", got.Of, len(got.Days), got.Size, want.Of, want.Size)
+		}
+	}
+	// Where no column is known to name them, they are not taken for one thing.
+	unnamed := strings.Replace(text, "date,host,mount", "date,where,what", 1)
+	if _, err := ParseCSV([]byte(unnamed)); err == nil || !strings.Contains(err.Error(), "line 3: 2026-01-01 00:00:00 has another value than in line 2") || !strings.Contains(hint.Of(err), "such as mount") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
+// TestClocksThatAreSet: local times have an hour twice when clocks are set back, and lack
+// one when they are set forward.
+func TestClocksThatAreSet(t *testing.T) {
+	for name, c := range map[string]struct {
+		day   string
+		hours []int
+		notes int
+	}{
+		"back":    {"25.10.2026", []int{0, 1, 2, 2, 3, 22, 23}, 2},
+		"forward": {"29.03.2026", []int{0, 1, 3, 4, 22, 23}, 1},
+	} {
+		text := "date;used\n"
+		for i, hour := range c.hours {
+			text += fmt.Sprintf("%s %02d:30;%d\n", c.day, hour, 100+i)
+		}
+		got, err := ParseCSV([]byte(text))
+		if err != nil || len(got.Notes) != c.notes {
+			t.Errorf("%s: %q, %v", name, got.Notes, err)
+			continue
+		}
+		if days := Daily(Quantity{}, got.Tables[0].Days).Days; len(days) != 1 || days[0].Value != float64(99+len(c.hours)) {
+			t.Errorf("%s: %v", name, days)
+		}
+	}
+}
+
+// TestALogOfDF: dates before the lines, in the lines, and without a header.
+func TestALogOfDF(t *testing.T) {
+	blocks := "Filesystem     1K-blocks     Used Available Use% Mounted on\n"
+	for name, c := range map[string]struct {
+		text string
+		data Table
+		note string
+	}{
+		"a date before each": {"Thu Jan  1 03:00:01 CET 2026\n" + blocks + "udev 100 0 100 0% /dev\n/dev/sda1 1000 500 400 56% /\n/dev/mapper/vg-a_long_name\n   2000 700 1200 37% /my data\n" +
+			"Fri Jan  2 03:00:01 CET 2026\n" + blocks + "/dev/sda1 1000 510 390 57% /\n/dev/mapper/vg-a_long_name 2000 800 1100 42% /my data\ndf: /run/user/0: Permission denied\n",
+			Table{Of: "/my data", Days: []Day{{at(0).Add(10801 * time.Second), 700 << 10}, {at(1).Add(10801 * time.Second), 800 << 10}}, Size: 1900 << 10}, ""},
+		"a date in each line": {"2026-01-01 /dev/sda1 ext4 1000 500 400 56% /\n2026-01-01 tank/data zfs 2000 700 1200 37% /data\n2026-01-02 /dev/sda1 ext4 1000 501 399 56% /\n2026-01-02 tank/data zfs 2000 800 1100 42% /data\n",
+			Table{Of: "/data", Days: []Day{{at(0), 700 << 10}, {at(1), 800 << 10}}, Size: 1900 << 10}, "df without its header"},
+		"seconds, and units": {"1767225600\nFilesystem      Size  Used Avail Use% Mounted on\n/dev/sda1 40G 12G 26G 32% /\n/dev/sdb1 2,0T 1,5T 500G 75% /data\n1767312000\n/dev/sda1 40G 12G 26G 32% /\n/dev/sdb1 2,0T 1,6T 400G 80% /data\n",
+			Table{Of: "/data", Days: []Day{{at(0), 1.5 * (1 << 40)}, {at(1), dfTera(1.6)}}, Size: dfTera(1.6) + 400*(1<<30)}, "df -H has powers of 1000"},
+		"macOS, and blocks of 512": {"2026-01-01\nFilesystem 512-blocks Used Available Capacity iused ifree %iused Mounted on\n/dev/disk1 1000 400 500 45% 1 2 33% /\nmap auto_home 0 0 0 100% 0 0 100% /home\n2026-01-02\n/dev/disk1 1000 401 499 45% 1 2 33% /\n",
+			Table{Of: "/", Days: []Day{{at(0), 400 * 512}, {at(1), 401 * 512}}, Size: 900 * 512}, ""},
+	} {
+		got, err := ParseCSV([]byte(c.text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found := false
+		for _, table := range got.Tables {
+			if table.Of == c.data.Of {
+				found = true
+				if fmt.Sprint(table.Days) != fmt.Sprint(c.data.Days) || table.Size != c.data.Size {
+					t.Errorf("%s: %v of %g", name, table.Days, table.Size)
+				}
+			}
+		}
+		if !found || len(got.Tables) != 2 || !strings.Contains(strings.Join(got.Notes, "\n"), c.note) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for text, want := range map[string]string{
+		blocks + "/dev/sda1 1000 500 400 56% /\n":                                             "line 2: no date stands in it or before it",
+		"2026-01-01\nFilesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 9 5 4 56% /\n": "line 2: these are inodes",
+		"2026-01-01\n" + blocks + "lost\n":                                                    `line 3: "lost" is no line of df, and no date`,
+		"01/02/2026\n" + blocks + "/dev/sda1 1000 500 400 56% /\n":                            `line 1: "01/02/2026" can have the day or the month first`,
+	} {
+		if _, err := ParseCSV([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func dfTera(n float64) float64 { return n * (1 << 40) }
+
+func FuzzParseCSV(f *testing.F) {
+	f.Add([]byte("date,used_bytes\n2026-01-01,5\n"))
+	f.Add([]byte("t,used,size\n1767225600,5,100\n"))
+	f.Add([]byte("Date;Mount;Used (GB)\n25.11.2026 3:07 PM;/;1.234,5\n"))
+	f.Add([]byte("2026-01-01\nFilesystem 1K-blocks Used Available Use% Mounted on\n/dev/sda1 1000 500 400 56% /\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := ParseCSV(text)
+		if err != nil {
+			return
+		}
+		for _, table := range got.Tables {
+			for _, d := range table.Days {
+				if !(d.Value >= 0) || math.IsInf(d.Value, 0) || d.Date.Year() < 1970 || d.Date.Year() > 2200 {
+					t.Errorf("%v", d)
+				}
+			}
+			s := Daily(Quantity{}, table.Days)
+			s.Added()
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumb/internal/hint"
+)
+
+// unit is what numbers of a column count.
+type unit struct {
+	word    string  // as it is written; "" where none is
+	bytes   float64 // in one of it
+	decimal bool    // a power of 1000
+	percent bool
+}
+
+// unitOf reads the name of a unit. K and KiB are 1024 bytes, as df -h writes and Plumb
+// does, and kB is 1000, as the standard has it.
+func unitOf(word string) (u unit, is bool) {
+	u = unit{word: word, bytes: 1}
+	switch word = strings.ToLower(word); word {
+	case "", "b", "byte", "bytes":
+		return u, true
+	case "%", "percent", "pct":
+		u.percent = true
+		return u, true
+	}
+	power := strings.IndexByte("kmgtpe", word[0]) + 1
+	switch word[1:] {
+	case "", "i", "ib":
+		u.bytes = math.Pow(1024, float64(power))
+	case "b":
+		u.bytes, u.decimal = math.Pow(1000, float64(power)), true
+	default:
+		return u, false
+	}
+	return u, power > 0
+}
+
+// mark is where a file shows how it writes something.
+type mark struct {
+	line int // 0: nowhere
+	text string
+}
+
+func (m *mark) set(line int, text string) {
+	if m.line == 0 {
+		*m = mark{line, clip(text)}
+	}
+}
+
+// numerals are how a file writes numbers: where a comma, and where a point, can only be
+// what parts wholes from parts.
+type numerals struct{ comma, point mark }
+
+// see learns from one number.
+func (n *numerals) see(text string, line int) {
+	text = withoutSpaces(text)
+	comma, point := strings.LastIndexByte(text, ','), strings.LastIndexByte(text, '.')
+	switch {
+	case point >= 0 && comma > point, strings.Count(text, ".") > 1, comma >= 0 && point < 0 && !grouped(text, ","):
+		n.comma.set(line, text)
+	case comma >= 0 && point >= 0, strings.Count(text, ",") > 1, point >= 0 && !grouped(text, "."):
+		n.point.set(line, text)
+	}
+}
+
+// agree is an error where a file writes numbers in two ways.
+func (n *numerals) agree() error {
+	if n.comma.line > 0 && n.point.line > 0 {
+		return hint.With(fmt.Errorf("line %d has a decimal comma (%s), and line %d a decimal point (%s)", n.comma.line, n.comma.text, n.point.line, n.point.text),
+			"write all numbers alike, best with a point and without groups: 1234567.8")
+	}
+	return nil
+}
+
+// number reads a number. Whole ones have no part behind a comma.
+func (n *numerals) number(text string, whole bool) (float64, error) {
+	plain := withoutSpaces(text)
+	switch {
+	case n.comma.line > 0:
+		plain = strings.Replace(ungroup(plain, "."), ",", ".", 1)
+	case n.point.line > 0 || whole:
+		plain = ungroup(plain, ",")
+	case strings.Contains(plain, ","):
+		return 0, hint.With(fmt.Errorf("%q can be %s and %s", clip(text), strings.ReplaceAll(clip(plain), ",", ""), strings.Replace(clip(plain), ",", ".", 1)),
+			"write 1234 or 1.234; one number in the file that can only be one of them, such as 5,3 or 1,234.5, is enough")
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	if err != nil || strings.ContainsAny(plain, "xXpP_") {
+		return 0, fmt.Errorf("%q is no number", clip(text))
+	}
+	return v, nil
+}
+
+// What is put between groups of three digits, other than commas and points.
+var groupSpaces = []string{" ", "\u00a0", "\u202f", "\u2009", "'", "’"}
+
+func withoutSpaces(text string) string {
+	for _, space := range groupSpaces {
+		text = ungroup(text, space)
+	}
+	return text
+}
+
+// ungroup joins the groups of three digits at the beginning of a number.
+func ungroup(text, between string) string {
+	if !strings.Contains(text, between) {
+		return text
+	}
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && !strings.ContainsRune(between, r) })
+	if end < 0 {
+		end = len(text)
+	}
+	if !grouped(text[:end], between) {
+		return text
+	}
+	return strings.ReplaceAll(text[:end], between, "") + text[end:]
+}
+
+// grouped tells whether a text is all groups of three digits, the first one of one to three.
+func grouped(text, between string) bool {
+	groups := strings.Split(text, between)
+	digits := func(s string) bool { return strings.Trim(s, "0123456789") == "" }
+	first := groups[0]
+	return len(groups) > 1 && len(first) >= 1 && len(first) <= 3 && first[0] != '0' && digits(first) &&
+		!slices.ContainsFunc(groups[1:], func(s string) bool { return len(s) != 3 || !digits(s) })
+}
+
+// cut parts a cell into its number and its unit: "1,5 GiB".
+func cut(cell string) (number, word string) {
+	end := strings.LastIndexAny(cell, "0123456789") + 1
+	return strings.TrimSpace(cell[:end]), strings.TrimSpace(cell[end:])
+}
+
+// unknowns are what programs write where nothing is known, in small letters.
+var unknowns = []string{"", "-", "--", "?", "na", "n/a", "nan", "null", "nil", "none", "unknown"}
+
+func isUnknown(cell string) bool {
+	return slices.Contains(unknowns, strings.ToLower(strings.TrimSpace(cell)))
+}
+
+// amount reads a cell: bytes, or a part of a size if it is in per cent. of is the unit
+// that the header names.
+func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) {
+	number, word := cut(strings.TrimSpace(cell))
+	if word != "" {
+		given, is := unitOf(word)
+		if !is {
+			return 0, of, notBytes(cell)
+		}
+		of = given
+	}
+	v, err = n.number(number, of.bytes == 1 && !of.percent)
+	if hint.Of(err) != "" {
+		return 0, of, err
+	}
+	v *= of.bytes
+	switch {
+	case err != nil || !(v >= 0 && v <= math.MaxInt64):
+		return 0, of, notBytes(cell)
+	case of.percent && v > 100:
+		return 0, of, fmt.Errorf("%q is more than the whole", clip(cell))
+	}
+	return v, of, nil
+}
+
+func notBytes(cell string) error {
+	return fmt.Errorf("%q is no count of bytes", clip(strings.TrimSpace(cell)))
+}
