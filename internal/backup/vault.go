@@ -141,8 +141,10 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	switch {
 	case len(fit) == 0 && latest && doubt != nil:
 		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
+	case len(fit) == 0 && latest:
+		return manifest.Manifest{}, v.None(server)
 	case len(fit) == 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")
 	case latest:
 		newest := v.newest(fit, time.Now())
 		v.doubt(all, newest)
@@ -151,6 +153,21 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
+}
+
+// None is the error of a store that has no backup at all, or none of a server: most often it is the wrong place.
+func (v Vault) None(server string) error {
+	if server != "" {
+		return hint.With(fmt.Errorf("%s has no backup%s", v.Store.URL(), ofServer(server)), "plumb backup list shows whose backups are there")
+	}
+	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "look at the URL, also at its prefix: plumb backup sheet prints where a host backs up to")
+}
+
+func ofServer(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
 }
 
 // newest gives the newest of some. One whose name is still to come was named by a clock that was wrong: those that were made

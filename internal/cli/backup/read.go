@@ -127,6 +127,9 @@ func (o *opening) keys() ([]age.Identity, error) {
 	if o.identity == "" {
 		return nil, nil
 	}
+	if backup.IsSecret(o.identity) {
+		return nil, errShown("--identity", "the file with the key")
+	}
 	text, err := contents(o.identity)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, hint.Cause(err))
