@@ -53,21 +53,47 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.URL(), err)
 	}
 	for _, id := range ids {
-		f := Found{}
-		f.Manifest, f.By, f.Err = v.get(ctx, id)
+		f := v.look(ctx, id, tried[id])
 		if errors.Is(f.Err, ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
 			continue // pruned, some of it just now
-		}
-		f.ID = id
-		if tried[id] && f.Err == nil {
-			if p, _, err := v.Proof(ctx, id); err == nil {
-				f.Proof = &p
-			}
 		}
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
+}
+
+// look reads a backup, and what came of the last start on it if it was tried.
+func (v Vault) look(ctx context.Context, id string, tried bool) (f Found) {
+	f.Manifest, f.By, f.Err = v.get(ctx, id)
+	f.ID = id
+	if tried && f.Err == nil {
+		if p, _, err := v.Proof(ctx, id); err == nil {
+			f.Proof = &p
+		}
+	}
+	return f
+}
+
+// Show gives a backup, as Find does, and what it needs, which comes before it. Where some of that is not there the error says so, and the
+// backup is given alone.
+func (v Vault) Show(ctx context.Context, id, server string) (all []Found, err error) {
+	m, err := v.Find(ctx, id, server)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := v.Chain(ctx, m)
+	if err != nil {
+		chain, err = []manifest.Manifest{m}, fmt.Errorf("backup %s cannot be restored: %w", m.ID, err)
+	}
+	for _, one := range chain {
+		f := v.look(ctx, one.ID, true)
+		if f.Err != nil {
+			return nil, fmt.Errorf("backup %s: %w", f.ID, f.Err)
+		}
+		all = append(all, f)
+	}
+	return all, err
 }
 
 // Get reads the manifest of a backup.

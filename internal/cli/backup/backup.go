@@ -114,7 +114,7 @@ recipient, age1….
 	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three in flight")
 	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
-	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
+	c.AddCommand(v.list(), v.show(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
 }
 

@@ -155,3 +155,25 @@ func TestSecretKeysAreNotShown(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestShow shows the newest backup, and one whose ID begins so; what is not there is an error.
+func TestShow(t *testing.T) {
+	s := newSite(t)
+	if err := s.backup("--server", "mysql:3306"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range [][]string{nil, {"2"}} {
+		s.out.Reset()
+		if err := s.run(append([]string{"backup", "show", "--from", s.url}, id...)...); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{"Backup 2", "server      mysql:3306", "stream      echo: 5 bytes", "signed by   plumb-"} {
+			if !strings.Contains(s.out.String(), want) {
+				t.Errorf("%q is not in %s", want, &s.out)
+			}
+		}
+	}
+	if err := s.run("backup", "show", "x", "--from", s.url); err == nil || !strings.Contains(err.Error(), "has no backup x") {
+		t.Error(err)
+	}
+}
