@@ -307,8 +307,10 @@ func TestKeys(t *testing.T) {
 	if _, err := Trusted([]byte("# of db1\n" + w.Public + "\n\n")); err != nil {
 		t.Error(err)
 	}
-	if _, err := Trusted([]byte("nonsense")); err == nil {
-		t.Error("nonsense is trusted")
+	for _, text := range []string{"nonsense", "PRIVATE+KEY+nonsense", "AGE-SECRET-KEY-1nonsense", "a+nonsense+b"} {
+		if _, err := Trusted([]byte("# of db1\n" + text)); err == nil || !strings.Contains(err.Error(), "line 2") || strings.Contains(err.Error(), "nonsense") {
+			t.Errorf("%q is trusted, or shown: %v", text, err)
+		}
 	}
 }
 

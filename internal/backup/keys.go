@@ -126,19 +126,31 @@ func plainName(name string) string {
 	}, name)
 }
 
-// Trusted reads public keys of hosts, one a line. Lines that begin with # say something to people.
+// Trusted reads public keys of hosts, one a line. Lines that begin with # say something to people. What is no public key is not
+// told: it may be a secret one.
 func Trusted(text []byte) (all []note.Verifier, err error) {
+	number := 0
 	for line := range strings.Lines(string(text)) {
+		number++
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		v, err := note.NewVerifier(line)
+		if IsSecret(line) {
+			err = errors.New("it is a secret key")
+		}
 		if err != nil {
-			return nil, hint.With(fmt.Errorf("read the public key %q: %w", line, err), "it is the line that plumb backup key prints: NAME+HASH+KEY")
+			return nil, hint.With(fmt.Errorf("read the public key in line %d: %w", number, err), "it is the line that plumb backup key prints: NAME+HASH+KEY")
 		}
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+// IsSecret tells whether a text is a key that must not be told: one that opens backups, or signs them.
+func IsSecret(text string) bool {
+	text = strings.ToUpper(strings.TrimSpace(text))
+	return strings.HasPrefix(text, "AGE-SECRET-KEY-") || strings.HasPrefix(text, "PRIVATE+KEY+")
 }
 
 // Recipients reads whom backups are made for, one a line: age1…

@@ -53,21 +53,47 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.URL(), err)
 	}
 	for _, id := range ids {
-		f := Found{}
-		f.Manifest, f.By, f.Err = v.get(ctx, id)
+		f := v.look(ctx, id, tried[id])
 		if errors.Is(f.Err, ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
 			continue // pruned, some of it just now
-		}
-		f.ID = id
-		if tried[id] && f.Err == nil {
-			if p, _, err := v.Proof(ctx, id); err == nil {
-				f.Proof = &p
-			}
 		}
 		all = append(all, f)
 	}
 	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
+}
+
+// look reads a backup, and what came of the last start on it if it was tried.
+func (v Vault) look(ctx context.Context, id string, tried bool) (f Found) {
+	f.Manifest, f.By, f.Err = v.get(ctx, id)
+	f.ID = id
+	if tried && f.Err == nil {
+		if p, _, err := v.Proof(ctx, id); err == nil {
+			f.Proof = &p
+		}
+	}
+	return f
+}
+
+// Show gives a backup, as Find does, and what it needs, which comes before it. Where some of that is not there the error says so, and the
+// backup is given alone.
+func (v Vault) Show(ctx context.Context, id, server string) (all []Found, err error) {
+	m, err := v.Find(ctx, id, server)
+	if err != nil {
+		return nil, err
+	}
+	chain, err := v.Chain(ctx, m)
+	if err != nil {
+		chain, err = []manifest.Manifest{m}, fmt.Errorf("backup %s cannot be restored: %w", m.ID, err)
+	}
+	for _, one := range chain {
+		f := v.look(ctx, one.ID, true)
+		if f.Err != nil {
+			return nil, fmt.Errorf("backup %s: %w", f.ID, f.Err)
+		}
+		all = append(all, f)
+	}
+	return all, err
 }
 
 // Get reads the manifest of a backup.
@@ -141,8 +167,10 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	switch {
 	case len(fit) == 0 && latest && doubt != nil:
 		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
+	case len(fit) == 0 && latest:
+		return manifest.Manifest{}, v.None(server)
 	case len(fit) == 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s", v.Store.URL(), cmp.Or(id, "at all")), "plumb backup list shows them")
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")
 	case latest:
 		newest := v.newest(fit, time.Now())
 		v.doubt(all, newest)
@@ -151,6 +179,21 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
+}
+
+// None is the error of a store that has no backup at all, or none of a server: most often it is the wrong place.
+func (v Vault) None(server string) error {
+	if server != "" {
+		return hint.With(fmt.Errorf("%s has no backup%s", v.Store.URL(), ofServer(server)), "plumb backup list shows whose backups are there")
+	}
+	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "look at the URL, also at its prefix: plumb backup sheet prints where a host backs up to")
+}
+
+func ofServer(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
 }
 
 // newest gives the newest of some. One whose name is still to come was named by a clock that was wrong: those that were made

@@ -28,6 +28,8 @@ import (
 type Engine interface {
 	// Knows tells whether a backup is a base that this product can bring forward.
 	Knows(m manifest.Manifest) bool
+	// Alone tells whether a server starts on a base without any of the log, where that is known.
+	Alone(m manifest.Manifest) (is, known bool)
 	// Plan finds what is replayed. It reads the archive alone, and refuses a way with a hole.
 	Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a Asked) (Way, error)
 	// Unpack is the command that unpacks a base, from its standard input into a directory.
@@ -51,19 +53,27 @@ type Asked struct {
 	Log      string        // which of the archive, where that has several and the base does not say
 	Timeline int           // of those who have any; 0: the newest that the archive knows of
 	Replace  bool          // the server that was backed up is gone: the copy takes its place
+	Alone    bool          // nothing is replayed onto the base, and the archive is not read
 
 	// Proof is for a base that is to be started once and thrown away. What cannot be replayed onto it is noted,
 	// and no error: whether the base starts without it is what is to be found out.
 	Proof bool
 }
 
-// Latest is the word for all that is archived.
-const Latest = "latest"
+// The words for all that is archived, and for nothing of it: the base as it was when it ended.
+const (
+	Latest = "latest"
+	Base   = "base"
+)
 
 // Read reads the moment that a person named.
 func (a *Asked) Read(to string, now time.Time) (err error) {
 	if to == Latest {
 		a.To = replay.Target{Text: "the end of the archive"}
+		return nil
+	}
+	if a.Alone = to == Base; a.Alone {
+		a.To = replay.Target{Text: "the moment it ended"}
 		return nil
 	}
 	if a.To, err = replay.Parse(to); err == nil && a.To.Time.After(now) {
@@ -117,11 +127,8 @@ func (r Restore) Shelf() archive.Shelf {
 func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, Engine, error) {
 	for _, e := range r.Engines {
 		if e.Knows(m) {
-			w, err := e.Plan(ctx, r.Shelf(), m, a)
+			w, err := r.plan(ctx, e, m, a)
 			w.Base = m.ID
-			if early, is := errors.AsType[*earlyError](err); is {
-				err = r.earliest(ctx, e, m, a, early)
-			}
 			if err != nil {
 				err = fmt.Errorf("bring backup %s to %s: %w", m.ID, a.To.Text, err)
 			}
@@ -130,6 +137,24 @@ func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, E
 	}
 	return Way{}, nil, hint.With(fmt.Errorf("backup %s does not say where in a log it begins", m.ID),
 		"a base is what pg_basebackup -D - -Ft -X none or mariadb-backup --backup --stream=mbstream gives to plumb backup --command, uncompressed")
+}
+
+func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Asked) (Way, error) {
+	alone, known := e.Alone(m)
+	if a.Alone && known && !alone {
+		return Way{}, hint.With(errors.New("it has no log, and without that no server starts on it"), "--to latest replays all that is archived")
+	}
+	w, err := e.Plan(ctx, r.Shelf(), m, a)
+	if early, is := errors.AsType[*earlyError](err); is {
+		return w, r.earliest(ctx, e, m, a, early)
+	}
+	if _, is := errors.AsType[*unreachedError](err); is && (alone || !known) {
+		err = hint.With(err, "--to "+Base+" restores it as it was when it ended, without any log; a later backup may reach more (plumb archive list)")
+	}
+	if a.Alone && !known && err == nil {
+		w.Notes = append(w.Notes, "whether the backup has the log without which no server starts on it is not known")
+	}
+	return w, err
 }
 
 // Run restores a backup to a directory that is not there yet, and brings it to the moment.

@@ -28,6 +28,8 @@ type tarred struct{}
 
 func (tarred) Knows(manifest.Manifest) bool { return true }
 
+func (tarred) Alone(manifest.Manifest) (is, known bool) { return true, true }
+
 func (tarred) Plan(context.Context, archive.Shelf, manifest.Manifest, moment.Asked) (moment.Way, error) {
 	return moment.Way{Notes: []string{"no log"}}, nil
 }

@@ -114,7 +114,7 @@ recipient, age1….
 	fl.BoolVar(&o.low, "low", false, "use less memory: objects of 2 MiB, three in flight")
 	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
-	c.AddCommand(v.list(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
+	c.AddCommand(v.list(), v.show(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
 }
 
@@ -149,6 +149,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 			have, kept = append(have, s), append(kept, s.URL())
 		}
 	}
+	noted := o.made(ctx, d, to, kept, r.Manifest, keys) // before the log is looked for, which may take hours or never end
 	behind, err := v.moments.Logs.Behind(ctx, have, r.Manifest)
 	v.Warn("look for the log behind the backup", err)
 	if err := v.Answer(o.json, view.Document(kept, r, behind), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
@@ -157,12 +158,9 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if b, is := behind[r.ID]; is && !b.Archived {
 		fmt.Fprintf(v.Err, "warning: %s\n", view.Behind(b))
 	}
-	if err := v.remember(ctx, d, b, o, r.Manifest, to, kept); err != nil {
-		return err
-	}
 	var lost []error
-	if err := o.made(ctx, d, to, kept, r.Manifest, keys); err != nil {
-		lost = append(lost, fmt.Errorf("the backup is made: %w", err))
+	if bad := errors.Join(noted, v.remember(ctx, d, b, o, r.Manifest, to, kept)); bad != nil {
+		lost = append(lost, fmt.Errorf("the backup is made: %w", bad))
 	}
 	for _, l := range r.Lost {
 		mend := fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)

@@ -129,7 +129,7 @@ func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup,
 		}
 		is, err := s.Remember(ctx, d, b.Dir)
 		if err != nil {
-			return fmt.Errorf("the backup is made: %w", err)
+			return err
 		}
 		if is {
 			news = append(news, s)

@@ -46,7 +46,7 @@ type later struct {
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.directory, "directory", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
-	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, or latest")
+	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
 	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
 	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
@@ -64,7 +64,10 @@ func (l *later) check(c *cobra.Command) error {
 		return nil
 	}
 	if l.to == "" {
-		return hint.Usage("no moment is named", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'")
+		return hint.Usage("no moment is named", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
+	}
+	if l.to == moment.Base && (l.log != "" || l.timeline != 0) {
+		return hint.Usage("--to base replays no log, and one was named", "leave out --log and --timeline")
 	}
 	if l.timeline < 0 {
 		return hint.Usage(fmt.Sprintf("--timeline %d is none", l.timeline), "they are numbered from 1")

@@ -159,15 +159,26 @@ func (p *place) vault(ctx context.Context, d host.Doer, s store.Store) (v backup
 }
 
 // trusted reads a key, or a file of keys.
-func trusted(given string) ([]note.Verifier, error) {
-	text := []byte(given)
-	if !strings.Contains(given, "+") {
-		var err error
-		if text, err = contents(given); err != nil {
-			return nil, fmt.Errorf("read whom to trust: %w", err)
-		}
+func trusted(given string) (all []note.Verifier, err error) {
+	switch {
+	case backup.IsSecret(given):
+		return nil, errShown("--trust", "the public key, which plumb backup key prints")
+	case strings.Contains(given, "+"):
+		return backup.Trusted([]byte(given))
 	}
-	return backup.Trusted(text)
+	text, err := contents(given)
+	if err == nil {
+		all, err = backup.Trusted(text)
+	}
+	if err != nil {
+		err = fmt.Errorf("read whom to trust: %s: %w", given, hint.Cause(err))
+	}
+	return all, err
+}
+
+// errShown is the error of a secret key in the place of what a flag takes. It does not repeat the key.
+func errShown(flag, takes string) error {
+	return hint.Usage(flag+" was given a secret key itself", flag+" takes "+takes+". What is on a command line, others on this machine can read: make another key if they must not have it")
 }
 
 // contents reads a small file that the command line names.

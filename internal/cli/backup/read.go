@@ -127,6 +127,9 @@ func (o *opening) keys() ([]age.Identity, error) {
 	if o.identity == "" {
 		return nil, nil
 	}
+	if backup.IsSecret(o.identity) {
+		return nil, errShown("--identity", "the file with the key")
+	}
 	text, err := contents(o.identity)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, hint.Cause(err))
@@ -188,7 +191,8 @@ shows it, and plumb clone drop removes it.
 --directory unpacks a base backup (what pg_basebackup or mariadb-backup gave to
 plumb backup) and replays the log that plumb archive has kept, up to --to. What
 was committed at that moment or later is not replayed. All of that log is read
-before anything is written, and a missing part is refused.
+before anything is written, and a missing part is refused. --to base replays
+nothing, and needs no archive.
 
 ` + exits,
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored

@@ -103,6 +103,9 @@ func Recipients(words []string, file string) ([]age.Recipient, error) {
 }
 
 func named(words []string, file string) ([]string, error) {
+	if backup.IsSecret(file) {
+		return nil, errShown("--recipients-file", "a file of recipients, which begin with age1")
+	}
 	if file != "" {
 		text, err := contents(file)
 		if err != nil {

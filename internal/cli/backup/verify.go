@@ -180,5 +180,8 @@ func chosen(ctx context.Context, vault backup.Vault, id, server string, all bool
 			wanted = append(wanted, f.Manifest)
 		}
 	}
+	if len(wanted) == 0 {
+		return nil, vault.None(server)
+	}
 	return wanted, nil
 }

@@ -105,6 +105,9 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 	if err := a.Read(to, time.Now()); err != nil {
 		return err
 	}
+	if a.Alone {
+		return hint.Usage("--to "+to+" is for backups that Plumb made itself", "--to latest")
+	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		s, err := v.from(ctx, here, t, o, directory)
 		if err != nil {

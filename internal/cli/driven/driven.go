@@ -3,6 +3,7 @@
 package driven
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,6 +119,15 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	}
 	permitted = append(permitted, "state", "json")
 	c.Flags().Lookup("with").Annotations = map[string][]string{shell.Instead: {"true"}}
+	wants := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if o.with == "" && c.Name() == "backup" && len(args) == 1 {
+			if err := v.server(args[0]); err != nil {
+				return err
+			}
+		}
+		return wants(c, args)
+	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var wrong error
 		c.Flags().Visit(func(f *pflag.Flag) {
@@ -133,11 +143,6 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 			return wrong
 		}
 		if o.with == "" {
-			if c.Name() == "backup" && len(args) == 1 {
-				if err := v.server(args[0]); err != nil {
-					return err
-				}
-			}
 			err := own(c, args)
 			if errors.Is(err, backupcli.ErrNoPoint) {
 				err = hint.With(err, hint.Of(err)+"; where a server's filesystem takes no snapshots, another tool can back it up: "+v.ways())
@@ -151,11 +156,12 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 
 // server refuses a server in the place of a point, and says what is done with it.
 func (v *verbs) server(name string) error {
-	kind, _, is := strings.Cut(name, ":")
-	if !is || !product.IsServer(kind) {
+	word, _, _ := strings.Cut(strings.ToLower(name), ":")
+	kind := cmp.Or(product.Of(word).Kind, product.OfFlavor(word).Kind, product.OfScheme(word).Kind)
+	if kind == "" {
 		return nil
 	}
-	what := "on ZFS and btrfs plumb snapshot takes one; --command backs up what a command gives"
+	what := "on ZFS and btrfs plumb snapshot takes one, and plumb backup without a name sends the newest; --command backs up what a command gives; plumb backup list --from URL shows what there is"
 	for _, t := range v.Tools {
 		if t.Kind() == kind {
 			what = "on ZFS and btrfs plumb snapshot takes one; elsewhere " + t.Name() + " is better: plumb backup " + name + " --with " + t.Name() + " --to URL"

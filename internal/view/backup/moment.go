@@ -36,14 +36,18 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 		head = "Restored backup " + m.ID + " to " + dir + ", up to " + to
 	}
 	p.Line(page.Bold, inert(head))
-	p.Hang(page.Normal, "  ", inert(fmt.Sprintf("%s after the base, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes))))
+	if w.Files == 0 {
+		p.Hang(page.Normal, "  ", "no archived log is replayed: it is the base as it was when it ended")
+	} else {
+		p.Hang(page.Normal, "  ", inert(fmt.Sprintf("%s after the base, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes))))
+	}
 	for _, t := range w.Before {
 		p.Hang(page.Dim, "  replayed      ", transaction(t))
 	}
 	for _, t := range w.After {
 		p.Hang(page.Dim, "  not replayed  ", transaction(t))
 	}
-	if len(w.After) == 0 {
+	if len(w.After) == 0 && w.Files > 0 {
 		p.Hang(page.Dim, "  ", "the archive has nothing behind it")
 	}
 	for _, note := range w.Notes {

@@ -79,7 +79,7 @@ func documents() map[string]document {
 		"backup-driven":  {reflect.TypeFor[backupview.DrivenJSON](), "plumb backup --with and plumb backup list --with, --json"},
 		"backup-copy":    {reflect.TypeFor[backupview.CopyJSON](), "plumb backup copy --json"},
 		"backup-sheet":   {reflect.TypeFor[backupview.SheetJSON](), "plumb backup sheet --json"},
-		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json"},
+		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json and plumb backup show --json"},
 		"backup-prune":   {reflect.TypeFor[backupview.PruneJSON](), "plumb backup prune --json"},
 		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
 		"restore-moment": {reflect.TypeFor[backupview.MomentJSON](), "plumb restore --directory --json"},

@@ -30,7 +30,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 	}
 	r := &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
 	steps := []func() error{r.fits, r.program, r.options, r.rooms, r.prepare, r.fetch, r.replay}
-	if len(in.way.Files) == 0 && a.Proof {
+	if len(in.way.Files) == 0 && (a.Proof || a.Alone) {
 		steps = steps[:5]
 	}
 	for _, step := range steps {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
@@ -206,5 +207,25 @@ func TestAnotherKey(t *testing.T) {
 	l.f.Server, l.shelf.Trust = "mysql-2", other.shelf.Trust
 	if why := l.turns(); why != "" || len(l.kept()) != 1 {
 		t.Error(why)
+	}
+}
+
+// A base goes nowhere where the archive has no log, and is what it was when it ended; the error says how that is restored.
+func TestAlone(t *testing.T) {
+	l := newLog(t)
+	base := baseAt("binlog.000002", 1234, time.Now())
+	r := moment.Restore{Restore: backup.Restore{Vault: backup.Vault{Store: l.shelf.Store}}, Engines: []moment.Engine{Engine{}}}
+	var a moment.Asked
+	if err := a.Read(moment.Latest, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Plan(t.Context(), base, a); err == nil || !strings.Contains(err.Error(), "the archive has no binary log") || !strings.Contains(hint.Of(err), "--to base") {
+		t.Errorf("%v, hint: %s", err, hint.Of(err))
+	}
+	if err := a.Read(moment.Base, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if w, _, err := r.Plan(t.Context(), base, a); err != nil || w.Files != 0 || w.From != w.Last || len(w.Notes) > 0 {
+		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -63,6 +63,10 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if err != nil {
 		return moment.Way{}, err
 	}
+	if a.Alone {
+		from := at(b.at.File, b.at.Offset)
+		return moment.Way{From: from, Last: from, Inner: inner{base: b, server: serverOf(b), way: replay.Way{Stop: b.at}}}, nil
+	}
 	w, err := plan(ctx, s, b, a)
 	if a.Proof && err != nil && ctx.Err() == nil {
 		from := at(b.at.File, b.at.Offset)
@@ -135,7 +139,7 @@ func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*she
 		logs = append(logs, newShelfLog(s, series))
 	}
 	if len(logs) == 0 {
-		return nil, errors.New("the archive has no binary log " + server)
+		return nil, moment.Unreached(errors.New(strings.TrimSpace("the archive has no binary log " + server)))
 	}
 	if slices.ContainsFunc(logs, func(l *shelfLog) bool { return l.server != logs[0].server }) {
 		return nil, hint.Usage("the archive has the binary logs of several servers, and none was named", "--log NAME; plumb archive list shows them")
@@ -163,8 +167,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 			why = gone.Pruned()
 		}
 	}
-	return nil, replay.Way{}, hint.With(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why),
-		"from this backup nothing can be reached; take a later one (plumb archive list)")
+	return nil, replay.Way{}, moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.

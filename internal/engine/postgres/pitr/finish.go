@@ -32,6 +32,27 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if a.Proof {
 		return fetchAll(ctx, d, s, in.pieces, a, "pg_wal")
 	}
+	recovers, after := alone(), "it recovers with the log that is in it, and then goes on on a timeline of its own"
+	if !a.Alone {
+		if err := in.fetch(ctx, d, s, a); err != nil {
+			return err
+		}
+		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"
+	}
+	notes, err := settle(ctx, d, a, in.base.major, recovers)
+	if err != nil {
+		return err
+	}
+	w.Notes = append(w.Notes, notes...)
+	w.Next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", in.base.major, a.Dir), after}
+	if !a.Replace {
+		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
+	}
+	return nil
+}
+
+// fetch brings all that is replayed, and the histories.
+func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a moment.At) error {
 	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
@@ -39,20 +60,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
 		pieces = append(pieces, p)
 	}
-	if err := fetchAll(ctx, d, s, pieces, a, aside); err != nil {
-		return err
-	}
-	notes, err := settle(ctx, d, a, in.base.major, recovery(w.Last, in.timeline))
-	if err != nil {
-		return err
-	}
-	w.Notes = append(w.Notes, notes...)
-	w.Next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", in.base.major, a.Dir),
-		"it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"}
-	if !a.Replace {
-		w.Next = append(w.Next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the base is postgresql.auto.conf.before")
-	}
-	return nil
+	return fetchAll(ctx, d, s, pieces, a, aside)
 }
 
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
@@ -101,6 +109,11 @@ type setting struct{ name, value string }
 func recovery(last string, timeline int) []setting {
 	return []setting{{"restore_command", "cp " + aside + "/%f %p"}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
 		{"recovery_target_inclusive", "on"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
+}
+
+// alone are those by which it ends where the base was whole, with the log that is in the base.
+func alone() []setting {
+	return []setting{{"restore_command", "false"}, {"recovery_target_timeline", "current"}, {"recovery_target", "immediate"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
 // neutral are those by which a copy would not reach others, or be reached.

@@ -9,10 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
 	"plumb/internal/engine/postgres/wal"
+	"plumb/internal/hint"
+	"plumb/internal/store/dir"
 )
 
 const size = 1 << 20
@@ -250,5 +255,43 @@ func TestWhole(t *testing.T) {
 	}
 	if timeline, at, _ := whole("000000020000000100000003", 1<<24); timeline != 2 || at != 1<<32+3<<24 {
 		t.Errorf("%d, %X", timeline, at)
+	}
+}
+
+// A base goes nowhere where the archive has no log, and is what it was when it ended if it has the log for that: the error says so.
+func TestAlone(t *testing.T) {
+	d, err := dir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	r := moment.Restore{Restore: backup.Restore{Vault: backup.Vault{Store: d}}, Engines: []moment.Engine{Engine{}}}
+	for log, want := range map[string]struct {
+		alone, hint string
+		notes       int
+	}{
+		logIncluded: {"", "--to base", 0},
+		"":          {"", "--to base", 1},
+		logNone:     {"no server starts on it", "take a later one", 0},
+	} {
+		m := manifest.Manifest{ID: "20261127T120000Z-0a0b0c0d", Streams: make([]manifest.Stream, 1), Facts: map[string]string{factSystem: "7", factVersion: "15", factStart: "0/2000028", factEnd: "0/2000100", factTimeline: "1", factLog: log}}
+		var a moment.Asked
+		if err := a.Read(moment.Latest, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := r.Plan(t.Context(), m, a); err == nil || !strings.Contains(err.Error(), "the archive has no WAL of the server") || !strings.Contains(hint.Of(err), want.hint) {
+			t.Errorf("%q: %v, hint: %s", log, err, hint.Of(err))
+		}
+		if err := a.Read(moment.Base, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		w, _, err := r.Plan(t.Context(), m, a)
+		if want.alone != "" {
+			if err == nil || !strings.Contains(err.Error(), want.alone) {
+				t.Errorf("%q: %v", log, err)
+			}
+		} else if err != nil || w.Last != "0/2000100" || w.Files != 0 || len(w.Notes) != want.notes {
+			t.Errorf("%q: %+v, %v", log, w, err)
+		}
 	}
 }

@@ -67,6 +67,9 @@ func (Engine) Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a 
 	if a.To.GTID != "" || a.To.File != "" {
 		return moment.Way{}, hint.Usage("PostgreSQL has no GTIDs and no binary log", "give a date with its zone, or a place in the WAL such as 16/B374D848")
 	}
+	if a.Alone {
+		return moment.Way{Server: Server(b.system), From: wal.Text(b.start), Last: textOf(b.end), Inner: inner{timeline: b.timeline, base: b}}, nil
+	}
 	at, isPlace := wal.Place(a.To.LSN)
 	if isPlace && at < max(b.start, b.end) || !a.To.Time.IsZero() && a.To.Time.Before(m.Began) {
 		return moment.Way{}, early(a.To, b)
@@ -88,6 +91,9 @@ func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *mom
 		return in, err
 	}
 	w, err := newWindow(all)
+	if errors.Is(err, errNoWAL) {
+		err = moment.Unreached(err)
+	}
 	if err != nil {
 		return in, err
 	}
@@ -135,9 +141,9 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	pieces, missing, hole := p.w.run(p.b.start)
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
-			return nil, hint.With(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()), "from this backup nothing can be reached; take a later one")
+			return nil, moment.Unreached(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()))
 		}
-		return nil, hint.With(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing), "from this backup nothing can be reached; take a later one")
+		return nil, moment.Unreached(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing))
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)

@@ -53,6 +53,8 @@ type window struct {
 	way       []stretch
 }
 
+var errNoWAL = errors.New("the archive has no WAL of the server")
+
 // newWindow sorts the pieces of a server.
 func newWindow(all []archive.Piece) (*window, error) {
 	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
@@ -73,7 +75,7 @@ func newWindow(all []archive.Piece) (*window, error) {
 		}
 	}
 	if w.size == 0 {
-		return nil, errors.New("the archive has no WAL of the server")
+		return nil, errNoWAL
 	}
 	return w, nil
 }

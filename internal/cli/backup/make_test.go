@@ -1,0 +1,179 @@
+package backup
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+
+	"plumb/internal/archive"
+	"plumb/internal/backup"
+	"plumb/internal/backup/known"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/cli/backup/upkeep"
+	"plumb/internal/cli/protect/machine"
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/protect"
+)
+
+// site is a directory that backups are sent to, and what a host keeps of them.
+type site struct {
+	t           *testing.T
+	url, state  string
+	key         *age.X25519Identity
+	out         bytes.Buffer
+	looksForLog func() // called when the log behind a base is looked for
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &site{t: t, url: "file://" + t.TempDir(), state: t.TempDir(), key: key, looksForLog: func() {}}
+}
+
+// bases is a product that takes every backup for a base.
+type bases struct {
+	archive.Product
+	looks func()
+}
+
+func (b bases) Knows(manifest.Manifest) bool { b.looks(); return false }
+
+// run runs a command about backups.
+func (s *site) run(args ...string) error {
+	s.t.Helper()
+	sh := shell.New(strings.NewReader(""), &s.out, &s.out)
+	m := Moments{Watch: func() []backup.Watcher { return nil }, Logs: upkeep.Logs{bases{looks: func() { s.looksForLog() }}}}
+	for _, c := range Commands(&sh, machine.Adapters{Storages: func(string, string) []protect.Storage { return nil }}, m) {
+		if c.Name() == args[0] {
+			c.SetArgs(append(args[1:], "--state", s.state))
+			c.SetOut(io.Discard)
+			c.SetErr(io.Discard)
+			c.SilenceErrors, c.SilenceUsage = true, true
+			return c.ExecuteContext(s.t.Context())
+		}
+	}
+	s.t.Fatalf("no command %q", args)
+	return nil
+}
+
+func (s *site) backup(more ...string) error {
+	s.t.Helper()
+	return s.run(append([]string{"backup", "--command", "echo data", "--to", s.url, "--recipient", s.key.Recipient().String()}, more...)...)
+}
+
+// TestRememberedBeforeTheLogIsLookedFor makes a backup, and reads what this host knows of it while the log behind it is looked for.
+func TestRememberedBeforeTheLogIsLookedFor(t *testing.T) {
+	s := newSite(t)
+	var seen []byte
+	s.looksForLog = func() {
+		files, err := filepath.Glob(filepath.Join(known.Directory(s.state), "*.json"))
+		if err == nil && len(files) == 1 {
+			seen, err = os.ReadFile(files[0])
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.backup("--server", "mysql:3306"); err != nil {
+		t.Fatalf("%v\n%s", err, &s.out)
+	}
+	var place known.Place
+	if err := json.Unmarshal(seen, &place); err != nil || len(place.Servers) != 1 || place.Servers[0].Newest.IsZero() {
+		t.Errorf("%q, %v", seen, err)
+	}
+}
+
+// TestWrongPlace reads all backups of a place that has none, or none of a server: nothing was read, and that is an error.
+func TestWrongPlace(t *testing.T) {
+	s := newSite(t)
+	other := "file://" + t.TempDir()
+	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "copy", "--to", other}} {
+		err := s.run(append(args, "--from", s.url)...)
+		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "look at the URL") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if err := s.backup("--server", "mysql:3306"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}} {
+		err := s.run(append(args, "--from", s.url, "--server", "mysql:3307")...)
+		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup of mysql:3307") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if err := s.run("verify", "--all", "--from", s.url); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecretKeysAreNotShown gives secret keys where a public one or a file belongs. No error repeats them.
+func TestSecretKeysAreNotShown(t *testing.T) {
+	s := newSite(t)
+	if err := s.backup(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(s.state, "host.key")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _, _ := strings.Cut(string(text), "\n")
+	opens := filepath.Join(t.TempDir(), "key.txt")
+	if err := os.WriteFile(opens, []byte(s.key.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := []string{"backup", "list", "--from", s.url, "--trust"}
+	for _, args := range [][]string{append(list, file), append(list, private), append(list, opens), append(list, s.key.String()), append(list, "x"+private),
+		{"verify", "--from", s.url, "--identity", s.key.String()},
+		{"restore", "--from", s.url, "--output", "-", "--identity", s.key.String()},
+		{"backup", "--command", "echo data", "--to", s.url, "--recipient", s.key.String()},
+		{"backup", "--command", "echo data", "--to", s.url, "--recipients-file", s.key.String()},
+		{"backup", "--command", "echo data", "--to", s.url, "--recipients-file", opens}} {
+		err := s.run(args...)
+		if err == nil {
+			t.Errorf("%q is taken", args)
+			continue
+		}
+		for _, secret := range []string{s.key.String(), private} {
+			if strings.Contains(err.Error()+hint.Of(err), strings.TrimLeft(secret[len(secret)-40:], "+")) {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+	}
+	if err := s.run("backup", "list", "--from", s.url, "--trust", file); err == nil || !strings.Contains(err.Error(), "line 1: it is a secret key") {
+		t.Error(err)
+	}
+}
+
+// TestShow shows the newest backup, and one whose ID begins so; what is not there is an error.
+func TestShow(t *testing.T) {
+	s := newSite(t)
+	if err := s.backup("--server", "mysql:3306"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range [][]string{nil, {"2"}} {
+		s.out.Reset()
+		if err := s.run(append([]string{"backup", "show", "--from", s.url}, id...)...); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{"Backup 2", "server      mysql:3306", "stream      echo: 5 bytes", "signed by   plumb-"} {
+			if !strings.Contains(s.out.String(), want) {
+				t.Errorf("%q is not in %s", want, &s.out)
+			}
+		}
+	}
+	if err := s.run("backup", "show", "x", "--from", s.url); err == nil || !strings.Contains(err.Error(), "has no backup x") {
+		t.Error(err)
+	}
+}
