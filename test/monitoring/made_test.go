@@ -192,6 +192,7 @@ func (m *made) moment(now time.Time) watch.Moment {
 	if !m.sick {
 		return out
 	}
+	out.At = now.Add(-time.Hour) // it stands still
 	out.Servers = append(out.Servers, watch.Server{Ref: serverDown})
 	for _, id := range m.ids {
 		out.Verdicts = append(out.Verdicts, watch.Verdict{ID: id, Server: serverUp, Since: now, Share: &watch.Interval{Value: .5, Low: .4, High: .6}})
