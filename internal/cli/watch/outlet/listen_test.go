@@ -163,6 +163,34 @@ func TestWhoIsAnswered(t *testing.T) {
 	}
 }
 
+// Who asks for localhost is led to 127.0.0.1 or ::1, and is answered on both, as on
+// ::1 where that alone was asked for.
+func TestBothAddressesOfThisMachine(t *testing.T) {
+	if !hasIPv6() {
+		t.Skip("there is no IPv6 here")
+	}
+	answered := func(at string) {
+		t.Helper()
+		resp, err := http.Get("http://" + at + "/metrics")
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			return
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", at, resp.Status)
+		}
+	}
+	answered(served(t, Listening{Address: "[::1]:0"}))
+	_, port, err := net.SplitHostPort(served(t, Listening{Address: "localhost:0"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "::1", "localhost"} {
+		answered(net.JoinHostPort(host, port))
+	}
+}
+
 // Those who send nothing hold up nobody for longer than the head of a request
 // may take.
 func TestSlowClients(t *testing.T) {
