@@ -38,7 +38,7 @@ func Replay(s *shell.Shell) *cobra.Command {
 watch --once would have shown then. The same recording gives the same answer.
 
 --at takes a time (03:12 is the most recent one), a date and time, and an offset or
-UTC; without one it is in this machine's time zone. An hour that occurred twice,
+UTC, as plumb watch writes it; without one it is in this machine's time zone. An hour that occurred twice,
 when clocks were set back, needs its offset. Without --at it lists the verdicts
 that were raised, and the gaps in the recording.
 
