@@ -38,12 +38,22 @@ var (
 
 func makeHost(t *testing.T, sick bool, series int) *made {
 	t.Helper()
+	return makeHostNamed(t, sick, series)
+}
+
+// makeHostNamed is one that is exported by the names of other exporters.
+func makeHostNamed(t *testing.T, sick bool, series int, compat ...string) *made {
+	t.Helper()
 	cat, err := catalog.Windows(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
+	names, err := metrics.LoadCompat(knowledge.FS, cat, compat)
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &made{sick: sick, cat: cat, ids: verdict.IDs(knowledge.FS), began: time.Now()}
-	m.Exporter = metrics.New(metrics.Options{Catalog: cat, Verdicts: m.ids, MostSeries: series, Version: "test", Statements: 3})
+	m.Exporter = metrics.New(metrics.Options{Catalog: cat, Verdicts: m.ids, MostSeries: series, Version: "test", Statements: 3, Compat: names})
 	lost := 0.0
 	m.Sending(func() metrics.Outgoing {
 		if sick {

@@ -38,9 +38,9 @@ func Replay(s *shell.Shell) *cobra.Command {
 watch --once would have shown then. The same recording gives the same answer.
 
 --at takes a time (03:12 is the most recent one), a date and time, and an offset or
-UTC, as plumb watch writes it; without one it is in this machine's time zone. An hour that occurred twice,
-when clocks were set back, needs its offset. Without --at it lists the verdicts
-that were raised, and the gaps in the recording.
+UTC, as plumb watch shows it; without one it is in this machine's time zone. An
+hour that occurred twice, when clocks were set back, needs its offset. Without --at
+it lists the verdicts that were raised, and the gaps in the recording.
 
 Of data older than two days only ten-second values are kept, and beyond two weeks
 one value a minute, so much less can be concluded.
