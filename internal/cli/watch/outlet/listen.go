@@ -74,7 +74,7 @@ func Listen(l Listening) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Listener{here: here, guard: guard{here: here}}
+	out := &Listener{here: here, guard: guard{here: here, name: host}}
 	if l.Token != "" {
 		if out.guard.token, err = Token("--token", l.Token); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,6 +189,19 @@ func TestBothAddressesOfThisMachine(t *testing.T) {
 	}
 	for _, host := range []string{"127.0.0.1", "::1", "localhost"} {
 		answered(net.JoinHostPort(host, port))
+	}
+}
+
+// On many systems a machine's own name leads to 127.0.1.1: who listens by it is asked
+// by it.
+func TestNameThatWasGiven(t *testing.T) {
+	h := guard{here: true, name: "db1"}.before(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, want := range map[string]int{"db1:9931": 200, "DB1": 200, "127.0.0.1:9931": 200, "db1.evil.example:9931": 421, "": 421} {
+		r, w := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+		r.Host = host
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("asked as %q: %d, want %d", host, w.Code, want)
+		}
 	}
 }
 
