@@ -3,16 +3,24 @@ package monitoring
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"plumb/internal/catalog"
+	"plumb/internal/engine/mysql"
+	"plumb/internal/engine/mysql/sampler"
+	"plumb/internal/engine/samplertest"
+	"plumb/internal/host"
 	"plumb/internal/view/metrics"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
-// Every name of node_exporter that we use is one that a real one gives here.
+// Every name of node_exporter that we use is one that a real one gives here, and of
+// the same type.
 func TestNamesOfNodeExporter(t *testing.T) {
 	bin := programs(t)
 	at := fmt.Sprintf("127.0.0.1:%d", sandbox.FreePort(t))
@@ -32,4 +40,99 @@ func TestNamesOfNodeExporter(t *testing.T) {
 			t.Errorf("node_exporter has no %s", n[1])
 		}
 	}
+	var ours strings.Builder
+	if err := makeHostNamed(t, false, 5000, "node").Text(&ours); err != nil {
+		t.Fatal(err)
+	}
+	types := regexp.MustCompile(`(?m)^# TYPE node_\w+ \w+$`).FindAllString(ours.String(), -1)
+	if len(types) < 30 {
+		t.Errorf("only %d types: %q", len(types), types)
+	}
+	for _, line := range types {
+		if !strings.Contains(page, line+"\n") {
+			t.Errorf("node_exporter does not say %q", line)
+		}
+	}
+}
+
+// What a real mysqld_exporter gives of a server has the same names, types and numbers
+// here. What both of them ask of it is counted too, so that the numbers are only near.
+func TestNumbersOfMysqldExporter(t *testing.T) {
+	bin := programs(t)
+	box, err := sandbox.New("")
+	sandbox.Need(t, err)
+	t.Cleanup(func() { _ = box.Close() })
+	server, err := box.MySQL(sandbox.MySQLOptions{})
+	sandbox.Need(t, err)
+	if err := server.Exec(slices.Repeat([]string{"BEGIN", "COMMIT"}, 1000)...); err != nil {
+		t.Fatal(err)
+	}
+	dsn, at := server.User+"@unix("+server.Socket+")/", fmt.Sprintf("127.0.0.1:%d", sandbox.FreePort(t))
+	t.Setenv("DATA_SOURCE_NAME", dsn)
+	start(t, bin+"/prometheus-mysqld-exporter", "--web.listen-address="+at)
+	theirs := ""
+	eventually(t, "mysqld_exporter answers", 30*time.Second, func() bool {
+		theirs = got("http://" + at + "/metrics")
+		return strings.Contains(theirs, "\nmysql_up 1\n")
+	})
+	values := regexp.MustCompile(`(?m)^(mysql_\w+)(?:\{(\w+="[^"]*").*\})? (\S+)$`)
+	page, n := statusOf(t, dsn), 0
+	for _, line := range regexp.MustCompile(`(?m)^# TYPE mysql_\w+_total \w+$`).FindAllString(page, -1) {
+		if !strings.Contains(theirs, line+"\n") {
+			t.Errorf("mysqld_exporter does not say %q", line)
+		}
+	}
+	their := map[string]string{}
+	for _, m := range values.FindAllStringSubmatch(theirs, -1) {
+		their[m[1]+" "+m[2]] = m[3]
+	}
+	for _, m := range values.FindAllStringSubmatch(page, -1) {
+		label := m[2]
+		if strings.HasPrefix(label, "server=") {
+			label = ""
+		}
+		want, is := their[m[1]+" "+label]
+		a, err1 := strconv.ParseFloat(m[3], 64)
+		b, err2 := strconv.ParseFloat(want, 64)
+		if !is || err1 != nil || err2 != nil || a > 100+10*b || b > 100+10*a {
+			t.Errorf("%s{%s} is %s, and %s there (%v)", m[1], label, m[3], want, is)
+		}
+		n++
+	}
+	if commits := their[`mysql_global_status_commands_total command="commit"`]; n < 20 || commits != "1000" {
+		t.Errorf("%d numbers are compared, and %s commits", n, commits)
+	}
+}
+
+// statusOf is a page of what we read of a server's counters, by the names of mysqld_exporter.
+func statusOf(t *testing.T, dsn string) string {
+	t.Helper()
+	given, err := mysql.Given(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: dsn})
+	defer h.Close()
+	s, _ := samplertest.LoggedIn("mysql", given.Address)
+	status := sampler.New(&given).Sources(s)[0]
+	b, err := status.Take(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Source, b.Every, b.At = status.Name(), status.Every(), time.Now()
+	cat, err := catalog.Windows(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := metrics.LoadCompat(knowledge.FS, cat, []string{"mysqld"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := metrics.New(metrics.Options{Catalog: cat, Compat: names})
+	e.Batch(b)
+	var page strings.Builder
+	if err := e.Text(&page); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
 }

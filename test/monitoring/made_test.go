@@ -38,12 +38,22 @@ var (
 
 func makeHost(t *testing.T, sick bool, series int) *made {
 	t.Helper()
+	return makeHostNamed(t, sick, series)
+}
+
+// makeHostNamed is one that is exported by the names of other exporters.
+func makeHostNamed(t *testing.T, sick bool, series int, compat ...string) *made {
+	t.Helper()
 	cat, err := catalog.Windows(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
+	names, err := metrics.LoadCompat(knowledge.FS, cat, compat)
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := &made{sick: sick, cat: cat, ids: verdict.IDs(knowledge.FS), began: time.Now()}
-	m.Exporter = metrics.New(metrics.Options{Catalog: cat, Verdicts: m.ids, MostSeries: series, Version: "test", Statements: 3})
+	m.Exporter = metrics.New(metrics.Options{Catalog: cat, Verdicts: m.ids, MostSeries: series, Version: "test", Statements: 3, Compat: names})
 	lost := 0.0
 	m.Sending(func() metrics.Outgoing {
 		if sick {
@@ -192,6 +202,7 @@ func (m *made) moment(now time.Time) watch.Moment {
 	if !m.sick {
 		return out
 	}
+	out.At = now.Add(-time.Hour) // it stands still
 	out.Servers = append(out.Servers, watch.Server{Ref: serverDown})
 	for _, id := range m.ids {
 		out.Verdicts = append(out.Verdicts, watch.Verdict{ID: id, Server: serverUp, Since: now, Share: &watch.Interval{Value: .5, Low: .4, High: .6}})

@@ -16,7 +16,7 @@ var (
 	zoneForms = []string{" -0700", " -07:00", "-07:00", " Z07:00", "Z07:00"}
 )
 
-const momentHelp = `want a time such as 03:12, "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
+const momentHelp = `want a time such as 03:12, "03:12 UTC", "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
 
 // parseMoment reads a moment of the flag name. Without a date it is the latest
 // past one; without a zone it is that of the place.
@@ -33,6 +33,10 @@ func parseMoment(name, text string, now time.Time, place *time.Location) (time.T
 		return now.UTC(), nil
 	}
 	for _, form := range hourForms {
+		if zoned, ok := withZone(form, text); ok {
+			_, offset := zoned.Zone()
+			return latest(name, text, zoned, now, time.FixedZone("", offset))
+		}
 		if wall, err := time.Parse(form, text); err == nil {
 			return latest(name, text, wall, now, place)
 		}

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -112,6 +113,9 @@ func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
 		return err
 	}
 	return f.recorded(ctx, func(r *record.Reader) error {
+		if err := something(ctx, r, from, to); err != nil {
+			return err
+		}
 		host, err := r.Host(ctx)
 		if err != nil {
 			return err
@@ -126,6 +130,31 @@ func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
 		}
 		return nil
 	})
+}
+
+// something finds a span of which nothing is recorded before a file is made of it.
+func something(ctx context.Context, r *record.Reader, from, to time.Time) error {
+	var lost *record.Lost
+	err := r.Each(ctx, from, to, func(i record.Item) error {
+		if i.Batch != nil {
+			return errOver
+		}
+		if i.Lost != nil {
+			lost = i.Lost
+		}
+		return nil
+	})
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	var span [2]time.Time
+	if err == nil {
+		span[0], span[1], err = r.Span(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return nothing("from "+shown(from)+" to "+shown(to), "the recording", lost, span, "plumb watch replay lists what is recorded")
 }
 
 func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(func(record.Item) error) error) error {

@@ -250,9 +250,12 @@ var errPrinted = errors.New("the page is printed")
 const fullWindow = 12 * time.Second
 
 func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter) error {
+	end := waiting(ctx, s, fullWindow)
 	select {
 	case <-time.After(fullWindow):
+		end()
 	case <-ctx.Done():
+		end()
 		return nil
 	}
 	var b strings.Builder

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,7 @@ A bottleneck is a WARNING, and CRITICAL once it costs at least --critical of the
 server's active time. A server that does not answer, and a failing run of plumb
 protect, are CRITICAL too. Data that can be lost, a late data source, and a server
 all of whose points are gone are WARNING; the last is CRITICAL with --max-point-age.
-Old metrics are UNKNOWN.
+Old metrics, and a host on which Plumb sees no server, are UNKNOWN.
 
 Exit codes, as plugins have them:
   0  OK
@@ -71,7 +72,23 @@ Exit codes, as plugins have them:
 // nagiosTime is how long the metrics may take to come; plugins are killed after 10 s.
 const nagiosTime = 8 * time.Second
 
+// validate finds limits by which nothing would ever be bad.
+func (f *nagiosFlags) validate() error {
+	switch {
+	case !(f.limits.Critical >= 0 && f.limits.Critical <= 1):
+		return fmt.Errorf("--critical %v is out of range: 0 to 1, such as 0.5 for half of a server's active time", f.limits.Critical)
+	case f.limits.Late <= 0:
+		return fmt.Errorf("--max-age %s is out of range: more than 0, such as 2m", f.limits.Late)
+	case f.limits.Point < 0 || f.limits.Proof < 0:
+		return errors.New("--max-point-age and --max-proof-age cannot be negative; 0 checks neither")
+	}
+	return nil
+}
+
 func runNagios(ctx context.Context, s *shell.Shell, f nagiosFlags) error {
+	if err := f.validate(); err != nil {
+		return said(s, metrics.UnknownLine(err.Error()), metrics.Unknown)
+	}
 	ctx, cancel := context.WithTimeout(ctx, nagiosTime)
 	defer cancel()
 	page, err := f.open(ctx)

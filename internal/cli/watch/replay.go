@@ -38,9 +38,9 @@ func Replay(s *shell.Shell) *cobra.Command {
 watch --once would have shown then. The same recording gives the same answer.
 
 --at takes a time (03:12 is the most recent one), a date and time, and an offset or
-UTC; without one it is in this machine's time zone. An hour that occurred twice,
-when clocks were set back, needs its offset. Without --at it lists the verdicts
-that were raised, and the gaps in the recording.
+UTC, as plumb watch shows it; without one it is in this machine's time zone. An
+hour that occurred twice, when clocks were set back, needs its offset. Without --at
+it lists the verdicts that were raised, and the gaps in the recording.
 
 Of data older than two days only ten-second values are kept, and beyond two weeks
 one value a minute, so much less can be concluded.
@@ -94,7 +94,7 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 		return err
 	}
 	j, cat := feed.NewJudge(s)
-	p := &player{judge: j, at: at}
+	p := &player{judge: j, at: at, file: f.file}
 	if f.file != "" {
 		err = p.playFile(f.file, s.In)
 	} else {
@@ -121,6 +121,7 @@ type player struct {
 	lost   *record.Lost // the last one at that time
 	coarse bool
 	span   [2]time.Time // that is recorded; zero: not known
+	file   string       // that is read instead of a recording
 }
 
 // errOver ends reading.
@@ -157,7 +158,25 @@ func (p *player) playFile(name string, in io.Reader) error {
 		defer f.Close()
 		in = f
 	}
-	if err := record.ReadLines(in, p.item); err != nil && !errors.Is(err, errOver) {
+	over := false
+	err := record.ReadLines(in, func(i record.Item) error {
+		if i.Batch != nil {
+			if p.span[0].IsZero() {
+				p.span[0] = i.At
+			}
+			p.span[1] = i.At
+		}
+		if over {
+			return nil
+		}
+		err := p.item(i)
+		over = errors.Is(err, errOver)
+		if over && p.moment == nil {
+			return nil // what is there instead is read to its end
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errOver) {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
@@ -198,15 +217,26 @@ func (p *player) found() error {
 	if p.moment != nil {
 		return nil
 	}
-	const form = "2006-01-02 15:04:05 -0700"
-	err := fmt.Errorf("nothing is recorded of %s", p.at.Local().Format(form))
-	switch {
-	case p.lost != nil:
-		err = fmt.Errorf("%w: from %s to %s %s", err, p.lost.Since.Local().Format(form), p.lost.Until.Local().Format(form), p.lost.Why)
-	case !p.span[0].IsZero():
-		err = fmt.Errorf("%w, but from %s to %s", err, p.span[0].Local().Format(form), p.span[1].Local().Format(form))
+	if p.file != "" {
+		return nothing("of "+shown(p.at)+" in "+p.file, "its part of a recording", p.lost, p.span, "plumb watch export --format jsonl writes another part")
 	}
-	return hint.With(err, "plumb watch replay lists what is recorded")
+	return nothing("of "+shown(p.at), "the recording", p.lost, p.span, "plumb watch replay lists what is recorded")
+}
+
+// shown is a moment in the time zone of the machine, as a person can give it again.
+func shown(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -0700") }
+
+// nothing says of a time that nothing is recorded of it, why if that is known, and of
+// which time there is something.
+func nothing(of, what string, lost *record.Lost, span [2]time.Time, todo string) error {
+	text := "nothing is recorded " + of
+	if lost != nil {
+		text += fmt.Sprintf(": from %s to %s %s", shown(lost.Since), shown(lost.Until), lost.Why)
+	}
+	if !span[0].IsZero() {
+		text += fmt.Sprintf("; %s goes from %s to %s", what, shown(span[0]), shown(span[1]))
+	}
+	return hint.With(errors.New(text), todo)
 }
 
 // list tells what a recording holds.

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -217,11 +218,44 @@ func TestExportedLinesReplayTheSame(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
-	c := Replay(&s)
-	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs([]string{"--dir", dir, "--at", "2026-11-25T09:00Z"})
-	if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing is recorded of") {
-		t.Errorf("of another time: %v", err)
+	refusesWhatIsNotRecorded(t, dir, file)
+}
+
+// refusesWhatIsNotRecorded wants errors that say what is there, of a recording of six
+// minutes and of the file that was made of it.
+func refusesWhatIsNotRecorded(t *testing.T, dir, file string) {
+	t.Helper()
+	refused := func(want string, args ...string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		s := shell.New(strings.NewReader(""), &out, &errs)
+		c := Replay(&s)
+		if args[0] == "export" {
+			c = Export(&s)
+		}
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(args[1:])
+		if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" || out.Len() > 0 {
+			t.Errorf("%q: %v, with the hint %q and %d bytes written", args, err, hint.Of(err), out.Len())
+		}
+	}
+	local := func(hour, minute, second int) string {
+		return shown(time.Date(2026, 11, 25, hour, minute, second, 0, time.UTC))
+	}
+	whole := " goes from " + local(3, 0, 0) + " to " + local(3, 5, 59)
+	refused("nothing is recorded of "+local(9, 0, 0)+"; the recording"+whole, "replay", "--dir", dir, "--at", "2026-11-25T09:00Z")
+	for _, at := range []string{"2026-11-25T02:00Z", "2026-11-25T09:00Z"} {
+		refused("part.jsonl; its part of a recording"+whole, "replay", "--from-file", file, "--at", at)
+	}
+	empty := filepath.Join(t.TempDir(), "empty")
+	for _, form := range exportForms() {
+		span := []string{"export", "--dir", dir, "--format", form, "--from", "2026-11-25T04:00Z", "--to", "2026-11-25T05:00Z"}
+		want := "nothing is recorded from " + local(4, 0, 0) + " to " + local(5, 0, 0) + "; the recording" + whole
+		refused(want, span...)
+		refused(want, append(span, "--output", empty)...)
+	}
+	if _, err := os.Stat(empty); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file is made of nothing: %v", err)
 	}
 }
 

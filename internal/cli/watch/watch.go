@@ -132,7 +132,10 @@ func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (w
 			cancel()
 		}
 	}()
-	if err := feed.Live(s, a)(own, f.Source, j, asks); err != nil {
+	end := waiting(own, s, f.span)
+	err := feed.Live(s, a)(own, f.Source, j, asks)
+	end()
+	if err != nil {
 		return watch.Moment{}, nil, err
 	}
 	if ctx.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/product"
@@ -24,6 +25,7 @@ type alias struct {
 	shape  naming.Shape
 	labels []naming.Label
 	rename map[string]string // of labels
+	both   bool              // it is shown by our name, too
 }
 
 // upFact stands for whether a server answers, which is no fact of the catalogue.
@@ -70,6 +72,7 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 		"of":   func(v *strictyaml.Node) { kind = s.Text(v, "of") },
 		"fact": func(v *strictyaml.Node) { fact = s.Text(v, "fact") },
 		"raw":  func(v *strictyaml.Node) { raw = s.Switch(v, "raw") },
+		"both": func(v *strictyaml.Node) { a.both = s.Switch(v, "both") },
 		"labels": func(v *strictyaml.Node) {
 			s.Entries(v, "labels", func(key, value *strictyaml.Node) { a.labels = append(a.labels, label(key.Value, value.Value)) })
 		},
@@ -90,13 +93,17 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 	if raw {
 		a.shape.Scale = 1
 	}
+	if a.shape.Counter && !strings.HasSuffix(name, naming.Total) {
+		a.shape.Counter, a.shape.Untyped = false, true
+	}
 	a.shape.Name, a.shape.Help = name, "as the exporter of that name gives it: "+kind+" "+fact
 	if asked {
 		c.byFact[series.ID{Of: stack.Ref{Kind: kind}, Name: fact}] = a
 	}
 }
 
-// add adds a reading by the name it has there, and tells whether it has one.
+// add adds a reading by the name it has there, and tells whether that is in place
+// of ours.
 func (c *Compat) add(fs *families, r series.Reading, labels []naming.Label) bool {
 	if c == nil {
 		return false
@@ -113,7 +120,7 @@ func (c *Compat) add(fs *families, r series.Reading, labels []naming.Label) bool
 		all = append(all, l)
 	}
 	fs.add(a.shape, r.Value, all)
-	return true
+	return !a.both
 }
 
 // addStates adds what stays until somebody changes it, such as the size of

@@ -129,6 +129,8 @@ func (b *builder) overview() {
 			target{Ref: "A", Expr: "plumb_bottleneck_share_ratio" + chosen, Legend: "{{instance}} {{server}} {{verdict}}"},
 			target{Ref: "B", Expr: "plumb_bottleneck_share_low_ratio" + chosen, Legend: "{{instance}} {{server}} {{verdict}} low"},
 			target{Ref: "C", Expr: "plumb_bottleneck_share_high_ratio" + chosen, Legend: "{{instance}} {{server}} {{verdict}} high"}),
+		{Type: "state-timeline", Title: "Servers that answer", Description: "0: it does not. No line: nothing is known.",
+			Targets: []target{{Ref: "A", Expr: "min by (instance, server) (plumb_server_up" + chosen + ")", Legend: "{{instance}} {{server}}"}}},
 		{Type: "state-timeline", Title: "Limits that hold", Description: "1 while it holds. A limit that cannot be told has no line.",
 			Targets: []target{{Ref: "A", Expr: "max by (instance, server, verdict) (plumb_bottleneck" + chosen + ") > 0", Legend: "{{instance}} {{server}} {{verdict}}"}}},
 		table("Findings of plumb check", "plumb_finding"+chosen),

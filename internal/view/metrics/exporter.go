@@ -55,6 +55,7 @@ type Exporter struct {
 
 	moment watch.Moment
 	judged time.Time // when the moment came
+	met    map[stack.Ref]met
 
 	findings []advise.Finding
 	checked  time.Time
@@ -86,7 +87,7 @@ func New(o Options) *Exporter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Exporter{o: o, sources: map[string]*source{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
+	return &Exporter{o: o, sources: map[string]*source{}, met: map[stack.Ref]met{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
 }
 
 // Picture implements watch.Sink.
@@ -135,6 +136,7 @@ func (e *Exporter) Moment(m watch.Moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.moment, e.judged = m, e.o.Now()
+	e.meet(m)
 }
 
 // Checked takes what a check found.

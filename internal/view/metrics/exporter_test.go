@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,68 @@ func TestServerThatIsDown(t *testing.T) {
 	page := pageOf(t, e)
 	if got := parsed(t, page); got["plumb_server_up server=mysql:3306"] != 0 || strings.Contains(page, "plumb_bottleneck") {
 		t.Errorf("got %s", page)
+	}
+}
+
+// One whose process ended is down for a day, and does not vanish: an alert about
+// a 0 would never fire. One that would have another name next time, or that Plumb
+// made, is not missed.
+func TestServerThatEnded(t *testing.T) {
+	e, c := madeExporter(t, Options{Compat: loadCompat(t, "mysqld")})
+	up := func() (all []string) {
+		t.Helper()
+		for key, v := range parsed(t, pageOf(t, e)) {
+			if strings.HasPrefix(key, "plumb_server_up ") || strings.HasPrefix(key, "mysql_up ") {
+				all = append(all, fmt.Sprintf("%s is %v", key, v))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	refs := []stack.Ref{db, {Kind: "mysql", Name: "3307-911"}, {Kind: "mysql", Name: "3306@6f1d2c3b4a59"}, {Kind: "mysql", Name: "3308"}}
+	s, o := madePicture(c.at), stack.Observation{}
+	for i, ref := range refs[1:] {
+		p, args := o.New("process", fmt.Sprint(911+i)), []string{"mysqld"}
+		if ref.Name == "3308" {
+			args = append(args, "--defaults-file=/var/lib/plumb-copies/drill/run/my.cnf")
+		}
+		p.Set("args", stack.List(args), "made")
+		o.New(ref.Kind, ref.Name).Link("process", p.Ref)
+	}
+	s.Add("more", o)
+	m := madeMoment(c.at)
+	for _, ref := range refs[1:] {
+		m.Servers = append(m.Servers, watch.Server{Ref: ref, Up: true})
+	}
+	e.Picture(c.at, s)
+	e.Moment(m)
+	if got := up(); len(got) != 2*len(refs) {
+		t.Fatalf("got %q", got)
+	}
+	gone := func() []string {
+		e.Picture(c.at, &stack.Stack{TakenAt: c.at})
+		e.Moment(watch.Moment{At: c.at})
+		return up()
+	}
+	want := []string{"mysql_up server=mysql:3306 is 0", "plumb_server_up server=mysql:3306 is 0"}
+	c.pass(time.Minute)
+	if got := gone(); !slices.Equal(got, want) {
+		t.Errorf("after a minute: %q", got)
+	}
+	if page := pageOf(t, e); strings.Contains(page, "plumb_bottleneck") || !strings.Contains(page, `plumb_server_info{product="mariadb"`) {
+		t.Error("it has verdicts, or no name")
+	}
+	c.pass(23 * time.Hour)
+	if got := gone(); !slices.Equal(got, want) {
+		t.Errorf("after 23 hours: %q", got)
+	}
+	c.pass(time.Hour)
+	if got := gone(); len(got) != 0 {
+		t.Errorf("after a day: %q", got)
+	}
+	feed(e, c.at)
+	if got := up(); !slices.Equal(got, []string{"mysql_up server=mysql:3306 is 1", "plumb_server_up server=mysql:3306 is 1"}) {
+		t.Errorf("started again: %q", got)
 	}
 }
 

@@ -24,7 +24,7 @@ type sample struct {
 // family is all samples of one name.
 type family struct {
 	name, help string
-	counter    bool
+	kind       dto.MetricType
 	samples    []sample
 }
 
@@ -63,7 +63,7 @@ func (fs *families) add(s naming.Shape, value float64, labels []naming.Label) {
 	fs.had[s.Name+key] = true
 	f := fs.byName[s.Name]
 	if f == nil {
-		f = &family{name: s.Name, help: s.Help, counter: s.Counter}
+		f = &family{name: s.Name, help: s.Help, kind: kindOf(s)}
 		fs.byName[s.Name] = f
 	}
 	f.samples = append(f.samples, sample{key, labels, value * s.Scale})
@@ -90,21 +90,31 @@ func (fs *families) sorted() []*family {
 	return all
 }
 
+// kindOf is the type of a family.
+func kindOf(s naming.Shape) dto.MetricType {
+	switch {
+	case s.Untyped:
+		return dto.MetricType_UNTYPED
+	case s.Counter:
+		return dto.MetricType_COUNTER
+	}
+	return dto.MetricType_GAUGE
+}
+
 // message is the family in the form of client_golang.
 func (f *family) message() *dto.MetricFamily {
-	kind := dto.MetricType_GAUGE
-	if f.counter {
-		kind = dto.MetricType_COUNTER
-	}
-	out := &dto.MetricFamily{Name: proto.String(f.name), Help: proto.String(f.help), Type: &kind, Metric: make([]*dto.Metric, 0, len(f.samples))}
+	out := &dto.MetricFamily{Name: proto.String(f.name), Help: proto.String(f.help), Type: f.kind.Enum(), Metric: make([]*dto.Metric, 0, len(f.samples))}
 	for _, s := range f.samples {
 		m := &dto.Metric{}
 		for _, l := range s.labels {
 			m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(l.Name), Value: proto.String(l.Value)})
 		}
-		if f.counter {
+		switch f.kind {
+		case dto.MetricType_COUNTER:
 			m.Counter = &dto.Counter{Value: proto.Float64(s.value)}
-		} else {
+		case dto.MetricType_UNTYPED:
+			m.Untyped = &dto.Untyped{Value: proto.Float64(s.value)}
+		default:
 			m.Gauge = &dto.Gauge{Value: proto.Float64(s.value)}
 		}
 		out.Metric = append(out.Metric, m)

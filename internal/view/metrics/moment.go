@@ -18,7 +18,7 @@ func (e *Exporter) aboutMoment(fs *families) {
 	}
 	m := e.moment
 	fs.gauge("plumb_moment_timestamp_seconds", "the end of the window that verdicts are about", unix(m.At))
-	for _, s := range m.Servers {
+	for _, s := range append(slices.Clone(m.Servers), e.ended()...) {
 		e.aboutServer(fs, s, m.Verdicts)
 	}
 }
@@ -31,7 +31,7 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verd
 	if s.Up {
 		up = 1
 	}
-	fs.gauge("plumb_server_up", "whether a server answers", up, server)
+	fs.gauge("plumb_server_up", "whether a server answers; 0 for a day after its process ended", up, server)
 	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
 	if !s.Up {
 		return

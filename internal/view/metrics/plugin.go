@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"plumb/internal/units"
 	"plumb/internal/view/metrics/naming"
 	"plumb/internal/view/page"
 )
@@ -80,9 +82,21 @@ func Plugin(from io.Reader, now time.Time, l Limits) (line string, state State) 
 	j.findings(all)
 	j.points(all, l)
 	if len(j.says) == 0 {
-		j.says = []string{fmt.Sprintf("no limit holds back any of %d servers", len(all["plumb_server_up"]))}
+		j.says = []string{fmt.Sprintf("no limit holds back any of %d servers", len(all["plumb_server_up"])) + untold(all)}
 	}
 	return plainLine(j.state, strings.Join(j.says, "; "), j.perf), j.state
+}
+
+// untold says of how many verdicts nobody knows whether they hold.
+func untold(all map[string][]point) string {
+	n := 0
+	for _, p := range all["plumb_bottleneck_unknown"] {
+		n += int(p.value)
+	}
+	if n == 0 {
+		return ""
+	}
+	return " (" + units.Count(n, "verdict") + " unknown)"
 }
 
 // UnknownLine is the line of a plugin that could see nothing.
@@ -145,8 +159,11 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 		j.add(Unknown, "plumb has judged nothing lately")
 		return
 	}
-	if age := now.Sub(time.UnixMilli(int64(at[0].value * 1e3))); age > l.Late || age < -l.Late {
-		j.add(Unknown, "the newest window is %s old", age.Round(time.Second))
+	switch age := now.Sub(time.UnixMilli(int64(at[0].value * 1e3))).Round(time.Second); {
+	case age > l.Late:
+		j.add(Unknown, "the newest window is %s old", age)
+	case age < -l.Late:
+		j.add(Unknown, "the newest window is %s ahead of this clock", -age)
 	}
 	var late []string
 	for _, p := range all["plumb_source_up"] {
@@ -159,7 +176,12 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 	}
 }
 
+// servers says which are down. Where plumb knows none, nothing is well: the one that
+// is to be watched may have ended before plumb began.
 func (j *judged) servers(all map[string][]point) {
+	if len(all["plumb_server_up"]) == 0 && len(all["plumb_moment_timestamp_seconds"]) > 0 {
+		j.add(Unknown, "plumb sees no server here")
+	}
 	for _, p := range all["plumb_server_up"] {
 		if p.value == 0 {
 			j.add(Critical, "%s does not answer", p.labels["server"])
@@ -180,13 +202,13 @@ func (j *judged) limits(all map[string][]point, l Limits) {
 			continue
 		case !known:
 			j.add(Warning, "%s is held back by %s", p.labels["server"], p.labels["verdict"])
-			continue
+			low = math.NaN()
 		case low >= l.Critical:
 			j.add(Critical, "%s is held back by %s, for %.0f%% of its time or more", p.labels["server"], p.labels["verdict"], 100*low)
 		default:
 			j.add(Warning, "%s is held back by %s, for %.0f%% of its time or more", p.labels["server"], p.labels["verdict"], 100*low)
 		}
-		j.datum(p.labels["verdict"]+"@"+p.labels["server"], 100*low, "%", "", fmt.Sprint(100*l.Critical))
+		j.datum(p.labels["verdict"]+"@"+p.labels["server"], 100*low, "%", digits(100*l.Critical))
 	}
 }
 
@@ -201,7 +223,7 @@ func (j *judged) findings(all map[string][]point) {
 		j.add(Warning, "data can be lost: %s", strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
 	}
 	if f := all["plumb_findings"]; len(f) > 0 {
-		j.datum("findings", f[0].value, "", "", "")
+		j.datum("findings", f[0].value, "", "")
 	}
 }
 
@@ -228,20 +250,48 @@ func (j *judged) points(all map[string][]point, l Limits) {
 		if c.most == 0 {
 			continue
 		}
-		if len(all[c.name]) == 0 {
-			j.add(c.state, "no server has a %s", c.what)
+		ages, without := all[c.name], lacking(all, c.name)
+		if len(ages)+len(without) == 0 {
+			j.add(c.state, "no %s of any server is known", c.what)
 		}
-		for _, p := range all[c.name] {
+		for _, server := range without {
+			j.add(c.state, "no %s of %s is known", c.what, server)
+			ages = append(ages, point{map[string]string{"server": server}, math.NaN()})
+		}
+		for _, p := range ages {
 			if p.value > c.most.Seconds() {
 				j.add(c.state, "the newest %s of %s is %s old", c.what, p.labels["server"], time.Duration(p.value*float64(time.Second)).Round(time.Minute))
 			}
-			j.datum(strings.ReplaceAll(c.what, " ", "_")+"_age@"+p.labels["server"], math.Round(p.value), "s", "", fmt.Sprint(c.most.Seconds()))
+			j.datum(strings.ReplaceAll(c.what, " ", "_")+"_age@"+p.labels["server"], math.Round(p.value), "s", digits(c.most.Seconds()))
 		}
 	}
 }
 
-// datum adds performance data: 'name'=value unit;warning;critical.
-func (j *judged) datum(name string, value float64, unit, warning, critical string) {
-	name = strings.NewReplacer("'", "", "=", "", "|", "").Replace(oneLine(name))
-	j.perf = append(j.perf, fmt.Sprintf("'%s'=%g%s;%s;%s", name, math.Round(value*100)/100, unit, warning, critical))
+// lacking are the servers that have points, or are to have some, and have none of
+// which there is an age.
+func lacking(all map[string][]point, age string) []string {
+	servers := map[string]bool{}
+	for _, name := range []string{"plumb_points", "plumb_points_failing"} {
+		for _, p := range all[name] {
+			servers[p.labels["server"]] = true
+		}
+	}
+	for _, p := range all[age] {
+		delete(servers, p.labels["server"])
+	}
+	return slices.Sorted(maps.Keys(servers))
 }
+
+// datum adds performance data: 'name'=value unit;warning;critical. What is not known,
+// a NaN, is U, as the guidelines for plugins have it.
+func (j *judged) datum(name string, value float64, unit, critical string) {
+	name = strings.NewReplacer("'", "", "=", "", "|", "").Replace(oneLine(name))
+	text := "U"
+	if !math.IsNaN(value) {
+		text = digits(math.Round(value*100)/100) + unit
+	}
+	j.perf = append(j.perf, fmt.Sprintf("'%s'=%s;;%s", name, text, critical))
+}
+
+// digits is a number in digits alone: those who read performance data know no 1e+06.
+func digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

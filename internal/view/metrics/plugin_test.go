@@ -9,7 +9,7 @@ import (
 	"plumb/internal/watch"
 )
 
-var pluginLine = regexp.MustCompile(`^PLUMB (OK|WARNING|CRITICAL|UNKNOWN) - [^|\n]+( \|( '[^'=|\n]+'=-?[0-9.e+]+(%|s)?;[0-9.]*;[0-9.]*)+)?\n$`)
+var pluginLine = regexp.MustCompile(`^PLUMB (OK|WARNING|CRITICAL|UNKNOWN) - [^|\n]+( \|( '[^'=|\n]+'=(U|-?[0-9.]+(%|s)?);[0-9.]*;[0-9.]*)+)?\n$`)
 
 func TestPlugin(t *testing.T) {
 	usual := Limits{Critical: .5, Late: time.Minute}
@@ -23,14 +23,17 @@ func TestPlugin(t *testing.T) {
 		want   State
 		says   string
 	}{
-		"a limit":               {usual, func(m *watch.Moment) { raise(.3, m) }, 0, Warning, "mysql:3306 is held back by lock/blocked, for 30% of its time or more"},
-		"a dear limit":          {usual, func(m *watch.Moment) { raise(.6, m) }, 0, Critical, "for 60%"},
-		"no share":              {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "is held back by lock/blocked"},
-		"down":                  {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
-		"an old page":           {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
-		"an old page of a dear": {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
-		"an old point":          {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
-		"a hostile name":        {usual, func(m *watch.Moment) { m.Servers[0].Ref.Name = "a'|=1\n2;\x1b[31m"; m.Servers[0].Up = false }, 0, Critical, "does not answer"},
+		"a limit":                {usual, func(m *watch.Moment) { raise(.3, m) }, 0, Warning, "mysql:3306 is held back by lock/blocked, for 30% of its time or more"},
+		"a dear limit":           {usual, func(m *watch.Moment) { raise(.6, m) }, 0, Critical, "for 60%"},
+		"no share":               {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "is held back by lock/blocked"},
+		"no share, as data":      {usual, func(m *watch.Moment) { m.Verdicts[0].Share = nil }, 0, Warning, "| 'lock/blocked@mysql:3306'=U;;50 "},
+		"no server":              {usual, func(m *watch.Moment) { m.Servers, m.Verdicts = nil, nil }, 0, Unknown, "plumb sees no server here"},
+		"down":                   {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
+		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
+		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2m0s ahead of this clock"},
+		"an old page of a dear":  {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
+		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
+		"a hostile name":         {usual, func(m *watch.Moment) { m.Servers[0].Ref.Name = "a'|=1\n2;\x1b[31m"; m.Servers[0].Up = false }, 0, Critical, "does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, clock := madeExporter(t, Options{})
@@ -38,6 +41,9 @@ func TestPlugin(t *testing.T) {
 			m := madeMoment(clock.at)
 			c.change(&m)
 			e.Moment(m)
+			if name == "no server" {
+				e.met = nil
+			}
 			page := pageOf(t, e)
 			line, state := Plugin(strings.NewReader(page), clock.at.Add(c.late), c.limits)
 			if state != c.want || !strings.Contains(line, c.says) || !pluginLine.MatchString(line) {
@@ -76,7 +82,7 @@ func TestPluginThatIsWell(t *testing.T) {
 	m.Verdicts = []watch.Verdict{{ID: watch.Idle, Server: m.Servers[0].Ref}} // that it has little to do is no limit
 	e.Moment(m)
 	line, state := Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Critical: .5, Late: time.Minute})
-	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers | 'findings'=0;;\n" {
+	if state != OK || line != "PLUMB OK - no limit holds back any of 1 servers (1 verdict unknown) | 'findings'=0;;\n" {
 		t.Errorf("got %s %q", state, line)
 	}
 	clock.pass(2 * time.Second)
@@ -86,6 +92,36 @@ func TestPluginThatIsWell(t *testing.T) {
 	clock.pass(10 * time.Second)
 	if line, state = Plugin(strings.NewReader(pageOf(t, e)), clock.at, Limits{Late: time.Minute}); state != Warning || !strings.Contains(line, "nothing comes from block, mysql:3306 status") {
 		t.Errorf("got %s %q", state, line)
+	}
+}
+
+// Points are asked of each server that has some, or is to have some. Ages are
+// written in digits: a point of three weeks is no 1.8e+06.
+func TestPluginAndPoints(t *testing.T) {
+	const page = `plumb_build_info 1
+plumb_moment_timestamp_seconds 0
+plumb_server_up{server="mysql:3306"} 1
+plumb_server_up{server="mysql:3307"} 1
+plumb_server_up{server="mysql:3308"} 1
+plumb_points{server="mysql:3306"} 2
+plumb_points_failing{server="mysql:3307"} 0
+plumb_newest_point_age_seconds{server="mysql:3306"} 1814400
+`
+	limits := Limits{Critical: .5, Late: time.Minute, Point: 30 * 24 * time.Hour}
+	for _, c := range []struct {
+		page  string
+		proof time.Duration
+		want  string
+	}{
+		{page, 0, "PLUMB CRITICAL - no point of mysql:3307 is known | 'point_age@mysql:3306'=1814400s;;2592000 'point_age@mysql:3307'=U;;2592000\n"},
+		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 0, "PLUMB OK - no limit holds back any of 3 servers | 'point_age@mysql:3306'=1814400s;;2592000\n"},
+		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 24 * time.Hour, "PLUMB WARNING - no proven point of mysql:3306 is known | 'point_age@mysql:3306'=1814400s;;2592000 'proven_point_age@mysql:3306'=U;;86400\n"},
+		{strings.Split(page, "plumb_points")[0], 0, "PLUMB CRITICAL - no point of any server is known\n"},
+	} {
+		limits.Proof = c.proof
+		if line, _ := Plugin(strings.NewReader(c.page), time.Unix(0, 0), limits); line != c.want {
+			t.Errorf("got %q, want %q", line, c.want)
+		}
 	}
 }
 

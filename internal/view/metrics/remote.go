@@ -40,7 +40,7 @@ func (r *Remote) Request(at time.Time) (q Request, samples int) {
 	now := map[string]line{}
 	for _, f := range r.e.collect() {
 		for _, s := range f.samples {
-			l := line{labels: r.full(f.name, s.labels), counter: f.counter, help: f.help, value: s.value}
+			l := line{labels: r.full(f.name, s.labels), kind: f.kind, help: f.help, value: s.value}
 			key := keyOf(l.labels)
 			if had, known := r.had[key]; known {
 				l.labels = had.labels // what waits to be sent shares them

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/klauspost/compress/snappy"
+	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
 	"plumb/internal/view/metrics/naming"
 )
@@ -20,10 +21,10 @@ type Request struct {
 
 // line is a series with its sample.
 type line struct {
-	labels  []naming.Label // sorted, the name among them
-	help    string
-	counter bool
-	value   float64
+	labels []naming.Label // sorted, the name among them
+	help   string
+	kind   dto.MetricType
+	value  float64
 }
 
 // Len is about how many bytes a request takes while it waits.
@@ -61,9 +62,10 @@ const (
 	fieldMetadata = 5
 	fieldType     = 1
 	fieldHelp     = 3
-	typeCounter   = 1
-	typeGauge     = 2
 )
+
+// types are the numbers of types there; 0 is one that is not specified.
+var types = map[dto.MetricType]uint64{dto.MetricType_COUNTER: 1, dto.MetricType_GAUGE: 2}
 
 // symbols are the texts of a request, each once. The first is empty.
 type symbols struct {
@@ -90,11 +92,7 @@ func (q Request) second() []byte {
 		for _, pair := range l.labels {
 			refs = protowire.AppendVarint(protowire.AppendVarint(refs, s.of(pair.Name)), s.of(pair.Value))
 		}
-		kind := uint64(typeGauge)
-		if l.counter {
-			kind = typeCounter
-		}
-		about = protowire.AppendVarint(protowire.AppendTag(about, fieldType, protowire.VarintType), kind)
+		about = protowire.AppendVarint(protowire.AppendTag(about, fieldType, protowire.VarintType), types[l.kind])
 		about = protowire.AppendVarint(protowire.AppendTag(about, fieldHelp, protowire.VarintType), s.of(l.help))
 		one := appendMessage(appendMessage(nil, fieldRefs, refs), fieldSamples, l.sample(q.at))
 		series = appendMessage(series, fieldSeries, appendMessage(one, fieldMetadata, about))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/snappy"
+	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
 	"plumb/internal/view/metrics/naming"
 )
@@ -86,11 +87,12 @@ func TestBodiesOfBothVersions(t *testing.T) {
 	up := []naming.Label{label("__name__", "up"), label("job", "plumb")}
 	done := []naming.Label{label("__name__", "done_total"), label("job", "plumb")}
 	q := Request{at: time.UnixMilli(1790000000123), lines: []line{
-		{labels: up, help: "whether", value: 1}, {labels: done, help: "how many", counter: true, value: 2.5}, {labels: up, value: stale}}}
+		{labels: up, help: "whether", kind: dto.MetricType_GAUGE, value: 1}, {labels: done, help: "how many", kind: dto.MetricType_COUNTER, value: 2.5},
+		{labels: up, kind: dto.MetricType_UNTYPED, value: stale}}}
 	if got, want := read1(t, q.Body(false)), []string{"__name__=up job=plumb 1 at 1790000000123", "__name__=done_total job=plumb 2.5 at 1790000000123", "__name__=up job=plumb NaN at 1790000000123"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("1.0 has %q", got)
 	}
-	if got, want := read2(t, q.Body(true)), []string{"__name__=up job=plumb 1 at 1790000000123; type 2, whether", "__name__=done_total job=plumb 2.5 at 1790000000123; type 1, how many", "__name__=up job=plumb NaN at 1790000000123; type 2, "}; !reflect.DeepEqual(got, want) {
+	if got, want := read2(t, q.Body(true)), []string{"__name__=up job=plumb 1 at 1790000000123; type 2, whether", "__name__=done_total job=plumb 2.5 at 1790000000123; type 1, how many", "__name__=up job=plumb NaN at 1790000000123; type 0, "}; !reflect.DeepEqual(got, want) {
 		t.Errorf("2.0 has %q", got)
 	}
 }

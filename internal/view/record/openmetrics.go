@@ -110,7 +110,9 @@ func (o *OpenMetrics) name(r series.Reading) named {
 	labels, ok := naming.LabelsOf(r.Of, o.servers)
 	if ok {
 		n.Shape, n.known = naming.ShapeOf(o.Catalog.Fact(r.Of.Kind, r.Name))
-		n.Name = strings.TrimSuffix(n.Name, naming.Total)
+		if n.Counter {
+			n.Name = strings.TrimSuffix(n.Name, naming.Total)
+		}
 		n.labels = labelText(labels, o.Labels)
 	}
 	if len(o.names) < 1<<17 {
@@ -165,13 +167,16 @@ func (f *family) write(w *bufio.Writer) {
 	}
 }
 
-// labelText is labels as they are written, sorted by name.
+// labelText is labels as they are written, sorted by name. A thing's own label stays
+// what it is, as in remote write: without it, two things would be one series.
 func labelText(own []naming.Label, more map[string]string) string {
-	all := map[string]string{}
+	all := maps.Clone(more)
+	if all == nil {
+		all = map[string]string{}
+	}
 	for _, l := range own {
 		all[l.Name] = l.Value
 	}
-	maps.Copy(all, more)
 	if len(all) == 0 {
 		return ""
 	}

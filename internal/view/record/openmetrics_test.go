@@ -14,6 +14,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch/record"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
@@ -34,7 +35,7 @@ func exported(t *testing.T, most int) string {
 	seen.New("process", "17")
 	picture.Add("made", seen)
 	reads := 0
-	o := OpenMetrics{Catalog: cat, Labels: map[string]string{"instance": "db1"}, most: most}
+	o := OpenMetrics{Catalog: cat, Labels: map[string]string{"instance": "db1", "device": "mine"}, most: most}
 	o.Each = func(do func(record.Item) error) error {
 		reads++
 		err := do(record.Item{At: night, Picture: picture})
@@ -74,8 +75,8 @@ func TestOpenMetricsHasUnitsLabelsAndTimes(t *testing.T) {
 		"# TYPE plumb_block_read_seconds counter\n",
 		`plumb_block_read_seconds_total{device="sda",instance="db1"} 0.007 1795575601.000` + "\n",
 		`plumb_block_read_seconds_total{device="a\"b\\c",instance="db1"} 0.001 1795575600.000` + "\n",
-		`plumb_mysql_sent_bytes_total{instance="db1",server="mysql:3306"} 3.599e+09 1795579199.000` + "\n",
-		`plumb_process_read_bytes_total{instance="db1",server="mysql:3306"} 5 1795575605.000` + "\n",
+		`plumb_mysql_sent_bytes_total{device="mine",instance="db1",server="mysql:3306"} 3.599e+09 1795579199.000` + "\n",
+		`plumb_process_read_bytes_total{device="mine",instance="db1",server="mysql:3306"} 5 1795575605.000` + "\n",
 	} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("there is no line %s", want)
@@ -94,6 +95,29 @@ func TestOpenMetricsHasUnitsLabelsAndTimes(t *testing.T) {
 	}
 	if n := strings.Count(whole, `plumb_process_read_bytes_total{`); n != 3600 {
 		t.Errorf("%d values of a server's process, want one a second", n)
+	}
+}
+
+// A family of the form is named without the ending of a counter: a gauge must not
+// have that name too.
+func TestFamiliesOfTheForm(t *testing.T) {
+	cat, err := catalog.Windows(knowledge.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	had := map[string]string{}
+	for _, k := range cat.Kinds {
+		for _, f := range k.Facts {
+			s, ok := naming.ShapeOf(f)
+			if !ok || f.OverTime != stack.Counter && f.OverTime != stack.Gauge {
+				continue
+			}
+			name := strings.TrimSuffix(s.Name, naming.Total)
+			if other := had[name]; other != "" {
+				t.Errorf("%s and %s %s are both %s", other, k.Name, f.Name, name)
+			}
+			had[name] = k.Name + " " + f.Name
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type guard struct {
 	token string // "" for everybody
 	here  bool   // only this machine can reach the listener
+	name  string // by which it was told to listen, such as localhost or db1
 }
 
 // before puts the guard before what answers.
@@ -20,7 +21,7 @@ func (g guard) before(metrics http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
-		case g.here && !named(r.Host):
+		case g.here && !g.named(r.Host):
 			// A page of a stranger, whose name now leads to this machine: its
 			// script would read what it is shown.
 			http.Error(w, "this is no address of the machine itself", http.StatusMisdirectedRequest)
@@ -48,12 +49,13 @@ func (g guard) lets(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && ok
 }
 
-// named tells whether a Host header names this machine by itself.
-func named(host string) bool {
+// named tells whether a Host header names this machine by itself, or by the name
+// that its owner gave.
+func (g guard) named(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
 	host = strings.Trim(host, "[]")
 	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return host == "localhost" || g.name != "" && strings.EqualFold(host, g.name) || ip != nil && ip.IsLoopback()
 }

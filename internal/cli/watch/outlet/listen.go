@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,19 +38,31 @@ type Listening struct {
 
 // Listener is a server that listens already, and does not answer yet.
 type Listener struct {
-	net.Listener
+	all   []net.Listener // one for each address of the name that was given
 	guard guard
 	here  bool // only this machine can reach it
+}
+
+// Addr is the first address on which it listens.
+func (l *Listener) Addr() net.Addr { return l.all[0].Addr() }
+
+// Close ends listening.
+func (l *Listener) Close() error {
+	var err error
+	for _, one := range l.all {
+		err = errors.Join(err, one.Close())
+	}
+	return err
 }
 
 // Listen opens it. Beyond the machine itself it refuses without TLS, and
 // without a way to know who asks.
 func Listen(l Listening) (*Listener, error) {
-	host, _, err := net.SplitHostPort(l.Address)
+	host, port, err := net.SplitHostPort(l.Address)
 	if err != nil {
 		return nil, hint.Usage(fmt.Sprintf("--listen %s is no address", l.Address), "give host:port, such as 127.0.0.1:9931")
 	}
-	here, err := loopback(host)
+	hosts, here, err := addresses(host)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", l.Address, err)
 	}
@@ -60,20 +74,38 @@ func Listen(l Listening) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Listener{here: here, guard: guard{here: here}}
+	out := &Listener{here: here, guard: guard{here: here, name: host}}
 	if l.Token != "" {
 		if out.guard.token, err = Token("--token", l.Token); err != nil {
 			return nil, err
 		}
 	}
-	if out.Listener, err = net.Listen("tcp", l.Address); err != nil {
+	if out.all, err = open(hosts, port); err != nil {
 		return nil, hint.With(fmt.Errorf("listen on %s: %w", l.Address, hint.Cause(err)), "--listen takes another address")
 	}
-	out.Listener = limited{out.Listener, make(chan struct{}, mostConnections)}
-	if config != nil {
-		out.Listener = tls.NewListener(out.Listener, config)
+	free := make(chan struct{}, mostConnections)
+	for i, one := range out.all {
+		out.all[i] = limited{one, free}
+		if config != nil {
+			out.all[i] = tls.NewListener(out.all[i], config)
+		}
 	}
 	return out, nil
+}
+
+// open listens on all of some addresses.
+func open(hosts []string, port string) (all []net.Listener, err error) {
+	for _, host := range hosts {
+		one, err := net.Listen("tcp", net.JoinHostPort(host, port))
+		if err != nil {
+			return nil, errors.Join(err, (&Listener{all: all}).Close())
+		}
+		all = append(all, one)
+		if _, took, err := net.SplitHostPort(one.Addr().String()); err == nil {
+			port = took // of 0: the same for the next
+		}
+	}
+	return all, nil
 }
 
 // Here tells whether only this machine can reach it.
@@ -81,22 +113,44 @@ func (l *Listener) Here() bool { return l.here }
 
 // loopback tells whether every address of a name is of this machine alone.
 func loopback(host string) (bool, error) {
+	_, here, err := addresses(host)
+	return here, err
+}
+
+// addresses gives where to listen for a name, and whether all of that is of this
+// machine alone. Then it is every address: who asks for localhost may be led to any.
+func addresses(host string) (all []string, here bool, err error) {
 	if host == "" {
-		return false, nil
+		return []string{""}, false, nil
+	}
+	if strings.EqualFold(host, "localhost") {
+		if all = []string{"127.0.0.1"}; hasIPv6() {
+			all = append(all, "::1")
+		}
+		return all, true, nil
 	}
 	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback(), nil
+		return []string{host}, ip.IsLoopback(), nil
 	}
-	all, err := net.LookupIP(host)
-	if err != nil || len(all) == 0 {
-		return false, errors.Join(fmt.Errorf("look up %s", host), err)
+	found, err := net.LookupIP(host)
+	if err != nil || len(found) == 0 {
+		return nil, false, errors.Join(fmt.Errorf("look up %s", host), err)
 	}
-	for _, ip := range all {
+	for _, ip := range found {
 		if !ip.IsLoopback() {
-			return false, nil
+			return []string{host}, false, nil
+		}
+		if !slices.Contains(all, ip.String()) {
+			all = append(all, ip.String())
 		}
 	}
-	return true, nil
+	return all, true, nil
+}
+
+// hasIPv6 tells whether this machine has ::1.
+func hasIPv6() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	return err == nil && l.Close() == nil
 }
 
 func (l Listening) tls() (*tls.Config, error) {
@@ -177,14 +231,21 @@ func (c *counted) Close() error {
 func (l *Listener) Serve(ctx context.Context, metrics http.Handler) error {
 	s := &http.Server{Handler: l.guard.before(metrics), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong fills no log
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l.Listener) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("listen on %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-		ended := s.Close()
-		<-done
-		return ended
+	done := make(chan error, len(l.all))
+	for _, one := range l.all {
+		go func() { done <- fmt.Errorf("listen on %s: %w", one.Addr(), s.Serve(one)) }()
 	}
+	left := len(l.all)
+	var ended error
+	select {
+	case ended = <-done:
+		left--
+		s.Close()
+	case <-ctx.Done():
+		ended = s.Close()
+	}
+	for range left {
+		<-done
+	}
+	return ended
 }

@@ -8,11 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
@@ -133,6 +133,47 @@ func TestWhoIsAnswered(t *testing.T) {
 				t.Errorf("got %q, %v; want %s", line, err, c.want)
 			}
 		})
+	}
+}
+
+// Who asks for localhost is led to 127.0.0.1 or ::1, and is answered on both, as on
+// ::1 where that alone was asked for.
+func TestBothAddressesOfThisMachine(t *testing.T) {
+	if !hasIPv6() {
+		t.Skip("there is no IPv6 here")
+	}
+	answered := func(at string) {
+		t.Helper()
+		resp, err := http.Get("http://" + at + "/metrics")
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			return
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", at, resp.Status)
+		}
+	}
+	answered(served(t, Listening{Address: "[::1]:0"}))
+	_, port, err := net.SplitHostPort(served(t, Listening{Address: "localhost:0"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "::1", "localhost"} {
+		answered(net.JoinHostPort(host, port))
+	}
+}
+
+// On many systems a machine's own name leads to 127.0.1.1: who listens by it is asked
+// by it.
+func TestNameThatWasGiven(t *testing.T) {
+	h := guard{here: true, name: "db1"}.before(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, want := range map[string]int{"db1:9931": 200, "DB1": 200, "127.0.0.1:9931": 200, "db1.evil.example:9931": 421, "": 421} {
+		r, w := httptest.NewRequest(http.MethodGet, "/metrics", nil), httptest.NewRecorder()
+		r.Host = host
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("asked as %q: %d, want %d", host, w.Code, want)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Shape struct {
 	Name, Help string // a counter's name ends in Total
 	Counter    bool
+	Untyped    bool // neither a counter nor a gauge, as far as its name tells: another exporter's
 	Scale      float64
 }
 

@@ -1,0 +1,45 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/units"
+)
+
+// waiting says on a terminal for how long is still watched, until end is called.
+// Elsewhere it says nothing: a log wants no line a second.
+func waiting(ctx context.Context, s *shell.Shell, span time.Duration) (end func()) {
+	if !shell.IsTerminal(s.Err) {
+		return func() {}
+	}
+	own, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		countdown(own, s.Err, span)
+	}()
+	return func() { cancel(); <-done }
+}
+
+// countdown rewrites one line every second, and wipes it when the context ends.
+func countdown(ctx context.Context, to io.Writer, span time.Duration) {
+	began, tick := time.Now(), time.NewTicker(time.Second)
+	defer tick.Stop()
+	defer shell.Rewrite(to, "")
+	for {
+		text := "watching this host: the answer is being made"
+		if left := (span - time.Since(began)).Round(time.Second); left > 0 {
+			text = fmt.Sprintf("watching this host for %s · %s left", units.Span(span), units.Span(left))
+		}
+		shell.Rewrite(to, text)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
