@@ -222,6 +222,35 @@ func TestServerThatEnded(t *testing.T) {
 	}
 }
 
+// What a server that ended was read by is not late: it is no more. One that stands
+// still with the rest, or says that it is late, stays.
+func TestSourcesOfServerThatEnded(t *testing.T) {
+	e, c := madeExporter(t, Options{})
+	late := func() {
+		e.Batch(series.Batch{Source: "block", Every: time.Second, At: c.at, Gaps: []series.Gap{{Why: "late"}}})
+	}
+	up := func(name string) (v float64, is bool) {
+		v, is = parsed(t, pageOf(t, e))["plumb_source_up source="+name]
+		return v, is
+	}
+	for range 40 {
+		c.pass(time.Second)
+		late()
+	}
+	if v, is := up("mysql:3306 status"); !is || v != 0 {
+		t.Errorf("before a picture without the server: %v, %v", v, is)
+	}
+	e.Picture(c.at, &stack.Stack{TakenAt: c.at})
+	c.pass(time.Second)
+	late()
+	if v, is := up("mysql:3306 status"); is {
+		t.Errorf("after it: %v", v)
+	}
+	if v, is := up("block"); !is || v != 0 {
+		t.Errorf("a source that says it is late: %v, %v", v, is)
+	}
+}
+
 // Names that strangers chose do not break the page, are bounded, and stay two.
 func TestHostileNames(t *testing.T) {
 	e, c := madeExporter(t, Options{MostSeries: 5000})

@@ -49,9 +49,15 @@ func (e *Exporter) collect() []*family {
 	return fs.sorted()
 }
 
+// forget drops sources that are no more. One that runs is heard of in each of its
+// periods, if only that it is late; one that ended with its server is not after the
+// picture that has the server no more.
 func (e *Exporter) forget() {
 	now := e.o.Now()
-	maps.DeleteFunc(e.sources, func(_ string, s *source) bool { return now.Sub(s.heard) > forgotten })
+	maps.DeleteFunc(e.sources, func(_ string, s *source) bool {
+		silent := now.Sub(s.heard)
+		return silent > forgotten || s.heard.Before(e.drawn) && silent > max(latePeriods*s.last.Every, lateMoment)
+	})
 }
 
 // reading is a value of a source that is not late.
