@@ -43,12 +43,17 @@ func TestPostgreSQLToAMoment(t *testing.T) {
 	says(t, roll(0, moment, "--dry-run"), "replay 2", "not")
 	says(t, roll(0, lsn, "--dry-run"), "replay 2")
 	wal := filepath.Join(b.pool.Dir, "db/log/wal")
+	note := filepath.Join(b.pool.Dir, "db/log/note") // of somebody else, and newer than the point
+	must(t, os.WriteFile(note, nil, 0o600))
+	says(t, roll(3, moment, "--yes"), "1 file not of the server changed", note, "--others takes them along")
+	says(t, roll(0, moment, "--dry-run", "--others"), "others", "db/log/note")
+	must(t, os.Remove(note))
 	files, err := filepath.Glob(wal + "/00000001*")
 	must(t, err)
 	archive, err := b.box.Mkdir("archived wal")
 	must(t, err)
 	must(t, exec.Command("cp", "-a", files[2], archive).Run())
-	must(t, os.Remove(files[2])) // elsewhere on the dataset it would be a file of somebody else
+	must(t, os.Remove(files[2]))
 	was := b.everything(t)
 	says(t, roll(3, moment, "--yes"), filepath.Base(files[2])+", which the way needs, is neither")
 	if now := b.everything(t); now != was {

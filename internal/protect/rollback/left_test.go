@@ -48,6 +48,16 @@ func TestPropertiesToldTwice(t *testing.T) {
 	}
 }
 
+// What a dataset was only mounted with, such as nosuid, is not said of it, and its clone is mounted without: a plan says so.
+func TestMountedWithMore(t *testing.T) {
+	v := &Volume{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: "/srv"}}}
+	const text = "tank/db\tguid\t7\t-\ntank/db\tmountpoint\t/srv\tlocal\ntank/db\tcanmount\ton\tdefault\ntank/db\tsetuid\toff\ttemporary\n"
+	c := &checking{h: hosttest.Map{Outputs: map[string]string{strings.Join(zfs.Properties("tank/db"), " "): text}}}
+	if err := c.properties(t.Context(), v); err != nil || len(v.own) != 0 || len(c.notes) != 1 || !strings.Contains(c.notes[0], "setuid=off of tank/db is set for its mount alone") {
+		t.Errorf("%v, %q, noted %q", err, v.own, c.notes)
+	}
+}
+
 // A subvolume below the one that is swapped is in none of its snapshots: it would be gone from its place without a word.
 func TestSubvolumesBelow(t *testing.T) {
 	all := []btrfs.Subvolume{{Path: "db"}, {Path: "db2"}, {Path: "db/export/old"}, {Path: ".plumb-points/p.db"}}
