@@ -3,6 +3,7 @@ package protect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"plumb/internal/host"
@@ -55,6 +56,25 @@ type Engine interface {
 	Quiesce(ctx context.Context, h host.Held, m Mode, limit time.Duration) (Quiet, error)
 
 	Starter
+}
+
+// Teller is an Engine whose servers tell where their data are.
+type Teller interface {
+	// Says asks the server itself for its data directory, by the name that it was given. An error where it does not tell
+	// whoever asks.
+	Says(ctx context.Context, h host.Reader, t host.Target) (data string, err error)
+}
+
+// Said gives the one text that a query answers with.
+func Said(ctx context.Context, h host.Reader, t host.Target, query string) (string, error) {
+	rows, err := h.Query(ctx, t, query)
+	if err != nil {
+		return "", err
+	}
+	if len(rows.Values) != 1 || host.Text(rows.Values[0], 0) == "" {
+		return "", fmt.Errorf("%s answered with %d rows to %q, not with one text", t.Name, len(rows.Values), query)
+	}
+	return host.Text(rows.Values[0], 0), nil
 }
 
 // Quiet is what is held while a snapshot is taken.

@@ -16,6 +16,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/protect"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -374,4 +375,42 @@ func TestIntruder(t *testing.T) {
 func isLink(name string) bool {
 	st, err := os.Lstat(name)
 	return err == nil && st.Mode()&os.ModeSymlink != 0
+}
+
+// says has the mover's engine tell another place than its own.
+func says(m Mover, word func() (string, error)) Mover {
+	e := m.Engines[0].(still)
+	e.says = word
+	m.Engines = []protect.Engine{e}
+	return m
+}
+
+// Where another server answers than the one whose data are to be moved, that one is not stopped.
+func TestAnotherServerAnswers(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	other := t.TempDir()
+	_, err := says(y.mover(), func() (string, error) { return other, nil }).Move(t.Context(), y.d, &stack.Stack{}, y.move())
+	if err == nil || !strings.Contains(err.Error(), "says that its data are in "+other+", not in "+y.data) {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// A server that runs on in its old place is found out by what it says, and one that does not say is told of.
+func TestServerSaysWhereItsDataAre(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	home := y.move().Home
+	p := planning{Mover: y.mover(), Move: provision.Move{Home: home}, h: y.d, data: provision.Volume{At: t.TempDir()}}
+	must(t, p.told(t.Context()))
+	if err := p.confirmed(t.Context(), y.d); err == nil || !strings.Contains(err.Error(), "its data are in "+y.data+"/, not in "+p.data.At) {
+		t.Errorf("of a server in its old place it says %v", err)
+	}
+	p.data.At = y.data
+	must(t, p.confirmed(t.Context(), y.d))
+
+	silent := planning{Mover: says(y.mover(), func() (string, error) { return "", errors.New("permission denied") }), Move: provision.Move{Home: home}, h: y.d}
+	must(t, silent.told(t.Context()))
+	if len(silent.notes) != 1 || !strings.Contains(silent.notes[0], "permission denied") {
+		t.Errorf("it notes %q", silent.notes)
+	}
+	must(t, silent.confirmed(t.Context(), y.d))
 }

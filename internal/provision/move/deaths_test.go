@@ -41,7 +41,8 @@ func sh(t testing.TB, script string, args ...string) string {
 // still is a server that says where it stands by how much it has promised.
 type still struct {
 	protect.Engine
-	at func() protect.Position
+	at   func() protect.Position
+	says func() (string, error)
 }
 
 func (still) Kind() string { return "toy" }
@@ -49,6 +50,8 @@ func (still) Kind() string { return "toy" }
 func (s still) Position(context.Context, host.Reader, host.Target) (protect.Position, error) {
 	return s.at(), nil
 }
+
+func (s still) Says(context.Context, host.Reader, host.Target) (string, error) { return s.says() }
 
 // toy is a process in place of a server: it listens, and each start writes a line into its data, and promises it
 // outside of them.
@@ -183,7 +186,7 @@ func (y *toy) move() provision.Move {
 func (y *toy) mover() Mover {
 	at := func() protect.Position { return protect.Position{File: "log.1", Offset: int64(len(y.promised()))} }
 	must(y.t, os.WriteFile(y.dir+"/fstab", []byte("# here\n"), 0o644))
-	return Mover{Engines: []protect.Engine{still{at: at}}, Dir: y.dir + "/journal", Fstab: y.dir + "/fstab", Within: 20 * time.Second, Now: time.Now}
+	return Mover{Engines: []protect.Engine{still{at: at, says: func() (string, error) { return y.now() + "/", nil }}}, Dir: y.dir + "/journal", Fstab: y.dir + "/fstab", Within: 20 * time.Second, Now: time.Now}
 }
 
 func (y *toy) draft() (change.Draft, provision.Making) {

@@ -46,12 +46,14 @@ type planning struct {
 	shows  string
 	acts   []change.Act
 	notes  []string
+	engine protect.Engine
+	asked  bool // the server tells where its data are
 }
 
 // Move implements provision.Mover.
 func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provision.Move) (out provision.Making, err error) {
 	p := planning{Mover: m, Move: w, h: h, tag: protect.NewID(m.Now())}
-	for _, step := range []func(context.Context) error{p.startable, p.plain, p.pair, p.room, p.list} {
+	for _, step := range []func(context.Context) error{p.startable, p.plain, p.told, p.pair, p.room, p.list} {
 		if err := step(ctx); err != nil {
 			return out, fmt.Errorf("move the data of %s: %w", w.Home.Server, err)
 		}
@@ -59,7 +61,7 @@ func (m Mover) Move(ctx context.Context, h host.Reader, s *stack.Stack, w provis
 	out.Acts = p.acts
 	out.Notes = append(p.notes, "the server stands still while what changed is copied again; what was there before stays as "+p.before+", and takes its room until it is removed",
 		"an undo copies back what was written since: it needs room there, and stops the server for as long")
-	out.Proof, err = m.proof(ctx, h, w, p.data)
+	out.Proof, err = p.proof(ctx)
 	return out, err
 }
 

@@ -4,49 +4,93 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
-	"plumb/internal/provision"
 )
 
-// proof reads where the server stands, and gives what looks afterwards whether it lies on the new filesystem, answers, and
-// does not stand behind that.
-func (m Mover) proof(ctx context.Context, h host.Reader, w provision.Move, data provision.Volume) (func(context.Context, host.Reader) error, error) {
-	was, err := h.Stat(ctx, w.Home.Data)
+// told asks the server where its data are, and refuses one that has them elsewhere: another server answers then than the
+// one that would be stopped and moved.
+func (p *planning) told(ctx context.Context) error {
+	at := slices.IndexFunc(p.Engines, func(e protect.Engine) bool { return e.Kind() == p.Home.Server.Kind })
+	if at < 0 {
+		return fmt.Errorf("where a %s stands cannot be read", p.Home.Server.Kind)
+	}
+	p.engine = p.Engines[at]
+	said, same, err := p.says(ctx, p.h, p.Home.Data)
+	if err != nil {
+		p.notes = append(p.notes, fmt.Sprintf("that the server reads its data from the new place cannot be asked of it afterwards (%v): only the device of the directory is looked at", err))
+		return nil
+	}
+	if p.asked = true; !same {
+		return hint.With(fmt.Errorf("the server that answers at %s says that its data are in %s, not in %s", p.Home.Target.Address, said, p.Home.Data),
+			"see which of the servers on this host listens there")
+	}
+	return nil
+}
+
+// says asks the server where its data are, and compares that with a directory: links may lead to it.
+func (p *planning) says(ctx context.Context, h host.Reader, dir string) (said string, same bool, err error) {
+	teller, ok := p.engine.(protect.Teller)
+	if !ok {
+		return "", false, errors.New("no question for it is known")
+	}
+	if said, err = teller.Says(ctx, h, p.Home.Target); err != nil {
+		return "", false, err
+	}
+	is, err := h.Stat(ctx, said)
+	if err != nil {
+		return said, false, fmt.Errorf("look at %s, where it says its data are: %w", said, err)
+	}
+	want, err := h.Stat(ctx, dir)
+	return said, is.Resolved == want.Resolved, err
+}
+
+// proof reads where the server stands, and gives what looks afterwards whether its data are on the new filesystem, it
+// answers from there, and does not stand behind what it had.
+func (p *planning) proof(ctx context.Context) (func(context.Context, host.Reader) error, error) {
+	was, err := p.h.Stat(ctx, p.Home.Data)
 	if err != nil {
 		return nil, err
 	}
-	var e protect.Engine
-	for _, one := range m.Engines {
-		if one.Kind() == w.Home.Server.Kind {
-			e = one
-		}
-	}
-	if e == nil {
-		return nil, fmt.Errorf("where a %s stands cannot be read", w.Home.Server.Kind)
-	}
-	stood, err := e.Position(ctx, h, w.Home.Target)
+	stood, err := p.engine.Position(ctx, p.h, p.Home.Target)
 	if err != nil {
 		return nil, fmt.Errorf("read where it stands: %w", err)
 	}
 	return func(ctx context.Context, h host.Reader) error {
-		now, err := h.Stat(ctx, data.At)
+		now, err := h.Stat(ctx, p.data.At)
 		if err != nil {
 			return err
 		}
 		if now.DevMajor == was.DevMajor && now.DevMinor == was.DevMinor {
-			return fmt.Errorf("%s is still on the device %d:%d", data.At, now.DevMajor, now.DevMinor)
+			return fmt.Errorf("%s is still on the device %d:%d", p.data.At, now.DevMajor, now.DevMinor)
 		}
-		stands, err := answers(ctx, h, e, w.Home.Target)
-		if err == nil {
-			err = behind(stood, stands)
+		stands, err := answers(ctx, h, p.engine, p.Home.Target)
+		if err != nil {
+			return err
 		}
-		return err
+		return errors.Join(p.confirmed(ctx, h), behind(stood, stands))
 	}, nil
+}
+
+// confirmed has the server say that its data are in the new place, if it told where they were before.
+func (p *planning) confirmed(ctx context.Context, h host.Reader) error {
+	if !p.asked {
+		return nil
+	}
+	said, same, err := p.says(ctx, h, p.data.At)
+	if err != nil {
+		return fmt.Errorf("ask the server where its data are now: %w", err)
+	}
+	if !same {
+		return fmt.Errorf("the server says that its data are in %s, not in %s", said, p.data.At)
+	}
+	return nil
 }
 
 // answers waits until the server answers: that it listens is not yet that.

@@ -19,7 +19,10 @@ import (
 // Engine implements [protect.Engine].
 type Engine struct{ probe *engine.Probe }
 
-var _ protect.Engine = (*Engine)(nil)
+var (
+	_ protect.Engine = (*Engine)(nil)
+	_ protect.Teller = (*Engine)(nil)
+)
 
 // New makes an engine that finds servers as the probe does; given is the server of a
 // data source name or nil.

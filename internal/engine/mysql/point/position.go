@@ -24,6 +24,11 @@ func (*Engine) Position(ctx context.Context, h host.Reader, t host.Target) (prot
 	return p, nil
 }
 
+// Says implements protect.Teller.
+func (*Engine) Says(ctx context.Context, h host.Reader, t host.Target) (string, error) {
+	return protect.Said(ctx, h, t, "SELECT @@datadir")
+}
+
 func positionNow(ctx context.Context, q ask) (protect.Position, error) {
 	flavor, version, logs, err := about(ctx, q)
 	if err != nil {

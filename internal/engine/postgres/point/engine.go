@@ -19,7 +19,10 @@ import (
 // Engine implements [protect.Engine].
 type Engine struct{ probe *postgres.Probe }
 
-var _ protect.Engine = Engine{}
+var (
+	_ protect.Engine = Engine{}
+	_ protect.Teller = Engine{}
+)
 
 // New makes the engine; given is the server of a data source name, or nil.
 func New(given *host.Target) Engine { return Engine{postgres.NewProbe(nil, given)} }
@@ -58,6 +61,11 @@ func (Engine) Position(ctx context.Context, h host.Reader, t host.Target) (prote
 		return protect.Position{}, fmt.Errorf("read where the server stands: %w", err)
 	}
 	return position(rows)
+}
+
+// Says implements protect.Teller. The server tells it superusers and members of pg_read_all_settings.
+func (Engine) Says(ctx context.Context, h host.Reader, t host.Target) (string, error) {
+	return protect.Said(ctx, h, t, "SHOW data_directory")
 }
 
 func position(rows host.Rows) (p protect.Position, err error) {
