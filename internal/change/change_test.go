@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -275,6 +276,33 @@ func TestUndoUnderALaterChange(t *testing.T) {
 		t.Fatalf("%v, %q", err, m.state())
 	}
 	if err := m.executor(m.doer).Undo(t.Context(), []int{second, first}, UndoOptions{}); err != nil || m.state() != was {
+		t.Errorf("%v, %q in place of %q", err, m.state(), was)
+	}
+}
+
+// Two changes of all data of one server, in different places: the older is undone after the newer one only, even by force.
+func TestUndoDataTheLastFirst(t *testing.T) {
+	m := newMachine(t)
+	was := m.state()
+	apply := func(knob, of string, value int64) int {
+		d := m.prepare(Options{}, to(knob, value))
+		d.Steps[0].Data = true
+		d.Steps[0].Knob.Of = stack.Ref{Kind: "mysql", Name: of}
+		out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Number
+	}
+	moved, other, swapped := apply("a", "3306", 5), apply("b", "3307", 5), apply("b", "3306", 6)
+	for _, o := range []UndoOptions{{}, {Force: true}, {Keep: true}} {
+		err := m.executor(m.doer).Undo(t.Context(), []int{moved}, o)
+		r, ok := errors.AsType[*Refusal](err)
+		if !ok || r.What != fmt.Sprintf("undo change %d first", swapped) || m.read("/run/a") != "5\n" {
+			t.Errorf("%v: %v, %q", o, err, m.state())
+		}
+	}
+	if err := m.executor(m.doer).Undo(t.Context(), []int{swapped, other, moved}, UndoOptions{}); err != nil || m.state() != was {
 		t.Errorf("%v, %q in place of %q", err, m.state(), was)
 	}
 }

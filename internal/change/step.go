@@ -12,6 +12,8 @@ type Step struct {
 	Because string      `json:"because,omitempty"` // title of the finding that asks for it
 	Why     []string    `json:"why,omitempty"`     // rules that ask for it
 	Waits   string      `json:"waits,omitempty"`   // in a journal: what the value waited for, such as a restart
+	// Data is set where all data of a server, Knob.Of, are moved or replaced. What did so before cannot be undone until this is.
+	Data bool `json:"data,omitempty"`
 }
 
 // Prepared is a step whose acts are known and could be done.

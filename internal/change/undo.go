@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -76,6 +77,9 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 		}
 		todo = append(todo, c)
 	}
+	if err := lastFirst(all, todo); err != nil {
+		return err
+	}
 	if !o.Force && !o.Keep {
 		if err := k.drifted(ctx, all, todo); err != nil {
 			return err
@@ -142,6 +146,33 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 		return &Drifted{drifts}
 	}
 	return nil
+}
+
+// lastFirst refuses to give a server the data that it had before a change, while a later change that moved or replaced its
+// data is in force: it would be undone into a directory, or for a version, that the server has left. Force does not help.
+func lastFirst(all, todo []*Change) error {
+	for i, c := range todo {
+		for _, later := range all {
+			if later.Number <= c.Number || slices.Contains(todo[:i], later) || !slices.ContainsFunc(later.Acts, Recorded.open) {
+				continue
+			}
+			if server, ok := sameData(c, later); ok {
+				return &Refusal{Why: fmt.Sprintf("change %d moved or replaced the data of %s after change %d", later.Number, server, c.Number),
+					What: fmt.Sprintf("undo change %d first", later.Number)}
+			}
+		}
+	}
+	return nil
+}
+
+// sameData names a server whose data two changes both moved or replaced.
+func sameData(a, b *Change) (server string, ok bool) {
+	for _, s := range a.Steps {
+		if s.Data && slices.ContainsFunc(b.Steps, func(t Step) bool { return t.Data && t.Knob.Of == s.Knob.Of }) {
+			return s.Knob.Of.String(), true
+		}
+	}
+	return "", false
 }
 
 // laterThan gives the number of a later change that holds a place.

@@ -29,6 +29,13 @@ func Step(of stack.Ref, name string, acts []change.Act) change.Prepared {
 	return change.Prepared{Step: change.Step{Knob: stack.Knob{Of: of, Name: Knob}, To: stack.Text(name), Because: "asked for by the spec"}, Recipe: change.Recipe{Acts: acts}}
 }
 
+// ForData says of a stage that it moves or replaces all data of its server: such stages are undone the last first.
+func (s *Stage) ForData() {
+	for i := range s.Steps {
+		s.Steps[i].Data = true
+	}
+}
+
 // of is what its changes say that they are a stage of.
 func (r Run) of() string { return Knob + " " + r.Of }
 

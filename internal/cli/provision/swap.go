@@ -216,6 +216,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	}
 	first := stageOf(w, programsOf+to.String(), "", course.First)
 	s := stageOf(w, fmt.Sprintf("%s from %s to %s", w.home.Server, from, to), way.How, course.Swap)
+	s.ForData()
 	if err := v.Print(view.Swap(first, s, way, !byHand && w.try != nil, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}

@@ -192,6 +192,7 @@ func (p *planning) move(ctx context.Context) error {
 		return err
 	}
 	p.stage(name, "to "+p.to()+"; the server stands still while what changed is copied again", making)
+	p.Stages[len(p.Stages)-1].ForData()
 	return nil
 }
 
