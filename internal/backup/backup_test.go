@@ -314,6 +314,34 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Where a base is looked for, a newer dump beside it is none.
+func TestNewestBase(t *testing.T) {
+	w := newWorld(t)
+	v := w.vault(t)
+	v.Bases = func(m manifest.Manifest) bool { return m.Facts["base"] != "" }
+	run := func(facts map[string]string) string {
+		t.Helper()
+		j := command("seq 10")
+		j.Facts = facts
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ID
+	}
+	run(nil)
+	if _, err := v.Find(t.Context(), "", ""); err == nil || !strings.Contains(err.Error(), "has no base backup") {
+		t.Error(err)
+	}
+	base, dump := run(map[string]string{"base": "1"}), run(nil)
+	if m, err := v.Find(t.Context(), "", ""); err != nil || m.ID != base {
+		t.Errorf("%s, and not %s: %v", m.ID, base, err)
+	}
+	if m, err := v.Find(t.Context(), dump, ""); err != nil || m.ID != dump {
+		t.Errorf("%s by its name: %v", m.ID, err)
+	}
+}
+
 // A newer Plumb has written the newest backup, or somebody who is no host of ours: the one before it is found, and that is told.
 func TestNewestIsPassedOver(t *testing.T) {
 	w := newWorld(t)
