@@ -314,6 +314,34 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// A backup is shown with what it needs, and where that is gone it is shown alone, with the error.
+func TestShow(t *testing.T) {
+	w := newWorld(t)
+	run := func(guid string, base *manifest.Base) string {
+		t.Helper()
+		j := command("seq " + guid)
+		j.Sources[0].Stream = manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: guid, Base: base}
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ID
+	}
+	full := run("10", nil)
+	then := run("20", &manifest.Base{Backup: full, GUID: "10"})
+	all, err := w.vault(t).Show(t.Context(), then, "")
+	if err != nil || len(all) != 2 || all[0].ID != full || all[1].ID != then || all[1].By == "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if err := w.Store.Delete(t.Context(), manifest.Name(full)); err != nil {
+		t.Fatal(err)
+	}
+	all, err = w.vault(t).Show(t.Context(), then, "")
+	if err == nil || !strings.Contains(err.Error(), "backup "+then+" cannot be restored: ") || len(all) != 1 || all[0].ID != then {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 // Where a base is looked for, a newer dump beside it is none.
 func TestNewestBase(t *testing.T) {
 	w := newWorld(t)
