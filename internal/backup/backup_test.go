@@ -314,6 +314,62 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// A backup is shown with what it needs, and where that is gone it is shown alone, with the error.
+func TestShow(t *testing.T) {
+	w := newWorld(t)
+	run := func(guid string, base *manifest.Base) string {
+		t.Helper()
+		j := command("seq " + guid)
+		j.Sources[0].Stream = manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: guid, Base: base}
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ID
+	}
+	full := run("10", nil)
+	then := run("20", &manifest.Base{Backup: full, GUID: "10"})
+	all, err := w.vault(t).Show(t.Context(), then, "")
+	if err != nil || len(all) != 2 || all[0].ID != full || all[1].ID != then || all[1].By == "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if err := w.Store.Delete(t.Context(), manifest.Name(full)); err != nil {
+		t.Fatal(err)
+	}
+	all, err = w.vault(t).Show(t.Context(), then, "")
+	if err == nil || !strings.Contains(err.Error(), "backup "+then+" cannot be restored: ") || len(all) != 1 || all[0].ID != then {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Where a base is looked for, a newer dump beside it is none.
+func TestNewestBase(t *testing.T) {
+	w := newWorld(t)
+	v := w.vault(t)
+	v.Bases = func(m manifest.Manifest) bool { return m.Facts["base"] != "" }
+	run := func(facts map[string]string) string {
+		t.Helper()
+		j := command("seq 10")
+		j.Facts = facts
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.ID
+	}
+	run(nil)
+	if _, err := v.Find(t.Context(), "", ""); err == nil || !strings.Contains(err.Error(), "has no base backup") {
+		t.Error(err)
+	}
+	base, dump := run(map[string]string{"base": "1"}), run(nil)
+	if m, err := v.Find(t.Context(), "", ""); err != nil || m.ID != base {
+		t.Errorf("%s, and not %s: %v", m.ID, base, err)
+	}
+	if m, err := v.Find(t.Context(), dump, ""); err != nil || m.ID != dump {
+		t.Errorf("%s by its name: %v", m.ID, err)
+	}
+}
+
 // A newer Plumb has written the newest backup, or somebody who is no host of ours: the one before it is found, and that is told.
 func TestNewestIsPassedOver(t *testing.T) {
 	w := newWorld(t)

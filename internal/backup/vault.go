@@ -22,7 +22,8 @@ type Vault struct {
 	Trust []note.Verifier // whose backups are believed
 	// Retired are keys that were given up: of theirs only what had ended then is believed.
 	Retired []manifest.Retired
-	Doubt   func(Found) // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
+	Bases   func(manifest.Manifest) bool // tells which are bases, where the newest of those alone is looked for; nil for any backup
+	Doubt   func(Found)                  // told of a backup that is newer than the one that was found, and is not believed; nil for nobody
 }
 
 // Found is a backup that was found, or what is wrong with it.
@@ -160,6 +161,9 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		if f.Err != nil {
 			doubt = fmt.Errorf("backup %s: %w", f.ID, f.Err)
 		}
+		if latest && f.Err == nil && v.Bases != nil && !v.Bases(f.Manifest) {
+			continue
+		}
 		if (latest && f.Err == nil || !latest && strings.HasPrefix(f.ID, id)) && (server == "" || f.Server == server) {
 			fit = append(fit, f)
 		}
@@ -167,6 +171,8 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	switch {
 	case len(fit) == 0 && latest && doubt != nil:
 		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
+	case len(fit) == 0 && latest && v.Bases != nil && len(all) > 0:
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")
 	case len(fit) == 0 && latest:
 		return manifest.Manifest{}, v.None(server)
 	case len(fit) == 0:

@@ -152,6 +152,7 @@ func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown 
 	if len(o.Names) > 0 {
 		plan.Servers, err = named(all.points, all.facts, o)
 	} else {
+		p.keepBases(s, all)
 		plan.Servers = keep.Judge(s.at, all.points, all.facts, o.Rules, keep.Options{AllRight: o.AllRight, Words: words})
 	}
 	if err != nil {

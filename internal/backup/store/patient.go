@@ -102,11 +102,17 @@ func (s *Patient) Get(ctx context.Context, name string, into []byte) (data []byt
 	return data, tag, err
 }
 
-// List implements Store. A list that broke off is asked for anew, and goes on behind the last name.
+// List implements Store. A list that broke off is asked for anew, and goes on behind the last name. One that is not in order, or
+// repeats itself, is an error: what it leaves out nobody would see, and it may never end.
 func (s *Patient) List(ctx context.Context, prefix string, each func(Info) error) error {
 	last := ""
 	return s.again(ctx, func() error {
+		before := ""
 		return s.Store.List(ctx, prefix, func(i Info) error {
+			if i.Name <= before {
+				return fmt.Errorf("list %s: it names %s after %s, and is out of order or repeats itself: such a list cannot be relied on", s.URL(), i.Name, before)
+			}
+			before = i.Name
 			if i.Name <= last {
 				return nil
 			}

@@ -85,6 +85,36 @@ func TestListGoesOn(t *testing.T) {
 	}
 }
 
+// rounds lists some names, again and again.
+type rounds struct {
+	flaky
+	names []string
+}
+
+func (r *rounds) URL() string { return "s3://backups" }
+
+func (r *rounds) List(_ context.Context, _ string, each func(Info) error) error {
+	for range 1000 {
+		for _, name := range r.names {
+			if err := each(Info{Name: name}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A list that repeats itself, or is not in order, is no list.
+func TestListIsInOrder(t *testing.T) {
+	for _, names := range [][]string{{"a", "b"}, {"b", "a"}, {"a", "a"}} {
+		n := 0
+		err := Patiently(&rounds{names: names}, soon, 1, nil).List(t.Context(), "", func(Info) error { n++; return nil })
+		if err == nil || !strings.Contains(err.Error(), "list s3://backups: it names a after ") || n > 2 {
+			t.Errorf("%q: %d names, %v", names, n, err)
+		}
+	}
+}
+
 // A store that says that it is asked too often is asked by half as many.
 func TestCrowd(t *testing.T) {
 	c := newCrowd(8)

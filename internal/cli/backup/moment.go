@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
 	"plumb/internal/cli/backup/upkeep"
@@ -119,6 +121,9 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	keys, vault, err := v.opened(ctx, d, s, o)
 	if err != nil {
 		return err
+	}
+	vault.Bases = func(m manifest.Manifest) bool {
+		return slices.ContainsFunc(v.moments.Engines, func(e moment.Engine) bool { return e.Knows(m) })
 	}
 	m, err := vault.Find(ctx, id, o.server)
 	if err != nil {
