@@ -74,7 +74,9 @@ func (c Certificate) Pool() *x509.CertPool {
 // PEM gives the certificate and its key as they are kept in files.
 func (c Certificate) PEM() (cert, key string, err error) {
 	der, err := x509.MarshalPKCS8PrivateKey(c.key)
-	block := func(kind string, of []byte) string { return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: of})) }
+	block := func(kind string, of []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: of}))
+	}
 	return block("CERTIFICATE", c.of.Raw), block("PRIVATE KEY", der), err
 }
 
