@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
