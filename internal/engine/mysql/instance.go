@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -81,7 +80,9 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 	env := environment(ctx, h, in.pid)
 	in.version, in.flavor = programVersion(ctx, h, in)
 	in.options = readOptionFiles(ctx, h, in.root, startPaths(in.args, env), in.local.Lines)
-	in.suffix = env["MYSQL_GROUP_SUFFIX"]
+	for _, name := range suffixVariables(in.flavor, in.version) {
+		in.suffix = cmp.Or(in.suffix, env[name])
+	}
 	for _, a := range in.args {
 		if v, ok := strings.CutPrefix(a, "--defaults-group-suffix="); ok {
 			in.suffix = v
@@ -91,17 +92,19 @@ func (in *instance) collect(ctx context.Context, h host.Reader) {
 	in.address()
 }
 
-// environment reads the few variables that say where option files are.
+// environment is empty where it cannot be read.
 func environment(ctx context.Context, h host.Reader, pid int) map[string]string {
+	env, _ := Environment(ctx, h, pid)
+	return env
+}
+
+// variables picks the few that say where option files are, and which groups of them are read.
+func variables(environ []byte) map[string]string {
 	env := map[string]string{}
-	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return env
-	}
-	for _, pair := range bytes.Split(text, []byte{0}) {
+	for _, pair := range bytes.Split(environ, []byte{0}) {
 		name, value, _ := strings.Cut(string(pair), "=")
 		switch name {
-		case "HOME", "MYSQL_HOME", "MARIADB_HOME", "MYSQL_GROUP_SUFFIX":
+		case "HOME", "MYSQL_HOME", "MARIADB_HOME", "MYSQL_GROUP_SUFFIX", "MARIADB_GROUP_SUFFIX":
 			env[name] = value
 		}
 	}

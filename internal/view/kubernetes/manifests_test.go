@@ -149,9 +149,21 @@ func TestClassSaysWhatItCan(t *testing.T) {
 		"inherit from there: logbias=throughput, primarycache=metadata.\n",
 		"inherit from there: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
 		"The class plumb-mariadb-binlog has no use there.",
+		"# Where that dataset exists, the command succeeds and changes nothing: zfs set gives it the properties.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestParametersStay: a cluster refuses an apply that changes them, and a class for directories has none.
+func TestParametersStay(t *testing.T) {
+	for product, l := range map[string]Layout{"mariadb": onZFS("mariadb"), "postgres": onExt4("postgres")} {
+		text := written(t, l)
+		_, has := documents(t, text)[0]["parameters"]
+		if says := strings.Contains(text, "(kubectl delete storageclass NAME)"); says != has {
+			t.Errorf("%s: that parameters cannot be changed is said: %v, has some: %v", product, says, has)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 // datasets writes the classes of OpenEBS's ZFS-LocalPV, one for each role. Names and values are those
 // of its controller and of its resource ZFSVolume, as of October 2024.
 func (w *writer) datasets() error {
+	// ValidateStorageClassUpdate in pkg/apis/storage/validation of Kubernetes.
+	w.comment("A cluster refuses other parameters for a class that it has. Delete the class first (kubectl delete storageclass NAME): volumes made from it stay as they are.")
 	for _, v := range w.Volumes {
 		if v.At == "" { // of a parent, which holds nothing
 			continue
@@ -22,6 +24,7 @@ func (w *writer) datasets() error {
 		}
 		w.WriteString("\n")
 		w.comment("On each node, before: "+create(v),
+			"Where that dataset exists, the command succeeds and changes nothing: zfs set gives it the properties.",
 			"ZFS-LocalPV makes volumes below that dataset. What a class cannot say they inherit from there: "+unsaid(v)+".")
 		w.storageClass(w.class(v.Role), "zfs.csi.openebs.io", nil)
 		w.WriteString("allowVolumeExpansion: true\nparameters:\n")

@@ -52,6 +52,7 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 	out = server{home: w.Home, plugins: sv.Settings["plugin_load_add"]}
 	for _, check := range []func() error{
 		func() error { return ofPackages(ctx, h, w.Home, sv) },
+		func() error { return keepsOptions(ctx, h, w) },
 		func() error { return alone(ctx, h, w.Home) },
 		func() (err error) { out.places, err = places(sv, seriesOf(w.To.Version), w.At); return err },
 		func() error { return out.measure(ctx, h) },
@@ -83,6 +84,27 @@ func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv prot
 		if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"--defaults-file", "--defaults-extra-file", "--defaults-group-suffix", "--no-defaults"}, name) {
 			return refusal(byHand, "it was started with %s, so that its packages do not know its configuration", name)
 		}
+	}
+	return nil
+}
+
+// keepsOptions refuses a server of which the next version would read other options than the present one.
+func keepsOptions(ctx context.Context, h host.Reader, w provision.Swap) error {
+	environ, err := engine.Environment(ctx, h, w.Home.PID)
+	if err != nil {
+		return fmt.Errorf("see which option groups it reads: %w", err)
+	}
+	if name := engine.Suffixed(environ); name != "" {
+		return refusal(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+	}
+	lines, err := engine.OfSeries(ctx, h, w.Stack, w.Home.PID, w.Home.Version, w.To.Version)
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
+		next := "mariadb-" + seriesOf(w.To.Version)
+		return refusal("say them in ["+next+"] too, or in [mariadb], which every version reads",
+			"%s would not read options that stand in groups of %s alone: %s", next, seriesOf(w.Home.Version), strings.Join(lines, ", "))
 	}
 	return nil
 }

@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/host/hosttest"
+	"plumb/internal/product"
 	"plumb/internal/protect"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
 )
 
 // The directory in which the server is upgraded is its user's, who could put a link there in time: root opens no file of it.
@@ -88,6 +92,31 @@ func TestPlaces(t *testing.T) {
 		if all, err := places(sv, "11.8", ""); err == nil {
 			t.Errorf("%s: %+v", what, all)
 		}
+	}
+}
+
+// A swap that would change which options are read is refused, and names them.
+func TestOptionsThatTheNextVersionDoesNotRead(t *testing.T) {
+	var obs stack.Observation
+	p := obs.New("process", "77")
+	p.Set("engine", stack.Text("mysql"), "test")
+	p.Set("own_mounts", stack.Bool(false), "test")
+	seen := &stack.Stack{}
+	seen.Add("process", obs)
+	w := provision.Swap{Home: provision.Home{PID: 77, Version: "10.11.14"}, Stack: seen, To: product.Release{Flavor: product.MariaDB, Version: "11.8"}}
+	for name, c := range map[string]struct{ environ, options, want string }{
+		"nothing":      {"HOME=/nonexistent\x00MYSQL_GROUP_SUFFIX=\x00", "[mariadb-10.11]\n[mariadb]\nport=3307\n", ""},
+		"a suffix":     {"MARIADB_GROUP_SUFFIX=.a\x00", "", "MARIADB_GROUP_SUFFIX"},
+		"an older one": {"MYSQL_GROUP_SUFFIX=.a\x00", "", "MYSQL_GROUP_SUFFIX"},
+		"a series":     {"", "[mariadb-10.11]\nport=3307\n", "/etc/mysql/my.cnf:2 port"},
+	} {
+		err := keepsOptions(t.Context(), hosttest.Map{Files: map[string]string{"/proc/77/environ": c.environ, "/etc/mysql/my.cnf": c.options}}, w)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if err := keepsOptions(t.Context(), hosttest.Map{}, w); err == nil {
+		t.Error("an environment that nobody can read has no suffix")
 	}
 }
 
