@@ -418,6 +418,30 @@ func TestSweepTouchesNothingOfOthers(t *testing.T) {
 	d.check(t)
 }
 
+// A process whose number was not yet noted is found though nice and unshare, with which it was begun, ran it in their place.
+func TestProcessInPlaceOfItsWrapper(t *testing.T) {
+	needAll(t)
+	h, books, dir := hosttest.LiveDoer(t), t.TempDir(), t.TempDir()
+	script := "sleep 1000; : " + dir + "/conf"
+	server := exec.Command("sh", "-c", script)
+	must(t, server.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Wait() }()
+	defer func() { _ = server.Process.Kill() }()
+	must(t, os.WriteFile(filepath.Join(dir, inventory.Marker), []byte(run+"\n"), 0o600))
+	node, err := inode(t.Context(), h, dir)
+	must(t, err)
+	forge(t, filepath.Join(books, "dead.book"), []inventory.Thing{{Kind: inventory.Tree, Name: dir, Proof: map[string]string{"inode": node}}},
+		[]inventory.Thing{{Kind: inventory.Process, Proof: map[string]string{"argv": "nice -n 19 unshare --net -- sh -c " + script}}})
+	swept, err := inventory.Sweep(t.Context(), h, All(), books)
+	must(t, err)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Errorf("it still runs after %+v", swept)
+	}
+}
+
 // What somebody keeps busy is let go of lazily, stays in the book until it is
 // free, and so does all it lies on.
 func TestBusyMount(t *testing.T) {

@@ -151,7 +151,7 @@ func (h holder) unnamedProcess(ctx context.Context, e inventory.Entry) error {
 	for _, file := range files {
 		text, err := h.Do.Raw(ctx, file)
 		argv := joinArgv(text)
-		if err != nil || argv != want && !strings.HasSuffix(argv, " "+want) { // of a script, after its interpreter
+		if err != nil || !h.begunAs(ctx, argv, want) {
 			continue
 		}
 		pid, err := strconv.Atoi(path.Base(path.Dir(file)))
@@ -163,6 +163,12 @@ func (h holder) unnamedProcess(ctx context.Context, e inventory.Entry) error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// begunAs tells whether a running command line is of the one that was begun: itself, a script's with its interpreter before
+// it, or what nice or unshare ran in its own place, if that still names something of ours.
+func (h holder) begunAs(ctx context.Context, argv, begun string) bool {
+	return argv == begun || strings.HasSuffix(argv, " "+begun) || strings.HasSuffix(begun, " "+argv) && h.mentionsTree(ctx, argv)
 }
 
 func (h holder) mentionsTree(ctx context.Context, argv string) bool {
