@@ -27,7 +27,8 @@ func TestRollbackToAMoment(t *testing.T) {
 	v := verbs{t, filepath.Join(dir, "state")}
 	stop, start := b.stopAndStart(t)
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY, at INT)", "INSERT INTO shop.orders VALUES (0, 0)"))
-	out := v.typed(0, "snapshot", b.db(t, b.look(t)).String(), "--drill")
+	server := b.db(t, b.look(t)).String() // other tests have servers on this host meanwhile
+	out := v.typed(0, "snapshot", server, "--drill")
 	id := pointID.FindString(out)
 	for i := 1; i <= 40; i++ { // ten a second
 		must(t, b.server.Exec(fmt.Sprintf("INSERT INTO shop.orders VALUES (%d, UNIX_TIMESTAMP())", i)))
@@ -40,7 +41,7 @@ func TestRollbackToAMoment(t *testing.T) {
 	must(t, err)
 	want := b.ask(t, fmt.Sprintf("SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders WHERE at < %d", at))
 	must(t, b.server.Exec("DROP TABLE shop.orders"))
-	v.typed(0, "snapshot", b.db(t, b.look(t)).String())
+	v.typed(0, "snapshot", server)
 	moment := time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05 MST")
 
 	by := []string{"--stop", strings.Join(stop, " "), "--start", strings.Join(start, " ")}
@@ -54,10 +55,10 @@ func TestRollbackToAMoment(t *testing.T) {
 	all := roll(0, time.Now().UTC().Add(-time.Second).Format("2006-01-02 15:04:05 MST"), "--dry-run")
 	says(t, all, "replay")
 	says(t, roll(0, moment, "--dry-run"), "up to", "not")
-	says(t, v.typed(0, append([]string{"rollback", "--to", moment, "--dry-run"}, by...)...), "back to "+moment+", by point "+id, "up to", "not")
+	says(t, v.typed(0, append([]string{"rollback", server, "--to", moment, "--dry-run"}, by...)...), "back to "+moment+", by point "+id, "up to", "not")
 	says(t, v.typed(2, append([]string{"rollback", "--to", "binlog.000001:77", "--dry-run"}, by...)...), "is no time")
 	b.wrong(t, v, roll, moment)
-	v.typed(0, append([]string{"rollback", "--to", moment, "--yes"}, by...)...)
+	v.typed(0, append([]string{"rollback", server, "--to", moment, "--yes"}, by...)...)
 	if got := b.ask(t, "SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders"); got != want {
 		t.Errorf("at %s the table held %s, and holds %s", moment, want, got)
 	}
