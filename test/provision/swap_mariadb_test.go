@@ -62,6 +62,18 @@ apt-get -q update; service mariadb start`)
 	w.own("CREATE DATABASE shop; CREATE TABLE shop.t AS SELECT seq AS a FROM mysql.help_topic, (SELECT 1 AS seq) s LIMIT 100; CREATE TABLE shop.m (a INT) ENGINE MyISAM; INSERT INTO shop.m VALUES (1)")
 }
 
+// databases wants those of before, and no other. MariaDB lists a directory in its own as a database, whatever its name begins with.
+func (w *swappingMariaDB) databases(aside string) {
+	w.Helper()
+	want := "information_schema mysql performance_schema shop sys"
+	if filepath.Dir(aside) == "/var/lib/mysql" {
+		want = "#mysql50#" + filepath.Base(aside) + " " + want
+	}
+	if got := strings.Join(strings.Fields(w.own("SHOW DATABASES")), " "); got != want {
+		w.Errorf("gone back the databases are %s, not %s", got, want)
+	}
+}
+
 // own asks as root.
 func (w *swappingMariaDB) own(statement string) string {
 	w.Helper()
@@ -167,9 +179,7 @@ func (w *swappingMariaDB) andBack(aside string) {
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back there is %s", got)
 	}
-	if got := w.own("SHOW DATABASES"); strings.Contains(got, "since") {
-		w.Errorf("what was written since is a database: %s", got)
-	}
+	w.databases(aside)
 	if got := w.sh(`ls "$1"; rm -r "$1"`, aside); !strings.Contains(got, "ibdata1") {
 		w.Errorf("what was written since lies in %s: %s", aside, got)
 	}
