@@ -42,6 +42,9 @@ func (f Facts) Doubtful() string {
 	return "its snapshots could not be looked at: " + f.Unread
 }
 
+// Unusable says why no copy of a point can be started now, whatever was proven of it once. "" when nothing is known against it.
+func (f Facts) Unusable() string { return cmp.Or(f.Lost(), f.Doubtful()) }
+
 // Standing leaves out the points that are none any more.
 func Standing(points []protect.Point, facts map[string]Facts) []protect.Point {
 	return slices.DeleteFunc(slices.Clone(points), func(p protect.Point) bool { return facts[p.ID].Lost() != "" })

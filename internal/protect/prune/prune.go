@@ -111,11 +111,11 @@ func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point)
 		return o.ID == pt.ID || o.State != protect.Taken || o.Label != protect.Proven || o.Server.Ref != pt.Server.Ref || o.Server.Identity != pt.Server.Identity
 	})
 	facts := p.Facts(ctx, h, others)
-	return !slices.ContainsFunc(keep.Standing(others, facts), func(o protect.Point) bool { return facts[o.ID].Doubtful() == "" })
+	return !slices.ContainsFunc(others, func(o protect.Point) bool { return facts[o.ID].Unusable() == "" })
 }
 
-// Standing tells what is known of the snapshots of points by what some storages tell. Of points on others nothing is known.
-func Standing(ctx context.Context, h host.Reader, storages []protect.Storage, points []protect.Point) map[string]keep.Facts {
+// FactsBy tells what is known of the snapshots of points by what some storages tell. Of points on others nothing is known.
+func FactsBy(ctx context.Context, h host.Reader, storages []protect.Storage, points []protect.Point) map[string]keep.Facts {
 	k := &protect.Keeper{Storages: storages}
 	known := slices.DeleteFunc(slices.Clone(points), func(pt protect.Point) bool {
 		return slices.ContainsFunc(pt.Members, func(m protect.Member) bool { _, err := k.StorageOf(m.Volume); return err != nil })

@@ -96,7 +96,7 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 func TestStandingAsksWhomItKnows(t *testing.T) {
 	here, away := proven(-2), proven(-1)
 	away.Members[0].Storage = "cloud"
-	facts := Standing(t.Context(), hosttest.Map{}, []protect.Storage{shelf{gone: []string{here.ID}}}, []protect.Point{here, away})
+	facts := FactsBy(t.Context(), hosttest.Map{}, []protect.Storage{shelf{gone: []string{here.ID}}}, []protect.Point{here, away})
 	if _, told := facts[away.ID]; told || facts[here.ID].Lost() == "" {
 		t.Errorf("%+v", facts)
 	}

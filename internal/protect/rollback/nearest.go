@@ -1,7 +1,6 @@
 package rollback
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ func unfit(p protect.Point, known keep.Facts, o Options) string {
 	if err := later(*o.To, p); err != nil {
 		return err.Error()
 	}
-	if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+	if why := known.Unusable(); why != "" {
 		return "point " + p.ID + ": " + why
 	}
 	if p.Label != protect.Proven && !o.Unproven {

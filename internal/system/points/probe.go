@@ -53,7 +53,7 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (o
 	if err != nil && !unasked(err) {
 		return obs, err
 	}
-	now, facts := h.About().Taken, prune.Standing(ctx, h, p.Storages, all)
+	now, facts := h.About().Taken, prune.FactsBy(ctx, h, p.Storages, all)
 	for _, ref := range servers(all, memory) {
 		t := obs.New(Kind, ref.String())
 		t.Set("server", stack.Text(ref.String()), protect.Directory)
@@ -104,7 +104,7 @@ func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point, fac
 		}
 		known, told := facts[p.ID]
 		asked = asked && told && !known.Unasked
-		if known.Lost() != "" || known.Doubtful() != "" {
+		if known.Unusable() != "" {
 			lost++
 			continue
 		}

@@ -1,7 +1,6 @@
 package protect
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -219,7 +218,7 @@ func PointsDocument(dir string, all []protect.Point, facts map[string]keep.Facts
 	for _, p := range all {
 		doc.Points = append(doc.Points, whole(p))
 		known := facts[p.ID]
-		if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+		if why := known.Unusable(); why != "" {
 			doc.Lost = append(doc.Lost, GoneJSON{Point: p.ID, Gone: known.Lost() != "", Why: why})
 		}
 	}

@@ -1,7 +1,6 @@
 package protect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -247,7 +246,7 @@ func remark(at protect.Point, known keep.Facts) string {
 	for _, h := range at.Holds {
 		parts = append(parts, "kept for "+h.Owner)
 	}
-	if why := cmp.Or(known.Lost(), known.Doubtful()); why != "" {
+	if why := known.Unusable(); why != "" {
 		parts = append(parts, why)
 	}
 	return strings.Join(parts, "; ")

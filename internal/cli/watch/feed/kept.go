@@ -34,8 +34,8 @@ func Kept(k Keeper, storages []protect.Storage) {
 	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
 	if err == nil {
 		lost := map[string]bool{} // by ID
-		for id, f := range prune.Standing(ctx, host.NewCached(live), storages, points) {
-			lost[id] = f.Lost() != "" || f.Doubtful() != ""
+		for id, f := range prune.FactsBy(ctx, host.NewCached(live), storages, points) {
+			lost[id] = f.Unusable() != ""
 		}
 		k.Kept(points, lost)
 	}
