@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -123,27 +124,23 @@ func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (Memb
 // MemberStates is MemberState of many, in their order.
 func (k *Keeper) MemberStates(ctx context.Context, h host.Reader, members []Member) []Answer {
 	all := make([]Answer, len(members))
-	together := map[string][]int{}
+	together, surveyors := map[string][]int{}, map[string]Surveyor{} // by the storage's name
 	for i, m := range members {
 		s, err := k.StorageOf(m.Volume)
-		if _, ok := s.(Surveyor); ok && err == nil && m.Snapshot != "" {
-			together[s.Name()] = append(together[s.Name()], i)
+		if many, ok := s.(Surveyor); ok && err == nil && m.Snapshot != "" {
+			together[s.Name()], surveyors[s.Name()] = append(together[s.Name()], i), many
 			continue
 		}
 		all[i].MemberState, all[i].Err = k.MemberState(ctx, h, m)
 	}
-	for _, s := range k.Storages {
+	for _, name := range slices.Sorted(maps.Keys(together)) {
 		var own []Member
-		for _, i := range together[s.Name()] {
+		for _, i := range together[name] {
 			own = append(own, members[i])
 		}
-		if len(own) == 0 {
-			continue
+		for n, a := range surveyors[name].States(ctx, h, own) {
+			all[together[name][n]] = a
 		}
-		for n, a := range s.(Surveyor).States(ctx, h, own) {
-			all[together[s.Name()][n]] = a
-		}
-		delete(together, s.Name())
 	}
 	return all
 }

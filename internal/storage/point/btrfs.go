@@ -288,8 +288,7 @@ func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
 
 // Holds implements protect.Holder.
 func (b Btrfs) Holds(v protect.Volume, t inventory.Thing) bool {
-	made, ok := b.CopyOf(t)
-	return ok && made.Pool == v.Pool
+	return inPoolOf(b, v, t)
 }
 
 // Destroy implements protect.Storage. Each is deleted by its number, which is never given to another.

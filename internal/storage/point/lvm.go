@@ -248,9 +248,8 @@ func (l LVM) CopyOf(t inventory.Thing) (protect.Volume, bool) {
 
 // Holds implements protect.Holder: what is in a group is known as long as the group is there.
 func (l LVM) Holds(v protect.Volume, t inventory.Thing) bool {
-	made, ok := l.CopyOf(t)
-	group, _, _ := strings.Cut(v.Name, "/")
-	return ok && made.Pool == group
+	v.Pool, _, _ = strings.Cut(v.Name, "/")
+	return inPoolOf(l, v, t)
 }
 
 // mountDevice mounts a clone of a device. XFS does not mount a second filesystem of one UUID, unless

@@ -95,7 +95,12 @@ func (z ZFS) CopyOf(t inventory.Thing) (protect.Volume, bool) {
 
 // Holds implements protect.Holder: a pool is lost as a whole.
 func (z ZFS) Holds(v protect.Volume, t inventory.Thing) bool {
-	made, ok := z.CopyOf(t)
+	return inPoolOf(z, v, t)
+}
+
+// inPoolOf tells whether a thing is a copy in the pool of a volume.
+func inPoolOf(c protect.Copier, v protect.Volume, t inventory.Thing) bool {
+	made, ok := c.CopyOf(t)
 	return ok && made.Pool == v.Pool
 }
 
