@@ -66,6 +66,9 @@ func (p Point) ByOthers() bool { return IsForeign(p.ID) }
 // IsForeign tells whether what stands for a point names a snapshot of somebody else.
 func IsForeign(id string) bool { return strings.Contains(id, "@") }
 
+// LikeID tells whether what stands for a point begins as an ID does, and as no kind of server.
+func LikeID(text string) bool { return strings.HasPrefix(text, "2") }
+
 // Tag is a name of a point that can be a part of others.
 func (p Point) Tag() string {
 	if p.ByOthers() && len(p.Members) > 0 {

@@ -69,7 +69,7 @@ directories of the source. clone list shows the clones, clone drop removes one.
   plumb clone 20261123T2105 --browse --name look
   plumb clone 20261123T2105 --name r --count 5 --port 3310 --replica --source @replica.dsn`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 && !strings.HasPrefix(args[0], "2") && !protect.IsForeign(args[0]) { // not how an ID begins
+			if len(args) == 1 && !protect.LikeID(args[0]) && !protect.IsForeign(args[0]) {
 				if shell.LikeCommand(c, args[0]) != "" {
 					return v.NoSuchCommand(c, args)
 				}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/prune"
 	view "plumb/internal/view/protect"
@@ -92,7 +92,7 @@ or only hangs, is for you to know.
 
 // options reads what is to go: by rules, or one point by its name.
 func (f pruneFlags) options() (o prune.Options, err error) {
-	if strings.HasPrefix(f.server, "2") { // as an ID begins, and no kind of server
+	if protect.LikeID(f.server) {
 		if f.keep != "" || f.allRight != 0 {
 			return o, hint.Usage("a point is named, so --keep and --all-right say nothing", "leave them out, or name a server")
 		}

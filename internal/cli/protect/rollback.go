@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,14 +107,11 @@ too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 	return c
 }
 
-// isPoint tells whether an argument begins as the ID of a point does, and no kind of server.
-func isPoint(arg string) bool { return strings.HasPrefix(arg, "2") }
-
 // validate refuses flags that say nothing about one table, or nothing about all of a server, and wants to know from which point.
 func (f rollbackFlags) validate(of string) error {
 	const which = "plumb protect list shows the points; without one, --to TIME finds it"
 	switch {
-	case isPoint(of):
+	case protect.LikeID(of):
 	case f.table.Table != "":
 		return hint.Usage("plumb rollback --table wants one POINT", "plumb protect list shows them")
 	case f.to == "" && of == "":
@@ -134,7 +130,7 @@ func (f rollbackFlags) validate(of string) error {
 
 // planRollback plans the way back to a point, or to a time from the point that is nearest.
 func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, o rollback.Options, of string) (plan rollback.Plan, err error) {
-	if isPoint(of) {
+	if protect.LikeID(of) {
 		point, err := m.Keeper.Store.Get(ctx, m.Doer, of)
 		if err != nil {
 			return plan, err
