@@ -124,7 +124,7 @@ func (f *file) rows(text []byte) error {
 	for ; err == nil; row, err = r.Read() {
 		line, _ := r.FieldPos(0)
 		if err := f.row(row, is, line); err != nil {
-			return atLine(line, err)
+			return atLine(line, err, wanted)
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -133,7 +133,8 @@ func (f *file) rows(text []byte) error {
 	return hint.With(err, "a quote within quotes is written twice, and quotes are around all of a cell") // it says the line
 }
 
-func atLine(line int, err error) error {
+// atLine says in which line something is wrong, and what is wanted unless the error says it.
+func atLine(line int, err error, wanted string) error {
 	return hint.With(fmt.Errorf("line %d: %w", line, err), cmp.Or(hint.Of(err), wanted))
 }
 
@@ -233,12 +234,9 @@ type reading struct {
 
 // reading takes what a row tells.
 func (f *file) reading(of string, r reading) error {
-	t, err := f.table(of)
+	t, err := f.more(of)
 	if err != nil {
 		return err
-	}
-	if f.count++; f.count > mostRows {
-		return hint.With(fmt.Errorf("there are more than %d rows", mostRows), "a row a day is enough")
 	}
 	size, err := f.bytes(r.size)
 	if err != nil {
@@ -277,11 +275,21 @@ func (f *file) reading(of string, r reading) error {
 	if t.parts.line > 0 && t.bytes.line > 0 {
 		return fmt.Errorf("%s in line %d is in per cent and has no size; %s in line %d is in bytes, or has one", t.parts.text, t.parts.line, t.bytes.text, t.bytes.line)
 	}
-	t.Days, t.lines = append(t.Days, Day{r.at, v}), append(t.lines, r.line)
-	if size > 0 && !r.at.Before(t.sizeAt) {
-		t.sizeAt, t.Size, t.Why = r.at, size, why
+	t.add(Day{r.at, v}, r.line)
+	if size > 0 {
+		t.sized(r.at, size, why)
 	}
 	return nil
+}
+
+// add takes what was used at a time, of which a line tells.
+func (t *Table) add(d Day, line int) { t.Days, t.lines = append(t.Days, d), append(t.lines, line) }
+
+// sized takes the size at a time, and what it is: the newest one counts.
+func (t *Table) sized(at time.Time, size float64, why string) {
+	if !at.Before(t.sizeAt) {
+		t.sizeAt, t.Size, t.Why = at, size, why
+	}
 }
 
 // bytes reads a size, or what is free of it; 0 where it is not known.
@@ -295,6 +303,15 @@ func (f *file) bytes(a amount) (float64, error) {
 	}
 	f.noteUnit(in)
 	return v, err
+}
+
+// more is the table of a thing of which one more row tells.
+func (f *file) more(of string) (*Table, error) {
+	t, err := f.table(of)
+	if f.count++; err == nil && f.count > mostRows {
+		err = hint.With(fmt.Errorf("there are more than %d rows", mostRows), "a row a day is enough")
+	}
+	return t, err
 }
 
 // table is that of a thing.

@@ -55,19 +55,13 @@ func (f *file) df(text []byte) error {
 	for each := range bytes.Lines(text) {
 		line++
 		if err := f.dfLine(&log, strings.TrimSpace(string(each)), line); err != nil {
-			return atLineOfDF(line, err)
+			return atLine(line, err, wantedOfDF)
 		}
 	}
 	return nil
 }
 
-func atLineOfDF(line int, err error) error {
-	wanted := hint.Of(err)
-	if wanted == "" {
-		wanted = "want what df writes, and before each time a line with the date, as of { date; df -k; }; or the date in each line"
-	}
-	return hint.With(fmt.Errorf("line %d: %w", line, err), wanted)
-}
+const wantedOfDF = "want what df writes, and before each time a line with the date, as of { date; df -k; }; or the date in each line"
 
 func (f *file) dfLine(log *dfLog, text string, line int) error {
 	switch {
@@ -131,16 +125,13 @@ func (f *file) dfReading(log *dfLog, m []string, line int) error {
 	if err != nil {
 		return err
 	}
-	t, err := f.table(m[6])
+	t, err := f.more(m[6])
 	if err != nil {
 		return err
 	}
-	if f.count++; f.count > mostRows {
-		return hint.With(fmt.Errorf("there are more than %d rows", mostRows), "a row a day is enough")
-	}
-	t.Days, t.lines = append(t.Days, Day{at, used}), append(t.lines, line)
-	if free, err := dfBytes(m[4], log.block); err == nil && !at.Before(t.sizeAt) {
-		t.sizeAt, t.Size, t.Why = at, used+free, "what is in use and available; what the filesystem keeps back for root is not"
+	t.add(Day{at, used}, line)
+	if free, err := dfBytes(m[4], log.block); err == nil {
+		t.sized(at, used+free, "what is in use and available; what the filesystem keeps back for root is not")
 	}
 	return nil
 }
