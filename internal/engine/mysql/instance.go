@@ -42,8 +42,7 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "mysql") {
-		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: l.Process.List("args"), exe: l.Process.Text("exe")}
-		in.collect(in.reads(ctx), h)
+		in := instanceOf(ctx, h, l)
 		for _, a := range in.args {
 			in.copied = in.copied || inventory.OfCopy(ctx, h, strings.TrimPrefix(a, "--defaults-file="), "my.cnf")
 		}
@@ -54,6 +53,13 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	}
 	nameAll(out, seen)
 	return out
+}
+
+// instanceOf reads what a process was started with.
+func instanceOf(ctx context.Context, h host.Reader, l observe.Local) *instance {
+	in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: l.Process.List("args"), exe: l.Process.Text("exe")}
+	in.collect(in.reads(ctx), h)
+	return in
 }
 
 // reads marks reads of what the server names.

@@ -46,8 +46,7 @@ func OfSeries(ctx context.Context, h host.Reader, seen *stack.Stack, pid int, fr
 		if l.PID != pid {
 			continue
 		}
-		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root, args: l.Process.List("args"), exe: l.Process.Text("exe")}
-		in.collect(in.reads(ctx), h)
+		in := instanceOf(ctx, h, l)
 		if gaps := slices.Concat(in.options.errors, in.options.gaps); len(gaps) > 0 {
 			return nil, fmt.Errorf("see which option groups it reads: %s", gaps[0])
 		}
