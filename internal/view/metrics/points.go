@@ -20,14 +20,14 @@ func (e *Exporter) aboutPoints(fs *families) {
 	now := e.o.Now()
 	of := map[stack.Ref][]protect.Point{}
 	for _, p := range e.points {
-		ref := p.Server.Ref
-		switch {
-		case p.State != protect.Taken:
-		case e.lost[p.ID]:
-			of[ref] = slices.Clip(of[ref]) // a server that has no other has none
-		default:
-			of[ref] = append(of[ref], p)
+		if p.State != protect.Taken {
+			continue
 		}
+		there := of[p.Server.Ref]
+		if !e.lost[p.ID] {
+			there = append(there, p)
+		}
+		of[p.Server.Ref] = there // also where it has none that is there
 	}
 	for ref, points := range of {
 		slices.SortFunc(points, func(a, b protect.Point) int { return keep.At(b).Compare(keep.At(a)) })
