@@ -3,8 +3,11 @@ package record
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"strings"
 	"testing"
+
+	"plumb/internal/hint"
 )
 
 // TestLinesThatAreNone: each is an error that says what is wrong, and where.
@@ -32,6 +35,9 @@ func TestLinesThatAreNone(t *testing.T) {
 		err := ReadLines(strings.NewReader(c.text), func(Item) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if errors.Is(err, ErrNewer) && hint.Of(err) == "" {
+			t.Errorf("%s: there is no hint", name)
 		}
 	}
 	n := 0

@@ -172,7 +172,7 @@ func TestASlowReceiver(t *testing.T) {
 	if p.client.Timeout != sendTime {
 		t.Errorf("it waits for %s", p.client.Timeout)
 	}
-	p.client.Timeout, p.pause = 100*time.Millisecond, func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
+	p.client.Timeout, p.pause = 500*time.Millisecond, func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
 	p.Add(text("a"), 3)
 	run(t, p)
 	if c := p.Counts(); c.Sent != 3 || c.Retries < 1 || c.Dropped+c.Refused != 0 {
