@@ -2,6 +2,8 @@ package stack
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +16,23 @@ type Stack struct {
 	Things  []*Thing  `json:"things"` // sorted by Ref
 	Roles   []Role    `json:"roles"`  // sorted; each with its Placement once observe has placed it
 	Gaps    []Gap     `json:"gaps"`
+}
+
+// UnmarshalJSON reads a stack so that it can be used, whoever wrote it: its things are sorted, none is null, and facts
+// can be added to each, also to one that had none.
+func (s *Stack) UnmarshalJSON(text []byte) error {
+	type plain Stack
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
+		return err
+	}
+	if slices.Contains(s.Things, nil) {
+		return errors.New("it is damaged: a thing in it is null")
+	}
+	for i, t := range s.Things {
+		s.Things[i] = t.clone()
+	}
+	slices.SortStableFunc(s.Things, func(a, b *Thing) int { return a.Ref.Compare(b.Ref) })
+	return nil
 }
 
 // Role says that a server keeps something at a path: data, redo, wal, binlog,

@@ -135,7 +135,8 @@ func (t *Thing) merge(o *Thing) {
 }
 
 func (t *Thing) clone() *Thing {
-	c := &Thing{Ref: t.Ref, Facts: maps.Clone(t.Facts), Links: make(map[string][]Ref, len(t.Links))}
+	c := NewThing(t.Ref.Kind, t.Ref.Name)
+	maps.Copy(c.Facts, t.Facts)
 	for name, refs := range t.Links {
 		c.Links[name] = append([]Ref{}, refs...)
 	}

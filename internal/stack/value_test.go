@@ -26,6 +26,29 @@ func TestValueJSON(t *testing.T) {
 	}
 }
 
+// TestASavedStackCanBeUsed: facts can be added to each of its things, and each is found.
+func TestASavedStackCanBeUsed(t *testing.T) {
+	text, err := json.Marshal(Stack{Things: []*Thing{NewThing("process", "17"), NewThing("block", "sda")}})
+	var back Stack
+	if err == nil {
+		err = json.Unmarshal(text, &back)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []Ref{{"process", "17"}, {"block", "sda"}} {
+		x := back.Find(of)
+		if x == nil {
+			t.Fatalf("%s is not found", of)
+		}
+		x.Set("size", Int(1), "test")
+		x.Link("on")
+	}
+	if err := json.Unmarshal([]byte(`{"things":[null]}`), &back); err == nil {
+		t.Error("a thing that is null is taken")
+	}
+}
+
 type fataler interface {
 	Errorf(format string, args ...any)
 }

@@ -74,12 +74,18 @@ func TestAnIntruder(t *testing.T) {
 	}
 }
 
-// TestWhatLiesBelowIsNotKnown: what is known of the device above still counts, and nothing is ruled out.
-func TestWhatLiesBelowIsNotKnown(t *testing.T) {
+// onHidden has the filesystem be one on a device, sda, of which nobody knows what it lies on.
+func onHidden() *stack.Stack {
 	p := picture()
 	fs := stack.Ref{Kind: "filesystem", Name: "/data"}
 	delete(p.Find(fs).Links, "disks")
 	p.Gaps = append(p.Gaps, stack.Gap{Of: fs, Facts: []string{"disks"}, Probe: "test", Why: "what a DRBD device lies on is not read"})
+	return p
+}
+
+// TestWhatLiesBelowIsNotKnown: what is known of the device above still counts, and nothing is ruled out.
+func TestWhatLiesBelowIsNotKnown(t *testing.T) {
+	p := onHidden()
 	m := &made{}
 	waits := calm
 	waits.sessions = full.sessions
@@ -117,6 +123,63 @@ func TestAVolumeAtItsLimit(t *testing.T) {
 		}
 		if got := m.feed(judge(), picture()); len(got.Verdicts) == 0 || got.Verdicts[0].ID != c.want || c.want != "limit/volume" && find(got, "limit/volume") != nil {
 			t.Errorf("%s: raised %q, want %s first", name, ids(got), c.want)
+		}
+	}
+}
+
+// TestADeviceThatBecomesSlowIsNoLongerFine: that a device is as fast as ever ends when it is not, at the latest when
+// what it is instead is raised; also where something lies below of which nothing is known, and where it hangs.
+func TestADeviceThatBecomesSlowIsNoLongerFine(t *testing.T) {
+	waiting := load{seconds: 30, reads: 2000, each: 0.2, sessions: full.sessions, psi: 0.8}
+	held, hung := waiting, waiting
+	held.seconds, held.reads, held.each = 60, 500, 20
+	hung.seconds, hung.reads, hung.each = 60, 0, 0
+	for name, c := range map[string]struct {
+		picture func() *stack.Stack
+		then    load
+		want    []string
+	}{
+		"known below":  {picture, held, []string{"device/saturated", "limit/volume"}},
+		"hidden below": {onHidden, held, []string{"device/saturated", "limit/volume"}},
+		"hangs":        {picture, hung, []string{"device/hung"}},
+	} {
+		m := &made{}
+		m.add(calm)
+		m.add(waiting)
+		m.add(c.then)
+		m.hang(c.then)
+		j := judge()
+		j.Picture(start, c.picture())
+		var raised []string
+		for _, b := range m.batches {
+			j.Batch(b)
+			now := j.Moment(j.Known())
+			for _, id := range ids(now) {
+				if !slices.Contains(raised, id) {
+					raised = append(raised, id)
+				}
+			}
+			if old := find(now, "device/latency"); old != nil && len(now.Verdicts) > 1 {
+				t.Fatalf("%s: beside %q stands: %s", name, ids(now), old.Title)
+			}
+		}
+		if want := append([]string{"device/latency"}, c.want...); !slices.Equal(raised, want) {
+			t.Errorf("%s: raised %q, want %q", name, raised, want)
+		}
+	}
+}
+
+// hang has the disk have requests under way that do not end, while a load of none lasts.
+func (m *made) hang(l load) {
+	if l.reads > 0 {
+		return
+	}
+	for i := len(m.batches) - 3*l.seconds; i < len(m.batches); i += 3 {
+		readings := m.batches[i].Readings
+		for k := range readings {
+			if readings[k].Name == "in_flight" {
+				readings[k].Value = 10
+			}
 		}
 	}
 }

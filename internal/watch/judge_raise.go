@@ -65,14 +65,27 @@ func (w *judged) add(v rule.Limited) {
 	}
 }
 
+// of is what a window says of a verdict that was said last of some things: where it is not so of these any more, it does
+// not matter that of others, which it was not said of, it cannot be told.
+func (s *said) of(about []rule.Limited) rule.Outcome {
+	untold := func(v rule.Limited) bool {
+		return !slices.ContainsFunc(s.quiet, func(q rule.Limited) bool { return slices.Equal(q.Things, v.Things) })
+	}
+	if s.outcome == rule.Unknown && len(about) > 0 && !slices.ContainsFunc(about, untold) {
+		return rule.Quiet
+	}
+	return s.outcome
+}
+
 // standing is how a verdict about a server stands over time.
 type standing struct {
 	lately []rule.Outcome // newest last
 	began  []time.Time    // of those windows
 	raised bool
 	since  time.Time
-	last   time.Time // end of the last window that said so
-	best   rule.Limited
+	last   time.Time      // end of the last window that said so
+	about  []rule.Limited // what that window said
+	best   rule.Limited   // the dearest of it
 	things []stack.Ref
 	share  *Interval // the largest
 }
@@ -92,13 +105,15 @@ func (j *Judge) raise(w *judged) {
 		}
 		st.update(s, w.to)
 		if st.raised && (st.ended() || k.id == Idle && st.is(few, rule.Unknown)) {
-			j.over = append(j.over, st.span(k, st.last))
-			st.raised = false
+			j.end(k, st)
 		}
 		if !st.raised && len(s.fires)+len(s.quiet)+len(s.missing) == 0 && st.is(mute, rule.Unknown) {
 			delete(j.standing, k)
 			delete(w.said, k)
 		}
+	}
+	for _, k := range j.replaced() {
+		j.end(k, j.standing[k])
 	}
 	slices.SortFunc(j.over, spanOrder)
 	j.over = slices.DeleteFunc(j.over, func(s Span) bool { return s.To.Before(w.to.Add(-shown)) })
@@ -113,17 +128,45 @@ func (j *Judge) raise(w *judged) {
 	}
 }
 
+// end clears a verdict.
+func (j *Judge) end(k key, st *standing) {
+	j.over = append(j.over, st.span(k, st.last))
+	st.raised = false
+}
+
+// replaced lists the verdicts that are not so any more, and another about the same things is raised that began since:
+// both cannot be true of them, and the newer one is.
+func (j *Judge) replaced() (out []key) {
+	for k, st := range j.standing {
+		if !st.raised || !st.is(raise, rule.Quiet) {
+			continue
+		}
+		for by, newer := range j.standing {
+			if by.server == k.server && newer.raised && !newer.since.Before(st.last) && meet(st.things, newer.things) {
+				out = append(out, k)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// meet tells whether something is in both.
+func meet(a, b []stack.Ref) bool {
+	return slices.ContainsFunc(a, func(of stack.Ref) bool { return slices.Contains(b, of) })
+}
+
 func spanOrder(a, b Span) int {
 	return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.ID, b.ID), a.Server.Compare(b.Server))
 }
 
 func (st *standing) update(s *said, to time.Time) {
-	st.lately, st.began = append(st.lately, s.outcome), append(st.began, to.Add(-Length))
+	st.lately, st.began = append(st.lately, s.of(st.about)), append(st.began, to.Add(-Length))
 	if n := len(st.lately) - mute; n > 0 {
 		st.lately, st.began = slices.Clone(st.lately[n:]), slices.Clone(st.began[n:])
 	}
 	if s.outcome == rule.Fires {
-		st.last, st.best, st.things = to, dearest(s.fires), nil
+		st.last, st.about, st.best, st.things = to, s.fires, dearest(s.fires), nil
 		for _, v := range s.fires {
 			for _, t := range v.Things {
 				if !slices.Contains(st.things, t) {

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
 	"plumb/internal/watch/record"
 	"plumb/internal/watch/verdict"
@@ -257,6 +258,39 @@ func refusesWhatIsNotRecorded(t *testing.T, dir, file string) {
 	if _, err := os.Stat(empty); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file is made of nothing: %v", err)
 	}
+}
+
+// No part of a recording that somebody else wrote breaks a replay of it.
+func FuzzReplay(f *testing.F) {
+	var out bytes.Buffer
+	made := &madeHost{}
+	err := record.WriteLines(&out, "db1", func(do func(record.Item) error) error {
+		err := do(record.Item{At: night, Picture: madePicture()})
+		for i := range 25 {
+			for _, b := range made.second(i, true) {
+				err = errors.Join(err, do(record.Item{At: b.At, Batch: &b}))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole := out.String()
+	f.Add(whole)
+	f.Add(strings.ReplaceAll(whole, `"facts":`, `"others":`)) // things without facts, of which values come
+	f.Add(strings.ReplaceAll(whole, `"links":`, `"others":`))
+	f.Add(strings.ReplaceAll(whole, "500", "1e308"))
+	cat, limits := known()
+	f.Fuzz(func(t *testing.T, text string) {
+		p := &player{judge: watch.NewJudge(cat, limits), at: night.Add(20 * time.Second), file: "part.jsonl"}
+		if err := record.ReadLines(strings.NewReader(text), p.item); err != nil && p.moment == nil || p.found() != nil {
+			return
+		}
+		if got := view.Text(*p.moment, cat, shell.Screen(io.Discard)); got == "" {
+			t.Error("a moment is shown as nothing")
+		}
+	})
 }
 
 // compressed makes another file of one, as a capture has it.

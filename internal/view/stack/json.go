@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
@@ -38,9 +37,5 @@ func Parse(text []byte) (*stack.Stack, error) {
 	case doc.Plumb != page.JSONVersion:
 		return nil, fmt.Errorf("it is of version %d, and this Plumb knows version %d", doc.Plumb, page.JSONVersion)
 	}
-	if slices.Contains(doc.Stack.Things, nil) {
-		return nil, errors.New("it is damaged: a thing in it is null")
-	}
-	slices.SortFunc(doc.Stack.Things, func(a, b *stack.Thing) int { return a.Ref.Compare(b.Ref) })
 	return doc.Stack, nil
 }

@@ -102,7 +102,7 @@ func readFirst(text []byte) error {
 		return hint.With(errors.New("it is no part of a recording"), "plumb watch export --format jsonl writes one")
 	}
 	if first.Form > Form {
-		return fmt.Errorf("it is of form %d, and this plumb knows form %d: %w", first.Form, Form, ErrNewer)
+		return hint.With(fmt.Errorf("it is of form %d, and this plumb knows form %d: %w", first.Form, Form, ErrNewer), "read it with that plumb")
 	}
 	return nil
 }

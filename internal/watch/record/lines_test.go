@@ -3,8 +3,11 @@ package record
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"strings"
 	"testing"
+
+	"plumb/internal/hint"
 )
 
 // TestLinesThatAreNone: each is an error that says what is wrong, and where.
@@ -23,6 +26,7 @@ func TestLinesThatAreNone(t *testing.T) {
 		"another document":  {"{\"servers\":[]}\n", "no part of a recording"},
 		"a line cut off":    {first + `{"lost":{"since`, "line 2: unexpected end"},
 		"a line of nothing": {first + "{}\n", "line 2: it holds neither"},
+		"a null thing":      {first + `{"at":"2026-11-25T03:00:00Z","picture":{"things":[null]}}` + "\n", "line 2: it is damaged: a thing in it is null"},
 		"a packed nothing":  {pack(""), "no part of a recording"},
 		"a packed head":     {"\x1f\x8b", "decompress it"},
 		"packed, cut off":   {whole[:len(whole)-12], "line "},
@@ -31,6 +35,9 @@ func TestLinesThatAreNone(t *testing.T) {
 		err := ReadLines(strings.NewReader(c.text), func(Item) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if errors.Is(err, ErrNewer) && hint.Of(err) == "" {
+			t.Errorf("%s: there is no hint", name)
 		}
 	}
 	n := 0

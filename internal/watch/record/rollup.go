@@ -8,17 +8,17 @@ import (
 
 // rollUp makes blocks of a coarser tier of those of the finer one, for all spans
 // that are over before now and have none yet. What a killed run did not get to
-// is made by the next.
+// is made by the next. Blocks of a time to come are of a clock that ran ahead.
 func (s *store) rollUp(ctx context.Context, fine, coarse level, now time.Time) error {
 	var done sql.NullInt64
-	if err := s.db.QueryRowContext(ctx, `SELECT max(t0) FROM block WHERE tier = ?`, coarse.tier).Scan(&done); err != nil {
+	end := now.Truncate(coarse.span).UnixNano()
+	if err := s.db.QueryRowContext(ctx, `SELECT max(t0) FROM block WHERE tier = ? AND t0 < ?`, coarse.tier, end).Scan(&done); err != nil {
 		return err
 	}
 	after := int64(0)
 	if done.Valid {
 		after = done.Int64 + int64(coarse.span)
 	}
-	end := now.Truncate(coarse.span).UnixNano()
 	for {
 		var first sql.NullInt64
 		if err := s.db.QueryRowContext(ctx, `SELECT min(t0) FROM block WHERE tier = ? AND t0 >= ? AND t0 < ?`, fine.tier, after, end).Scan(&first); err != nil || !first.Valid {

@@ -18,6 +18,8 @@ type store struct {
 	opt     Options
 	tidied  int64 // t0 of the block after which the recording was tidied
 	rolled  bool  // what an earlier run left was rolled up
+	newest  int64 // t0 of the block that was written last
+	steady  int64 // t0 of the first block since which time goes on without a leap
 }
 
 func room(dir string) (free, total int64, err error) {
@@ -121,9 +123,14 @@ func (b *batchOf) do(text string, args ...any) {
 
 // tidy makes coarser tiers of spans that are over, and removes what is too old
 // or too much. The time is that of the blocks, so that it is the same whatever
-// the clock says.
+// the clock says. A clock that leaps ahead may be wrong, as after a boot, and what
+// it makes old is old only when it has gone on for an hour.
 func (s *store) tidy(ctx context.Context, f *flush) error {
 	span := levels[1].span
+	if f.t0 < s.newest || f.t0-s.newest > int64(span) {
+		s.steady = f.t0
+	}
+	s.newest = f.t0
 	if s.rolled && f.t0/int64(span) == s.tidied/int64(span) {
 		return s.shrink(ctx)
 	}
@@ -133,8 +140,10 @@ func (s *store) tidy(ctx context.Context, f *flush) error {
 		}
 	}
 	s.rolled, s.tidied = true, f.t0
-	if err := s.expire(ctx, f.t0); err != nil {
-		return err
+	if f.t0-s.steady >= int64(time.Hour) {
+		if err := s.expire(ctx, f.t0); err != nil {
+			return err
+		}
 	}
 	return s.shrink(ctx)
 }

@@ -136,14 +136,17 @@ func TestOldBlocksGoByTheirTier(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "watch")
 	w := opened(t, Options{Dir: dir, Counter: isCounter})
 	at := sunday
-	for range 20 { // a minute each five hours
+	for i := range 90 { // a minute each five hours, and then an hour
 		w.Batch(one(at))
 		w.Picture(at, &stack.Stack{TakenAt: at})
-		at = at.Add(5 * time.Hour)
+		at = at.Add(time.Minute)
+		if i < 20 {
+			at = at.Add(5*time.Hour - time.Minute)
+		}
 		calm(w)
 	}
 	closed(t, w)
-	if first := tierItems(t, dir, levels[0])[0].At; at.Add(-5*time.Hour).Sub(first) > 50*time.Hour {
+	if first := tierItems(t, dir, levels[0])[0].At; at.Sub(first) > 50*time.Hour {
 		t.Errorf("the finest tier still has %s, and now it is %s", first, at)
 	}
 	if first := tierItems(t, dir, levels[1])[1]; first.Batch == nil || !first.At.Equal(one(sunday).At) { // after its picture
@@ -157,6 +160,48 @@ func TestOldBlocksGoByTheirTier(t *testing.T) {
 	var schemas int
 	if err := r.db.QueryRowContext(t.Context(), `SELECT count(*) FROM schema`).Scan(&schemas); err != nil || schemas != 3 {
 		t.Errorf("%d schemas, want one each tier; %v", schemas, err)
+	}
+}
+
+// TestAClockThatRanAhead: for less than an hour it makes nothing old, and when it is right again coarser tiers go on,
+// and a pause is counted from what was written last.
+func TestAClockThatRanAhead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	at := sunday
+	run := func(minutes int) {
+		t.Helper()
+		w := opened(t, Options{Dir: dir, Counter: isCounter, Now: func() time.Time { return at }})
+		for range minutes {
+			w.Batch(one(at))
+			calm(w)
+			at = at.Add(time.Minute)
+		}
+		closed(t, w)
+	}
+	run(120)
+	at = sunday.AddDate(10, 0, 0)
+	run(30)
+	at = sunday.Add(2 * time.Hour)
+	run(120)
+	at = at.Add(time.Hour)
+	run(1)
+	if first := tierItems(t, dir, levels[0])[0]; first.Batch == nil || !first.At.Equal(one(sunday).At) {
+		t.Errorf("the finest tier begins at %s, and nothing is two days old", first.At)
+	}
+	for _, l := range levels[1:] {
+		items := tierItems(t, dir, l)
+		if last := items[len(items)-1].At; last.Before(sunday.Add(3 * time.Hour)) {
+			t.Errorf("the tier of %d s ends at %s: the clock was right again at %s", l.tier, last, sunday.Add(2*time.Hour))
+		}
+	}
+	lost := 0
+	for _, item := range read(t, dir, ever, later) {
+		if item.Lost != nil && item.Lost.Until.Sub(item.Lost.Since) < 62*time.Minute && item.Lost.Until.Equal(at.Add(-time.Minute)) {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("%d pauses of an hour before %s", lost, at.Add(-time.Minute))
 	}
 }
 

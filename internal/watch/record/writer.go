@@ -178,7 +178,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 		}
 	}
 	var last sql.NullInt64
-	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), max(last) FROM block`).Scan(&w.numbers.last, &last); err != nil {
+	// What was written last, whatever the clock had said before.
+	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), (SELECT last FROM block WHERE tier = ? ORDER BY id DESC LIMIT 1) FROM block`, seconds).Scan(&w.numbers.last, &last); err != nil {
 		return err
 	}
 	// A verdict that held when an earlier run ended is known to have held until then.

@@ -99,22 +99,26 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard f
 }
 
 // captures makes the directory that captures are made in.
-func (f captureFlags) captures(standard func() (string, error)) (dir string, err error) {
-	if f.dir != "" {
-		dir, err = filepath.Abs(f.dir)
-	} else if dir, err = standard(); err == nil {
-		dir = filepath.Join(dir, "captures")
+func (f captureFlags) captures(standard func() (string, error)) (string, error) {
+	dir := f.dir
+	if dir == "" {
+		kept, err := standard()
+		if err != nil {
+			return "", fmt.Errorf("find a directory for captures: %w", err)
+		}
+		dir = filepath.Join(kept, "captures")
+	}
+	plain, err := filepath.Abs(dir)
+	if err == nil {
+		err = os.MkdirAll(plain, 0o700)
 	}
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err == nil {
-		dir, err = host.OnlyOurs(dir)
+		plain, err = host.OnlyOurs(plain)
 	}
 	if err != nil {
-		return "", fmt.Errorf("make a directory for captures: %w", hint.Cause(err))
+		return "", hint.With(fmt.Errorf("make captures in %s: %w", dir, hint.Cause(err)), "--dir names a directory that only you can write to")
 	}
-	return dir, nil
+	return plain, nil
 }
 
 // capturing is a watch.Sink and a [feed.Told].

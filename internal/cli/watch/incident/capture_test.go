@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/engine/dsn"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/series"
@@ -114,6 +116,30 @@ func TestCaptureThatFails(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestCapturesGoWhereNobodyPutsALink: what root writes there could go anywhere.
+func TestCapturesGoWhereNobodyPutsALink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("another user has only what is theirs to lose")
+	}
+	open := filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(open, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{open, filepath.Join(open, "captures"), link, filepath.Join(link, "captures")} {
+		if _, err := (captureFlags{dir: dir}).captures(nil); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) || hint.Of(err) == "" {
+			t.Errorf("%s: %v, with the hint %q", dir, err, hint.Of(err))
+		}
+	}
+	own := filepath.Join(t.TempDir(), "captures")
+	if got, err := (captureFlags{dir: own}).captures(nil); err != nil || got != own {
+		t.Errorf("a directory of root: %s, %v", got, err)
 	}
 }
 

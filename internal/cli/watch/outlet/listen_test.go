@@ -200,6 +200,30 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
+// TestStrangersKeepNoConnection: they could hold all of them, and nobody else would be answered.
+func TestStrangersKeepNoConnection(t *testing.T) {
+	at := served(t, Listening{Address: "127.0.0.1:0", Token: write(t, "token", secret)})
+	for _, c := range []struct {
+		host, token string
+		closed      bool
+	}{{"localhost", "", true}, {"localhost", secret + "0", true}, {"evil.example", secret, true}, {"localhost", secret, false}} {
+		q, err := http.NewRequest(http.MethodGet, "http://"+at+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Host = c.host
+		q.Header.Set("Authorization", "Bearer "+c.token)
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.Close != c.closed {
+			t.Errorf("%+v: %s, closed %v", c, resp.Status, resp.Close)
+		}
+	}
+}
+
 func TestClientCertificates(t *testing.T) {
 	cert, key := certificate.Files(t)
 	at := served(t, Listening{Address: "127.0.0.1:0", Cert: cert, Key: key, ClientCA: cert})

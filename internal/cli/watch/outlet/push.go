@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"plumb/internal/cli/shell"
@@ -101,9 +103,20 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig, transport.MaxIdleConns, transport.MaxResponseHeaderBytes = config, 1, 64<<10
+	if p.authorization != "" && u.Scheme == "http" { // what a proxy or another address of the name would be told, others could read
+		transport.Proxy, transport.DialContext = nil, (&net.Dialer{Control: onlyHere}).DialContext
+	}
 	// A redirection would take the secret elsewhere.
 	p.client = &http.Client{Transport: transport, Timeout: sendTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return p, nil
+}
+
+// onlyHere refuses to connect to another machine.
+func onlyHere(_, address string, _ syscall.RawConn) error {
+	if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
+		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", address)
+	}
+	return nil
 }
 
 func (t Target) authorization() (string, error) {

@@ -155,6 +155,53 @@ func TestBoundedWhileNobodyTakes(t *testing.T) {
 	}
 }
 
+// TestASlowReceiver: one that takes a request and says nothing is asked again.
+func TestASlowReceiver(t *testing.T) {
+	ended, asked := make(chan struct{}), make(chan bool, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if asked <- true; len(asked) == 1 {
+			<-ended
+		}
+	}))
+	defer s.Close()
+	defer close(ended)
+	p, err := NewPush(Target{URL: s.URL}, "", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.client.Timeout != sendTime {
+		t.Errorf("it waits for %s", p.client.Timeout)
+	}
+	p.client.Timeout, p.pause = 500*time.Millisecond, func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
+	p.Add(text("a"), 3)
+	run(t, p)
+	if c := p.Counts(); c.Sent != 3 || c.Retries < 1 || c.Dropped+c.Refused != 0 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestASecretOverHTTPStaysHere: not through a proxy, and not where a name leads that led here before.
+func TestASecretOverHTTPStaysHere(t *testing.T) {
+	login := write(t, "login", "plumb:"+secret)
+	for _, c := range []struct {
+		target Target
+		here   bool
+	}{{Target{URL: "http://localhost/", Login: login}, true}, {Target{URL: "http://localhost/"}, false}, {Target{URL: "https://localhost/", Login: login}, false}} {
+		p, err := NewPush(c.target, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if direct := p.client.Transport.(*http.Transport).Proxy == nil; direct != c.here {
+			t.Errorf("%s: direct %v", c.target.URL, direct)
+		}
+	}
+	for address, well := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "127.0.1.1:80": true, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "": false} {
+		if err := onlyHere("tcp", address, nil); (err == nil) != well {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
 func TestTargetsThatAreRefused(t *testing.T) {
 	login := write(t, "login", "plumb:"+secret)
 	for name, target := range map[string]Target{
