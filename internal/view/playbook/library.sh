@@ -1,6 +1,8 @@
 # The library: each function does one kind of act, says what it changed, and does nothing
 # where all is as wanted. What it finds in neither state it refuses.
 
+PATH=$PATH:/usr/sbin:/sbin # su leaves them out
+
 die() { echo "$0: $*" >&2; exit 3; }
 
 # change NAME: tells whether NAME may be changed now, and says so. What waits for a restart is
