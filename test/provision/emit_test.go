@@ -17,7 +17,9 @@ func TestScriptLaysOut(t *testing.T) {
 	b.write(0, 200)
 	was := b.before()
 	file := filepath.Join(filepath.Dir(b.spec), "shop.sh")
-	sandbox.Need(t, os.WriteFile(file, []byte(b.typed(0, "--emit", "shell")), 0o600))
+	text, err := b.command("--emit", "shell").Output()
+	sandbox.Need(t, err)
+	sandbox.Need(t, os.WriteFile(file, text, 0o600))
 	run := func(verb string) string {
 		t.Helper()
 		c := exec.Command("sh", file, verb)
