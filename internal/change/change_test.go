@@ -385,6 +385,34 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// renumbered is a machine after another start: its devices have other numbers.
+type renumbered struct{ *chroot.Doer }
+
+func (r renumbered) Stat(ctx context.Context, name string) (host.Stat, error) {
+	st, err := r.Doer.Stat(ctx, name)
+	st.DevMajor, st.DevMinor = 0, st.DevMinor+7
+	return st, err
+}
+
+// TestADirectoryIsKnownAfterAStart takes back what was made before devices got other numbers.
+func TestADirectoryIsKnownAfterAStart(t *testing.T) {
+	m := newMachine(t)
+	d := Draft{Steps: []Prepared{{Step: to("a", 9), Recipe: Recipe{Acts: []Act{{Make: &Make{Thing: Thing{Path: "/run/made"}, Directory: &Dir{Perm: 0o755, UID: -1, GID: -1}}}}}}}}
+	out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := m.doer.Stat(t.Context(), "/run/made"); err != nil || st.Born.IsZero() {
+		t.Skipf("the filesystem does not tell when a directory was made: %v", err)
+	}
+	if err := m.executor(renumbered{m.doer.(*chroot.Doer)}).Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(m.dir + "/run/made"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
 // A file of ours goes with the last of its values, in whatever order they go.
 func TestOwnFileGoes(t *testing.T) {
 	for _, order := range [][]int{{1, 2}, {2, 1}} {

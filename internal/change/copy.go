@@ -165,7 +165,7 @@ func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (
 	switch {
 	case err != nil:
 		return aside, err
-	case id == p.Identity && id != None:
+	case same(id, p.Identity) && id != None:
 		return aside, nil
 	case p.Identity != "":
 		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy anew"}
@@ -185,7 +185,7 @@ func (o *Copy) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 	if err != nil || now == None {
 		return nil, err
 	}
-	if now != p.Identity {
+	if !same(now, p.Identity) {
 		if p.State != Done {
 			return nil, nil
 		}
@@ -230,7 +230,7 @@ func (o *Copy) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 		return err
 	case p.Identity == "": // nothing can be in it yet
 		return k.Doer.Remove(ctx, aside.Path)
-	case id != p.Identity:
+	case !same(id, p.Identity):
 		return &Drifted{[]Drift{{Place: aside.Path, Want: p.Identity, Found: id, Others: true}}}
 	}
 	return aside.destroy(ctx, k.Doer)

@@ -152,7 +152,7 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 	switch {
 	case err != nil || id == None:
 	case p.Identity != "":
-		ours = id == p.Identity
+		ours = same(id, p.Identity)
 	case m.Dataset != "":
 		ours, err = marked(ctx, d, m.Dataset, p.Made.Mark)
 	case m.Moved != nil:
@@ -318,7 +318,7 @@ func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error
 		return err
 	}
 	now, err := aside.identity(ctx, d)
-	if err == nil && now != id {
+	if err == nil && !same(now, id) {
 		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 // It is there or it is not; if it is, an identity tells it from another of the
 // same name. Exactly one of Path, Dataset and Inspect is set.
 type Thing struct {
-	Path    string      `json:"path,omitempty"`    // a directory: its device, inode and time of birth
+	Path    string      `json:"path,omitempty"`    // a directory: its inode and time of birth, or its device where that is not told
 	Dataset string      `json:"dataset,omitempty"` // a dataset or snapshot of ZFS: its GUID
 	Inspect *Inspection `json:"inspect,omitempty"` // anything else: what this reads, None when it is not there
 	Name    string      `json:"name,omitempty"`    // of what Inspect reads, for people
@@ -51,7 +51,18 @@ func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error)
 // is tells whether the thing there is the one of an identity.
 func (t Thing) is(ctx context.Context, d host.Doer, id string) (bool, error) {
 	now, err := t.identity(ctx, d)
-	return now == id && id != None, err
+	return same(now, id) && id != None, err
+}
+
+// same tells whether two identities are of one thing. The number of a device may be another after the next start of the
+// machine, on btrfs and ZFS above all: where the time of birth is told, it and the inode know a directory.
+func same(a, b string) bool { return lasting(a) == lasting(b) }
+
+func lasting(id string) string {
+	if _, rest, ok := strings.Cut(id, " inode "); ok && strings.HasPrefix(id, aDevice) && strings.Contains(rest, " born ") {
+		return rest
+	}
+	return id
 }
 
 // aside gives the name that only the act of a mark uses, in the same directory

@@ -76,7 +76,7 @@ func identity(f spec.Filesystem, uuid string) (look change.Inspection, id string
 	s := superblocks[f.Type]
 	id = spaced(strings.ReplaceAll(uuid, "-", ""))
 	magic := spaced(hex.EncodeToString([]byte(s.word)))
-	skip := func(n int) string { return fmt.Sprintf("(?: [0-9a-f]{2}){%d}", n) }
+	skip := func(n int) string { return fmt.Sprintf(".{%d}", len(" 00")*n) }
 	var match string
 	if s.magic < s.uuid {
 		end := s.magic + len(s.word)
@@ -121,7 +121,7 @@ umount "$at"; rmdir "$at"
 func mount(f spec.Filesystem, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+) .*$`},
+		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+) .*$`},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
 		Undo: []change.Op{script(within+`if mountpoint -q "$1"; then
@@ -134,7 +134,7 @@ fi`, at)},
 
 // mountLine matches the line of a mount in mountinfo, to before its type.
 func mountLine(at string) string {
-	return `^\d+ \d+ \d+:\d+ \S+ ` + regexp.QuoteMeta(at) + ` .* - `
+	return `^[0-9]+ [0-9]+ [0-9]+:[0-9]+ [^ ]+ ` + regexp.QuoteMeta(at) + ` .* - `
 }
 
 // lasts enters the mount in fstab. A start does not wait for a disk that is missing: the machine can be reached

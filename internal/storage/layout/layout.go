@@ -144,7 +144,7 @@ func directory(at string, perm fs.FileMode) change.Act {
 func immutable(at string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the immutable directory " + at, After: "i", Exact: true,
-		Inspect: change.Inspection{Bare: at, Argv: []string{"lsattr", "-d", at}, Match: `^\S*(i)\S* .*$`},
+		Inspect: change.Inspection{Bare: at, Argv: []string{"lsattr", "-d", at}, Match: `^[^ ]*(i)[^ ]* .*$`},
 		Do:      []change.Op{{Argv: []string{"chattr", "+i", at}}},
 		Undo:    []change.Op{{Argv: []string{"chattr", "-i", at}}},
 	}}

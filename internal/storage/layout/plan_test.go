@@ -1,10 +1,12 @@
 package layout
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"plumb/internal/change"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
 )
@@ -101,5 +103,19 @@ func TestIdentityReadsTheUUID(t *testing.T) {
 	}
 	if a, b := newUUID(), newUUID(); a == b || len(a) != 36 {
 		t.Error(a, b)
+	}
+}
+
+// Whoever has no Plumb reads the states with sed, which knows none of Perl's expressions.
+func TestStatesAreReadBySed(t *testing.T) {
+	looks := []change.Inspection{mount(spec.Filesystem{}, "/srv/a.b", "rw").Switch.Inspect, mountDataset(tools{}, "tank/a", "/srv/a.b").Switch.Inspect, immutable("/srv/a.b").Switch.Inspect}
+	for _, kind := range spec.Filesystems() {
+		look, _ := identity(spec.Filesystem{Type: kind}, newUUID())
+		looks = append(looks, look)
+	}
+	for _, look := range looks {
+		if _, err := regexp.CompilePOSIX(look.Match); err != nil {
+			t.Error(err)
+		}
 	}
 }

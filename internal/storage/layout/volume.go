@@ -140,7 +140,7 @@ func mountDataset(t tools, name, at string) change.Act {
 	}
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `(\S+ \S+) .*$`},
+		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+ [^ ]+) .*$`},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
 zfs set "$2=no" "$1"
 zfs set canmount=on "$1"

@@ -23,7 +23,20 @@ func AppArmor(ctx context.Context, h host.Reader, program string, dirs []string)
 	if err != nil {
 		return nil, fmt.Errorf("see whether AppArmor is on: %w", err)
 	}
-	name := strings.ReplaceAll(strings.TrimPrefix(program, "/"), "/", ".") // as distributions name profiles
+	var acts []change.Act
+	// As distributions name profiles, and as Debian names that of MariaDB from 11.8.6 on.
+	for _, name := range []string{strings.ReplaceAll(strings.TrimPrefix(program, "/"), "/", "."), path.Base(program)} {
+		more, err := letIn(ctx, h, name, program, dirs)
+		if err != nil {
+			return nil, err
+		}
+		acts = append(acts, more...)
+	}
+	return toDo(ctx, h, acts)
+}
+
+// letIn gives the acts for one profile; none where it is not there.
+func letIn(ctx context.Context, h host.Reader, name, program string, dirs []string) (acts []change.Act, err error) {
 	profile := "/etc/apparmor.d/" + name
 	text, err := h.ReadFile(ctx, profile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,13 +46,12 @@ func AppArmor(ctx context.Context, h host.Reader, program string, dirs []string)
 		return nil, fmt.Errorf("read the profile of %s: %w", program, err)
 	}
 	if !confines(text) {
-		return nil, nil // Debian's profile of MariaDB is a comment
+		return nil, nil // Debian's older one of MariaDB is a comment
 	}
 	local := "local/" + name
 	if !includes(text, local) {
 		return nil, &change.Refusal{Why: fmt.Sprintf("%s confines %s and includes no %s", profile, program, local), What: "let the profile say: include if exists <" + local + ">"}
 	}
-	var acts []change.Act
 	parse := &change.Op{Argv: []string{"apparmor_parser", "-r", profile}}
 	for _, dir := range dirs {
 		if err := plainPath(dir); err != nil {
@@ -50,7 +62,7 @@ func AppArmor(ctx context.Context, h host.Reader, program string, dirs []string)
 				Note: "Where the server's data are.", Apply: parse}})
 		}
 	}
-	return toDo(ctx, h, acts)
+	return acts, nil
 }
 
 // confines tells whether a profile says anything.

@@ -191,6 +191,17 @@ func TestAppArmorLetsTheServerIn(t *testing.T) {
 	}
 }
 
+// Debian's profile of MariaDB has a name of its own since 11.8.6; the older one may be beside it, and says nothing.
+func TestAppArmorFindsAProfileByTheProgramsName(t *testing.T) {
+	r := newRoot(t, map[string]string{"/sys/module/apparmor/parameters/enabled": "Y\n", "/etc/apparmor.d/usr.sbin.mariadbd": "# This file is intentionally empty\n",
+		"/etc/apparmor.d/mariadbd": "include <tunables/global>\nprofile mariadbd /usr/sbin/mariadbd flags=(attach_disconnected) {\n  include if exists <local/mariadbd>\n}\n"})
+	acts, err := AppArmor(context.Background(), r.h, "/usr/sbin/mariadbd", []string{"/tank/mysql"})
+	must(t, err)
+	if len(acts) != 2 || acts[0].Edit.File != "/etc/apparmor.d/local/mariadbd" || acts[0].Edit.Apply.String() != "apparmor_parser -r /etc/apparmor.d/mariadbd" {
+		t.Errorf("%+v", acts)
+	}
+}
+
 // Nothing here runs SELinux: what would be run is compared as text.
 func TestSELinuxLabelsDirectories(t *testing.T) {
 	r := newRoot(t, map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUX=enforcing\nSELINUXTYPE=targeted\n",

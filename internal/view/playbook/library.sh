@@ -1,21 +1,24 @@
 # The library: each function does one kind of act, says what it changed, and does nothing
 # where all is as wanted. What it finds in neither state it refuses.
 
+PATH=$PATH:/usr/sbin:/sbin # su leaves them out
+
 die() { echo "$0: $*" >&2; exit 3; }
 
 # change NAME: tells whether NAME may be changed now, and says so. What waits for a restart is
 # owed one until it is done, whatever happens before.
 change() {
-	if [ "${PLUMB_DRY:-}" = 1 ]; then echo "would change: $1"; return 1; fi
+	if [ "${PLUMB_DRY:-}" = 1 ]; then would=$owed; echo "would change: $1"; return 1; fi
 	[ -z "$owed" ] || : >"$owed"
 	echo "changing: $1"
 }
 
 digest() { if [ -e "$1" ]; then sha256sum <"$1" | cut -d ' ' -f 1; else echo none; fi; }
 
-# state LOOK: reads a state into $now; (none) of what is not there.
+# state LOOK: reads a state into $now; (none) of what is not there. Who only shows cannot read
+# yet what an earlier act makes.
 state() {
-	now=$(eval "$1") || die "cannot read a state: $1"
+	now=$(eval "$1") || [ "${PLUMB_DRY:-}" = 1 ] || die "cannot read a state: $1"
 	now=$(printf '%s\n' "$now" | sed -e '1s/^[[:space:]]*//' -e '$s/[[:space:]]*$//')
 	[ -n "$now" ] || now='(none)'
 }
@@ -28,11 +31,14 @@ psql_client() { runuser -u postgres -- psql -X -q -A -t -F '	' -v ON_ERROR_STOP=
 
 # edit FILE BEFORE AFTERWARDS AT BYTES MODE TEXT APPLY: in FILE, TEXT stands in place of BYTES bytes. Of
 # the digests, the first of BEFORE is the one wanted; earlier edits, which are only shown, leave the others.
+# APPLY is owed until it is done, also where the file is as wanted: an earlier run may have been killed before it.
 edit() {
 	file=$1
+	unread=
+	if [ -n "$8" ]; then unread=/run/plumb-unread-$(printf '%s' "$1 $8" | sha256sum | cut -c 1-26); fi
 	if [ -L "$file" ]; then file=$(readlink -f -- "$file") || die "$1 is a link that leads nowhere"; fi
 	now=$(digest "$file")
-	case " $3 " in *" $now "*) return 0 ;; esac
+	case " $3 " in *" $now "*) reread "$1" "$8"; return 0 ;; esac
 	was=${2%% *}
 	if [ "${PLUMB_DRY:-}" = 1 ]; then case " $2 " in *" $now "*) was=$now ;; esac; fi
 	[ "$now" = "$was" ] || die "$1 is not as it was when this was written, nor as it shall be: write it anew"
@@ -53,8 +59,17 @@ edit() {
 	now=$(digest "$new")
 	case " $3 " in *" $now "*) ;; *) rm -f -- "$new"; die "$1 would not become what was meant" ;; esac
 	sync "$new"
+	if [ -n "$unread" ]; then : >"$unread"; fi
 	mv -f -- "$new" "$file"
-	[ -z "$8" ] || eval "$8" || die "$1 is written, and this failed: $8"
+	reread "$1" "$8"
+}
+
+# reread FILE APPLY: has FILE read again, where that is owed.
+reread() {
+	[ -n "$unread" ] && [ -e "$unread" ] || return 0
+	change "what reads $1" || return 0
+	eval "$2" || die "$1 is written, and this failed: $2"
+	rm -f "$unread"
 }
 
 # switch NAME LOOK FROM PATIENCE GUARD DO AFTER [BEYOND...]
@@ -75,8 +90,9 @@ switch() {
 	[ "$now" = "$after" ] || echo "$name took $now in place of $after"
 }
 
-# directory PATH MODE UID GID
+# directory PATH MODE UID GID: what is mounted on it hides it, and was mounted once it was made.
 directory() {
+	if mountpoint -q -- "$1"; then return 0; fi
 	if [ -d "$1" ] && [ ! -L "$1" ]; then
 		[ "$3" -lt 0 ] || [ "$(stat -c '%u:%g' -- "$1")" = "$3:$4" ] || die "$1 is there already, and is another user's"
 		[ "$(printf '%04d' "$(stat -c %a -- "$1")")" = "$2" ] || die "$1 is there already, with another mode than $2"
@@ -111,9 +127,9 @@ make() {
 	case $now in *"$3"*) ;; *) die "$1 was to be made, and is $now" ;; esac
 }
 
-# restart WHAT DO: done where one is owed.
+# restart WHAT DO: done where one is owed, and shown where one would be.
 restart() {
-	[ -e "$owed" ] || return 0
+	[ -e "$owed" ] || [ "${would:-}" = "$owed" ] || return 0
 	change "$1" || return 0
 	eval "$2" || die "$1 failed"
 	rm -f "$owed"

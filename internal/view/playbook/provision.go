@@ -147,13 +147,11 @@ func (w *provisioning) stage(s provision.Stage) error {
 				}
 				ops.WriteString("{ " + text + "; } || :\n") // nothing depends on it
 			}
-			for _, op := range step.Recipe.Restart {
-				text, err := operation(op)
-				if err != nil {
-					return err
-				}
-				ops.WriteString(text + "\n")
+			again, err := operations(step.Recipe.Restart)
+			if err != nil {
+				return err
 			}
+			ops.WriteString(again)
 			out.owed = "/run/plumb-restart-" + word26(w.Host+"\n"+s.Name)
 			once := actText{oneLineOf(step.Recipe.Waits), call("restart", step.Recipe.Waits, ops.String())}
 			out.acts = slices.DeleteFunc(out.acts, func(x actText) bool { return x == once }) // once, after the last that needs it

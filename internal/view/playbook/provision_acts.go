@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
+	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -72,6 +74,9 @@ func switchText(s *change.Switch) (string, error) {
 	guard := int64(0)
 	if s.Guard != nil {
 		guard = s.Guard.MemAvailable
+	}
+	if s.Inspect.Bare != "" { // what is mounted there hides it, and was mounted once it was done
+		look = "if mountpoint -q -- " + word(s.Inspect.Bare) + "; then printf '%s\\n' " + word(s.After) + "; else " + look + "; fi"
 	}
 	words := []string{s.On, look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
 	return call("switch", append(words, s.Beyond...)...), nil
@@ -161,6 +166,8 @@ func looking(l change.Inspection) (text string, err error) {
 			return "", err
 		}
 		text = "printf '%s\\n' " + word(l.Query+";") + " | " + client
+	default:
+		return "", errors.New("a script cannot read its state")
 	}
 	// A pipe would hide how the command ended.
 	text = "out=$(" + text + ") && printf '%s\\n' \"$out\""
@@ -169,6 +176,9 @@ func looking(l change.Inspection) (text string, err error) {
 	}
 	switch {
 	case l.Match != "":
+		if _, err := regexp.CompilePOSIX(l.Match); err != nil {
+			return "", fmt.Errorf("sed reads %q as something else: %w", l.Match, err)
+		}
 		separator, err := unused(l.Match)
 		if err != nil {
 			return "", err

@@ -38,6 +38,7 @@ func layOut(t *testing.T) *laid {
 	l.put("swap", "60\n", 0o644)
 	at := func(name string) string { return filepath.Join(l.dir, name) }
 	restart := change.Op{Argv: []string{"sh", "-c", `echo "it's done" >>"$1"`, "sh", at("restarts")}}
+	reread := &change.Op{Argv: []string{"sh", "-c", `echo "it's read" >>"$1"`, "sh", at("rereads")}}
 	step := func(waits string, acts ...change.Act) change.Prepared {
 		s := provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "x", acts)
 		s.Recipe.Waits = waits
@@ -66,6 +67,7 @@ func layOut(t *testing.T) *laid {
 		}},
 	}}}
 	l.p.Plan.Stages[0].Steps[0].Recipe.Acts[2].Switch.After = "a"
+	l.p.Plan.Stages[1].Steps[1].Recipe.Acts[1].Edit.Apply = reread
 	l.p.Files = map[string][]byte{}
 	for _, name := range EditedFiles(l.p.Plan) {
 		if text, err := os.ReadFile(name); err == nil {
@@ -137,6 +139,7 @@ func (l *laid) byActs() string {
 		l.t.Fatal(err)
 	}
 	_ = os.Remove(filepath.Join(l.dir, "restarts"))
+	_ = os.Remove(filepath.Join(l.dir, "rereads"))
 	_ = os.Remove(filepath.Join(l.dir, "new.d"))
 	if after := l.facts(); after != before {
 		l.t.Fatalf("undone, it is\n%s\nand was\n%s", after, before)
@@ -185,7 +188,7 @@ func TestScriptGivesTheFactsOfTheActs(t *testing.T) {
 			t.Errorf("shellcheck (%s): %v\n%s", out, err, found)
 		}
 	}
-	if out, code := sh(t, text, "show"); code != 0 || strings.Count(out, "would change: ") < 7 || l.facts() != before {
+	if out, code := sh(t, text, "show"); code != 0 || strings.Count(out, "would change: ") < 7 || !strings.Contains(out, "would change: a restart of mariadb.service\n") || l.facts() != before {
 		t.Errorf("show ends with %d, and the facts are\n%s\n%s", code, l.facts(), out)
 	}
 	out, code := sh(t, text, "apply")
@@ -265,6 +268,77 @@ func TestScriptOwesTheRestart(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(l.dir + "/restarts"); string(got) != "it's done\n" {
 		t.Errorf("restarted %q", got)
+	}
+}
+
+// TestScriptOwesTheReading: killed between a file and what has it read, the next run has it read, and the one after that does not.
+func TestScriptOwesTheReading(t *testing.T) {
+	l := layOut(t)
+	text := l.shell()
+	const renamed = "\tmv -f -- \"$new\" \"$file\"\n"
+	killed := strings.Replace(text, renamed, renamed+"\t[ -z \"$8\" ] || kill -KILL $$\n", 1)
+	if _, code := sh(t, killed, "apply"); code == 0 {
+		t.Fatal("it was not killed")
+	}
+	for range 2 {
+		if out, code := sh(t, text, "apply"); code != 0 {
+			t.Errorf("the next run ends with %d:\n%s", code, out)
+		}
+		if got, _ := os.ReadFile(l.dir + "/rereads"); string(got) != "it's read\n" {
+			t.Errorf("read again %q", got)
+		}
+	}
+}
+
+// TestScriptStartsNothingAfterAFailure: a stop that fails is not followed by the start, which would hide it.
+func TestScriptStartsNothingAfterAFailure(t *testing.T) {
+	l := layOut(t)
+	for i := range l.p.Plan.Stages[1].Steps {
+		if r := &l.p.Plan.Stages[1].Steps[i].Recipe; r.Restart != nil {
+			r.Restart = append([]change.Op{{Argv: []string{"false"}}}, r.Restart...)
+		}
+	}
+	out, code := sh(t, l.shell(), "apply")
+	if _, err := os.Stat(l.dir + "/restarts"); code != 3 || err == nil || !strings.Contains(out, "a restart of mariadb.service failed") {
+		t.Errorf("it ends with %d, %v:\n%s", code, err, out)
+	}
+}
+
+// TestScriptKnowsWhatAMountHides: a directory that was made, closed and mounted on is none of another's.
+func TestScriptKnowsWhatAMountHides(t *testing.T) {
+	l := layOut(t)
+	at := l.dir + "/mnt"
+	mount := func(word string, more ...string) []change.Op { return []change.Op{{Argv: append(append([]string{word}, more...), at)}} }
+	l.p.Plan.Stages = l.p.Plan.Stages[:1]
+	l.p.Plan.Stages[0].Steps[0].Recipe.Acts = []change.Act{
+		{Make: &change.Make{Thing: change.Thing{Path: at}, Directory: &change.Dir{UID: -1, GID: -1}}},
+		{Switch: &change.Switch{On: "the closed directory", After: "100", Inspect: change.Inspection{Bare: at, Argv: []string{"stat", "-c", "%a", at}}, Do: mount("chmod", "0100")}},
+		{Switch: &change.Switch{On: "the mount", After: "tmpfs", Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: "^[^/]*/[^ ]* " + at + " .* - ([^ ]+) .*$"}, Do: mount("mount", "-t", "tmpfs", "none")}},
+		{Switch: &change.Switch{On: "whose it is", After: "700", Inspect: change.Inspection{Argv: []string{"stat", "-c", "%a", at}}, Do: mount("chmod", "0700")}},
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", at).Run() })
+	text := l.shell()
+	if out, code := sh(t, text, "show"); code != 0 || strings.Count(out, "would change: ") != 4 {
+		t.Errorf("show ends with %d:\n%s", code, out)
+	}
+	if out, code := sh(t, text, "apply"); code == 3 && strings.Contains(out, "mount: ") && strings.Contains(out, "permission denied") {
+		t.Skip("nothing can be mounted here")
+	} else if code != 0 {
+		t.Fatalf("it ends with %d:\n%s", code, out)
+	}
+	if out, code := sh(t, text, "apply"); code != 0 || out != "" {
+		t.Errorf("a second time it ends with %d, and says\n%s", code, out)
+	}
+}
+
+// TestWhatSedReadsOtherwiseIsNotWritten: the state would be read as not there.
+func TestWhatSedReadsOtherwiseIsNotWritten(t *testing.T) {
+	for _, match := range []string{`^\d+ (x)$`, `^(?:a|b) (x)$`, `^\S+ (x)$`} {
+		l := layOut(t)
+		l.p.Plan.Stages[0].Steps[0].Recipe.Acts[2].Switch.Inspect.Match = match
+		if _, err := l.p.Shell(); err == nil || !strings.Contains(err.Error(), "sed reads") {
+			t.Errorf("%s: %v", match, err)
+		}
 	}
 }
 
