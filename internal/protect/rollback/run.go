@@ -12,7 +12,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
-	"plumb/internal/zfs"
 )
 
 // Knob is what a rollback changes, as journals have it.
@@ -119,54 +118,13 @@ func (r Rollback) Follow(ctx context.Context) error {
 // found looks where the snapshot of a member is: under its name, or under another of
 // the dataset's. It gives the member as it is when it is nowhere.
 func (r Rollback) found(ctx context.Context, m protect.Member) (protect.Member, error) {
-	s, err := r.Keeper.StorageOf(m.Volume)
-	if err != nil || m.Snapshot == "" {
-		return m, err
+	if m.Storage != "zfs" && m.Storage != "zfs-fuse" { // on others a rollback renames no snapshot
+		return m, nil
 	}
-	st, err := s.State(ctx, r.Keeper.Do, m)
-	if err != nil || !st.Gone && !st.Other {
-		return m, err
+	st, err := r.Keeper.MemberState(ctx, r.Keeper.Do, m)
+	if err == nil && st.Now != "" {
+		m.Snapshot = st.Now
+		m.Name, _, _ = strings.Cut(st.Now, "@")
 	}
-	names, err := r.names(ctx, m)
-	if err != nil {
-		return m, err
-	}
-	_, snapshot, _ := strings.Cut(m.Snapshot, "@")
-	for _, name := range names {
-		there := m
-		there.Name, there.Snapshot = name, name+"@"+snapshot
-		if st, err := s.State(ctx, r.Keeper.Do, there); err == nil && !st.Gone && !st.Other {
-			return there, nil
-		}
-	}
-	return m, nil
-}
-
-// names lists the names that a dataset may have had before and after rollbacks and undos.
-func (r Rollback) names(ctx context.Context, m protect.Member) (names []string, err error) {
-	if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
-		return nil, nil
-	}
-	out, err := r.Keeper.Do.Output(ctx, zfs.Columns("name", m.Pool)...)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range zfs.Names(out) {
-		if original(name) == original(m.Name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-// original takes what rollbacks put behind the parts of a name off it.
-func original(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		for _, mark := range []string{".before-", ".undone-"} {
-			part, _, _ = strings.Cut(part, mark)
-		}
-		parts[i] = part
-	}
-	return strings.Join(parts, "/")
+	return m, err
 }

@@ -121,6 +121,11 @@ func TestPointsOfThinVolumes(t *testing.T) {
 	if err := l.Destroy(ctx, m, other); err == nil || slices.ContainsFunc(m.did, func(s string) bool { return strings.HasPrefix(s, "lvremove") }) {
 		t.Errorf("another was destroyed: %v", err)
 	}
+	renamed := slices.Clone(all)
+	renamed[0].Snapshot += "-old"
+	if st, err := l.State(ctx, m, renamed[0]); err != nil || !st.Gone || st.Now != all[0].Snapshot {
+		t.Errorf("one that was renamed: %+v, %v", st, err)
+	}
 	if err := l.Destroy(ctx, m, all); err == nil { // lvs goes on listing it
 		t.Error("one that stays is called destroyed")
 	}
