@@ -41,6 +41,10 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
 			"start it, and look at its log; a rollback stops a server that runs"))
 	}
+	unlock, err := r.Keeper.Store.Lock(ctx, r.Keeper.Do) // of what is swapped nobody takes or destroys a point
+	if err != nil {
+		return res, fmt.Errorf("roll %s back to point %s (nothing was changed): %w", plan.Server.Ref, plan.Point.ID, err)
+	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
@@ -49,6 +53,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 				r.say(a.Place())
 			}
 		}})
+	unlock()
 	res.Change, res.Down = out.Number, r.Keeper.Now().Sub(began)
 	if len(out.Steps) > 0 {
 		res.Back = out.Steps[0].Back
@@ -118,11 +123,8 @@ func (r Rollback) Follow(ctx context.Context) error {
 // found looks where the snapshot of a member is: under its name, or under another of
 // the dataset's. It gives the member as it is when it is nowhere.
 func (r Rollback) found(ctx context.Context, m protect.Member) (protect.Member, error) {
-	if m.Storage != "zfs" && m.Storage != "zfs-fuse" { // on others a rollback renames no snapshot
-		return m, nil
-	}
 	st, err := r.Keeper.MemberState(ctx, r.Keeper.Do, m)
-	if err == nil && st.Now != "" {
+	if err == nil && st.Now != "" && (m.Storage == "zfs" || m.Storage == "zfs-fuse") { // on others a rollback renames no snapshot
 		m.Snapshot = st.Now
 		m.Name, _, _ = strings.Cut(st.Now, "@")
 	}

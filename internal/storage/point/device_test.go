@@ -206,6 +206,22 @@ func TestPointsOfEBS(t *testing.T) {
 	}
 }
 
+// TestSnapshotsOfEBSThatAreGone: all are asked for at once, and a login that does not even see the volume says nothing.
+func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
+	m := &told{answers: map[string]string{"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a"}]}`, "aws ec2 describe-volumes": "{}"},
+		fails: map[string]error{"aws ec2 describe-volumes --output json --volume-ids vol-b": errors.New("InvalidVolume.NotFound")}}
+	var members []protect.Member
+	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b"} {
+		members = append(members, protect.Member{Volume: protect.Volume{Storage: "ebs", Name: volume}, Snapshot: id, GUID: id})
+	}
+	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
+	got := EBS{}.States(t.Context(), m, members)
+	if got[0].Err != nil || got[0].Gone || got[1].Err != nil || !got[1].Gone || got[2].Err == nil || got[2].Gone || len(m.did) != 3 {
+		t.Errorf("%+v after %q", got, m.did)
+	}
+	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3 --output json")
+}
+
 func TestPointsByACommand(t *testing.T) {
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
 	c := Command{Line: `printf '%s\n%s\n%s' "$PLUMB_DO" "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'; echo snap-1`}
