@@ -229,9 +229,8 @@ func (z ZFS) State(ctx context.Context, h host.Reader, m protect.Member) (protec
 		s, err = z.state(ctx, h.Output, m, m.Snapshot+asideMark)
 	}
 	if err == nil && (s.Gone || s.Other) {
-		var names names
-		names, err = z.names(ctx, h, zfs.PoolOf(m.Snapshot))
-		s.Now = names.of(m)
+		there, unknown := z.names(ctx, h, zfs.PoolOf(m.Snapshot))
+		s.Now, err = there.of(m), unknown
 	}
 	if err != nil {
 		return protect.MemberState{Space: -1}, fmt.Errorf("look at the snapshot %s: %w", m.Snapshot, err)

@@ -91,7 +91,7 @@ func Pruned(done []prune.Outcome, screen page.Screen) string {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s destroyed.", units.Count(len(destroyed), "point")))
 	}
 	if len(dropped) > 0 {
-		p.Para(page.Normal, 0, fmt.Sprintf("The record of %s dropped, of which nothing else was there.", units.Count(len(dropped), "point")))
+		p.Para(page.Normal, 0, fmt.Sprintf("%s dropped, of which nothing but the record was there.", units.Count(len(dropped), "point")))
 	}
 	if len(forgotten) > 0 {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s forgotten. What did not answer is not destroyed.", units.Count(len(forgotten), "point")))
