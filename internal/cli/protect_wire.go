@@ -37,11 +37,6 @@ func pointStorages(with, removes string) []protect.Storage {
 	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Zvol{}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
 }
 
-// localStorages lists those that this host alone answers for. What a network has to answer is too slow for a check.
-func localStorages() []protect.Storage {
-	return []protect.Storage{storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Zvol{}, storage.Btrfs{}, storage.LVM{}, storage.Reflink{}}
-}
-
 // pointGrants gives the least rights that a verb needs in each server and on the storage.
 func pointGrants(verb string) string {
 	if verb == "protect list" || verb == "protect status" {

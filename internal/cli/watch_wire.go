@@ -19,7 +19,7 @@ import (
 
 // watched are the adapters of watch.
 func (a *app) watched() feed.Adapters {
-	return feed.Adapters{Again: a.itself, Dialers: watchDialers, Phases: phases, Finders: finders, Planners: planners, Storages: localStorages(), Grants: watchGrants}
+	return feed.Adapters{Again: a.itself, Dialers: watchDialers, Phases: phases, Finders: finders, Planners: planners, Storages: pointStorages("", ""), Grants: watchGrants}
 }
 
 // watchDialers are all dialers, and those of sessions that explain statements.

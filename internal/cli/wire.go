@@ -35,7 +35,7 @@ func phases(cat *catalog.Catalog, g dsn.Given) [][]observe.Probe {
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, g.Target(product.MySQL)), postgres.NewProbe(cat, g.Target(product.Postgres)),
 			mongo.Probe{Remote: g.Address(product.Mongo)}, proxysql.Probe{}, ceph.Probe{}},
-		{points.Probe{Storages: localStorages()}, backups.Probe{}}, // they see which servers run
+		{points.Probe{Storages: pointStorages("", "")}, backups.Probe{}}, // they see which servers run
 	}
 }
 

@@ -92,6 +92,9 @@ func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []stri
 		if err != nil {
 			return nil, err
 		}
+		if s.Now != "" {
+			why = append(why, m.Snapshot+" is "+s.Now+" now")
+		}
 		if s.Held {
 			why = append(why, "somebody holds "+m.Snapshot)
 		}
@@ -148,10 +151,20 @@ func (k *Keeper) MemberStates(ctx context.Context, h host.Reader, members []Memb
 // Unable tells why a snapshot can neither be looked at nor destroyed here; "" when it can.
 func (k *Keeper) Unable(m Member) string {
 	s, err := k.StorageOf(m.Volume)
-	if b, ok := s.(Bound); ok && err == nil {
+	if err != nil {
+		return err.Error()
+	}
+	if b, ok := s.(Bound); ok {
 		return b.Unable(m)
 	}
 	return ""
+}
+
+// Told tells whether a snapshot is looked at by somebody's own command: one that finds nothing can be the wrong one.
+func (k *Keeper) Told(m Member) bool {
+	s, _ := k.StorageOf(m.Volume)
+	_, told := s.(Bound)
+	return told
 }
 
 // removable is MemberState for who is going to destroy a snapshot: it is an error, too, where that cannot be.

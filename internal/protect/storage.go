@@ -111,6 +111,7 @@ type Locator interface {
 type MemberState struct {
 	Gone   bool     // there is none of that name
 	Other  bool     // there is one, but it is another
+	Now    string   // the name under which it is there, when it is Gone or Other under its own
 	Clones []string // made of it
 	Held   bool     // by anybody
 	Space  int64    // bytes that only it keeps; -1 when not known
@@ -119,6 +120,8 @@ type MemberState struct {
 // Usable is an error unless a snapshot is there, and is the one that was taken.
 func (s MemberState) Usable(m Member) error {
 	switch {
+	case s.Now != "":
+		return hint.With(fmt.Errorf("the snapshot %s is %s now", m.Snapshot, s.Now), "give it back the name that it had: what it is of was renamed")
 	case s.Gone:
 		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point is of no more use; plumb protect list shows others")
 	case s.Other:

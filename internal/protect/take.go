@@ -17,7 +17,7 @@ import (
 type TakeOptions struct {
 	Mode string        // "" for the cheapest that is possible
 	Wait time.Duration // how long a lock may be waited for, which others then wait for too
-	Hold time.Duration // how long a lock may be held; then it is given up and the point is a crash point
+	Hold time.Duration // how long a lock may be held; then it is given up, and there is no point
 
 	lent *loan // it goes with this process
 }

@@ -60,6 +60,15 @@ func (t Tools) Proofs(property string, names ...string) []string {
 	return append([]string{"zfs", "get", "-Hp", "-o", "name,property,value", columns + property}, names...)
 }
 
+// Identities prints the GUID and the birth of all snapshots of a pool, from zfs-fuse also of its datasets; see [ParseProofs].
+func (t Tools) Identities(pool string) []string {
+	argv := []string{"zfs", "get", "-Hp", "-r", "-o", "name,property,value"}
+	if !t.Fuse {
+		argv = append(argv, "-t", "snapshot")
+	}
+	return append(argv, "guid,createtxg", pool)
+}
+
 // ParseProofs reads what Proofs printed, by name. A removal relies on it, so what is
 // not understood, or was cut, is an error.
 func ParseProofs(text []byte) (map[string]Proof, error) {

@@ -17,6 +17,8 @@ type Facts struct {
 	Unread  string   // why its snapshots could not be looked at; "" when they were
 	Unasked bool     // that is because nobody said how they are looked at
 	Gone    []string // snapshots of it that are not there, or are others now
+	Moved   []string // those of them that are there under another name, each with it
+	Ended   bool     // all of them are gone, and those of its ready copy: nothing of it is there but what is written
 	Clones  []string // made of its snapshots, but for its own ready copy
 	Held    bool     // by somebody in the storage
 	Kept    []string // why it stays besides, each a reason
@@ -27,22 +29,24 @@ type Facts struct {
 // Lost says which snapshots of a point are gone, or are others now: it is no point any more, whatever was proven of it
 // once. "" when none is known to be.
 func (f Facts) Lost() string {
-	if len(f.Gone) == 0 {
-		return ""
+	why := slices.Clone(f.Moved)
+	if len(f.Gone) > 0 {
+		why = append(why, strings.Join(f.Gone, ", ")+" is gone or another now")
 	}
-	return strings.Join(f.Gone, ", ") + " is gone or another now"
+	return strings.Join(why, "; ")
 }
 
-// Doubtful says why it is not known whether a point still is one: its storage was asked in vain. "" when it answered,
-// or was not asked.
+// Doubtful says why it is not known whether a point still is one: its storage was asked in vain, or nobody could ask it.
+// "" when it answered.
 func (f Facts) Doubtful() string {
-	if f.Unread == "" || f.Unasked {
+	if f.Unread == "" {
 		return ""
 	}
 	return "its snapshots could not be looked at: " + f.Unread
 }
 
-// Unusable says why no copy of a point can be started now, whatever was proven of it once. "" when nothing is known against it.
+// Unusable says why no copy of a point can be started now, as far as is known, whatever was proven of it once. "" when
+// its snapshots were there.
 func (f Facts) Unusable() string { return cmp.Or(f.Lost(), f.Doubtful()) }
 
 // Standing leaves out the points that are none any more.
@@ -93,6 +97,9 @@ type Fate struct {
 	facts  Facts
 	births []birth // at least one
 }
+
+// Record tells whether it goes with nothing but what is written of it.
+func (f Fate) Record() bool { return f.Goes && f.facts.Ended }
 
 // Brake says why a plan is not carried out.
 type Brake struct {
@@ -211,6 +218,9 @@ func (p *Plan) end(now time.Time, o Options) {
 	for i := range p.Fates {
 		if f := &p.Fates[i]; len(f.Why) == 0 {
 			f.Goes, f.Why = true, []string{"no rule keeps it"}
+			if f.facts.Ended {
+				f.Why = []string{"only its record goes, as nothing else is there: " + f.facts.Lost()}
+			}
 		}
 	}
 	p.brake(now, o)
@@ -226,13 +236,13 @@ func (f *Fate) first() {
 		f.Why = []string{"it is being taken, or a killed run left it: the next snapshot finishes it"}
 		return
 	case f.facts.Unread != "":
-		f.Why = []string{"its snapshots could not be looked at: " + f.facts.Unread}
+		f.Why = []string{f.facts.Doubtful()}
 		return
-	case f.facts.Lost() != "":
+	case f.facts.Lost() != "" && !f.facts.Ended:
 		f.Why = []string{"it cannot be started, and is not counted: " + f.facts.Lost()}
 		return
 	}
-	f.counts = true
+	f.counts = !f.facts.Ended
 	for _, h := range f.Point.Holds {
 		f.keep("held by " + h.Owner)
 	}

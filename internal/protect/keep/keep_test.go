@@ -126,6 +126,27 @@ func TestWhatKeepsAPoint(t *testing.T) {
 	}
 }
 
+// TestRecordsOfWhatEnded: of a point of which nothing is there only the record goes, which counts nowhere. One that somebody holds
+// stays, and one of which it is not known.
+func TestRecordsOfWhatEnded(t *testing.T) {
+	all := hourly(6)
+	all[1].Holds = []protect.Hold{{Owner: "audit"}}
+	facts := map[string]Facts{}
+	for i, p := range all[:5] {
+		facts[p.ID] = Facts{Gone: []string{p.ID}, Ended: i < 3}
+	}
+	facts[all[3].ID] = Facts{Unread: "the pool is not imported"}
+	p := one(t, Judge(noon, all, facts, Rules{Last: 1}, Options{}))
+	for i, want := range []string{"only its record goes", "held by audit", "only its record goes", "not imported", "cannot be started", "last 1 of 1"} {
+		if f := p.Fates[i]; !strings.Contains(f.Why[0], want) || f.Goes != (i == 0 || i == 2) || f.Record() != f.Goes {
+			t.Errorf("point %d: %+v", i, f)
+		}
+	}
+	if len(p.Brakes) > 0 || len(p.Going()) != 2 {
+		t.Errorf("brakes %+v", p.Brakes)
+	}
+}
+
 func TestAPeriodKeepsItsBest(t *testing.T) {
 	all := hourly(13) // 0:00 to noon of one day
 	all[2].Label = protect.Proven

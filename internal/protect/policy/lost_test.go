@@ -38,9 +38,14 @@ func TestLostPointsDoNotCount(t *testing.T) {
 	}
 	in := good
 	in.know(keep.Facts{Unread: "plumb was not told with which command", Unasked: true, Space: -1})
-	if s := Assess(in); !s.Met() || s.Servers[0].Newest == nil {
+	if s := Assess(in); s.Met() || s.Servers[0].Newest != nil || s.Servers[0].Points != 0 || s.Servers[0].Unasked != 1 || s.Servers[0].Lost != "" {
 		t.Errorf("of a command that was not named: %+v", s)
 	}
+	in.Points = append(slices.Clone(in.Points), proven(point(now), now))
+	if s := Assess(in); !s.Met() || s.Servers[0].Points != 1 || s.Servers[0].Unasked != 1 {
+		t.Errorf("and one that is there: %+v", s)
+	}
+	in.Points = in.Points[:1]
 	in.Policy = nil
 	in.know(keep.Facts{Unread: "timed out"})
 	if s := Assess(in); !s.Met() || s.Servers[0].Newest != nil || s.Servers[0].Proven != nil || s.Servers[0].Points != 0 || !strings.Contains(s.Servers[0].Lost, "timed out") {

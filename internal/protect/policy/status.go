@@ -41,7 +41,8 @@ type ServerStatus struct {
 	Server  stack.Ref   `json:"server"`
 	Rule    *Rule       `json:"rule,omitempty"` // nil: no policy is about it
 	Runs    bool        `json:"runs"`           // it was seen; not seen is not stopped: see Status.Unmet
-	Points  int         `json:"points"`         // whole ones, whose snapshots are there as far as that was asked
+	Points  int         `json:"points"`         // whole ones, whose snapshots are there
+	Unasked int         `json:"unasked"`        // others, of which nobody said how to look whether their snapshots are there
 	Lost    string      `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *Aged       `json:"newest,omitempty"`
 	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven
@@ -138,7 +139,11 @@ func assess(in Seen, ref stack.Ref) ServerStatus {
 		if p.State != protect.Taken {
 			continue
 		}
-		if why := cmp.Or(known.Doubtful(), known.Lost()); why != "" { // no copy can be started of it now, whatever was proven of it once
+		if known.Unasked {
+			v.Unasked++
+			continue
+		}
+		if why := known.Unusable(); why != "" {
 			v.Lost = cmp.Or(v.Lost, fmt.Sprintf("point %s does not count: %s", p.ID, why)) // the first tells of most
 			continue
 		}

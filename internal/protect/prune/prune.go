@@ -41,6 +41,7 @@ type Options struct {
 type Outcome struct {
 	Point string `json:"point"`
 	Gone  bool   `json:"gone"`
+	Ended bool   `json:"ended,omitempty"` // nothing of it was there but its record
 	Why   string `json:"why,omitempty"` // not
 	Hint  string `json:"hint,omitempty"`
 	// Left are its snapshots that were not destroyed, and are on no list any more.
@@ -116,11 +117,7 @@ func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point)
 
 // FactsBy tells what is known of the snapshots of points by what some storages tell. Of points on others nothing is known.
 func FactsBy(ctx context.Context, h host.Reader, storages []protect.Storage, points []protect.Point) map[string]keep.Facts {
-	k := &protect.Keeper{Storages: storages}
-	known := slices.DeleteFunc(slices.Clone(points), func(pt protect.Point) bool {
-		return slices.ContainsFunc(pt.Members, func(m protect.Member) bool { _, err := k.StorageOf(m.Volume); return err != nil })
-	})
-	return Pruner{Keeper: k}.Facts(ctx, h, known)
+	return Pruner{Keeper: &protect.Keeper{Storages: storages}}.Facts(ctx, h, points)
 }
 
 // Facts looks at the snapshots of points. It only reads.
@@ -151,9 +148,10 @@ func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point
 
 // facts are what the answers about its snapshots, in their order, say of a point.
 func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts) {
+	there := len(pt.Members) == 0 // or may be: anything of it
 	for i, m := range slices.Concat(pt.Members, pt.Ready) {
 		if m.Left != "" {
-			f.Space = -1
+			f.Space, there = -1, true
 			continue
 		}
 		if why := p.Keeper.Unable(m); why != "" {
@@ -168,7 +166,12 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 		own := i < len(pt.Members)
 		switch {
 		case s.Gone || s.Other:
-			if own { // without its ready copy a point is as good as before
+			there = there || s.Now != "" || p.Keeper.Told(m)
+			switch {
+			case !own: // without its ready copy a point is as good as before
+			case s.Now != "":
+				f.Moved = append(f.Moved, m.Snapshot+" is "+s.Now+" now")
+			default:
 				f.Gone = append(f.Gone, m.Snapshot)
 			}
 			continue
@@ -177,6 +180,7 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 		default:
 			f.Space += s.Space
 		}
+		there = true
 		f.Held = f.Held || s.Held
 		for _, clone := range s.Clones {
 			if !pt.OwnCopy(clone) {
@@ -184,6 +188,7 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 			}
 		}
 	}
+	f.Ended = !there
 	return f
 }
 
@@ -202,12 +207,12 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 		if ctx.Err() != nil {
 			return done, errors.Join(append(failed, ctx.Err())...)
 		}
-		o := Outcome{Point: f.Point.ID, Left: f.Point.Leaves()}
+		o := Outcome{Point: f.Point.ID, Left: f.Point.Leaves(), Ended: f.Record()}
 		destroy := p.Keeper.DestroyIf
 		if len(o.Left) > 0 {
 			destroy = p.Keeper.Forget
 		}
-		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return same(f.Point, now) }, f.Why...)
+		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return p.as(ctx, f, now) }, f.Why...)
 		switch {
 		case errors.Is(err, protect.ErrNoPoint):
 			continue // another prune was faster
@@ -220,6 +225,15 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 		done = append(done, o)
 	}
 	return done, errors.Join(failed...)
+}
+
+// as is an error unless a point is as it was planned: of one that was gone its snapshots may be back, and then it is one.
+func (p Pruner) as(ctx context.Context, f keep.Fate, now protect.Point) error {
+	err := same(f.Point, now)
+	if err == nil && f.Record() && !p.Facts(ctx, p.Keeper.Do, []protect.Point{now})[now.ID].Ended {
+		err = errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
+	}
+	return err
 }
 
 // same tells in what a point is not as it was planned.

@@ -176,28 +176,29 @@ func TestPruneOnZFS(t *testing.T) {
 		sh(t, "zfs", "snapshot", s.points[2].Members[0].Snapshot)
 		plan := s.plan(t, 7, 2)
 		for i, want := range []string{"holds", "/dev was made of it", "is gone or another", "no rule", "no rule", "last 7 of 7"} {
-			if f := plan.Fates[i]; !strings.Contains(strings.Join(f.Why, "; "), want) || f.Goes != (i == 3 || i == 4) {
+			if f := plan.Fates[i]; !strings.Contains(strings.Join(f.Why, "; "), want) || f.Goes != (i >= 2 && i <= 4) {
 				t.Errorf("point %d: %+v", i, f.Why)
 			}
 		}
 		// Between the plan and its end somebody else is at work.
 		sh(t, "zfs", "clone", s.points[3].Members[0].Snapshot, pool.Name+"/late")
 		done, err := s.Carry(t.Context(), plan)
-		if err == nil || len(done) != 2 || done[0].Gone || !strings.Contains(done[0].Why, "late was made of") || !done[1].Gone {
+		if err == nil || len(done) != 3 || !done[0].Ended || !done[0].Gone || done[1].Gone || !strings.Contains(done[1].Why, "late was made of") || !done[2].Gone {
 			t.Errorf("%+v, %v", done, err)
 		}
-		if n := s.left(t); n != 11 {
+		sh(t, "zfs", "destroy", s.points[2].Members[0].Snapshot) // somebody's own, which has the name
+		if n := s.left(t); n != 10 {
 			t.Errorf("%d points are left", n)
 		}
 		if plan := s.plan(t, 1, 0); len(plan.Going()) > 0 || len(plan.Brakes) == 0 {
 			t.Errorf("%+v", plan.Brakes)
-		} else if _, err := s.Carry(t.Context(), plan); err == nil || s.left(t) != 11 {
+		} else if _, err := s.Carry(t.Context(), plan); err == nil || s.left(t) != 10 {
 			t.Errorf("a brake does not hold: %v", err)
 		}
 		must(t, s.Keeper.Change(t.Context(), s.points[5].ID, func(p *protect.Point) { p.Label = protect.Proven }))
 		stale := plan
 		stale.Fates = []keep.Fate{{Point: s.points[5], Goes: true, Why: []string{"test"}}}
-		if done, err := s.Carry(t.Context(), stale); err == nil || done[0].Gone || s.left(t) != 11 {
+		if done, err := s.Carry(t.Context(), stale); err == nil || done[0].Gone || s.left(t) != 10 {
 			t.Errorf("a point that was proven since: %+v, %v", done, err)
 		}
 		must(t, os.WriteFile(filepath.Join(s.Keeper.Store.Dir, "20270101T000000Z-0000.json"), []byte(`{"form":1,`), 0o600))
@@ -234,6 +235,25 @@ func TestPruneOnZFS(t *testing.T) {
 		}
 		t.Logf("%d deaths", deaths)
 	})
+}
+
+// TestRenamedDataset: its snapshots are not gone, and so their records stay.
+func TestRenamedDataset(t *testing.T) {
+	pool, z := pool(t)
+	s := newScene(t, pool, z, "named", 3)
+	sh(t, "zfs", "rename", s.dataset, s.dataset+".old")
+	for i, f := range s.plan(t, 1, 0).Fates {
+		if want := "named.old@plumb-" + s.points[i].ID + " now"; f.Goes || !strings.Contains(f.Why[0], want) {
+			t.Errorf("%+v, want %s", f.Why, want)
+		}
+	}
+	if _, err := s.Plan(t.Context(), s.Keeper.Do, prune.Options{Point: s.points[0].ID}); err == nil || !strings.Contains(err.Error(), "named.old@") {
+		t.Errorf("by its name: %v", err)
+	}
+	sh(t, "zfs", "rename", s.dataset+".old", s.dataset)
+	if n := s.left(t); n != 3 {
+		t.Errorf("%d points are left", n)
+	}
 }
 
 // TestPoolThatIsLost: of a pool that was exported all points stay, but for one that is forgotten, whose snapshot is there when the pool

@@ -87,8 +87,42 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || f[2].Goes || !strings.Contains(f[2].Why[0], "is gone or another now") {
+	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || !f[2].Record() || !strings.Contains(f[2].Why[0], "is gone or another now") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestRecordsOfWhatIsGone: by rules a point goes with nothing but its record when all of it is gone, and still is when it goes; never
+// when that is not known, nor when a part of it is there.
+func TestRecordsOfWhatIsGone(t *testing.T) {
+	half := proven(-4)
+	half.Members = append(half.Members, protect.Member{Volume: half.Members[0].Volume, Snapshot: "log"})
+	ready := proven(-3)
+	ready.Ready = []protect.Member{{Volume: ready.Members[0].Volume, Snapshot: "ready"}}
+	all := []protect.Point{proven(-6), proven(-5), half, ready, proven(-2), proven(-1)}
+	var gone []string
+	for _, p := range all[:5] {
+		gone = append(gone, p.ID)
+	}
+	p := pruner(t, shelf{gone: gone, dead: all[4].ID}, all...)
+	p.Keeper.Books = t.TempDir()
+	plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: keep.Rules{Last: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range plans[0].Fates {
+		if f.Goes != (i < 2) || f.Record() != f.Goes {
+			t.Errorf("point %d: %+v", i, f)
+		}
+	}
+	p.Keeper.Storages = []protect.Storage{shelf{gone: gone[1:], dead: all[4].ID}} // the first came back, as a dataset got its name again
+	done, err := p.Carry(t.Context(), plans[0])
+	if err == nil || len(done) != 2 || done[0].Gone || !done[1].Gone || !done[1].Ended || !strings.Contains(done[0].Why, "not so any more") {
+		t.Errorf("%+v, %v", done, err)
+	}
+	left, err := p.Keeper.Store.List(t.Context(), p.Keeper.Do)
+	if err != nil || len(left) != 5 || left[0].ID != all[0].ID || left[0].State != protect.Taken || left[1].ID != half.ID {
+		t.Errorf("left: %+v, %v", left, err)
 	}
 }
 
@@ -97,7 +131,7 @@ func TestStandingAsksWhomItKnows(t *testing.T) {
 	here, away := proven(-2), proven(-1)
 	away.Members[0].Storage = "cloud"
 	facts := FactsBy(t.Context(), hosttest.Map{}, []protect.Storage{shelf{gone: []string{here.ID}}}, []protect.Point{here, away})
-	if _, told := facts[away.ID]; told || facts[here.ID].Lost() == "" {
+	if !facts[away.ID].Unasked || facts[away.ID].Unusable() == "" || facts[here.ID].Lost() == "" {
 		t.Errorf("%+v", facts)
 	}
 	if left := keep.Standing([]protect.Point{here, away}, facts); len(left) != 1 || left[0].ID != away.ID {

@@ -12,7 +12,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
-	"plumb/internal/zfs"
 )
 
 // Knob is what a rollback changes, as journals have it.
@@ -42,6 +41,10 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
 			"start it, and look at its log; a rollback stops a server that runs"))
 	}
+	unlock, err := r.Keeper.Store.Lock(ctx, r.Keeper.Do) // of what is swapped nobody takes or destroys a point
+	if err != nil {
+		return res, fmt.Errorf("roll %s back to point %s (nothing was changed): %w", plan.Server.Ref, plan.Point.ID, err)
+	}
 	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
@@ -50,6 +53,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 				r.say(a.Place())
 			}
 		}})
+	unlock()
 	res.Change, res.Down = out.Number, r.Keeper.Now().Sub(began)
 	if len(out.Steps) > 0 {
 		res.Back = out.Steps[0].Back
@@ -119,54 +123,10 @@ func (r Rollback) Follow(ctx context.Context) error {
 // found looks where the snapshot of a member is: under its name, or under another of
 // the dataset's. It gives the member as it is when it is nowhere.
 func (r Rollback) found(ctx context.Context, m protect.Member) (protect.Member, error) {
-	s, err := r.Keeper.StorageOf(m.Volume)
-	if err != nil || m.Snapshot == "" {
-		return m, err
+	st, err := r.Keeper.MemberState(ctx, r.Keeper.Do, m)
+	if err == nil && st.Now != "" && (m.Storage == "zfs" || m.Storage == "zfs-fuse") { // on others a rollback renames no snapshot
+		m.Snapshot = st.Now
+		m.Name, _, _ = strings.Cut(st.Now, "@")
 	}
-	st, err := s.State(ctx, r.Keeper.Do, m)
-	if err != nil || !st.Gone && !st.Other {
-		return m, err
-	}
-	names, err := r.names(ctx, m)
-	if err != nil {
-		return m, err
-	}
-	_, snapshot, _ := strings.Cut(m.Snapshot, "@")
-	for _, name := range names {
-		there := m
-		there.Name, there.Snapshot = name, name+"@"+snapshot
-		if st, err := s.State(ctx, r.Keeper.Do, there); err == nil && !st.Gone && !st.Other {
-			return there, nil
-		}
-	}
-	return m, nil
-}
-
-// names lists the names that a dataset may have had before and after rollbacks and undos.
-func (r Rollback) names(ctx context.Context, m protect.Member) (names []string, err error) {
-	if m.Storage != "zfs" && m.Storage != "zfs-fuse" {
-		return nil, nil
-	}
-	out, err := r.Keeper.Do.Output(ctx, zfs.Columns("name", m.Pool)...)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range zfs.Names(out) {
-		if original(name) == original(m.Name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-// original takes what rollbacks put behind the parts of a name off it.
-func original(name string) string {
-	parts := strings.Split(name, "/")
-	for i, part := range parts {
-		for _, mark := range []string{".before-", ".undone-"} {
-			part, _, _ = strings.Cut(part, mark)
-		}
-		parts[i] = part
-	}
-	return strings.Join(parts, "/")
+	return m, err
 }

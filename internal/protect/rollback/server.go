@@ -35,6 +35,9 @@ func (c *checking) startable(ctx context.Context) error {
 	case o.Service != "" && strings.Trim(o.Service, url.PathEscape(o.Service)) == "" && o.Service[0] != '-':
 		c.plan.Stop, c.plan.Start = []string{"service", o.Service, "stop"}, []string{"service", o.Service, "start"}
 	case sv.Unit != "":
+		if err := c.startsAgain(ctx, sv.Unit); err != nil {
+			return err
+		}
 		c.plan.Stop, c.plan.Start = []string{"systemctl", "stop", "--", sv.Unit}, []string{"systemctl", "start", "--", sv.Unit}
 	default:
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
@@ -45,6 +48,20 @@ func (c *checking) startable(ctx context.Context) error {
 		err = hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
 	}
 	return err
+}
+
+// startsAgain refuses a unit that starts nothing once it was stopped: one that was made for one run, was masked, or is only started by others.
+func (c *checking) startsAgain(ctx context.Context, unit string) error {
+	out, err := c.h.Output(ctx, "systemctl", "show", "--property=CanStart,Transient", "--", unit)
+	if err != nil {
+		return fmt.Errorf("look whether %s can be started again: %w", unit, err)
+	}
+	said := strings.Fields(string(out))
+	if !slices.Contains(said, "CanStart=yes") || slices.Contains(said, "Transient=yes") {
+		return hint.With(fmt.Errorf("%s could not be started again once it was stopped: it was made for one run (systemd-run), was masked, or refuses to be started by hand", unit),
+			"systemctl cat "+unit+" shows it; or say how with --stop COMMAND and --start COMMAND")
+	}
+	return nil
 }
 
 // listens tells whether somebody is seen to listen where a server is reached.

@@ -2,6 +2,7 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,36 @@ func TestPointsThatAreAwayFailNothing(t *testing.T) {
 	sh(t, strings.Join(c.plan.Stop, " "))
 	if _, err := r.Run(t.Context(), plan, change.Begin{}); err == nil || !strings.Contains(err.Error(), "does not listen") {
 		t.Errorf("a server that does not listen is rolled back: %v", err)
+	}
+}
+
+// TestRollbackBesideAnotherPlumb: while another takes or destroys points nothing is stopped, and nothing is swapped.
+func TestRollbackBesideAnotherPlumb(t *testing.T) {
+	c := listener(t, nil, zfs.Tools{})
+	k := &protect.Keeper{Do: here{hosttest.LiveDoer(t)}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
+	unlock, err := k.Store.Lock(t.Context(), k.Do)
+	must(t, err)
+	defer unlock()
+	res, err := Rollback{Keeper: k}.Run(t.Context(), *c.plan, change.Begin{})
+	if !errors.Is(err, protect.ErrBusy) || res.Change != 0 || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// TestUnitThatStartsNothing: a unit that was made for one run, or was masked since, is refused before the server is stopped.
+func TestUnitThatStartsNothing(t *testing.T) {
+	for said, want := range map[string]string{
+		"CanStart=yes\nTransient=no\n":  "",
+		"CanStart=no\nTransient=no\n":   "db.service could not be started again",
+		"CanStart=yes\nTransient=yes\n": "db.service could not be started again",
+		"":                              "db.service could not be started again",
+	} {
+		c := &checking{s: &stack.Stack{}, plan: &Plan{Server: protect.Server{PID: 7, Unit: "db.service"}, Target: host.Target{Network: "tcp", Address: "127.0.0.1:3306"}}, h: hosttest.Map{
+			Files:   map[string]string{"/proc/net/tcp": "   0: 0100007F:0CEA 00000000:0000 0A 0\n"},
+			Outputs: map[string]string{"systemctl show --property=CanStart,Transient -- db.service": said}}}
+		if err := c.startable(t.Context()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", said, err)
+		}
 	}
 }
 

@@ -10,10 +10,14 @@ func Allowed(verb string) string {
 		return head + "# a snapshot is renamed, looked at again, and destroyed; without any of them nothing is destroyed\nzfs allow -u plumb destroy,rename,create,mount tank/db\n"
 	case "protect run":
 		return head + "# points are taken and pruned; a policy that drills needs root\nzfs allow -u plumb snapshot,userprop,destroy,rename,create,mount tank/db\n"
+	case "protect hold":
+		return "# Nothing of the storage: it is noted in the point's file, which only root may write.\n"
+	case "clone list":
+		return "# Nothing of the storage: it reads what is noted of the clones, which only root may.\n"
 	case "replicate":
 		return head + "# what is sent, and the bookmarks that the next increment begins from\nzfs allow -u plumb send,bookmark,destroy tank/db\n" +
 			"# and on the dataset that holds the target's (made beforehand by root), for the user who receives\nzfs allow -u plumb receive,create,mount,userprop tank2/copies\n" +
 			"# --verify at the target needs root there.\n"
 	}
-	return "# OpenZFS: plumb " + verb + " mounts clones and starts servers, which only root may: no zfs allow gives that.\n"
+	return "# OpenZFS: plumb " + verb + " has to do with mounts of clones and with their servers, which only root may touch: no zfs allow gives that.\n"
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/btrfs"
@@ -212,8 +213,12 @@ func (Btrfs) look(ctx context.Context, h host.Reader, m protect.Member) (t btrfs
 	if err != nil {
 		return t, s, st, err
 	}
+	is := func(s btrfs.Subvolume) bool { return m.GUID != "" && s.UUID == m.GUID && fmt.Sprint(s.Born) == m.Birth }
 	s, ok := pathOf(list, m.Snapshot)
-	st.Gone, st.Other = !ok, ok && (m.GUID == "" || s.UUID != m.GUID || fmt.Sprint(s.Born) != m.Birth)
+	st.Gone, st.Other = !ok, ok && !is(s)
+	if i := slices.IndexFunc(list, is); i >= 0 && (st.Gone || st.Other) {
+		st.Now = list[i].Path
+	}
 	for _, c := range list {
 		if ok && !st.Other && c.Parent == s.UUID && strings.HasPrefix(c.Path, pointsDir+"/clone-") { // what a rollback put in place needs no origin
 			st.Clones = append(st.Clones, "/"+c.Path)

@@ -121,6 +121,11 @@ func TestPointsOfThinVolumes(t *testing.T) {
 	if err := l.Destroy(ctx, m, other); err == nil || slices.ContainsFunc(m.did, func(s string) bool { return strings.HasPrefix(s, "lvremove") }) {
 		t.Errorf("another was destroyed: %v", err)
 	}
+	renamed := slices.Clone(all)
+	renamed[0].Snapshot += "-old"
+	if st, err := l.State(ctx, m, renamed[0]); err != nil || !st.Gone || st.Now != all[0].Snapshot {
+		t.Errorf("one that was renamed: %+v, %v", st, err)
+	}
 	if err := l.Destroy(ctx, m, all); err == nil { // lvs goes on listing it
 		t.Error("one that stays is called destroyed")
 	}
@@ -199,6 +204,22 @@ func TestPointsOfEBS(t *testing.T) {
 	if slices.Contains(m.did, "aws ec2 delete-snapshot --snapshot-id snap-2") {
 		t.Error("what is gone was destroyed again")
 	}
+}
+
+// TestSnapshotsOfEBSThatAreGone: all are asked for at once, and a login that does not even see the volume says nothing.
+func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
+	m := &told{answers: map[string]string{"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a"}]}`, "aws ec2 describe-volumes": "{}"},
+		fails: map[string]error{"aws ec2 describe-volumes --output json --volume-ids vol-b": errors.New("InvalidVolume.NotFound")}}
+	var members []protect.Member
+	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b"} {
+		members = append(members, protect.Member{Volume: protect.Volume{Storage: "ebs", Name: volume}, Snapshot: id, GUID: id})
+	}
+	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
+	got := EBS{}.States(t.Context(), m, members)
+	if got[0].Err != nil || got[0].Gone || got[1].Err != nil || !got[1].Gone || got[2].Err == nil || got[2].Gone || len(m.did) != 3 {
+		t.Errorf("%+v after %q", got, m.did)
+	}
+	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3 --output json")
 }
 
 func TestPointsByACommand(t *testing.T) {

@@ -159,22 +159,16 @@ func ebsBoot(ctx context.Context, h host.Reader) (string, error) {
 // ebsMembers reads what create-snapshots and describe-snapshots tell. A member with several
 // volumes has several snapshots.
 func ebsMembers(out []byte, vols []protect.Volume, name string) ([]protect.Member, error) {
-	var said struct {
-		Snapshots []struct {
-			SnapshotID string `json:"SnapshotId"`
-			VolumeID   string `json:"VolumeId"`
-			State      string
-		}
-	}
-	if err := json.Unmarshal(out, &said); err != nil {
-		return nil, fmt.Errorf("read the answer of aws: %w", err)
+	said, err := parseEBS(out)
+	if err != nil {
+		return nil, err
 	}
 	var all []protect.Member
 	for _, v := range vols {
 		var ids []string
 		part := false
 		want := strings.Split(v.Name, ",")
-		for _, s := range said.Snapshots {
+		for _, s := range said {
 			if slices.Contains(want, s.VolumeID) {
 				ids = append(ids, s.SnapshotID)
 				part = part || s.State == "error"
@@ -199,9 +193,74 @@ func (EBS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, name 
 
 // State implements protect.Storage. An id is never given to another snapshot.
 func (e EBS) State(ctx context.Context, h host.Reader, m protect.Member) (protect.MemberState, error) {
-	found, err := e.Find(ctx, h, []protect.Volume{m.Volume}, m.Birth)
-	st := protect.MemberState{Space: -1, Gone: err == nil && len(found) == 0}
-	return st, err
+	a := e.States(ctx, h, []protect.Member{m})[0]
+	return a.MemberState, a.Err
+}
+
+// States implements protect.Surveyor: all are asked for with one command, and each of which nothing is found again.
+func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member) []protect.Answer {
+	var ids []string
+	for _, m := range members {
+		ids = append(ids, strings.Split(m.GUID, ",")...)
+	}
+	there, err := e.there(ctx, h, ids)
+	all := make([]protect.Answer, len(members))
+	for i, m := range members {
+		all[i] = protect.Answer{MemberState: protect.MemberState{Space: -1}, Err: err}
+		if err != nil || slices.ContainsFunc(strings.Split(m.GUID, ","), func(id string) bool { return there[id] }) {
+			continue
+		}
+		all[i].Err = ebsSeen(ctx, h, m)
+		all[i].Gone = all[i].Err == nil
+	}
+	return all
+}
+
+// ebsAtOnce is how many values a filter has.
+const ebsAtOnce = 100
+
+// there tells which of some snapshots there are.
+func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]bool, error) {
+	there := map[string]bool{}
+	for some := range slices.Chunk(ids, ebsAtOnce) {
+		out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=snapshot-id,Values="+strings.Join(some, ","), "--output", "json")
+		if err != nil {
+			return nil, err
+		}
+		said, err := parseEBS(out)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range said {
+			there[s.SnapshotID] = true
+		}
+	}
+	return there, nil
+}
+
+// ebsSeen is an error unless the volumes of a snapshot are seen: a login for another account or region finds no
+// snapshot either, and that says nothing.
+func ebsSeen(ctx context.Context, h host.Reader, m protect.Member) error {
+	argv := append([]string{"aws", "ec2", "describe-volumes", "--output", "json", "--volume-ids"}, strings.Split(m.Name, ",")...)
+	if _, err := h.Output(ctx, argv...); err != nil {
+		return hint.With(fmt.Errorf("neither %s nor its volume is found, so nothing is known of it: %w", m.Snapshot, err), "look at the account and the region of root's login: aws configure list")
+	}
+	return nil
+}
+
+// ebsSnapshot is one as aws lists it.
+type ebsSnapshot struct {
+	SnapshotID string `json:"SnapshotId"`
+	VolumeID   string `json:"VolumeId"`
+	State      string
+}
+
+func parseEBS(out []byte) ([]ebsSnapshot, error) {
+	var said struct{ Snapshots []ebsSnapshot }
+	if err := json.Unmarshal(out, &said); err != nil {
+		return nil, fmt.Errorf("read the answer of aws: %w", err)
+	}
+	return said.Snapshots, nil
 }
 
 // Mark implements protect.Storage: facts are in the point's file.

@@ -192,8 +192,12 @@ func (LVM) State(ctx context.Context, h host.Reader, m protect.Member) (protect.
 	group, name, _ := strings.Cut(m.Snapshot, "/")
 	list, err := listLogical(ctx, h, group)
 	for _, s := range list {
-		if s.Name == name {
-			st.Gone, st.Other = false, m.GUID == "" || s.UUID != m.GUID || s.Thin != m.Birth
+		is := m.GUID != "" && s.UUID == m.GUID && s.Thin == m.Birth
+		switch {
+		case s.Name == name:
+			st.Gone, st.Other = false, !is
+		case is:
+			st.Now = group + "/" + s.Name
 		}
 		if s.Origin == m.GUID && m.GUID != "" {
 			st.Clones = append(st.Clones, group+"/"+s.Name)

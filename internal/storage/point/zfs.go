@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -82,7 +83,7 @@ func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) error {
 				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))
 		}
 		if ds := s.Find(stack.Ref{Kind: "dataset", Name: v.Name}); ds != nil && ds.Text("keystatus") == "unavailable" {
-			return fmt.Errorf("the key of the encrypted dataset %s is not loaded (zfs load-key): no copy of it could be mounted", v.Name)
+			return hint.With(fmt.Errorf("the key of the encrypted dataset %s is not loaded: no copy of it could be mounted", v.Name), "zfs load-key "+v.Name)
 		}
 	}
 	return nil

@@ -228,13 +228,38 @@ func (z ZFS) State(ctx context.Context, h host.Reader, m protect.Member) (protec
 	if err == nil && s.Gone { // its destruction may have begun
 		s, err = z.state(ctx, h.Output, m, m.Snapshot+asideMark)
 	}
-	if err == nil && s.Gone {
-		err = imported(ctx, h, zfs.PoolOf(m.Snapshot))
+	if err == nil && (s.Gone || s.Other) {
+		there, unknown := z.names(ctx, h, zfs.PoolOf(m.Snapshot))
+		s.Now, err = there.of(m), unknown
 	}
 	if err != nil {
 		return protect.MemberState{Space: -1}, fmt.Errorf("look at the snapshot %s: %w", m.Snapshot, err)
 	}
 	return s, nil
+}
+
+// names are those of all snapshots of a pool, by GUID and birth.
+type names map[[2]string]string
+
+// of gives the name of a snapshot, whatever was renamed since it was taken; "" when there is none: only then it is gone.
+func (n names) of(m protect.Member) string { return n[[2]string{m.GUID, m.Birth}] }
+
+func (z ZFS) names(ctx context.Context, h host.Reader, pool string) (names, error) {
+	if err := imported(ctx, h, pool); err != nil {
+		return nil, err
+	}
+	out, err := h.Output(ctx, z.tools().Identities(pool)...)
+	if err != nil {
+		return nil, err
+	}
+	proofs, err := zfs.ParseProofs(out)
+	all := names{}
+	for name, p := range proofs {
+		if strings.Contains(name, "@") {
+			all[[2]string{p.GUID, p.Birth}] = name
+		}
+	}
+	return all, err
 }
 
 // imported is an error where a pool is not there: the snapshots of one that is not imported

@@ -38,7 +38,28 @@ func (z ZFS) States(ctx context.Context, h host.Reader, members []protect.Member
 			all[i] = answer(members[i], proofs, err)
 		}
 	}
+	z.follow(ctx, h, members, all)
 	return all
+}
+
+// follow tells of the snapshots that are not under their names what they are named now.
+func (z ZFS) follow(ctx context.Context, h host.Reader, members []protect.Member, all []protect.Answer) {
+	of := map[string]names{} // by pool
+	failed := map[string]error{}
+	for i, m := range members {
+		if all[i].Err != nil || z.Fuse || !all[i].Gone && !all[i].Other {
+			continue
+		}
+		pool := zfs.PoolOf(m.Snapshot)
+		if _, asked := of[pool]; !asked {
+			of[pool], failed[pool] = z.names(ctx, h, pool)
+		}
+		if err := failed[pool]; err != nil {
+			all[i] = answer(m, nil, err)
+			continue
+		}
+		all[i].Now = of[pool].of(m)
+	}
 }
 
 // answer tells of one snapshot by the proofs of all that are there.
@@ -59,8 +80,8 @@ func answer(m protect.Member, proofs map[string]zfs.Proof, err error) protect.An
 // survey reads the proofs of those of some snapshots of a dataset that there are.
 func (z ZFS) survey(ctx context.Context, h host.Reader, dataset string, asked map[string]bool) (map[string]zfs.Proof, error) {
 	out, err := h.Output(ctx, zfs.SnapshotsOf(dataset)...)
-	if err != nil && missing(err) {
-		return nil, imported(ctx, h, zfs.PoolOf(dataset))
+	if err != nil && missing(err) { // follow asks whether its pool is there
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ func TestStatesOfManySnapshots(t *testing.T) {
 	}
 	m := &told{answers: map[string]string{
 		list + "tank/db":  "tank/db@a\ntank/db@b\ntank/db@c" + asideMark + "\ntank/db@other\n",
-		"zfs get":         proof("tank/db@a", "1") + proof("tank/db@b", "77") + proof("tank/db@c"+asideMark, "3"),
+		"zfs get -Hp -o":  proof("tank/db@a", "1") + proof("tank/db@b", "77") + proof("tank/db@c"+asideMark, "3"),
+		"zfs get -Hp -r":  "tank/old@e\tguid\t5\ntank/old@e\tcreatetxg\t9\n",
 		"zfs list -H -o ": "tank\n",
 	}, fails: map[string]error{
 		list + "tank/gone":         errors.New("cannot open 'tank/gone': dataset does not exist"),
@@ -29,12 +30,12 @@ func TestStatesOfManySnapshots(t *testing.T) {
 		list + "tank/hangs":        errors.New("timed out"),
 	}}
 	got := ZFS{}.States(t.Context(), m, []protect.Member{member("tank/db@a", "1"), member("tank/gone@a", "1"), member("tank/db@b", "2"), member("tank/db@c", "3"),
-		member("tank/db@d", "4"), member("away/db@a", "1"), member("tank/hangs@a", "1")})
+		member("tank/db@d", "4"), member("away/db@a", "1"), member("tank/hangs@a", "1"), member("tank/renamed@e", "5")})
 	if a := got[0]; a.Err != nil || a.Gone || a.Other || a.Space != 512 || len(a.Clones) != 1 {
 		t.Errorf("there: %+v", a)
 	}
 	for i, what := range map[int]string{1: "its dataset is gone", 4: "it is gone"} {
-		if a := got[i]; a.Err != nil || !a.Gone {
+		if a := got[i]; a.Err != nil || !a.Gone || a.Now != "" {
 			t.Errorf("%s: %+v", what, a)
 		}
 	}
@@ -49,9 +50,12 @@ func TestStatesOfManySnapshots(t *testing.T) {
 			t.Errorf("%+v, want %s", a, why)
 		}
 	}
+	if a := got[7]; a.Err != nil || !a.Gone || a.Now != "tank/old@e" {
+		t.Errorf("its dataset was renamed: %+v", a)
+	}
 	gets := 0
 	for _, line := range m.did {
-		if strings.HasPrefix(line, "zfs get") {
+		if strings.HasPrefix(line, "zfs get -Hp -o") {
 			gets++
 		}
 		if strings.Contains(line, "@other") {

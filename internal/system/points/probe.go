@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"plumb/internal/host"
@@ -20,6 +21,7 @@ import (
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/prune"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Kind of the things: one for each server, named like it.
@@ -27,7 +29,7 @@ const Kind = "points"
 
 // Probe reads the points of this host. It sees which servers run.
 type Probe struct {
-	// Storages tell whether the snapshots of points are there. Points on others are counted as they are written down.
+	// Storages tell whether the snapshots of points are there. Of points on others that is not known.
 	Storages []protect.Storage
 }
 
@@ -58,7 +60,7 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, seen *stack.Stack) (o
 		t := obs.New(Kind, ref.String())
 		t.Set("server", stack.Text(ref.String()), protect.Directory)
 		t.Set("server_runs", stack.Bool(seen.Find(ref) != nil), "this check")
-		tell(t, now, ref, all, facts)
+		tell(&obs, t, now, ref, all, facts)
 		remember(t, ref, memory)
 	}
 	return obs, nil
@@ -88,27 +90,59 @@ func servers(all []protect.Point, m policy.Memory) (refs []stack.Ref) {
 	return refs
 }
 
-// tell sets the ages of a server's points. One of the future says nothing, and one whose snapshots are gone or cannot be
-// read does not count: no copy can be started of it now.
-func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point, facts map[string]keep.Facts) {
-	ages := map[string]time.Duration{}
-	n, lost, asked := int64(0), int64(0), true
-	note := func(name string, age time.Duration, older bool) {
-		if had, ok := ages[name]; !ok || older == (age > had) {
-			ages[name] = age
-		}
-	}
+// tell sets how many points a server has, and their ages. One whose snapshots are gone or cannot be read does not count: no
+// copy can be started of it now. Of one whose storage was not asked nobody knows, and what depends on it is not known.
+func tell(obs *stack.Observation, t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point, facts map[string]keep.Facts) {
+	var there, unasked []protect.Point
+	lost := int64(0)
 	for _, p := range all {
 		if p.Server.Ref != ref || p.State != protect.Taken {
 			continue
 		}
-		known, told := facts[p.ID]
-		asked = asked && told && !known.Unasked
-		if known.Unusable() != "" {
+		switch known := facts[p.ID]; {
+		case known.Unasked:
+			unasked = append(unasked, p)
+		case known.Unusable() != "":
 			lost++
-			continue
+		default:
+			there = append(there, p)
 		}
-		n++
+	}
+	source := path.Join(protect.Directory, "*.json")
+	t.Set("lost", stack.Int(lost), source)
+	sure, best := ages(now, there), ages(now, slices.Concat(there, unasked))
+	var open []string
+	if len(unasked) == 0 {
+		t.Set("points", stack.Int(int64(len(there))), source)
+	} else {
+		open = append(open, "points")
+	}
+	for _, name := range []string{"oldest_age", "newest_age", "proven_age"} {
+		age, ok := sure[name]
+		maybe, other := best[name]
+		switch {
+		case ok != other || age != maybe:
+			open = append(open, name)
+		case ok:
+			t.Set(name, stack.Int(int64(age.Seconds())), source)
+		default:
+			t.SetAbsent(name, source)
+		}
+	}
+	if len(open) > 0 {
+		obs.Gap(t.Ref, fmt.Sprintf("whether the snapshots of %s are still there is not known: %s", units.Count(len(unasked), "point"), facts[unasked[0].ID].Unread), "", open...)
+	}
+}
+
+// ages of the oldest and the newest of some points, and of the newest that is proven. One of the future says nothing.
+func ages(now time.Time, points []protect.Point) map[string]time.Duration {
+	all := map[string]time.Duration{}
+	note := func(name string, age time.Duration, older bool) {
+		if had, ok := all[name]; !ok || older == (age > had) {
+			all[name] = age
+		}
+	}
+	for _, p := range points {
 		age := now.Sub(keep.At(p))
 		if age < 0 {
 			continue
@@ -119,18 +153,7 @@ func tell(t *stack.Thing, now time.Time, ref stack.Ref, all []protect.Point, fac
 			note("proven_age", age, false)
 		}
 	}
-	source := path.Join(protect.Directory, "*.json")
-	t.Set("points", stack.Int(n), source)
-	if asked {
-		t.Set("lost", stack.Int(lost), source)
-	}
-	for _, name := range []string{"oldest_age", "newest_age", "proven_age"} {
-		if age, ok := ages[name]; ok {
-			t.Set(name, stack.Int(int64(age.Seconds())), source)
-		} else {
-			t.SetAbsent(name, source)
-		}
-	}
+	return all
 }
 
 // remember sets what the runs of a policy say.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,8 +110,14 @@ func TestLostPointsAreNone(t *testing.T) {
 	if points, newest, lost, proven, asked := ints(shelf{gone: ids[1], unread: ids[3]}); points != 2 || newest != 86400+3600 || lost != 2 || proven || !asked {
 		t.Errorf("%d points, the newest %d s old, %d lost, proven %v", points, newest, lost, proven)
 	}
-	if points, newest, _, proven, asked := ints(); points != 4 || newest != 3600 || !proven || asked {
-		t.Errorf("of a storage that nobody asks: %d points, the newest %d s old, proven %v, asked %v", points, newest, proven, asked)
+	obs, err := Probe{}.Collect(t.Context(), &hosttest.Map{Files: files, Who: host.About{Taken: taken}}, seen)
+	if err != nil || len(obs.Gaps) != 1 || !strings.Contains(obs.Gaps[0].Why, "of 4 points are still there is not known") {
+		t.Fatalf("of a storage that nobody asks: %+v, %v", obs, err)
+	}
+	for _, fact := range []string{"points", "oldest_age", "newest_age", "proven_age"} {
+		if v, known := obs.Things[0].Facts[fact]; known || !slices.Contains(obs.Gaps[0].Facts, fact) {
+			t.Errorf("of a storage that nobody asks: %s is %+v; %+v", fact, v, obs.Gaps)
+		}
 	}
 }
 

@@ -94,6 +94,7 @@ type PruneJSON struct {
 	Keep      string        `json:"keep"`                // the rules
 	Servers   []ServerPrune `json:"servers"`             //
 	Destroyed []string      `json:"destroyed"`           // IDs of points
+	Dropped   []string      `json:"dropped,omitempty"`   // and of those of which nothing was there but the record
 	Forgotten []string      `json:"forgotten,omitempty"` // and of those of which some snapshots did not answer, and were left where they are
 }
 
@@ -138,7 +139,8 @@ type ServerStatusJSON struct {
 	Server  string         `json:"server"`
 	Asked   bool           `json:"asked"`          // the policy is about it
 	Runs    bool           `json:"runs"`           // it was seen
-	Points  int            `json:"points"`         // whole ones, whose snapshots are there as far as that was asked
+	Points  int            `json:"points"`         // whole ones, whose snapshots are there
+	Unasked int            `json:"unasked"`        // others, of which nobody said how to look whether their snapshots are there
 	Lost    string         `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *policy.Aged   `json:"newest,omitempty"`
 	Proven  *policy.Aged   `json:"proven,omitempty"` // the newest that is proven
@@ -166,7 +168,7 @@ func StatusDocument(s policy.Status) StatusJSON {
 		doc.LastRun = &s.LastRun
 	}
 	for _, v := range s.Servers {
-		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Lost: v.Lost, Newest: v.Newest,
+		doc.Servers = append(doc.Servers, ServerStatusJSON{Server: v.Server.String(), Asked: v.Rule != nil, Runs: v.Runs, Points: v.Points, Unasked: v.Unasked, Lost: v.Lost, Newest: v.Newest,
 			Proven: v.Proven, Space: v.Space, Targets: v.Targets, Backups: v.Backups, Prune: ServerPrunes(v.Prune), Unmet: v.Unmet})
 	}
 	return doc
@@ -258,8 +260,8 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 
 // PruneDocument is the document of a prune.
 func PruneDocument(plans []keep.Plan, rules keep.Rules, dryRun bool, done []prune.Outcome) PruneJSON {
-	destroyed, forgotten := came(done)
-	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(ServerPrunes(plans)), Destroyed: page.NotNil(destroyed), Forgotten: forgotten}
+	destroyed, dropped, forgotten := came(done)
+	return PruneJSON{Plumb: 1, Kind: "prune", DryRun: dryRun, Keep: rules.String(), Servers: page.NotNil(ServerPrunes(plans)), Destroyed: page.NotNil(destroyed), Dropped: dropped, Forgotten: forgotten}
 }
 
 // ServerPrunes gives what becomes of the points of each server.

@@ -171,6 +171,9 @@ func span(d time.Duration) string {
 	return units.Span(d)
 }
 
+// gone is shown in place of the label of a point whose snapshots are not there.
+const gone = "gone"
+
 // Points lists the points of each server, oldest first. facts say which of them are gone.
 func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen) string {
 	p := page.NewPage(screen)
@@ -194,7 +197,7 @@ func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen
 		case at.State != protect.Taken:
 			what = string(at.State)
 		case known.Lost() != "":
-			what = "gone"
+			what = gone
 		}
 		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at, known)))
 	}

@@ -29,7 +29,8 @@ func TestPages(t *testing.T) {
 		"points": Points([]protect.Point{proven(), fallen(), bare()}, lostOnes(), narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow) + "---\n" +
-			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "the pool tank is not imported, so nothing is known of its snapshots", Space: -1}}}), narrow),
+			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "the pool tank is not imported, so nothing is known of its snapshots", Space: -1}}}), narrow) + "---\n" +
+			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "another command took them", Unasked: true, Space: -1}}}), narrow),
 		"moves": Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
 		"run":   Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
 		"table": TablePlan(oneTable, narrow) + "---\n" + TableBack(oneTable, tables.Result{Change: 7, Took: 3 * time.Second}, narrow),

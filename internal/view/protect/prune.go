@@ -42,7 +42,11 @@ func Fates(p *page.Page, plan keep.Plan) {
 		if f.Goes {
 			fate, ink = "goes", page.Normal
 		}
-		p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(string(f.Point.Label), labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
+		label := string(f.Point.Label)
+		if f.Record() {
+			label = gone
+		}
+		p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(label, labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
 			ink, oneLine(strings.Join(f.Why, "; ")))
 		for _, m := range f.Point.Leaves() {
 			p.Hang(page.Normal, "        not destroyed: ", oneLine(leftName(m)+": "+m.Left))
@@ -73,15 +77,21 @@ func leftName(m protect.Member) string { return cmp.Or(m.Snapshot, m.Name) }
 // Pruned says what a prune destroyed, and what it only forgot.
 func Pruned(done []prune.Outcome, screen page.Screen) string {
 	p := page.NewPage(screen)
-	destroyed, forgotten := came(done)
+	destroyed, dropped, forgotten := came(done)
 	for _, id := range destroyed {
 		p.Line(page.Normal, "destroyed  "+id)
+	}
+	for _, id := range dropped {
+		p.Line(page.Normal, "dropped    "+id)
 	}
 	for _, id := range forgotten {
 		p.Line(page.Normal, "forgotten  "+id)
 	}
-	if len(destroyed) > 0 || len(forgotten) == 0 {
+	if len(destroyed) > 0 || len(dropped)+len(forgotten) == 0 {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s destroyed.", units.Count(len(destroyed), "point")))
+	}
+	if len(dropped) > 0 {
+		p.Para(page.Normal, 0, fmt.Sprintf("%s dropped, of which nothing but the record was there.", units.Count(len(dropped), "point")))
 	}
 	if len(forgotten) > 0 {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s forgotten. What did not answer is not destroyed.", units.Count(len(forgotten), "point")))
@@ -89,16 +99,18 @@ func Pruned(done []prune.Outcome, screen page.Screen) string {
 	return p.String()
 }
 
-// came tells the points that went with all their snapshots from those of which some were left.
-func came(done []prune.Outcome) (destroyed, forgotten []string) {
+// came tells the points that went with all their snapshots from those that had none any more, and those of which some were left.
+func came(done []prune.Outcome) (destroyed, dropped, forgotten []string) {
 	for _, o := range done {
 		switch {
 		case !o.Gone:
 		case len(o.Left) > 0:
 			forgotten = append(forgotten, o.Point)
+		case o.Ended:
+			dropped = append(dropped, o.Point)
 		default:
 			destroyed = append(destroyed, o.Point)
 		}
 	}
-	return destroyed, forgotten
+	return destroyed, dropped, forgotten
 }

@@ -103,8 +103,9 @@ func plans() []keep.Plan {
 		facts[p.ID] = keep.Facts{Space: int64(i) << 20}
 	}
 	delete(facts, all[4].ID)
+	facts[all[0].ID] = keep.Facts{Gone: []string{all[0].Members[0].Snapshot, all[0].Members[1].Snapshot}, Ended: true}
 	stopped := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{})
-	agreed := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{AllRight: 4})
+	agreed := keep.Judge(at, all, facts, keep.Rules{Last: 1}, keep.Options{AllRight: 3})
 	return append(stopped, agreed...)
 }
 
@@ -115,7 +116,7 @@ func forgotten() []keep.Plan {
 	return keep.Named([]protect.Point{p}, map[string]keep.Facts{p.ID: {Space: -1}}, map[string]bool{p.ID: true}, keep.Words{})
 }
 
-var forgot = []prune.Outcome{{Point: "20261123T210500Z-4f3a", Gone: true, Left: forgotten()[0].Fates[0].Point.Leaves()}}
+var forgot = []prune.Outcome{{Point: "20261122T150500Z-4f3a", Gone: true, Ended: true}, {Point: "20261123T210500Z-4f3a", Gone: true, Left: forgotten()[0].Fates[0].Point.Leaves()}}
 
 var report = policy.Report{Done: []policy.Outcome{
 	{Act: policy.Act{Kind: policy.Take, Server: server.Ref}, Took: 400 * time.Millisecond},

@@ -63,6 +63,9 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 		space = "what they keep is not known"
 	}
 	p.Hang(page.Normal, "  all     ", units.Count(v.Points, "point")+"; "+space)
+	if v.Unasked > 0 {
+		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "point")+" more of which it is not known whether the snapshots are there: they do not count")
+	}
 	if v.Lost != "" && v.Rule == nil { // else it is not met
 		p.Hang(page.Red, "  lost    ", oneLine(v.Lost))
 	}
