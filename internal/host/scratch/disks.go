@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plumb/internal/edit"
 )
 
 const (
@@ -164,15 +166,11 @@ func ParseMountSource(data []byte, path string) (source string) {
 		if !found || len(f) < 5 || len(t) < 2 {
 			continue
 		}
-		point := unescape(f[4])
+		point := edit.Unoctal(f[4])
 		under := point == "/" || path == point || strings.HasPrefix(path, point+"/")
 		if under && len(point) >= longest { // the last one mounted covers earlier ones
-			longest, source = len(point), unescape(t[1])
+			longest, source = len(point), edit.Unoctal(t[1])
 		}
 	}
 	return source
 }
-
-var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-func unescape(s string) string { return escapes.Replace(s) }
