@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/protect/service"
 	"plumb/internal/provision"
@@ -60,7 +61,7 @@ func unmount(v provision.Volume) change.Switch {
 // mountPoint makes an empty directory to mount on, in which no server can write, whoever it runs as.
 func mountPoint(at string) change.Switch {
 	dir, base := path.Split(at)
-	s := exact("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", literal(base), "-printf", "%y"}}, "d", nil, nil)
+	s := exact("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", host.Verbatim(base), "-printf", "%y"}}, "d", nil, nil)
 	s.Do = ops([]string{"sh", "-c", `mkdir -m 000 -- "$1" && { chattr +i -- "$1" 2>/dev/null || :; }`, "sh", at}) // not every filesystem has that
 	s.Undo = ops([]string{"sh", "-c", `chattr -i -- "$1" 2>/dev/null; rmdir -- "$1"`, "sh", at})
 	return s
