@@ -95,7 +95,7 @@ func writers(info fs.FileInfo, last bool) string {
 // guardedFiles looks at the files of a guarded directory whose names match a
 // pattern: one can have been given to somebody else.
 func guardedFiles(dir, pattern string) error {
-	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	names, err := filepath.Glob(filepath.Join(Verbatim(dir), pattern))
 	if err != nil {
 		return fmt.Errorf("list %s: %w", dir, err)
 	}

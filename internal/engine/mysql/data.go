@@ -173,7 +173,7 @@ func (l *look) binlogs() {
 		l.gap("the server is remote", "", facts...)
 		return
 	}
-	found, err := l.h.Glob(l.ctx, l.in.root+base+".[0-9]*")
+	found, err := l.h.Glob(l.ctx, host.Verbatim(l.in.root+base)+".[0-9]*")
 	if err != nil || len(found) == 0 {
 		l.gap(fmt.Sprintf("list %s.*: none visible", base), "run as root", facts...)
 		return

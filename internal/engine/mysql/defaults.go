@@ -192,7 +192,7 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		r.stop(dir + ": not read: it comes after too many others")
 		return
 	}
-	found, err := r.h.Glob(ctx, r.root+dir+"/*.cnf")
+	found, err := r.h.Glob(ctx, host.Verbatim(r.root+dir)+"/*.cnf")
 	if err != nil {
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
 		return

@@ -177,7 +177,7 @@ func (f *files) included(ctx context.Context, h host.Reader, root, dir string, l
 		f.cutAt(name + ": not read: it comes after too many others")
 		return nil
 	}
-	found, err := h.Glob(ctx, root+name+"/*.conf")
+	found, err := h.Glob(ctx, host.Verbatim(root+name)+"/*.conf")
 	if err != nil {
 		f.fault(fmt.Sprintf("%s:%d: %v", l.origin.File, l.origin.Line, err))
 	}
