@@ -40,36 +40,18 @@ func parseSome(file string, text []byte, most int) (lines []assigned, bad []stri
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		end := 0
-		for end < len(line) && (line[end] == '_' || line[end] == '.' || line[end] == '$' || line[end] >= 0x80 || isAlnum(line[end])) {
-			end++
-		}
-		name, rest := strings.ToLower(line[:end]), strings.TrimSpace(line[end:])
-		if r, ok := strings.CutPrefix(rest, "="); ok {
-			rest = strings.TrimSpace(r)
-		}
-		value, length, ok := edit.PostgresqlValue(rest)
-		after := strings.TrimSpace(rest[length:])
-		if name == "" || !ok || after != "" && after[0] != '#' {
-			if len(bad) < maxBad {
-				bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
-			}
-			continue
-		}
-		if len(lines) >= most {
+		name, value, ok := edit.PostgresqlLine(line)
+		switch {
+		case !ok && len(bad) < maxBad:
+			bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
+		case !ok || name == "":
+		case len(lines) >= most:
 			return lines, bad, true
+		default:
+			lines = append(lines, assigned{name, value, stack.Origin{From: stack.FromFile, File: file, Line: n}})
 		}
-		lines = append(lines, assigned{name, value, stack.Origin{From: stack.FromFile, File: file, Line: n}})
 	}
 	return lines, bad, false
-}
-
-func isAlnum(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // files are all lines the server would read at its next start, in order.
