@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -188,7 +189,7 @@ func (l *look) binlogs() {
 	for _, name := range found {
 		st, err := l.h.Stat(l.ctx, name)
 		if err != nil {
-			l.gap(fmt.Sprintf("stat %s: %v", name, reason(err)), "run as root", "binlog_size", "binlog_oldest")
+			l.gap(fmt.Sprintf("stat %s: %v", name, hint.Cause(err)), "run as root", "binlog_size", "binlog_oldest")
 			return
 		}
 		size += st.Size

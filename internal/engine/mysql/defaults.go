@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -139,7 +140,7 @@ func (r *fileReader) parse(ctx context.Context, name string) parsedFile {
 	case errors.Is(err, fs.ErrPermission) && r.h.About().Root:
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: the user who started the server may not, and Plumb reads with its rights what a server names", name))
 	case err != nil:
-		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, reason(err)))
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, hint.Cause(err)))
 	default:
 		lines, bad, why, more := parseSome(text, r.left)
 		if bad > 0 {
@@ -194,7 +195,7 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 	}
 	found, err := r.h.Glob(ctx, host.Verbatim(r.root+dir)+"/*.cnf")
 	if err != nil {
-		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, hint.Cause(err)))
 		return
 	}
 	d := includedDir{path: dir, by: from, begin: len(r.out.files)}
@@ -224,14 +225,6 @@ func (r *fileReader) stop(why string) {
 		r.stopped = true
 		r.out.gaps = append(r.out.gaps, why)
 	}
-}
-
-// reason gives an error without the path that the message already names.
-func reason(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // groups lists the option groups a server reads. version may be empty.
