@@ -20,11 +20,7 @@ func number(version string) string {
 	if rest, ok := strings.CutPrefix(version, "5.5.5-"); ok && strings.Contains(rest, "MariaDB") {
 		version = rest
 	}
-	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		version = version[:end]
-	}
-	return strings.Trim(version, ".")
+	return catalog.Numbers(version)
 }
 
 // flavor tells the product from @@version and @@version_comment.

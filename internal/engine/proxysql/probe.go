@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -90,15 +91,8 @@ func programVersion(ctx context.Context, h host.Reader, l observe.Local, t *stac
 
 // parseProgramVersion reads "ProxySQL version 2.5.5-10-g195bd70, codename Truls".
 func parseProgramVersion(text []byte) string {
-	_, rest, ok := strings.Cut(string(text), "version ")
-	if !ok {
-		return ""
-	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		rest = rest[:end]
-	}
-	return strings.Trim(rest, ".")
+	_, rest, _ := strings.Cut(string(text), "version ")
+	return catalog.Numbers(rest)
 }
 
 // configFile gives the configuration file of a command line.

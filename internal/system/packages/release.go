@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
 )
@@ -104,11 +105,7 @@ func upstream(version string) string {
 	if _, after, ok := strings.Cut(version, ":"); ok {
 		version = after
 	}
-	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		version = version[:end]
-	}
-	return strings.Trim(version, ".")
+	return catalog.Numbers(version)
 }
 
 // isOf tells whether a version is of a series.

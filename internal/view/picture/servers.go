@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/units"
@@ -79,11 +80,7 @@ func shortOS(name string) string {
 // shortKernel keeps the numbers of a kernel release: 6.12.48 of
 // 6.12.48+deb13-cloud-amd64.
 func shortKernel(release string) string {
-	i := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if i > 0 {
-		return strings.TrimRight(release[:i], ".")
-	}
-	return release
+	return cmp.Or(catalog.Numbers(release), release)
 }
 
 // productText names a server as its maker does.
