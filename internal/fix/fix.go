@@ -86,7 +86,7 @@ func (x *Fix) Possible(d change.Draft) error {
 // was begun, also with an error.
 func (x *Fix) Apply(ctx context.Context, d change.Draft) (r Result, err error) {
 	r = Result{Draft: d, Try: x.Try}
-	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: hostname(x.Stack), User: x.Live.About().User}}
+	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: x.Stack.Hostname(), User: x.Live.About().User}}
 	if x.Doing != nil {
 		o.Doing = func(i int, a change.Act, done bool) { x.Doing(i, len(d.Steps), a, done) }
 	}
