@@ -134,7 +134,7 @@ func lines(all []setting) string {
 
 // closed lets in one role, over a socket that only the server's user and root reach.
 func (n neutral) closed() string {
-	return `local all "` + strings.ReplaceAll(role(n.c), `"`, `""`) + "\" trust\n"
+	return "local all " + postgres.Identifier(role(n.c)) + " trust\n"
 }
 
 // open asks the accounts on the loopback; md5 takes the passwords of SCRAM, too.
