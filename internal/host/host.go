@@ -10,6 +10,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 )
@@ -150,6 +151,18 @@ type Login struct {
 	Group    string // group of the option file, such as "client"
 	PeerUID  int    // connect to the socket as this operating-system user; 0 for ourselves
 	DSN      bool   // use the data source name given on the command line
+}
+
+// Exists tells whether something has a name.
+func Exists(ctx context.Context, h Reader, name string) (bool, error) {
+	_, err := h.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", name, err)
+	}
+	return true, nil
 }
 
 // Rows is the answer to a query, as text. A nil value is NULL.

@@ -25,7 +25,7 @@ type Release struct {
 // Newer finds the packages of a series that the system's sources have for a server: the newest of it. It refuses what could not be taken
 // back: packages of others may neither change nor go.
 func Newer(ctx context.Context, h host.Reader, name, series string, kin []string) (r Release, err error) {
-	switch is, err := has(ctx, h, aptGet); {
+	switch is, err := host.Exists(ctx, h, aptGet); {
 	case err != nil:
 		return r, err
 	case !is:
