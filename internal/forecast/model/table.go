@@ -84,33 +84,22 @@ func (t Table) Texts(column string) ([]string, error) {
 }
 
 // Numbers gives a column of numbers, which may be sizes such as 16K.
-func (t Table) Numbers(column string) (all []float64, err error) {
-	texts, err := t.Texts(column)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range texts {
-		n, err := ReadNumber(s)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
-		}
-		all = append(all, n)
-	}
-	return all, nil
-}
+func (t Table) Numbers(column string) ([]float64, error) { return each(t, column, ReadNumber) }
 
 // Times gives a column of dates.
-func (t Table) Times(column string) (all []time.Time, err error) {
+func (t Table) Times(column string) ([]time.Time, error) { return each(t, column, readTime) }
+
+func each[T any](t Table, column string, read func(string) (T, error)) (all []T, err error) {
 	texts, err := t.Texts(column)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range texts {
-		at, err := readTime(s)
+		one, err := read(s)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
 		}
-		all = append(all, at)
+		all = append(all, one)
 	}
 	return all, nil
 }

@@ -214,11 +214,7 @@ func labCurves(p *page.Page, r report.Report) {
 func curveText(c report.Curve) string {
 	text := "no curve could be fitted"
 	if k := c.Capacity; k != nil {
-		best := fmt.Sprint(k.Best.Low)
-		if k.Best.High > k.Best.Low {
-			best += " to " + fmt.Sprint(k.Best.High)
-		}
-		text = fmt.Sprintf("best at %s threads: %s; at most %s/s (%s to %s)", best, k.Best.Why,
+		text = fmt.Sprintf("best at %s threads: %s; at most %s/s (%s to %s)", k.Best.Threads(), k.Best.Why,
 			units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High))
 	}
 	if c.Doubt != "" {
