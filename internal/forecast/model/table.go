@@ -113,7 +113,7 @@ func ReadNumber(text string) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n*factor, 0) {
-		return 0, fmt.Errorf("%q is no number", clip(text))
+		return 0, fmt.Errorf("%q is no number", forecast.Clip(text))
 	}
 	return n * factor, nil
 }
@@ -122,13 +122,5 @@ func readTime(text string) (time.Time, error) {
 	if at, is := forecast.Moment(text); is {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", clip(text))
-}
-
-// clip keeps messages short.
-func clip(text string) string {
-	if len(text) > 40 {
-		return strings.ToValidUTF8(text[:40], "") + "…"
-	}
-	return text
+	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", forecast.Clip(text))
 }
