@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"plumb/internal/hint"
 )
 
 // unguarded is the error of a path that others than its reader and root can
@@ -51,7 +53,7 @@ func guardedPath(dir string) error {
 			return nil // this user will make it
 		}
 		if err != nil {
-			return fmt.Errorf("look at who can write to %s: %w", at, underlying(err))
+			return fmt.Errorf("look at who can write to %s: %w", at, hint.Cause(err))
 		}
 		if why := writers(info, len(rest) == 0); why != "" {
 			return &unguarded{at, why}
@@ -102,7 +104,7 @@ func guardedFiles(dir, pattern string) error {
 	for _, name := range names {
 		info, err := os.Lstat(name)
 		if err != nil {
-			return fmt.Errorf("look at who can write to %s: %w", name, underlying(err))
+			return fmt.Errorf("look at who can write to %s: %w", name, hint.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
 			return &unguarded{name, "is no regular file"}

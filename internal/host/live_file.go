@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -126,10 +127,7 @@ func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 			return "", err
 		}
 		to, err := os.Readlink(at)
-		if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return to, err
+		return to, hint.Cause(err)
 	})
 	return to, fileError("read link", name, err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -379,8 +380,8 @@ func strip(err error) error {
 			return strip(all[0])
 		}
 	}
-	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
 		return e.Err
 	}
-	return underlying(err)
+	return hint.Cause(err)
 }

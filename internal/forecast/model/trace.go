@@ -1,10 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 
 	"plumb/internal/stats"
 )
@@ -106,7 +107,7 @@ func (t *Trace) compact() {
 	for b, when := range t.last {
 		all = append(all, at{b, when})
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].time < all[j].time })
+	slices.SortFunc(all, func(a, b at) int { return cmp.Compare(a.time, b.time) })
 	t.times = newCounts(4 * t.most)
 	for i, a := range all {
 		t.last[a.block] = i
