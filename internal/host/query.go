@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"plumb/internal/host/redact"
@@ -24,7 +23,6 @@ type openSession struct {
 	dialed  time.Time // the last time
 	asked   time.Time // guarded by the reader's mutex
 	closed  bool
-	queries atomic.Int64
 }
 
 // Query implements Reader. Rows over the limit are cut, and the error is
@@ -146,7 +144,6 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 // ask runs a query in the open session. A session that is late or lost is
 // dropped, so that the next query opens another, but not without end.
 func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
-	s.queries.Add(1)
 	limits, session := l.options.Query, s.session
 	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (answer, error) {
 		ctx, cancel := context.WithTimeout(ctx, limits.Time)
@@ -190,17 +187,6 @@ func bounded(rows Rows, limits QueryLimits, err error) (Rows, error) {
 		err = ErrTooLarge
 	}
 	return rows, err
-}
-
-// QueryCounts tells how many queries each target has been asked, by name.
-func (l *Live) QueryCounts() map[string]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	counts := make(map[string]int, len(l.sessions))
-	for name, s := range l.sessions {
-		counts[name] = int(s.queries.Load())
-	}
-	return counts
 }
 
 func (s *openSession) close(ctx context.Context) error {
