@@ -30,9 +30,9 @@ type LiveDoer struct {
 
 var _ Doer = (*LiveDoer)(nil)
 
-// RunTime ends a command that changes the machine: a restart of a server
+// runTime ends a command that changes the machine: a restart of a server
 // with a large buffer pool takes minutes.
-const RunTime = 10 * time.Minute
+const runTime = 10 * time.Minute
 
 // execTime ends a statement that changes a server.
 const execTime = 2 * time.Minute
@@ -229,7 +229,7 @@ func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
-// Run implements Doer. It waits for the command's end, at most RunTime. One that
+// Run implements Doer. It waits for the command's end, at most runTime. One that
 // waits in the kernel does not end even when it is killed: it is left behind.
 func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := redact.Command(argv)
@@ -248,7 +248,7 @@ func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 }
 
 func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, RunTime)
+	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
 	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -260,7 +260,7 @@ func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
 		out []byte
 		err error
 	}
-	got, err := within(waiting, &h.unended, RunTime+2*graceTime, func(context.Context) (head, error) {
+	got, err := within(waiting, &h.unended, runTime+2*graceTime, func(context.Context) (head, error) {
 		out, err := c.run()
 		return head{out, err}, nil
 	})

@@ -54,7 +54,7 @@ func (t Tools) PoolProperties(pool string) []string {
 // ParsePool reads what PoolProperties printed.
 func (t Tools) ParsePool(text []byte) []Property {
 	if t.Fuse {
-		return ParseAligned(text)
+		return parseAligned(text)
 	}
 	return ParseProperties(text)
 }

@@ -15,8 +15,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// GreetingQuery is the one question a session to ProxySQL answers.
-const GreetingQuery = "SHOW SERVER VERSION"
+// greetingQuery is the one question a session to ProxySQL answers.
+const greetingQuery = "SHOW SERVER VERSION"
 
 // adminPort is the port of the admin interface, which announces a version of
 // its own.
@@ -65,7 +65,7 @@ func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack
 	}
 	target := host.Target{Engine: "proxysql", Network: "tcp", Address: "127.0.0.1:" + strconv.Itoa(port), Logins: []host.Login{{}}}
 	target.Name = "proxysql:" + target.Address
-	rows, err := h.Query(ctx, target, GreetingQuery)
+	rows, err := h.Query(ctx, target, greetingQuery)
 	if err != nil || len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
 		obs.Gap(t.Ref, fmt.Sprintf("read the greeting of %s: %v", target.Address, err), "", "server_version")
 		return

@@ -110,7 +110,7 @@ func deviceOf(dir string) (major, minor uint32, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	source := ParseMountSource(mounts, path)
+	source := parseMountSource(mounts, path)
 	if err := unix.Stat(source, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFBLK {
 		return 0, 0, fmt.Errorf("mounted from %q, which is no block device here", source)
 	}

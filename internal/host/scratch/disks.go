@@ -156,9 +156,9 @@ func ParseDiskstats(data []byte, name string) (c Counters, ok bool) {
 	return c, false
 }
 
-// ParseMountSource finds in /proc/self/mountinfo what the filesystem that a
+// parseMountSource finds in /proc/self/mountinfo what the filesystem that a
 // path is on was mounted from; "" when it is not there.
-func ParseMountSource(data []byte, path string) (source string) {
+func parseMountSource(data []byte, path string) (source string) {
 	longest := -1
 	for line := range bytes.Lines(data) {
 		head, tail, found := strings.Cut(string(line), " - ")

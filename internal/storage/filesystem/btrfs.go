@@ -111,7 +111,7 @@ func (v *volume) btrfsErrors(ctx context.Context, dir string) {
 			v.gap(err, "errors_seen")
 			return
 		}
-		total += ParseErrorStats(data)
+		total += parseErrorStats(data)
 	}
 	if len(files) > 0 {
 		v.thing.Set("errors_seen", stack.Int(total), dir+"/devinfo/*/error_stats")

@@ -74,7 +74,7 @@ func (t *Drawing) filesystem(fs *stack.Thing) page.Node {
 	if len(datasets) == 1 {
 		return t.dataset(fs, datasets[0])
 	}
-	n := t.node("filesystem", FilesystemName(fs), t.v.Words(fs))
+	n := t.node("filesystem", filesystemName(fs), t.v.Words(fs))
 	if t.again(fs, &n) {
 		return n
 	}
@@ -134,7 +134,7 @@ func (t *Drawing) blocks(of *stack.Thing, link string) []page.Node {
 }
 
 func (t *Drawing) block(b *stack.Thing) page.Node {
-	n := t.node(blockKind(b), BlockName(b), t.v.Words(b))
+	n := t.node(blockKind(b), blockName(b), t.v.Words(b))
 	if t.again(b, &n) {
 		return n
 	}

@@ -177,7 +177,7 @@ func SamePath(roles []stack.Role) []pathGroup {
 	return out
 }
 
-// FilesystemName is what a person calls a filesystem: what is mounted.
-func FilesystemName(fs *stack.Thing) string {
+// filesystemName is what a person calls a filesystem: what is mounted.
+func filesystemName(fs *stack.Thing) string {
 	return cmp.Or(fs.Text("source"), fs.Ref.Name)
 }
