@@ -34,7 +34,7 @@ type Disk struct {
 type Counters struct {
 	Reads, Writes, Flushes    int64 // requests; Flushes is -1 when the kernel does not count them (before 5.5)
 	ReadBytes, WrittenBytes   int64
-	FlushMilliseconds, Active int64
+	Active                    int64 // milliseconds
 }
 
 // types are the magic numbers of statfs(2).

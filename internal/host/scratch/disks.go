@@ -150,7 +150,7 @@ func ParseDiskstats(data []byte, name string) (c Counters, ok bool) {
 		}
 		const sector = 512
 		c = Counters{Reads: field(3), ReadBytes: field(5) * sector, Writes: field(7), WrittenBytes: field(9) * sector, Active: field(12)}
-		c.Flushes, c.FlushMilliseconds = field(18), field(19)
+		c.Flushes = field(18)
 		return c, true
 	}
 	return c, false
