@@ -32,9 +32,8 @@ type Disk struct {
 
 // Counters are what a disk did since boot, of /proc/diskstats.
 type Counters struct {
-	Reads, Writes, Flushes    int64 // requests; Flushes is -1 when the kernel does not count them (before 5.5)
-	ReadBytes, WrittenBytes   int64
-	Active                    int64 // milliseconds
+	ReadBytes, WrittenBytes int64
+	Flushes                 int64 // -1 when the kernel does not count them (before 5.5)
 }
 
 // types are the magic numbers of statfs(2).

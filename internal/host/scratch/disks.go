@@ -149,9 +149,7 @@ func ParseDiskstats(data []byte, name string) (c Counters, ok bool) {
 			return n
 		}
 		const sector = 512
-		c = Counters{Reads: field(3), ReadBytes: field(5) * sector, Writes: field(7), WrittenBytes: field(9) * sector, Active: field(12)}
-		c.Flushes = field(18)
-		return c, true
+		return Counters{ReadBytes: field(5) * sector, WrittenBytes: field(9) * sector, Flushes: field(18)}, true
 	}
 	return c, false
 }
