@@ -54,6 +54,12 @@ func parseSome(file string, text []byte, most int) (lines []assigned, bad []stri
 	return lines, bad, false
 }
 
+// Assignment writes a line of a configuration file. The server reads numbers and
+// words in quotes as it does without.
+func Assignment(name, value string) string {
+	return name + " = '" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + "'\n"
+}
+
 // files are all lines the server would read at its next start, in order.
 type files struct {
 	most  int // lines that are kept; 0 for maxLines

@@ -127,7 +127,7 @@ func (n neutral) config() string {
 func lines(all []setting) string {
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s = '%s'\n", s.name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s.value))
+		b.WriteString(postgres.Assignment(s.name, s.value))
 	}
 	return b.String()
 }
