@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"plumb/internal/catalog"
@@ -50,7 +51,7 @@ func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat 
 	slices.SortStableFunc(then, func(v, o rule.Evaluation) int {
 		return cmp.Or(cmp.Compare(harmRank(v.Rule.Harm), harmRank(o.Rule.Harm)), cmp.Compare(gainRank(v.Rule.Gain), gainRank(o.Rule.Gain)), cmp.Compare(v.Rule.ID, o.Rule.ID))
 	})
-	for _, server := range sortedRefs(restart) {
+	for _, server := range slices.SortedFunc(maps.Keys(restart), stack.Ref.Compare) {
 		f := Foretold{Server: server, Restart: restart[server], Idle: idle(s.Find(server))}
 		for _, v := range then {
 			if v.Rule.Harm == rule.Note || !slices.Contains(v.Things, server) || firesNow(now, v) {
@@ -165,13 +166,4 @@ func hasLoad(cat *catalog.Catalog, kind string) bool {
 		}
 	}
 	return false
-}
-
-func sortedRefs(of map[stack.Ref]bool) []stack.Ref {
-	var out []stack.Ref
-	for r := range of {
-		out = append(out, r)
-	}
-	slices.SortFunc(out, stack.Ref.Compare)
-	return out
 }
