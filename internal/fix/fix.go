@@ -127,11 +127,13 @@ func (x *Fix) lookAgain(ctx context.Context, steps []change.StepOutcome) (after 
 	if x.Image {
 		return nil
 	}
+	var findings []advise.Finding
 	s, err := x.Look(ctx)
 	if err != nil {
-		return nil
+		s = &stack.Stack{} // nothing was read back, and each step says so
+	} else {
+		findings = x.Know.Judge(s, false).Advice.Findings
 	}
-	findings := x.Know.Judge(s, false).Advice.Findings
 	for _, step := range steps {
 		a := After{Knob: step.Knob}
 		if step.Done {
