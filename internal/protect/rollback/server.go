@@ -107,19 +107,9 @@ func (c *checking) servers(ctx context.Context, pid string) bool {
 		if pid == server {
 			return true
 		}
-		if pid = c.parent(ctx, pid); pid == "" || pid == "0" {
+		if pid = observe.Parent(ctx, c.h, pid); pid == "" || pid == "0" {
 			return false
 		}
 	}
 	return false
-}
-
-func (c *checking) parent(ctx context.Context, pid string) string {
-	text, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/status")
-	for line := range strings.Lines(string(text)) {
-		if id, ok := strings.CutPrefix(line, "PPid:"); ok {
-			return strings.TrimSpace(id)
-		}
-	}
-	return ""
 }
