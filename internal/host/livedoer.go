@@ -60,18 +60,10 @@ func (h *LiveDoer) Close() error {
 // Raw implements Doer. It goes the way that Replace goes, so that what is
 // written back is what was read.
 func (h *LiveDoer) Raw(ctx context.Context, name string) ([]byte, error) {
-	type head struct {
-		data []byte
-		err  error
-	}
-	got, err := onFile(ctx, h.Live, name, true, func(context.Context) (head, error) {
-		data, err := readPlace(name, h.options.FileBytes)
-		return head{data, err}, nil
+	data, err := onFile(ctx, h.Live, name, true, func(context.Context) ([]byte, error) {
+		return readPlace(name, h.options.FileBytes)
 	})
-	if err != nil {
-		return nil, fileError("read", name, err)
-	}
-	return got.data, fileError("read", name, got.err)
+	return data, fileError("read", name, err)
 }
 
 func readPlace(name string, limit int) ([]byte, error) {

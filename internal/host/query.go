@@ -145,15 +145,11 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 // dropped, so that the next query opens another, but not without end.
 func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
 	limits, session := l.options.Query, s.session
-	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (answer, error) {
+	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (Rows, error) {
 		ctx, cancel := context.WithTimeout(ctx, limits.Time)
 		defer cancel()
-		rows, err := session.Query(ctx, query, limits)
-		return answer{rows, err}, nil
+		return session.Query(ctx, query, limits)
 	})
-	if err == nil {
-		err = rows.err
-	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrDown) {
 		s.session = nil
 		go session.Close()
@@ -161,12 +157,7 @@ func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, err
 			s.failed = fmt.Errorf("%w: the session broke %d times, the last time: %w", ErrDown, s.dials, err)
 		}
 	}
-	return bounded(rows.rows, limits, err)
-}
-
-type answer struct {
-	rows Rows
-	err  error
+	return bounded(rows, limits, err)
 }
 
 // bounded holds a driver to the limits it was given.
