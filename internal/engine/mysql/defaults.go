@@ -234,7 +234,7 @@ func groups(flavor, version, suffix string) []string {
 		names = append(names, "mariadb", "mariadbd", "client-server", "galera")
 	}
 	if version != "" {
-		s := series(version)
+		s := Series(version)
 		names = append(names, "mysqld-"+s)
 		if flavor == flavorMariaDB {
 			names = append(names, "mariadb-"+s, "mariadbd-"+s)

@@ -35,13 +35,11 @@ func flavor(version, comment string) string {
 	return flavorMySQL
 }
 
-// series gives major.minor, as it is used in option groups: 10.11.19 → 10.11.
-func series(version string) string {
+// Series gives major.minor, as it is used in option groups: 10.11.19 → 10.11.
+// Between series, data is not exchanged without an upgrade.
+func Series(version string) string {
 	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
-	}
-	return parts[0] + "." + parts[1]
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // atLeast compares version numbers. It must only be used between versions of
