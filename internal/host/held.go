@@ -126,7 +126,7 @@ func (s *held) Exec(ctx context.Context, statement string) error {
 // Query implements Held.
 func (s *held) Query(ctx context.Context, query string) (Rows, error) {
 	got, err := s.use(ctx, func(ctx context.Context) (Rows, error) { return s.session.Query(ctx, query, s.limits) })
-	rows, err := bounded(RedactRows(query, got), s.limits, err)
+	rows, err := bounded(RedactRows(got), s.limits, err)
 	if err != nil {
 		return rows, Answered(fmt.Errorf("query %s: %w", s.name, err))
 	}

@@ -29,7 +29,7 @@ type openSession struct {
 // ErrTooLarge. A login that failed is tried again after a while.
 func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) {
 	rows, err := l.query(ctx, t, query)
-	rows = RedactRows(query, rows)
+	rows = RedactRows(rows)
 	if err != nil {
 		return rows, Answered(fmt.Errorf("query %s: %w", t.Name, err))
 	}
@@ -203,7 +203,7 @@ func (s *openSession) close(ctx context.Context) error {
 
 // RedactRows replaces the secrets in the answer to a query, in place of the
 // cells that hold them; all other cells are left as they are.
-func RedactRows(query string, rows Rows) Rows {
-	rows.Values = redact.Rows(query, rows.Columns, rows.Values)
+func RedactRows(rows Rows) Rows {
+	rows.Values = redact.Rows(rows.Columns, rows.Values)
 	return rows
 }

@@ -177,7 +177,7 @@ func (r Release) Changes() (changes, comes []string) {
 // Programs is where the new version's files lie below the directory of Fetch, as they will below the root.
 const Programs = "programs"
 
-// whole is the file that says that all was fetched.
+// fetched is the file that says that all was fetched.
 const fetched = "whole"
 
 // Fetched tells whether a directory holds all of the release.

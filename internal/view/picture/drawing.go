@@ -28,7 +28,7 @@ func (t *Drawing) Drawn() map[stack.Ref]stack.Ref { return t.drawn }
 // Server draws one server and all that it stands on.
 func (t *Drawing) Server(db *stack.Thing) page.Node {
 	t.db, t.drawn[db.Ref] = db.Ref, db.Ref
-	n := page.Node{Kind: "server", Rows: []page.Row{{Name: db.Ref.String(), Detail: ServerLine(t.s, db), Ink: page.Bold}}}
+	n := page.Node{Kind: "server", Rows: []page.Row{{Name: db.Ref.String(), Detail: ServerLine(db), Ink: page.Bold}}}
 	if why := t.v.Cat.Standing(db).Say(db.Text("version")); why != "" {
 		n.Rows = append(n.Rows, page.Row{Detail: why})
 	}

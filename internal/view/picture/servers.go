@@ -89,7 +89,7 @@ func productText(db *stack.Thing) string {
 }
 
 // ServerLine says what a server is and how long it has run.
-func ServerLine(s *stack.Stack, db *stack.Thing) string {
+func ServerLine(db *stack.Thing) string {
 	parts := []string{productText(db)}
 	if up, ok := db.Int("uptime"); ok {
 		parts = append(parts, "up "+units.Age(up))
