@@ -172,6 +172,18 @@ type Rows struct {
 	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
 }
 
+// One gives the only row of an answer. Any other number of rows is an error, as
+// is that of the query.
+func One(answer Rows, err error) ([]*string, error) {
+	if err == nil && len(answer.Values) != 1 {
+		err = fmt.Errorf("the server answers with %d rows, and one is expected", len(answer.Values))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.Values[0], nil
+}
+
 // Cell gives one cell of a row, and NULL where the answer has fewer: a tape
 // can hold any answer.
 func Cell(row []*string, i int) *string {
