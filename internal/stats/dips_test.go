@@ -3,7 +3,6 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -96,7 +95,7 @@ func TestDipsAtRandomTimes(t *testing.T) {
 func TestNoiseShowsNothing(t *testing.T) {
 	for _, n := range []int{60, 120, 300, 1800} {
 		for _, rho := range []float64{0, 0.5, 0.8, 0.95} {
-			dips, regimes, falls := 0, 0, 0
+			dips, regimes, bursts, falls := 0, 0, 0, 0
 			tries := min(200, 100000/n)
 			for seed := range tries {
 				a := Analyse(autoregressive(random(uint64(seed+n)), n, 100, 15, rho))
@@ -106,12 +105,15 @@ func TestNoiseShowsNothing(t *testing.T) {
 				if len(a.Regimes) > 1 {
 					regimes++
 				}
+				if a.Burst != nil {
+					bursts++
+				}
 				if len(a.Doubts) > 0 {
 					falls++
 				}
 			}
-			if falls > tries/50 || dips > tries/50 || regimes > tries/20 {
-				t.Errorf("%d values, correlation %g: of %d, %d with dips, %d with regimes, %d with falls", n, rho, tries, dips, regimes, falls)
+			if falls > tries/50 || dips > tries/50 || regimes > tries/20 || bursts > tries/50 {
+				t.Errorf("%d values, correlation %g: of %d, %d with dips, %d with regimes, %d with bursts, %d with falls", n, rho, tries, dips, regimes, bursts, falls)
 			}
 		}
 	}
@@ -143,7 +145,7 @@ func TestDipsBesideAStep(t *testing.T) {
 		if a.Dips != nil && math.Abs(a.Dips.Period.Value-40) < 2 {
 			found++
 		}
-		if slices.ContainsFunc(a.Regimes, func(r Regime) bool { return math.Abs(float64(r.From-500)) < 5 }) {
+		if a.Burst != nil && math.Abs(a.Burst.At.Value-500) < 5 {
 			steps++
 		}
 	}

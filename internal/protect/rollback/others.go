@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
+	"plumb/internal/protect"
 	"plumb/internal/units"
 )
 

@@ -100,7 +100,7 @@ func (c *checking) note(what string) {
 // servers tells whether a process is the server, was started by it, or started it.
 func (c *checking) servers(ctx context.Context, pid string) bool {
 	server := strconv.Itoa(c.plan.Server.PID)
-	if pid == c.parent(ctx, server) {
+	if pid == observe.Parent(ctx, c.h, server) {
 		return true
 	}
 	for range 32 {
