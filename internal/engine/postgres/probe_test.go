@@ -136,13 +136,13 @@ func TestServerWithoutLogin(t *testing.T) {
 	m, seen := machine(nil)
 	m.Queries = nil
 	m.Files = map[string]string{
-		"/srv/pg/PG_VERSION":           "15\n",
-		"/srv/pg/postgresql.conf":      "fsync = on\nwork_mem = 4MB\ninclude_dir 'conf[1].d'\ninclude_if_exists 'none.conf'\nshared_buffers = 1GB # after\n",
+		"/srv/pg/PG_VERSION":              "15\n",
+		"/srv/pg/postgresql.conf":         "fsync = on\nwork_mem = 4MB\ninclude_dir 'conf[1].d'\ninclude_if_exists 'none.conf'\nshared_buffers = 1GB # after\n",
 		"/srv/pg/conf[1].d/10-first.conf": "work_mem = 8MB\nshared_buffers = 2GB\n",
 		"/srv/pg/conf[1].d/20-next.conf":  "work_mem = 16MB\nfsync = off\ninclude '../postgresql.conf'\n",
 		"/srv/pg/conf[1].d/.hidden.conf":  "work_mem = 1MB\n",
 		"/srv/pg/conf[1].d/30-note.txt":   "work_mem = 2MB\n",
-		"/srv/pg/postgresql.auto.conf": "# by ALTER SYSTEM\nmax_connections = '321'\n",
+		"/srv/pg/postgresql.auto.conf":    "# by ALTER SYSTEM\nmax_connections = '321'\n",
 	}
 	db, _ := collectFrom(t, m, seen)
 	for name, want := range map[string]stack.Value{

@@ -20,7 +20,9 @@ import (
 
 var _ tables.Engine = Engine{}
 
-func qualified(of tables.Name) string { return postgres.Identifier(of[len(of)-2]) + "." + postgres.Identifier(of.Own()) }
+func qualified(of tables.Name) string {
+	return postgres.Identifier(of[len(of)-2]) + "." + postgres.Identifier(of.Own())
+}
 
 // Place implements tables.Engine: a session is of one database. Sessions are kept by the name.
 func (Engine) Place(t host.Target, of tables.Name) host.Target {
