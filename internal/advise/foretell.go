@@ -2,6 +2,7 @@ package advise
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"plumb/internal/catalog"
@@ -30,28 +31,28 @@ type Judge func(*stack.Stack) []rule.Evaluation
 // that the plan neither restarts nor makes faster, nothing is foretold: what it
 // does is judged already.
 func Foretell(judge Judge, now []rule.Evaluation, a Advice, s *stack.Stack, cat *catalog.Catalog) []Foretold {
-	restart := map[stack.Ref]bool{} // the servers that are idle, or that the plan changes
+	restarts := map[stack.Ref]bool{} // by server that is idle, or that the plan changes: whether the plan restarts it
 	for _, t := range s.Things {
 		if idle(t) {
-			restart[t.Ref] = false
+			restarts[t.Ref] = false
 		}
 	}
 	for _, step := range a.Plan.Steps {
 		t := s.Find(step.Knob.Of)
 		if t != nil && hasLoad(cat, t.Ref.Kind) && (step.Effect == catalog.Restart || a.forSpeed(step)) {
-			restart[t.Ref] = restart[t.Ref] || step.Effect == catalog.Restart
+			restarts[t.Ref] = restarts[t.Ref] || step.Effect == catalog.Restart
 		}
 	}
-	if len(restart) == 0 {
+	if len(restarts) == 0 {
 		return nil
 	}
 	var out []Foretold
-	then := judge(followed(a.Plan, s, cat, restart))
+	then := judge(followed(a.Plan, s, cat, restarts))
 	slices.SortStableFunc(then, func(v, o rule.Evaluation) int {
 		return cmp.Or(cmp.Compare(harmRank(v.Rule.Harm), harmRank(o.Rule.Harm)), cmp.Compare(gainRank(v.Rule.Gain), gainRank(o.Rule.Gain)), cmp.Compare(v.Rule.ID, o.Rule.ID))
 	})
-	for _, server := range sortedRefs(restart) {
-		f := Foretold{Server: server, Restart: restart[server], Idle: idle(s.Find(server))}
+	for _, server := range slices.SortedFunc(maps.Keys(restarts), stack.Ref.Compare) {
+		f := Foretold{Server: server, Restart: restarts[server], Idle: idle(s.Find(server))}
 		for _, v := range then {
 			if v.Rule.Harm == rule.Note || !slices.Contains(v.Things, server) || firesNow(now, v) {
 				continue
@@ -165,13 +166,4 @@ func hasLoad(cat *catalog.Catalog, kind string) bool {
 		}
 	}
 	return false
-}
-
-func sortedRefs(of map[stack.Ref]bool) []stack.Ref {
-	var out []stack.Ref
-	for r := range of {
-		out = append(out, r)
-	}
-	slices.SortFunc(out, stack.Ref.Compare)
-	return out
 }

@@ -72,13 +72,10 @@ func CheckForm(data []byte, kind string, version int) error {
 	return nil
 }
 
-// plan collects the steps of the findings in their order, each once. Settle
-// has made sure that a knob has one value.
+// plan collects the steps of the findings in their order, each once.
+// resolveConflicts has made sure that a knob has one value.
 func plan(fs []Finding, s *stack.Stack) Plan {
-	p := Plan{Plumb: PlanVersion, Kind: "plan", TakenAt: s.TakenAt, Steps: []Step{}}
-	if h := s.Host(); h != nil {
-		p.Host = h.Text("hostname")
-	}
+	p := Plan{Plumb: PlanVersion, Kind: "plan", Host: s.Hostname(), TakenAt: s.TakenAt, Steps: []Step{}}
 	eachStep(fs, func(f *Finding, c *Case, r *Remedy) {
 		i := slices.IndexFunc(p.Steps, r.Step.Equal)
 		if i < 0 {

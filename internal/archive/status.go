@@ -165,7 +165,7 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 
 // Statuses reads what the services of this host say.
 func Statuses(ctx context.Context, h host.Reader, dir string) (all []Status, err error) {
-	files, err := h.Glob(ctx, StatusFile(dir, "*"))
+	files, err := h.Glob(ctx, StatusFile(host.Verbatim(dir), "*"))
 	if err != nil {
 		return nil, err
 	}

@@ -211,7 +211,7 @@ func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, a
 		return is, err
 	}
 	is = btrfs.ParseShow(out)
-	beside, err := l.Do.Glob(ctx, path.Join(dir, "*"))
+	beside, err := l.Do.Glob(ctx, path.Join(host.Verbatim(dir), "*"))
 	if err == nil && len(beside) != 1 { // a link led there
 		err = fmt.Errorf("the stream made something beside its subvolume: %q", beside)
 	}

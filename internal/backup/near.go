@@ -24,7 +24,7 @@ const (
 func Near(ctx context.Context, d host.Doer, dirs, recipients []string) (files []string) {
 	found := map[string]string{}
 	for _, dir := range dirs {
-		names, err := d.Glob(ctx, path.Join(dir, "*"))
+		names, err := d.Glob(ctx, path.Join(host.Verbatim(dir), "*"))
 		if err != nil {
 			continue // what cannot be read is nothing to warn of
 		}

@@ -57,7 +57,7 @@ func (s Sheet) Remember(ctx context.Context, d host.Doer, dir string) (is bool, 
 
 // Sheets gives those of all places that this host backs up to, as its key is now.
 func Sheets(ctx context.Context, d host.Doer, dir string) (all []Sheet, err error) {
-	files, err := d.Glob(ctx, path.Join(sheets(dir), "*.json"))
+	files, err := d.Glob(ctx, path.Join(host.Verbatim(sheets(dir)), "*.json"))
 	if err != nil {
 		return nil, fmt.Errorf("read the recovery sheets: %w", err)
 	}

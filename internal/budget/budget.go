@@ -40,15 +40,15 @@ type Range struct{ Low, High int64 }
 
 func (r Range) plus(o Range) Range { return Range{r.Low + o.Low, r.High + o.High} }
 
-// Mid is the middle of the range.
-func (r Range) Mid() int64 { return r.Low + (r.High-r.Low)/2 }
+// mid is the middle of the range.
+func (r Range) mid() int64 { return r.Low + (r.High-r.Low)/2 }
 
 func exactly(n int64) Range { return Range{n, n} }
 
 func upTo(n int64) Range { return Range{0, n} }
 
-// Totals adds up the parts.
-func (d Domain) Totals() (expected, worst Range) {
+// totals adds up the parts.
+func (d Domain) totals() (expected, worst Range) {
 	for _, p := range d.Parts {
 		expected = expected.plus(p.Expected)
 		worst = worst.plus(p.Worst)
@@ -62,7 +62,7 @@ const source = "memory budget"
 // memory, linked from the servers that draw on them.
 func Apply(s *stack.Stack) {
 	var obs stack.Observation
-	for _, d := range Compute(s) {
+	for _, d := range compute(s) {
 		t := obs.New(d.Ref.Kind, d.Ref.Name)
 		setFacts(t, d)
 		for _, u := range d.Unknown {
@@ -79,7 +79,7 @@ func Apply(s *stack.Stack) {
 }
 
 // linkOnce links a server to the tightest domain: control groups come before
-// the host in Compute's order.
+// the host in compute's order.
 func linkOnce(s *stack.Stack, server, domain stack.Ref) {
 	if t := s.Find(server); t != nil && len(t.Links["memory"]) == 0 {
 		t.Link("memory", domain)
@@ -87,7 +87,7 @@ func linkOnce(s *stack.Stack, server, domain stack.Ref) {
 }
 
 func setFacts(t *stack.Thing, d Domain) {
-	expected, worst := d.Totals()
+	expected, worst := d.totals()
 	set := func(name string, n int64) { t.Set(name, stack.Int(n), source) }
 	set("limit", d.Limit)
 	set("servers", int64(len(d.Servers)))
@@ -98,10 +98,10 @@ func setFacts(t *stack.Thing, d Domain) {
 	if len(d.Unknown) > 0 {
 		return
 	}
-	set("expected", expected.Mid())
+	set("expected", expected.mid())
 	set("expected_low", expected.Low)
 	set("expected_high", expected.High)
-	set("worst", worst.Mid())
+	set("worst", worst.mid())
 	set("worst_low", worst.Low)
 	set("worst_high", worst.High)
 	set("spare", d.Limit-expected.High)

@@ -140,7 +140,7 @@ func TestARC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			zfs := ints(stack.NewThing("zfs", "module"), map[string]int64{"arc_size": gib, "arc_limit": 3 * gib, "zfs_arc_max": tc.arcMax})
 			s := hostWith(mariadb(), zfs, stack.NewThing("pool", "tank"))
-			for _, d := range Compute(s) {
+			for _, d := range compute(s) {
 				for _, p := range d.Parts {
 					if p.Name == "ARC" && (p.Expected != exactly(tc.wantExpected) || p.Worst != exactly(3*gib)) {
 						t.Errorf("ARC expected %v worst %v", p.Expected, p.Worst)
@@ -155,7 +155,7 @@ func TestRemoteServerDrawsOnNothingHere(t *testing.T) {
 	db := mariadb()
 	db.Set("remote", stack.Bool(true), src)
 	s := hostWith(db)
-	for _, d := range Compute(s) {
+	for _, d := range compute(s) {
 		if len(d.Servers) > 0 {
 			t.Errorf("%v counts a remote server", d.Ref)
 		}
@@ -163,7 +163,7 @@ func TestRemoteServerDrawsOnNothingHere(t *testing.T) {
 }
 
 func TestNothingKnownOfTheHost(t *testing.T) {
-	if got := Compute(&stack.Stack{}); got != nil {
+	if got := compute(&stack.Stack{}); got != nil {
 		t.Errorf("got %v", got)
 	}
 }
@@ -194,7 +194,7 @@ func TestHugePages(t *testing.T) {
 			if tc.huge >= 0 {
 				process.Set("huge_pages", stack.Int(tc.huge), src)
 			}
-			all := Compute(s)
+			all := compute(s)
 			for _, p := range all[len(all)-1].Parts {
 				if p.Name == "kernel and other processes" && p.Expected != tc.want {
 					t.Errorf("the rest is %v, want %v", p.Expected, tc.want)

@@ -7,9 +7,9 @@ import (
 	"plumb/internal/stack"
 )
 
-// Compute gives the memory domains of a host, control groups first, the host
+// compute gives the memory domains of a host, control groups first, the host
 // last. A stack without a host (a remote server) has none.
-func Compute(s *stack.Stack) []Domain {
+func compute(s *stack.Stack) []Domain {
 	host := s.Host()
 	if host == nil {
 		return nil

@@ -11,15 +11,19 @@ import (
 // such as MySQL 26.7.0 compare like all others.
 type Version []int
 
+// Numbers gives what a version begins with: 10.11.19 of 10.11.19-MariaDB-log.
+func Numbers(version string) string {
+	if end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		version = version[:end]
+	}
+	return strings.TrimRight(version, ".")
+}
+
 // ParseVersion reads the numbers at the start of a version; what follows
 // (-MariaDB, ~deb12u1, rc1, -1-amd64) is left out.
 func ParseVersion(text string) (Version, error) {
-	numbers := strings.TrimPrefix(strings.TrimSpace(text), "v")
-	if end := strings.IndexFunc(numbers, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
-		numbers = numbers[:end]
-	}
 	var v Version
-	for part := range strings.SplitSeq(strings.TrimRight(numbers, "."), ".") {
+	for part := range strings.SplitSeq(Numbers(strings.TrimPrefix(strings.TrimSpace(text), "v")), ".") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n > 99999999 {
 			return nil, fmt.Errorf("%q is not a version: want numbers with dots, such as 8.0.36", text)

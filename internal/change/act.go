@@ -145,26 +145,15 @@ type Guard struct {
 func (o Op) String() string {
 	switch {
 	case o.Write != nil:
-		return "echo " + quote(o.Write.Text) + " > " + o.Write.File
+		return "echo " + host.ShellWord(o.Write.Text) + " > " + o.Write.File
 	case o.Statement != "":
 		return o.Statement + ";"
 	}
 	words := make([]string, len(o.Argv))
 	for i, w := range o.Argv {
-		words[i] = quote(w)
+		words[i] = host.ShellWord(w)
 	}
 	return strings.Join(words, " ")
-}
-
-// quote quotes a word for a shell where it must be.
-func quote(w string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r)
-	}
-	if w != "" && strings.TrimFunc(w, plain) == "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // Stands tells whether the value stands in its file already.

@@ -23,9 +23,9 @@ type Copy struct {
 	Unused bool   `json:"unused,omitempty"` // only while no process uses From
 }
 
-// ErrStopped is the error of a copy that stopped before its end, and of which
+// errStopped is the error of a copy that stopped before its end, and of which
 // what there is was left: Resume goes on with it, an undo removes it.
-var ErrStopped = errors.New("stopped; what was copied so far is kept, to go on with or to undo")
+var errStopped = errors.New("stopped; what was copied so far is kept, to go on with or to undo")
 
 func (o *Copy) place() string { return o.To }
 func (o *Copy) to() Thing     { return Thing{Path: o.To} }
@@ -94,7 +94,7 @@ func (o *Copy) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	}
 	state, err := o.run(ctx, moving{k: k, do: stream, c: c, p: p, list: o.list(k, p)}, aside.Path)
 	if ctx.Err() != nil {
-		err = fmt.Errorf("%w: %w", ErrStopped, errors.Join(err, ctx.Err()))
+		err = fmt.Errorf("%w: %w", errStopped, errors.Join(err, ctx.Err()))
 	}
 	if err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func (o *Copy) run(ctx context.Context, m moving, to string) (string, error) {
 	r := &mirror{moving: &m, old: from, new: copy}
 	err = r.whole(ctx)
 	if errors.Is(err, errChanged) {
-		err = fmt.Errorf("%w: %w", err, ErrStopped)
+		err = fmt.Errorf("%w: %w", err, errStopped)
 	}
 	if err != nil {
 		return "", err

@@ -65,7 +65,7 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 // Changes reads all journals, oldest first. One that is damaged, or of a newer
 // Plumb, costs its own change alone: that has Damage set and nothing else.
 func (k *Executor) Changes(ctx context.Context) ([]*Change, error) {
-	files, err := k.Doer.Glob(ctx, path.Join(k.Dir, journals))
+	files, err := k.Doer.Glob(ctx, path.Join(host.Verbatim(k.Dir), journals))
 	if err != nil {
 		return nil, err
 	}

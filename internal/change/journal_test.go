@@ -71,6 +71,19 @@ func TestOddActsAreRefusedUntouched(t *testing.T) {
 	}
 }
 
+// The characters of a pattern mean nothing in the name of the directory.
+func TestJournalsOfAnOddDirectoryAreFound(t *testing.T) {
+	m := newMachine(t)
+	k := m.executor(m.doer)
+	k.Dir = "/var/lib/plumb[1]*"
+	if _, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := k.Changes(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("got %d changes, %v", len(all), err)
+	}
+}
+
 // One journal that cannot be read costs its own change, and no other.
 func TestADamagedJournalCostsItsChange(t *testing.T) {
 	m := newMachine(t)

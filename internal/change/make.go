@@ -240,16 +240,11 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 }
 
 func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
-	names, err := d.Glob(ctx, quotedPattern(dir)+"/*")
+	names, err := d.Glob(ctx, host.Verbatim(dir)+"/*")
 	for i, name := range names {
 		names[i] = path.Base(name)
 	}
 	return names, err
-}
-
-// quotedPattern takes their meaning from the characters of a pattern.
-func quotedPattern(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
 func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error {

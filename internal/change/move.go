@@ -109,7 +109,7 @@ func (o *Move) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 		}
 	}
 	if ctx.Err() != nil && o.Phase == MoveCopy {
-		err = fmt.Errorf("%w: %w", ErrStopped, errors.Join(err, ctx.Err()))
+		err = fmt.Errorf("%w: %w", errStopped, errors.Join(err, ctx.Err()))
 	}
 	return "", err
 }

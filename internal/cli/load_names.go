@@ -21,7 +21,7 @@ func renamed() map[string]string {
 	}
 }
 
-// alias are other names that are as good.
+// aliases are other names that are as good.
 func aliases() map[string]string {
 	return map[string]string{"rand-seed": "seed", "report-interval": "interval", "warmup-time": "warmup", "warehouses": "scale", "workers": "threads", "trx-level": "isolation"}
 }

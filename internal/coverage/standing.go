@@ -71,8 +71,3 @@ func wants(r *rule.Rule, seen []Product) [][]rule.Claim {
 	}
 	return out
 }
-
-// Fired tells whether a real host is known on which a rule fired.
-func (r Records) Fired(id string) bool {
-	return slices.ContainsFunc(r[id].Met, func(m Meeting) bool { return m.Says == rule.Fires })
-}

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -58,20 +59,8 @@ func Named(name string, o Shape) (Distribution, error) {
 }
 
 func (o Shape) filled() Shape {
-	or := func(v *int, usual int) {
-		if *v == 0 {
-			*v = usual
-		}
-	}
-	or(&o.Iter, 12)
-	or(&o.Pct, 1)
-	or(&o.Res, 75)
-	if o.ParetoH == 0 {
-		o.ParetoH = 0.2
-	}
-	if o.ZipfianExp == 0 {
-		o.ZipfianExp = 0.8
-	}
+	o.Iter, o.Pct, o.Res = cmp.Or(o.Iter, 12), cmp.Or(o.Pct, 1), cmp.Or(o.Res, 75)
+	o.ParetoH, o.ZipfianExp = cmp.Or(o.ParetoH, 0.2), cmp.Or(o.ZipfianExp, 0.8)
 	return o
 }
 

@@ -24,7 +24,7 @@ func fstab() grammar {
 			if value == "" || strings.ContainsAny(value, "\r\v\f") {
 				return "", errBlank
 			}
-			return strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(value), nil
+			return Octal(value), nil
 		},
 		insert: func([]byte, string, string) ([]byte, error) {
 			return nil, errors.New("there is no line for this mount point")
@@ -52,7 +52,14 @@ func fstabLine(l line) (assignment, bool) {
 	return a, true
 }
 
-// Unoctal undoes the escapes of fstab(5).
-func Unoctal(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}
+var (
+	octal   = strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
+	unoctal = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+)
+
+// Octal writes a field with the escapes of fstab(5), which the kernel's tables
+// of mounts and of swaps have too.
+func Octal(s string) string { return octal.Replace(s) }
+
+// Unoctal undoes Octal.
+func Unoctal(s string) string { return unoctal.Replace(s) }

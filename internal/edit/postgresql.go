@@ -43,21 +43,31 @@ func postgresLine(s string, at int) (assignment, bool) {
 	if r, ok := strings.CutPrefix(rest, "="); ok {
 		rest = trim(r)
 	}
-	value, length, ok := PostgresqlValue(rest)
+	value, length, ok := postgresValue(rest)
 	after := trim(rest[length:])
 	ok = ok && (after == "" || after[0] == '#')
 	from := at + len(s) - len(rest)
 	return assignment{key: strings.ToLower(s[:end]), value: value, from: from, to: from + length}, ok && end > 0
 }
 
+// PostgresqlLine reads one line. The name of an empty one and of a comment is
+// empty; with one that is not ok the server does not start.
+func PostgresqlLine(line string) (name, value string, ok bool) {
+	s := trim(strings.TrimSuffix(line, "\n"))
+	if s == "" || s[0] == '#' {
+		return "", "", true
+	}
+	a, ok := postgresLine(s, 0)
+	return a.key, a.value, ok
+}
+
 func alnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// PostgresqlValue reads the value at the beginning of a text, bare or in single
-// quotes, and tells how many bytes it takes. What follows it must be a comment
-// or nothing: that is for the caller to see.
-func PostgresqlValue(s string) (value string, length int, ok bool) {
+// postgresValue reads the value at the beginning of a text, bare or in single
+// quotes, and tells how many bytes it takes.
+func postgresValue(s string) (value string, length int, ok bool) {
 	if !strings.HasPrefix(s, "'") {
 		length = len(s)
 		if i := strings.IndexAny(s, "# \t"); i >= 0 {

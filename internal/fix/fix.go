@@ -86,7 +86,7 @@ func (x *Fix) Possible(d change.Draft) error {
 // was begun, also with an error.
 func (x *Fix) Apply(ctx context.Context, d change.Draft) (r Result, err error) {
 	r = Result{Draft: d, Try: x.Try}
-	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: hostname(x.Stack), User: x.Live.About().User}}
+	o := change.ApplyOptions{Restart: x.Restart, Begin: change.Begin{Host: x.Stack.Hostname(), User: x.Live.About().User}}
 	if x.Doing != nil {
 		o.Doing = func(i int, a change.Act, done bool) { x.Doing(i, len(d.Steps), a, done) }
 	}
@@ -127,11 +127,13 @@ func (x *Fix) lookAgain(ctx context.Context, steps []change.StepOutcome) (after 
 	if x.Image {
 		return nil
 	}
+	var findings []advise.Finding
 	s, err := x.Look(ctx)
 	if err != nil {
-		return nil
+		s = &stack.Stack{} // nothing was read back, and each step says so
+	} else {
+		findings = x.Know.Judge(s, false).Advice.Findings
 	}
-	findings := x.Know.Judge(s, false).Advice.Findings
 	for _, step := range steps {
 		a := After{Knob: step.Knob}
 		if step.Done {

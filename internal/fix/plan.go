@@ -74,22 +74,15 @@ func (r Request) ofFile(s *stack.Stack) (advise.Plan, error) {
 	if r.Image { // an image has no name of its own yet
 		return p, nil
 	}
-	if here := hostname(s); p.Host != "" && here != "" && p.Host != here {
+	if here := s.Hostname(); p.Host != "" && here != "" && p.Host != here {
 		return p, hint.With(fmt.Errorf("the plan %s is for the host %s, and this is %s", r.File, p.Host, here), "plumb check --plan FILE makes one for this host")
 	}
 	return p, nil
 }
 
-func hostname(s *stack.Stack) string {
-	if h := s.Host(); h != nil {
-		return h.Text("hostname")
-	}
-	return ""
-}
-
 // ofSets makes a plan of knobs and values.
 func (r Request) ofSets(cat *catalog.Catalog, s *stack.Stack) (advise.Plan, error) {
-	p := advise.Plan{Plumb: advise.PlanVersion, Kind: "plan", Host: hostname(s), TakenAt: s.TakenAt}
+	p := advise.Plan{Plumb: advise.PlanVersion, Kind: "plan", Host: s.Hostname(), TakenAt: s.TakenAt}
 	for _, text := range r.Set {
 		step, err := readSet(text, cat, s)
 		if err != nil {

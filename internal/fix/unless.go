@@ -20,13 +20,7 @@ const undoTime = 10 * time.Minute
 // with it. What stands in its way (a fix that still runs, a server that does
 // not start) it waits for, longer each time.
 func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
-	return u.unless(ctx, number, nil)
-}
-
-// WhenEnded is UnlessConfirmed for a loan: it waits no longer than until ended is
-// closed, because who made it is gone.
-func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
-	return u.unless(ctx, number, ended)
+	return u.WhenEnded(ctx, number, nil)
 }
 
 // Heir is the dead man's switch of a loan: it says that it is ready, and undoes the change when
@@ -70,13 +64,15 @@ func (u Undo) Stranded(ctx context.Context) error {
 	close(gone)
 	for _, c := range slices.Backward(all) {
 		if c.Stranded(boot) {
-			failed = append(failed, u.unless(ctx, c.Number, gone))
+			failed = append(failed, u.WhenEnded(ctx, c.Number, gone))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (u Undo) unless(ctx context.Context, number int, ended <-chan struct{}) error {
+// WhenEnded is UnlessConfirmed for a loan: it waits no longer than until ended is
+// closed, because who made it is gone.
+func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
 	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
 	wait := time.Second
 	for began := time.Now(); ; {

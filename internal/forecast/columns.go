@@ -107,9 +107,9 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	}
 	switch {
 	case is.date < 0:
-		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", Clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
 	case is.used < 0 && (is.size < 0 || is.free < 0):
-		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", Clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
 	}
 	unitIn := func(i int) unit {
 		switch {

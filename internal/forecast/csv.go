@@ -249,7 +249,7 @@ func (f *file) reading(of string, r reading) error {
 	v, in, why := size-free, unit{}, "the size on the newest day that has one"
 	switch {
 	case !r.used.known() && v < 0:
-		return fmt.Errorf("more is free (%s) than there is (%s)", clip(r.free.cell), clip(r.size.cell))
+		return fmt.Errorf("more is free (%s) than there is (%s)", Clip(r.free.cell), Clip(r.size.cell))
 	case r.used.known():
 		if v, in, err = f.numerals.amount(r.used.cell, r.used.unit); err != nil {
 			return err
@@ -299,7 +299,7 @@ func (f *file) bytes(a amount) (float64, error) {
 	}
 	v, in, err := f.numerals.amount(a.cell, a.unit)
 	if err == nil && in.percent {
-		err = fmt.Errorf("%q is no size", clip(a.cell))
+		err = fmt.Errorf("%q is no size", Clip(a.cell))
 	}
 	f.noteUnit(in)
 	return v, err
@@ -321,7 +321,7 @@ func (f *file) table(of string) (*Table, error) {
 	}
 	switch {
 	case len(of) > mostLabels:
-		return nil, hint.With(fmt.Errorf("%s is a name of more than %d letters", clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
+		return nil, hint.With(fmt.Errorf("%s is a name of more than %d letters", Clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
 	case len(f.order) >= mostSeries:
 		return nil, hint.With(fmt.Errorf("it tells of more than %d things", mostSeries), "give a part of them")
 	}
@@ -409,7 +409,8 @@ func (f *file) twice(t *Table) error {
 	return nil
 }
 
-func clip(s string) string {
+// Clip keeps messages short.
+func Clip(s string) string {
 	if len(s) > 40 {
 		return strings.ToValidUTF8(s[:40], "") + "…"
 	}

@@ -97,7 +97,7 @@ func (d *dates) parse(s string, line int) (time.Time, error) {
 	return time.Time{}, notDate(s)
 }
 
-func notDate(s string) error { return fmt.Errorf("%q is no date", clip(s)) }
+func notDate(s string) error { return fmt.Errorf("%q is no date", Clip(s)) }
 
 var clocks = regexp.MustCompile(`^(.+?)[ T,]+([0-9]{1,2}:[0-9]{2})(:[0-9]{2})?(?:[.,][0-9]+)?(?: ?([AaPp])\.?[Mm]\.?)?$`)
 
@@ -165,7 +165,7 @@ func (d *dates) agree() error {
 // possible leaves out dates at which no disk was filled.
 func possible(at time.Time, s string) (time.Time, error) {
 	if y := at.Year(); y < 1970 || y > 2200 {
-		return time.Time{}, fmt.Errorf("%q is no date of a disk", clip(s))
+		return time.Time{}, fmt.Errorf("%q is no date of a disk", Clip(s))
 	}
 	return at, nil
 }

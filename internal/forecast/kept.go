@@ -11,14 +11,14 @@ import (
 
 // Kept is a forecast as it is kept until its days come.
 type Kept struct {
-	Version  int       `json:"plumb"` // KeptVersion
+	Version  int       `json:"plumb"` // keptVersion
 	Quantity Quantity  `json:"quantity"`
 	Made     time.Time `json:"made"`
 	Points   []Point   `json:"points"`
 }
 
-// KeptVersion is the form in which forecasts are kept.
-const KeptVersion = 1
+// keptVersion is the form in which forecasts are kept.
+const keptVersion = 1
 
 const (
 	mostKeptPoints = 100
@@ -27,7 +27,7 @@ const (
 
 // Keep makes what is kept of a forecast; nothing of one that is refused.
 func (f Forecast) Keep() (k Kept, kept bool) {
-	return Kept{KeptVersion, f.Quantity, f.Made, f.Points}, f.Refusal == nil && len(f.Points) > 0
+	return Kept{keptVersion, f.Quantity, f.Made, f.Points}, f.Refusal == nil && len(f.Points) > 0
 }
 
 // ParseKept reads what one run kept.
@@ -40,8 +40,8 @@ func ParseKept(text []byte) ([]Kept, error) {
 		return nil, fmt.Errorf("it has %d forecasts, and no run makes more than %d", len(all), mostKept)
 	}
 	for _, k := range all {
-		if k.Version > KeptVersion {
-			return nil, hint.Newer("they are forecasts", k.Version, KeptVersion)
+		if k.Version > keptVersion {
+			return nil, hint.Newer("they are forecasts", k.Version, keptVersion)
 		}
 		if len(k.Points) > mostKeptPoints {
 			return nil, fmt.Errorf("a forecast has %d days, and none has more than %d", len(k.Points), mostKeptPoints)

@@ -49,7 +49,7 @@ type mark struct {
 
 func (m *mark) set(line int, text string) {
 	if m.line == 0 {
-		*m = mark{line, clip(text)}
+		*m = mark{line, Clip(text)}
 	}
 }
 
@@ -87,12 +87,12 @@ func (n *numerals) number(text string, whole bool) (float64, error) {
 	case n.point.line > 0 || whole:
 		plain = ungroup(plain, ",")
 	case strings.Contains(plain, ","):
-		return 0, hint.With(fmt.Errorf("%q can be %s and %s", clip(text), strings.ReplaceAll(clip(plain), ",", ""), strings.Replace(clip(plain), ",", ".", 1)),
+		return 0, hint.With(fmt.Errorf("%q can be %s and %s", Clip(text), strings.ReplaceAll(Clip(plain), ",", ""), strings.Replace(Clip(plain), ",", ".", 1)),
 			"write 1234 or 1.234; one number in the file that can only be one of them, such as 5,3 or 1,234.5, is enough")
 	}
 	v, err := strconv.ParseFloat(plain, 64)
 	if err != nil || strings.ContainsAny(plain, "xXpP_") {
-		return 0, fmt.Errorf("%q is no number", clip(text))
+		return 0, fmt.Errorf("%q is no number", Clip(text))
 	}
 	return v, nil
 }
@@ -164,11 +164,11 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 	case err != nil || !(v >= 0 && v <= math.MaxInt64):
 		return 0, of, notBytes(cell)
 	case of.percent && v > 100:
-		return 0, of, fmt.Errorf("%q is more than the whole", clip(cell))
+		return 0, of, fmt.Errorf("%q is more than the whole", Clip(cell))
 	}
 	return v, of, nil
 }
 
 func notBytes(cell string) error {
-	return fmt.Errorf("%q is no count of bytes", clip(strings.TrimSpace(cell)))
+	return fmt.Errorf("%q is no count of bytes", Clip(strings.TrimSpace(cell)))
 }

@@ -41,10 +41,10 @@ func ParseMatrix(text []byte) ([]Answer, error) {
 		return nil, hint.With(errors.New("the answer is not Prometheus's"), "want the address of its HTTP API, without /api/v1")
 	}
 	if doc.Status != "success" {
-		return nil, fmt.Errorf("it answers: %s", clip(doc.Error))
+		return nil, fmt.Errorf("it answers: %s", Clip(doc.Error))
 	}
 	if doc.Data.ResultType != "matrix" {
-		return nil, hint.With(fmt.Errorf("the query gives a %s", clip(doc.Data.ResultType)), "want an instant vector, such as node_filesystem_size_bytes - node_filesystem_free_bytes")
+		return nil, hint.With(fmt.Errorf("the query gives a %s", Clip(doc.Data.ResultType)), "want an instant vector, such as node_filesystem_size_bytes - node_filesystem_free_bytes")
 	}
 	if n := len(doc.Data.Result); n > mostSeries {
 		return nil, hint.With(fmt.Errorf("the query gives %d series, and %d are the most", n, mostSeries), "ask for fewer: node_filesystem_…{instance=\"db1:9100\"}")
@@ -78,7 +78,7 @@ func ParseRetention(text []byte) string {
 	if json.Unmarshal(text, &doc) != nil || doc.Status != "success" {
 		return ""
 	}
-	return clip(doc.Data.StorageRetention)
+	return Clip(doc.Data.StorageRetention)
 }
 
 func sampleOf(pair [2]json.RawMessage) (Day, error) {
@@ -89,7 +89,7 @@ func sampleOf(pair [2]json.RawMessage) (Day, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(at >= 0 && at < 7e9) {
-		return Day{}, fmt.Errorf("%q is no value, or its time is none", clip(text))
+		return Day{}, fmt.Errorf("%q is no value, or its time is none", Clip(text))
 	}
 	if v < 0 { // a difference of two series that were not read at the same moment
 		v = math.NaN()

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/hint"
 )
 
 // Room is how much may still be read for one server, its files and the names
@@ -149,7 +151,7 @@ func become(who rights) error {
 func userOf(pid int) (rights, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return rights{}, underlying(err)
+		return rights{}, hint.Cause(err)
 	}
 	return parseUser(text)
 }

@@ -77,3 +77,14 @@ func isOption(arg, option string) bool {
 	}
 	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, option[1:])
 }
+
+// ShellWord writes a word of a command for sh, in quotes where it needs them.
+func ShellWord(word string) string {
+	special := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -107,7 +108,7 @@ func trusted(name string) (string, error) {
 		return "", ErrNoCommand
 	}
 	if err != nil {
-		return "", underlying(err)
+		return "", hint.Cause(err)
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(program, &st); err != nil {

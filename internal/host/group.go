@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/hint"
 )
 
 // graceTime is how long a command is given to end, asked or killed.
@@ -42,7 +44,7 @@ func (g *processGroup) start() error {
 	}
 	err := g.cmd.Start()
 	g.alive = err == nil
-	return underlying(err)
+	return hint.Cause(err)
 }
 
 // wait waits for the command's end.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"plumb/internal/hint"
 )
 
 // unguarded is the error of a path that others than its reader and root can
@@ -51,7 +53,7 @@ func guardedPath(dir string) error {
 			return nil // this user will make it
 		}
 		if err != nil {
-			return fmt.Errorf("look at who can write to %s: %w", at, underlying(err))
+			return fmt.Errorf("look at who can write to %s: %w", at, hint.Cause(err))
 		}
 		if why := writers(info, len(rest) == 0); why != "" {
 			return &unguarded{at, why}
@@ -95,14 +97,14 @@ func writers(info fs.FileInfo, last bool) string {
 // guardedFiles looks at the files of a guarded directory whose names match a
 // pattern: one can have been given to somebody else.
 func guardedFiles(dir, pattern string) error {
-	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	names, err := filepath.Glob(filepath.Join(Verbatim(dir), pattern))
 	if err != nil {
 		return fmt.Errorf("list %s: %w", dir, err)
 	}
 	for _, name := range names {
 		info, err := os.Lstat(name)
 		if err != nil {
-			return fmt.Errorf("look at who can write to %s: %w", name, underlying(err))
+			return fmt.Errorf("look at who can write to %s: %w", name, hint.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
 			return &unguarded{name, "is no regular file"}

@@ -116,7 +116,7 @@ func (s *held) Beside(ctx context.Context) (Held, error) { return s.beside(ctx) 
 
 // Exec implements Held.
 func (s *held) Exec(ctx context.Context, statement string) error {
-	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.session.Exec(ctx, statement) })
+	_, err := s.use(ctx, func(ctx context.Context) (Rows, error) { return Rows{}, s.session.Exec(ctx, statement) })
 	if err != nil {
 		return Answered(fmt.Errorf("execute %s on %s: %w", statement, s.name, err))
 	}
@@ -125,11 +125,8 @@ func (s *held) Exec(ctx context.Context, statement string) error {
 
 // Query implements Held.
 func (s *held) Query(ctx context.Context, query string) (Rows, error) {
-	got, err := s.use(ctx, func(ctx context.Context) (answer, error) {
-		rows, err := s.session.Query(ctx, query, s.limits)
-		return answer{rows: rows}, err
-	})
-	rows, err := bounded(RedactRows(query, got.rows), s.limits, err)
+	got, err := s.use(ctx, func(ctx context.Context) (Rows, error) { return s.session.Query(ctx, query, s.limits) })
+	rows, err := bounded(RedactRows(got), s.limits, err)
 	if err != nil {
 		return rows, Answered(fmt.Errorf("query %s: %w", s.name, err))
 	}
@@ -138,7 +135,7 @@ func (s *held) Query(ctx context.Context, query string) (Rows, error) {
 
 // Whole implements Held.
 func (s *held) Whole(ctx context.Context) error {
-	_, err := s.use(ctx, func(ctx context.Context) (answer, error) { return answer{}, s.same(ctx) })
+	_, err := s.use(ctx, func(ctx context.Context) (Rows, error) { return Rows{}, s.same(ctx) })
 	if err != nil {
 		return Answered(fmt.Errorf("look whether the session to %s is unbroken: %w", s.name, err))
 	}
@@ -156,15 +153,15 @@ func (s *held) same(ctx context.Context) error {
 
 // use makes one call. After any error the server is asked whether this is
 // still its connection, which needs no list of the errors that end one.
-func (s *held) use(ctx context.Context, f func(context.Context) (answer, error)) (answer, error) {
+func (s *held) use(ctx context.Context, f func(context.Context) (Rows, error)) (Rows, error) {
 	select {
 	case s.slot <- struct{}{}:
 	case <-ctx.Done():
-		return answer{}, ctx.Err() // nothing was sent
+		return Rows{}, ctx.Err() // nothing was sent
 	}
 	defer func() { <-s.slot }()
 	if err := errors.Join(s.broken, ctx.Err()); err != nil {
-		return answer{}, err
+		return Rows{}, err
 	}
 	got, err := s.call(ctx, heldTime, f)
 	if err == nil {
@@ -172,7 +169,7 @@ func (s *held) use(ctx context.Context, f func(context.Context) (answer, error))
 	}
 	lost := errors.Join(ctx.Err(), s.life.Err())
 	if lost == nil {
-		_, lost = s.call(ctx, proveTime, func(ctx context.Context) (answer, error) { return answer{}, s.same(ctx) })
+		_, lost = s.call(ctx, proveTime, func(ctx context.Context) (Rows, error) { return Rows{}, s.same(ctx) })
 	}
 	if lost == nil {
 		return got, err
@@ -186,11 +183,11 @@ func (s *held) use(ctx context.Context, f func(context.Context) (answer, error))
 
 // call runs f with the session until it is done, or the caller's time or the
 // session's life is over.
-func (s *held) call(ctx context.Context, limit time.Duration, f func(context.Context) (answer, error)) (answer, error) {
+func (s *held) call(ctx context.Context, limit time.Duration, f func(context.Context) (Rows, error)) (Rows, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
-	return within(ctx, s.stuck, limit, func(ctx context.Context) (answer, error) {
+	return within(ctx, s.stuck, limit, func(ctx context.Context) (Rows, error) {
 		s.driver.Lock()
 		defer s.driver.Unlock()
 		return f(ctx)

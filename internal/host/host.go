@@ -10,6 +10,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 )
@@ -152,11 +153,35 @@ type Login struct {
 	DSN      bool   // use the data source name given on the command line
 }
 
+// Exists tells whether something has a name.
+func Exists(ctx context.Context, h Reader, name string) (bool, error) {
+	_, err := h.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", name, err)
+	}
+	return true, nil
+}
+
 // Rows is the answer to a query, as text. A nil value is NULL.
 type Rows struct {
 	Columns []string    `json:"columns"`
 	Values  [][]*string `json:"values"`
 	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
+}
+
+// One gives the only row of an answer. Any other number of rows is an error, as
+// is that of the query.
+func One(answer Rows, err error) ([]*string, error) {
+	if err == nil && len(answer.Values) != 1 {
+		err = fmt.Errorf("the server answers with %d rows, and one is expected", len(answer.Values))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.Values[0], nil
 }
 
 // Cell gives one cell of a row, and NULL where the answer has fewer: a tape

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"plumb/internal/edit"
 )
 
 // hungThings remembers what an operation hung on: paths, for what lies below
@@ -221,15 +223,10 @@ func mountOf(name string) (number string) {
 		if len(f) < 5 {
 			continue
 		}
-		point := strings.TrimRight(unescape(f[4]), "/")
+		point := strings.TrimRight(edit.Unoctal(f[4]), "/")
 		if (rest == point || strings.HasPrefix(rest, point+"/")) && len(point) >= longest {
 			number, longest = f[0], len(point)
 		}
 	}
 	return number
-}
-
-// unescape undoes what the kernel does to the white space in a mount point.
-func unescape(point string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(point)
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -25,19 +26,12 @@ func (l *Live) ReadFile(ctx context.Context, name string) ([]byte, error) {
 
 // readRaw reads a file with its secrets in place.
 func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
-	type head struct {
-		data []byte
-		err  error
-	}
-	h, err := onFile(ctx, l, name, true, func(context.Context) (head, error) {
+	data, err := onFile(ctx, l, name, true, func(context.Context) ([]byte, error) {
 		data, err := readHead(name, roomOf(ctx).take(l.options.FileBytes))
 		roomOf(ctx).used(len(data))
-		return head{data, err}, nil
+		return data, err
 	})
-	if err != nil {
-		return nil, fileError("read", name, err)
-	}
-	return h.data, fileError("read", name, h.err)
+	return data, fileError("read", name, err)
 }
 
 var errNotRegular = errors.New("not a regular file")
@@ -126,10 +120,7 @@ func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 			return "", err
 		}
 		to, err := os.Readlink(at)
-		if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return to, err
+		return to, hint.Cause(err)
 	})
 	return to, fileError("read link", name, err)
 }

@@ -116,6 +116,11 @@ func matching(dir, part string, limit int) ([]string, error) {
 	return kept, failed
 }
 
+var verbatim = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// Verbatim gives the pattern of Glob that one name alone meets.
+func Verbatim(name string) string { return verbatim.Replace(name) }
+
 // literal is the directory a pattern's first wildcard stands in.
 func literal(pattern string) string {
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {

@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"plumb/internal/hint"
 )
 
 // maxLinks is how many symbolic links one path may go through, as in Linux.
@@ -77,7 +79,7 @@ func Resolve(start, root, rest string, last bool) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", underlying(err)
+			return "", hint.Cause(err)
 		}
 		if links++; links > maxLinks {
 			return "", syscall.ELOOP
@@ -110,11 +112,4 @@ func isMagic(name string) bool {
 		return len(parts) == 5
 	}
 	return false
-}
-
-func underlying(err error) error {
-	if pathErr := (*os.PathError)(nil); errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }

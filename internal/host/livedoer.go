@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -29,9 +30,9 @@ type LiveDoer struct {
 
 var _ Doer = (*LiveDoer)(nil)
 
-// RunTime ends a command that changes the machine: a restart of a server
+// runTime ends a command that changes the machine: a restart of a server
 // with a large buffer pool takes minutes.
-const RunTime = 10 * time.Minute
+const runTime = 10 * time.Minute
 
 // execTime ends a statement that changes a server.
 const execTime = 2 * time.Minute
@@ -59,18 +60,10 @@ func (h *LiveDoer) Close() error {
 // Raw implements Doer. It goes the way that Replace goes, so that what is
 // written back is what was read.
 func (h *LiveDoer) Raw(ctx context.Context, name string) ([]byte, error) {
-	type head struct {
-		data []byte
-		err  error
-	}
-	got, err := onFile(ctx, h.Live, name, true, func(context.Context) (head, error) {
-		data, err := readPlace(name, h.options.FileBytes)
-		return head{data, err}, nil
+	data, err := onFile(ctx, h.Live, name, true, func(context.Context) ([]byte, error) {
+		return readPlace(name, h.options.FileBytes)
 	})
-	if err != nil {
-		return nil, fileError("read", name, err)
-	}
-	return got.data, fileError("read", name, got.err)
+	return data, fileError("read", name, err)
 }
 
 func readPlace(name string, limit int) ([]byte, error) {
@@ -228,7 +221,7 @@ func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
-// Run implements Doer. It waits for the command's end, at most RunTime. One that
+// Run implements Doer. It waits for the command's end, at most runTime. One that
 // waits in the kernel does not end even when it is killed: it is left behind.
 func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := redact.Command(argv)
@@ -247,7 +240,7 @@ func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 }
 
 func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, RunTime)
+	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
 	waiting, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -259,7 +252,7 @@ func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
 		out []byte
 		err error
 	}
-	got, err := within(waiting, &h.unended, RunTime+2*graceTime, func(context.Context) (head, error) {
+	got, err := within(waiting, &h.unended, runTime+2*graceTime, func(context.Context) (head, error) {
 		out, err := c.run()
 		return head{out, err}, nil
 	})
@@ -379,8 +372,8 @@ func strip(err error) error {
 			return strip(all[0])
 		}
 	}
-	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
 		return e.Err
 	}
-	return underlying(err)
+	return hint.Cause(err)
 }

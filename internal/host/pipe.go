@@ -66,7 +66,7 @@ func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
 	if len(p.Argv) == 0 {
 		return Flow{Code: -1}, kindError{"run: no command given", ErrRefused}
 	}
-	setDefault(&p.Progress, RunTime)
+	setDefault(&p.Progress, runTime)
 	setDefault(&p.Grace, graceTime)
 	program, err := h.findProgram(ctx, p.Argv[0])
 	if err != nil {

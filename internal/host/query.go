@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"plumb/internal/host/redact"
@@ -24,14 +23,13 @@ type openSession struct {
 	dialed  time.Time // the last time
 	asked   time.Time // guarded by the reader's mutex
 	closed  bool
-	queries atomic.Int64
 }
 
 // Query implements Reader. Rows over the limit are cut, and the error is
 // ErrTooLarge. A login that failed is tried again after a while.
 func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) {
 	rows, err := l.query(ctx, t, query)
-	rows = RedactRows(query, rows)
+	rows = RedactRows(rows)
 	if err != nil {
 		return rows, Answered(fmt.Errorf("query %s: %w", t.Name, err))
 	}
@@ -146,17 +144,12 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 // ask runs a query in the open session. A session that is late or lost is
 // dropped, so that the next query opens another, but not without end.
 func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
-	s.queries.Add(1)
 	limits, session := l.options.Query, s.session
-	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (answer, error) {
+	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (Rows, error) {
 		ctx, cancel := context.WithTimeout(ctx, limits.Time)
 		defer cancel()
-		rows, err := session.Query(ctx, query, limits)
-		return answer{rows, err}, nil
+		return session.Query(ctx, query, limits)
 	})
-	if err == nil {
-		err = rows.err
-	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrDown) {
 		s.session = nil
 		go session.Close()
@@ -164,12 +157,7 @@ func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, err
 			s.failed = fmt.Errorf("%w: the session broke %d times, the last time: %w", ErrDown, s.dials, err)
 		}
 	}
-	return bounded(rows.rows, limits, err)
-}
-
-type answer struct {
-	rows Rows
-	err  error
+	return bounded(rows, limits, err)
 }
 
 // bounded holds a driver to the limits it was given.
@@ -190,17 +178,6 @@ func bounded(rows Rows, limits QueryLimits, err error) (Rows, error) {
 		err = ErrTooLarge
 	}
 	return rows, err
-}
-
-// QueryCounts tells how many queries each target has been asked, by name.
-func (l *Live) QueryCounts() map[string]int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	counts := make(map[string]int, len(l.sessions))
-	for name, s := range l.sessions {
-		counts[name] = int(s.queries.Load())
-	}
-	return counts
 }
 
 func (s *openSession) close(ctx context.Context) error {
@@ -226,7 +203,7 @@ func (s *openSession) close(ctx context.Context) error {
 
 // RedactRows replaces the secrets in the answer to a query, in place of the
 // cells that hold them; all other cells are left as they are.
-func RedactRows(query string, rows Rows) Rows {
-	rows.Values = redact.Rows(query, rows.Columns, rows.Values)
+func RedactRows(rows Rows) Rows {
+	rows.Values = redact.Rows(rows.Columns, rows.Values)
 	return rows
 }

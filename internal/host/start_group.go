@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/hint"
 )
 
 // startInGroups starts a command inside control groups, so that not a page of
@@ -44,7 +46,7 @@ func startInGroups(cmd *exec.Cmd, dirs []string) error {
 		for _, dir := range first {
 			// 0 means the thread that writes.
 			if err := os.WriteFile(filepath.Join(dir, "tasks"), []byte("0"), 0); err != nil {
-				return fmt.Errorf("enter control group %s: %w", dir, underlying(err))
+				return fmt.Errorf("enter control group %s: %w", dir, hint.Cause(err))
 			}
 		}
 		return cmd.Start()

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plumb/internal/hint"
 	"plumb/internal/host/redact"
 )
 
@@ -89,7 +90,7 @@ func start(program string, p Process) (*running, error) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
 	}
 	if err := startInGroups(cmd, p.Groups); err != nil {
-		return nil, underlying(err)
+		return nil, hint.Cause(err)
 	}
 	r := &running{cmd: cmd, pid: cmd.Process.Pid, done: make(chan struct{})}
 	go r.wait()

@@ -95,7 +95,7 @@ func withOne(ctx context.Context, d host.Doer, directory, kind, name string, do 
 // withThose does something with each entry in the books that is picked, the newest of a book first, until that fails. The
 // other books come all the same. what names those picked, where a run still uses one.
 func withThose(ctx context.Context, d host.Doer, directory, what string, picked func(Thing) bool, do handling) (found bool, err error) {
-	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
+	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
 	if err != nil {
 		return false, err
 	}

@@ -32,7 +32,7 @@ func (l Left) All() []Thing {
 // List reads all books of a directory. With an error, which names the books
 // that cannot be read, it gives the others.
 func List(ctx context.Context, d host.Doer, directory string) ([]Left, error) {
-	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
+	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]S
 
 // SweepThose is Sweep for the books that are picked by their run and what is left in them.
 func SweepThose(ctx context.Context, d host.Doer, kinds Kinds, directory string, mine func(run string, left []Entry) bool) ([]Swept, error) {
-	files, err := d.Glob(ctx, path.Join(directory, "*"+ending))
+	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
 	if err != nil {
 		return nil, err
 	}

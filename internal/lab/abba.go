@@ -85,7 +85,7 @@ func (b *bench) adopt(ctx context.Context, r *experiment.Record) error {
 		}
 	}
 	b.setup = r.Setup
-	effective, err := b.awaited(ctx, r)
+	effective, err := b.awaited(ctx)
 	if err != nil {
 		return fmt.Errorf("read the settings back: %w", err)
 	}
@@ -97,7 +97,7 @@ func (b *bench) adopt(ctx context.Context, r *experiment.Record) error {
 
 // awaited reads the settings until they are those of the arm, or a second has
 // gone by: PostgreSQL's processes reload one after the other.
-func (b *bench) awaited(ctx context.Context, r *experiment.Record) (effective map[string]string, err error) {
+func (b *bench) awaited(ctx context.Context) (effective map[string]string, err error) {
 	for range 10 {
 		if effective, err = b.effective(ctx); err != nil {
 			return nil, err

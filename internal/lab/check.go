@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
 	"plumb/internal/load/tpcc"
@@ -65,11 +66,11 @@ func wholeTables(ctx context.Context, s load.Server, w experiment.Load) error {
 	}
 	defer a.Close()
 	for i := range c.Tables {
-		rows, err := a.Query(ctx, fmt.Sprintf("SELECT COUNT(*) FROM sbtest%d", i+1))
+		row, err := host.One(a.Query(ctx, fmt.Sprintf("SELECT COUNT(*) FROM sbtest%d", i+1)))
 		if err != nil {
 			return fmt.Errorf("the rows could not be counted: %w", err)
 		}
-		if n := *rows.Values[0][0]; strings.TrimSpace(n) != fmt.Sprint(c.TableSize) {
+		if n := host.Text(row, 0); strings.TrimSpace(n) != fmt.Sprint(c.TableSize) {
 			return fmt.Errorf("sbtest%d has %s rows and should have %d", i+1, n, c.TableSize)
 		}
 	}

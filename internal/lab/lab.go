@@ -96,7 +96,7 @@ type Engine interface {
 	// Names are the engines in experiment files it serves.
 	Names() []string
 	// Find finds the program of a version, fetching it when that is allowed.
-	// The error has a hint (load.WithHint) when it cannot be had.
+	// The error has a hint (package hint) when it cannot be had.
 	Find(ctx context.Context, d host.Doer, s experiment.Server, fetch bool) (Program, error)
 	// Files gives the configuration of a server with its data in data and its
 	// sockets and logs in run, by path.

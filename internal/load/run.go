@@ -21,7 +21,7 @@ const (
 	stopping
 )
 
-// most shards: more would only cost memory.
+// mostShards is how many there are at most: more would only cost memory.
 const mostShards = 16
 
 // run is one run under way.

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"time"
 
@@ -143,4 +144,20 @@ type Admin interface {
 	// are escaped with a backslash. It gives the number of rows.
 	Fill(ctx context.Context, table string, columns []string, rows io.Reader, after ...string) (int64, error)
 	Close() error
+}
+
+// Source keeps the error of a reader of rows, so that it can be told from the
+// server's.
+type Source struct {
+	io.Reader
+	Err error
+}
+
+// Read implements io.Reader.
+func (s *Source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.Err = err
+	}
+	return n, err
 }

@@ -53,7 +53,7 @@ func (p *placer) noCOW(ctx context.Context, dir, file string) (nocow bool, from 
 		if out, err = p.h.Output(ctx, "lsattr", "-d", name); err != nil {
 			continue
 		}
-		if flags, ok := ParseAttributes(out); ok {
+		if flags, ok := parseAttributes(out); ok {
 			return strings.Contains(flags, "C"), "lsattr -d " + name, nil
 		}
 		err = fmt.Errorf("lsattr -d %s: no attributes in the answer", name)
@@ -61,9 +61,9 @@ func (p *placer) noCOW(ctx context.Context, dir, file string) (nocow bool, from 
 	return false, "", err
 }
 
-// ParseAttributes gives the flags of the first line of lsattr(1), such as
+// parseAttributes gives the flags of the first line of lsattr(1), such as
 // "---------------C------".
-func ParseAttributes(out []byte) (flags string, ok bool) {
+func parseAttributes(out []byte) (flags string, ok bool) {
 	line, _, _ := strings.Cut(string(out), "\n")
 	flags, _, ok = strings.Cut(line, " ")
 	if !ok || flags == "" || strings.Trim(flags, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {

@@ -10,15 +10,15 @@ import (
 	"plumb/internal/host"
 )
 
-// DropIns lists the files of several directories that match a pattern, in the
+// DropIns lists the files of several directories whose names end in .conf, in the
 // order of their names, as systemd, sysctl and modprobe read them: a file hides
 // those of its name in later directories. With an error it gives those of the
 // directories that could be read.
-func DropIns(ctx context.Context, h host.Reader, pattern string, dirs ...string) ([]string, error) {
+func DropIns(ctx context.Context, h host.Reader, dirs ...string) ([]string, error) {
 	first := map[string]string{}
 	var all error
 	for _, dir := range dirs {
-		names, err := h.Glob(ctx, path.Join(dir, pattern))
+		names, err := h.Glob(ctx, path.Join(dir, "*.conf"))
 		all = errors.Join(all, err)
 		for _, name := range names {
 			if base := path.Base(name); first[base] == "" {

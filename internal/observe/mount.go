@@ -31,10 +31,10 @@ type Mount struct {
 // String gives the place of the mount.
 func (m Mount) String() string { return m.Point }
 
-// MountLimit is the most mounts that are read of one namespace, which take
+// mountLimit is the most mounts that are read of one namespace, which take
 // 7 MB. Container hosts have thousands; a million is an accident that must not
 // end a check.
-const MountLimit = 20_000
+const mountLimit = 20_000
 
 // statTime is how long one stat or statfs may take. A dead NFS server makes
 // them wait for ever.
@@ -51,17 +51,17 @@ func MountTable(ctx context.Context, h host.Reader, pid string) ([]Mount, error)
 	if err != nil {
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
 	}
-	mounts, parseErr := ParseMounts(data)
+	mounts, parseErr := parseMounts(data)
 	return mounts, errors.Join(err, parseErr)
 }
 
-// ParseMounts reads the format of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+// parseMounts reads the format of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
 // With an error it gives the mounts of the lines before the bad one.
-func ParseMounts(data []byte) ([]Mount, error) {
+func parseMounts(data []byte) ([]Mount, error) {
 	var mounts []Mount
 	cut := false
 	_, err := mountinfo.GetMountsFromReader(bytes.NewReader(data), func(i *mountinfo.Info) (skip, stop bool) {
-		if len(mounts) == MountLimit {
+		if len(mounts) == mountLimit {
 			cut = true
 			return false, true
 		}
@@ -72,7 +72,7 @@ func ParseMounts(data []byte) ([]Mount, error) {
 		return mounts, fmt.Errorf("mountinfo after %d mounts: %w", len(mounts), err)
 	}
 	if cut {
-		return mounts, fmt.Errorf("mountinfo: more than %d mounts; the rest was not read", MountLimit)
+		return mounts, fmt.Errorf("mountinfo: more than %d mounts; the rest was not read", mountLimit)
 	}
 	return mounts, nil
 }

@@ -98,8 +98,7 @@ func (p *placer) place(ctx context.Context, pid int, name string) place {
 		return place{err: v.why}
 	}
 	m, resolved, err := p.locate(ctx, v, name)
-	var hidden errHidden
-	if errors.As(err, &hidden) {
+	if hidden, ok := errors.AsType[errHidden](err); ok {
 		if ref, ok := p.known(string(hidden)); ok {
 			return place{Placement: stack.Placement{Resolved: resolved, Filesystem: ref}}
 		}

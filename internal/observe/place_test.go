@@ -60,7 +60,7 @@ func machine() hosttest.Map {
 // seen is what the probes would have reported of machine.
 func seen(roles ...stack.Role) *stack.Stack {
 	var s stack.Observation
-	mounts, _ := ParseMounts([]byte(ownMounts))
+	mounts, _ := parseMounts([]byte(ownMounts))
 	for _, m := range mounts {
 		if m.Type != "tmpfs" {
 			s.Things = append(s.Things, m.Thing(m.Point))
@@ -235,7 +235,7 @@ func TestJoinEveryDeviceOfBcachefs(t *testing.T) {
 		{"/dev/vda:/dev/gone", ""},
 	} {
 		s := seen()
-		mounts, _ := ParseMounts([]byte("90 27 254:0 / /many rw - bcachefs " + c.source + " rw\n"))
+		mounts, _ := parseMounts([]byte("90 27 254:0 / /many rw - bcachefs " + c.source + " rw\n"))
 		s.Add("test", stack.Observation{Things: []*stack.Thing{mounts[0].Thing("/many")}})
 		Place(context.Background(), machine(), s)
 		ref := stack.Ref{Kind: "filesystem", Name: "/many"}
@@ -276,7 +276,7 @@ func TestNoCOW(t *testing.T) {
 }
 
 func TestParseMounts(t *testing.T) {
-	mounts, err := ParseMounts([]byte(`36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+	mounts, err := parseMounts([]byte(`36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
 37 35 0:9 / /o rw - overlay overlay rw,lowerdir=/a:/b,upperdir=/u
 bad line
 38 35 0:9 / /never rw - tmpfs x rw
@@ -296,11 +296,11 @@ bad line
 
 func TestMountLimit(t *testing.T) {
 	var b strings.Builder
-	for i := range MountLimit + 1 {
+	for i := range mountLimit + 1 {
 		fmt.Fprintf(&b, "%d 1 8:1 / /m%d rw - xfs /dev/sda1 rw\n", i, i)
 	}
-	mounts, err := ParseMounts([]byte(b.String()))
-	if len(mounts) != MountLimit || err == nil {
+	mounts, err := parseMounts([]byte(b.String()))
+	if len(mounts) != mountLimit || err == nil {
 		t.Errorf("%d mounts, error %v", len(mounts), err)
 	}
 }
@@ -312,7 +312,7 @@ func TestParseAttributes(t *testing.T) {
 		"lsattr: Inappropriate ioctl":       "",
 		"":                                  "",
 	} {
-		if got, ok := ParseAttributes([]byte(line)); got != want || ok != (want != "") {
+		if got, ok := parseAttributes([]byte(line)); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v", line, got, ok)
 		}
 	}
@@ -322,7 +322,7 @@ func FuzzParseMounts(f *testing.F) {
 	f.Add([]byte(ownMounts))
 	f.Add([]byte(containerMounts))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		mounts, _ := ParseMounts(data)
+		mounts, _ := parseMounts(data)
 		for _, m := range mounts {
 			if !strings.HasPrefix(m.Point, "/") {
 				t.Errorf("mount point %q", m.Point)
@@ -334,5 +334,5 @@ func FuzzParseMounts(f *testing.F) {
 
 func FuzzParseAttributes(f *testing.F) {
 	f.Add([]byte("---------------C------ /b/nocow\n"))
-	f.Fuzz(func(t *testing.T, data []byte) { ParseAttributes(data) })
+	f.Fuzz(func(t *testing.T, data []byte) { parseAttributes(data) })
 }

@@ -43,7 +43,7 @@ func RunsAs(ctx context.Context, h host.Reader, pid int) (uid, gid int, err erro
 	if err != nil {
 		return 0, 0, err
 	}
-	if uid, gid = effective(status, "Uid:"), effective(status, "Gid:"); uid < 0 || gid < 0 {
+	if uid, gid = effective(status, "Uid"), effective(status, "Gid"); uid < 0 || gid < 0 {
 		err = fmt.Errorf("%s does not say as whom it runs", name)
 	}
 	return uid, gid, err
@@ -61,12 +61,29 @@ func Libraries(environ []byte) (env []string) {
 
 // effective gives the effective id of a line of a process's status, -1 when it is not there.
 func effective(status []byte, name string) int {
-	for line := range strings.Lines(string(status)) {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == name {
-			if id, err := strconv.Atoi(fields[2]); err == nil {
-				return id
-			}
+	if words := statusOf(status, name); len(words) > 1 {
+		if id, err := strconv.Atoi(words[1]); err == nil {
+			return id
 		}
 	}
 	return -1
+}
+
+// statusOf gives what a line of a process's status says; nothing when it is not there.
+func statusOf(status []byte, name string) []string {
+	for line := range strings.Lines(string(status)) {
+		if said, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.Fields(said)
+		}
+	}
+	return nil
+}
+
+// Parent gives the process id of the parent of a process, "" when it is not known.
+func Parent(ctx context.Context, h host.Reader, pid string) string {
+	status, err := h.ReadFile(ctx, "/proc/"+pid+"/status")
+	if words := statusOf(status, "PPid"); err == nil && len(words) == 1 {
+		return words[0]
+	}
+	return ""
 }

@@ -59,20 +59,13 @@ func OwnUnit(ctx context.Context, h host.Reader, s *stack.Stack, process *stack.
 // Keeper gives the process id of the parent of a process when that is one
 // that starts servers and stays, such as mysqld_safe; "" otherwise.
 func Keeper(ctx context.Context, h host.Reader, pid string) string {
-	status, err := h.ReadFile(ctx, "/proc/"+pid+"/status")
-	if err != nil {
+	parent := Parent(ctx, h, pid)
+	if parent == "" {
 		return ""
 	}
-	for line := range strings.Lines(string(status)) {
-		parent, ok := strings.CutPrefix(line, "PPid:")
-		if !ok {
-			continue
-		}
-		parent = strings.TrimSpace(parent)
-		name, err := h.ReadFile(ctx, "/proc/"+parent+"/comm")
-		if comm := strings.TrimSpace(string(name)); err == nil && product.IsWrapper(comm) {
-			return parent
-		}
+	name, err := h.ReadFile(ctx, "/proc/"+parent+"/comm")
+	if err != nil || !product.IsWrapper(strings.TrimSpace(string(name))) {
+		return ""
 	}
-	return ""
+	return parent
 }

@@ -26,7 +26,7 @@ type Dialect struct {
 
 	// statements
 	Checkpoint         string   // writes what is dirty, so that a stop is short; "" where none does
-	Analyze, Vacuum    string   // go before a table's name
+	Analyze            string   // goes before a table's name; vacuums it too, where there is that
 	Text               string   // gives the text of a number, %s
 	DeleteSome         string   // deletes 10 rows of table %[1]s where %[2]s
 	Snapshot           []string // begin a transaction that only reads, and sees one moment
@@ -73,7 +73,6 @@ var mysqlDialect = Dialect{
 	TinyInt:        "tinyint",
 	Moment:         "datetime",
 	Analyze:        "ANALYZE TABLE ",
-	Vacuum:         "ANALYZE TABLE ",
 	Text:           "%s",
 	DeleteSome:     "DELETE FROM %[1]s WHERE %[2]s LIMIT 10",
 	Snapshot:       []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"},
@@ -105,8 +104,7 @@ var postgresDialect = Dialect{
 	TinyInt:       "smallint",
 	Moment:        "timestamp",
 	Cascade:       " CASCADE",
-	Analyze:       "ANALYZE ",
-	Vacuum:        "VACUUM ANALYZE ",
+	Analyze:       "VACUUM ANALYZE ",
 	Text:          "CAST(%s AS TEXT)",
 	DeleteSome:    "DELETE FROM %[1]s WHERE ctid IN (SELECT ctid FROM %[1]s WHERE %[2]s LIMIT 10)",
 	Snapshot:      []string{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -48,9 +47,4 @@ func WriteKept(ctx context.Context, d host.Doer, file string, what any, perm fs.
 		return err
 	}
 	return d.Replace(ctx, file, append(text, '\n'), perm)
-}
-
-// Verbatim gives the pattern of host.Reader.Glob that one name alone meets.
-func Verbatim(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }

@@ -54,7 +54,7 @@ func (k *Keeper) giveBack(ctx context.Context, l *loan) error {
 
 // sweepLent takes away the points whose process has ended. Each fails alone.
 func (k *Keeper) sweepLent(ctx context.Context) error {
-	files, err := k.Do.Glob(ctx, path.Join(k.Store.Dir, "*"+lentEnd))
+	files, err := k.Do.Glob(ctx, path.Join(host.Verbatim(k.Store.Dir), "*"+lentEnd))
 	failed := []error{err}
 	for _, file := range files {
 		failed = append(failed, k.takeLent(ctx, file))

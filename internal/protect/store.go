@@ -76,7 +76,7 @@ func (s Store) trusted() error {
 // List gives all points, oldest first. The error names files that could not be
 // read; the others are given with it.
 func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error) {
-	files, err := h.Glob(ctx, path.Join(s.Dir, pointFiles))
+	files, err := h.Glob(ctx, path.Join(host.Verbatim(s.Dir), pointFiles))
 	if err != nil {
 		return nil, closed(err)
 	}

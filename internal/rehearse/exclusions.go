@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"plumb/internal/lab/experiment"
 	"plumb/internal/product"
 )
 
@@ -73,7 +74,7 @@ func excluded(kind, name, value string) (apart bool, why string) {
 		return true, list[i].says
 	case name == "huge_pages" && value == "on": // try is as good where there are some
 		return true, "no huge pages are reserved for the sandbox, without which the server would not start"
-	case namesPath(value), !oneLine(value):
+	case experiment.NamesPath(value), !oneLine(value):
 		return true, ""
 	}
 	return false, ""
@@ -82,13 +83,6 @@ func excluded(kind, name, value string) (apart bool, why string) {
 // oneLine tells whether a value can stand in a file of settings.
 func oneLine(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsFunc(value, unicode.IsControl) && len(value) <= 2000
-}
-
-// namesPath tells whether a value leads to a file outside of the data
-// directory.
-func namesPath(value string) bool {
-	v := strings.TrimSpace(value)
-	return len(v) > 0 && strings.Contains("/~", v[:1]) || strings.HasPrefix(v, "./") || strings.Contains(v, "../") || strings.Contains(v, ";/") || strings.Contains(v, ":/")
 }
 
 // ofTheServer are the beginnings of the names of settings that MySQL and

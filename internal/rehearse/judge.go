@@ -216,9 +216,7 @@ func plainly(text string) string {
 func costs(rep report.Report, pair experiment.Pair) (all []Cost) {
 	before := rep.Arm(pair.Baseline).Costs
 	for _, after := range rep.Arm(pair.Arm).Costs {
-		i := slices.IndexFunc(before, func(c report.CostResult) bool {
-			return c.Layer == after.Layer && c.Name == after.Name && c.Unit == after.Unit
-		})
+		i := slices.IndexFunc(before, after.Same)
 		if i >= 0 && before[i].Estimate.N > 0 && after.Estimate.N > 0 {
 			all = append(all, Cost{Layer: after.Layer, Name: after.Name, Unit: after.Unit, Before: before[i].Estimate, After: after.Estimate})
 		}

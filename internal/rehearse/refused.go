@@ -103,7 +103,7 @@ func (p Proposal) AllBut(alone report.Report) (s Stage, ok bool, err error) {
 	x := p.Stages[0].Experiment
 	s, err = derived{name: StageBut, question: strings.TrimSuffix(x.Question, "?") + ", but what the server refuses?", keep: []string{AsIs}, arms: []fileArm{rest},
 		compare: []filePair{{rest.Name, AsIs}}, least: x.Least, most: x.Most, warmup: x.Warmup, measure: x.Measure, budget: x.Budget,
-		notes: RulesNote(rest.Name, slices.Compact(rules))}.of(p.Stages[0], AsIs)
+		notes: rulesNote(rest.Name, slices.Compact(rules))}.of(p.Stages[0], AsIs)
 	return s, err == nil, err
 }
 

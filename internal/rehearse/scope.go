@@ -96,8 +96,8 @@ const (
 	rulesAll = "rules: " // of all advice together
 )
 
-// RulesNote is the line of an arm.
-func RulesNote(arm string, rules []string) string {
+// rulesNote is the line of an arm.
+func rulesNote(arm string, rules []string) string {
 	return rulesOf + arm + ": " + strings.Join(rules, ", ")
 }
 

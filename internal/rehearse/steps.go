@@ -38,7 +38,7 @@ func (d *draft) steps(plan advise.Plan, stake func(rule string) Importance) []St
 		default:
 			tried++
 			taken[s.Path] = s.Number
-			s.Scaled = d.scaledText(a, s.Value)
+			s.Scaled = d.scaledText(a)
 		}
 		if s.Left != "" {
 			s.Path, s.Value = "", ""
@@ -178,7 +178,7 @@ func (d *draft) ofHost(a advise.Step) (path, value, left string) {
 }
 
 // scaledText says how a value differs from the plan's.
-func (d *draft) scaledText(a advise.Step, value string) string {
+func (d *draft) scaledText(a advise.Step) string {
 	if a.Knob.Of != d.server.Ref || d.size.scale >= 1 {
 		return ""
 	}

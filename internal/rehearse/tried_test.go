@@ -10,8 +10,8 @@ import (
 )
 
 func TestTriedFindsTheArmsOfARule(t *testing.T) {
-	x := experiment.Experiment{Notes: "A rehearsal of mysql:3306.\n" + RulesNote("mysql:3306 pool 6G", []string{"mysql/pool", "cross/pool"}) + "\n" +
-		RulesNote("gone", []string{"mysql/pool"}) + "\nrules of nothing\nrules: mysql/pool, mysql/binlog\n"}
+	x := experiment.Experiment{Notes: "A rehearsal of mysql:3306.\n" + rulesNote("mysql:3306 pool 6G", []string{"mysql/pool", "cross/pool"}) + "\n" +
+		rulesNote("gone", []string{"mysql/pool"}) + "\nrules of nothing\nrules: mysql/pool, mysql/binlog\n"}
 	for _, name := range []string{AsIs, AllAdvice, "mysql:3306 pool 6G"} {
 		x.Arms = append(x.Arms, experiment.Arm{Name: name})
 	}

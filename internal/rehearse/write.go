@@ -130,7 +130,7 @@ func (d *draft) notes(arms []arm) string {
 				all = append(all, u[0].Why...)
 			}
 			if u.arm() == a.name {
-				lines = append(lines, RulesNote(a.name, u[0].Why))
+				lines = append(lines, rulesNote(a.name, u[0].Why))
 			}
 		}
 	}

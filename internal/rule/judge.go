@@ -37,14 +37,19 @@ func (r *Rule) verdicts(s *stack.Stack) []Evaluation {
 	var out []Evaluation
 	for _, c := range r.combinations(s) {
 		v := r.judge(c)
-		for i, m := range v.Missing {
-			if g, ok := s.GapFor(m.Of, m.Name); ok {
-				v.Missing[i].Why, v.Missing[i].Hint = g.Why, g.Hint
-			}
-		}
+		explain(v.Missing, s)
 		out = append(out, v)
 	}
 	return out
+}
+
+// explain adds why facts are missing.
+func explain(missing []Missing, s *stack.Stack) {
+	for i, m := range missing {
+		if g, ok := s.GapFor(m.Of, m.Name); ok {
+			missing[i].Why, missing[i].Hint = g.Why, g.Hint
+		}
+	}
 }
 
 // judge asks the rule about one combination.

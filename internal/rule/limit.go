@@ -90,11 +90,7 @@ func (l *Limit) Judge(s *stack.Stack) []Limited {
 		}
 		for _, c := range k.combinations(s) {
 			v := k.limited(l, c)
-			for i, m := range v.Missing {
-				if g, ok := s.GapFor(m.Of, m.Name); ok {
-					v.Missing[i].Why, v.Missing[i].Hint = g.Why, g.Hint
-				}
-			}
+			explain(v.Missing, s)
 			out = append(out, v)
 		}
 	}

@@ -20,7 +20,7 @@ type remedy struct {
 	note *template
 }
 
-// remedies gives what to do about a rule that fired.
+// remediesFor gives what to do about a rule that fired.
 func (r *Rule) remediesFor(b things) []Remedy {
 	var out []Remedy
 	for _, m := range r.remedies {

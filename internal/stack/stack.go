@@ -146,6 +146,14 @@ func (s *Stack) Host() *Thing {
 	return nil
 }
 
+// Hostname gives what the machine calls itself; "" when that was not seen.
+func (s *Stack) Hostname() string {
+	if h := s.Host(); h != nil {
+		return h.Text("hostname")
+	}
+	return ""
+}
+
 // Follow gives the things t links to under name; known is false when the
 // link itself is unknown, which is not the same as leading nowhere.
 func (s *Stack) Follow(t *Thing, name string) (things []*Thing, known bool) {

@@ -38,8 +38,8 @@ type Param struct {
 	Estimate
 }
 
-// ErrFewPoints says that a curve cannot be fitted to what was measured.
-var ErrFewPoints = errors.New("too few concurrencies measured")
+// errFewPoints says that a curve cannot be fitted to what was measured.
+var errFewPoints = errors.New("too few concurrencies measured")
 
 const (
 	leastPoints = 4   // two parameters, and two points left to contradict them
@@ -102,10 +102,10 @@ func checkPoints(points []Point) (levels []int, err error) {
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
 	if len(levels) < leastPoints {
-		return nil, fmt.Errorf("%w: %d, and a curve needs %d", ErrFewPoints, len(levels), leastPoints)
+		return nil, fmt.Errorf("%w: %d, and a curve needs %d", errFewPoints, len(levels), leastPoints)
 	}
 	if low, high := levels[0], levels[len(levels)-1]; high < leastReach*low {
-		return nil, fmt.Errorf("%w: they reach from %d to %d only, and a curve needs a range of %d", ErrFewPoints, low, high, leastReach)
+		return nil, fmt.Errorf("%w: they reach from %d to %d only, and a curve needs a range of %d", errFewPoints, low, high, leastReach)
 	}
 	return levels, nil
 }

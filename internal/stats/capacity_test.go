@@ -159,7 +159,7 @@ func TestCapacityRefuses(t *testing.T) {
 		nil, nvme[:3], {nvme[0], nvme[0], nvme[1], nvme[2]},
 		{{Threads: 10, Rate: 1}, {Threads: 11, Rate: 1}, {Threads: 12, Rate: 1}, {Threads: 13, Rate: 1}},
 	} {
-		if c, err := FitCapacity(points); !errors.Is(err, ErrFewPoints) {
+		if c, err := FitCapacity(points); !errors.Is(err, errFewPoints) {
 			t.Errorf("%v gives %+v, %v", points, c, err)
 		}
 	}

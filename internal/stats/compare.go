@@ -76,10 +76,6 @@ func Compare(pairs []Paired) Comparison {
 // Narrow is the effect with its 90 % interval, by which equivalence is judged.
 func (c Comparison) Narrow() Estimate { return c.ratio(2 * Level) }
 
-// Deviation is the standard deviation between blocks of the logarithm of the
-// ratio, which is nearly a part of the ratio; NaN: not known.
-func (c Comparison) Deviation() Estimate { return deviationOf(c.deviation, float64(c.n-1), c.n) }
-
 // blockRatios gives the logarithm of each block's ratio, by block.
 func blockRatios(pairs []Paired) []float64 {
 	type ratio struct {

@@ -91,7 +91,7 @@ func TestEffectIntervalsCover(t *testing.T) {
 	held, deviation := 0, 0
 	truth := math.NaN()
 	if all := Compare(l.blocks(r, 1, 20000)); true {
-		truth = all.Deviation().Value
+		truth = all.deviation
 		if math.Abs(all.Effect.Value-0.2) > 0.003 {
 			t.Errorf("the effect of very many blocks is %+v", all.Effect)
 		}
@@ -101,7 +101,7 @@ func TestEffectIntervalsCover(t *testing.T) {
 		if c.Effect.Low <= 0.2 && 0.2 <= c.Effect.High {
 			held++
 		}
-		if d := c.Deviation(); d.Low <= truth && truth <= d.High {
+		if d := deviationOf(c.deviation, float64(c.n-1), c.n); d.Low <= truth && truth <= d.High {
 			deviation++
 		}
 	}

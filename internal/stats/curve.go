@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 
 	"gonum.org/v1/gonum/optimize"
 )
@@ -239,6 +240,14 @@ type Best struct {
 	Gain      float64 // what twice High would add to the rate, as a part of it
 	Open      bool    // the curve was still rising at the highest concurrency measured, to which it is cut
 	Why       string
+}
+
+// Threads writes the range: "8", "8 to 16".
+func (b Best) Threads() string {
+	if b.Low == b.High {
+		return strconv.Itoa(b.Low)
+	}
+	return fmt.Sprintf("%d to %d", b.Low, b.High)
 }
 
 // best looks up to the highest concurrency measured.

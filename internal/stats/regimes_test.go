@@ -27,7 +27,7 @@ func TestBurstIsFound(t *testing.T) {
 		{3600, 3000, 0.31, 8, 0.5}, // 3500 to 1100 IOPS: seed:zfs-ext4-02
 		{9000, 3000, 0.31, 10, 0.8},
 	} {
-		found, two, placed, spent := 0, 0, 0, 0
+		found, two, placed := 0, 0, 0
 		for seed := range uint64(20) {
 			a := Analyse(c.series(seed))
 			if len(a.Regimes) == 2 {
@@ -41,13 +41,10 @@ func TestBurstIsFound(t *testing.T) {
 			if b.At.Low <= float64(c.at) && float64(c.at) <= b.At.High {
 				placed++
 			}
-			if want := 100 * (1 - c.to) * float64(c.at); b.Spent.Low <= want && want <= b.Spent.High {
-				spent++
-			}
 			within(t, "after", b.After.Value, 100*c.to, 0.2)
 		}
-		if found < 19 || two < 19 || placed < 18 || spent < 17 {
-			t.Errorf("%+v: of 20 found %d, two regimes in %d; intervals hold the place in %d, the credits in %d", c, found, two, placed, spent)
+		if found < 19 || two < 19 || placed < 18 {
+			t.Errorf("%+v: of 20 found %d, two regimes in %d; intervals hold the place in %d", c, found, two, placed)
 		}
 	}
 }

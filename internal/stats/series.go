@@ -3,7 +3,6 @@ package stats
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -78,7 +77,6 @@ type Exhaustion struct {
 	At     Estimate // steps after the start
 	Before Estimate
 	After  Estimate
-	Spent  Estimate // (Before - After) * At, in units of the values times steps
 }
 
 const (
@@ -114,10 +112,5 @@ func exhausted(x []float64, at int) *Exhaustion {
 	long := max(first, second)
 	off := min(11*long/(fall*fall)+1, float64(len(x)))
 	e.At = Estimate{Value: float64(at), Low: max(0, float64(at)-off), High: min(float64(len(x)), float64(at)+off), N: e.Before.N + e.After.N}
-	half := func(v Estimate) float64 { return (v.High - v.Low) / 2 }
-	part := math.Hypot(half(e.Before), half(e.After)) / fall
-	part = math.Hypot(part, off/float64(at))
-	spent := fall * float64(at)
-	e.Spent = Estimate{Value: spent, Low: spent * (1 - part), High: spent * (1 + part), N: e.At.N}
 	return e
 }

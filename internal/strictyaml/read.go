@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +18,7 @@ type Fields map[string]func(*Node)
 // it in messages: "a rule", "a fact".
 func (s *Document) Object(n *Node, what string, fields Fields, required ...string) {
 	seen := map[string]bool{}
-	known := make([]string, 0, len(fields))
-	for k := range fields {
-		known = append(known, k)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(fields))
 	if !s.Entries(n, what, func(key, value *Node) {
 		seen[key.Value] = true
 		read := fields[key.Value]

@@ -61,8 +61,7 @@ func Parse(file string, data []byte) (*Document, *Node) {
 
 // syntax notes what the YAML reader says, with its position where it tells.
 func (s *Document) syntax(err error) {
-	var at *yaml.LoadError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*yaml.LoadError](err); ok {
 		s.At(max(at.Mark.Line, 1), max(at.Mark.Column, 1), "not YAML: %s", at.Message)
 		return
 	}

@@ -54,7 +54,7 @@ func (t Tools) PoolProperties(pool string) []string {
 // ParsePool reads what PoolProperties printed.
 func (t Tools) ParsePool(text []byte) []Property {
 	if t.Fuse {
-		return ParseAligned(text)
+		return parseAligned(text)
 	}
 	return ParseProperties(text)
 }
@@ -84,17 +84,17 @@ type NewPool struct {
 // MakePool makes a pool, mounted nowhere, of devices on which nothing is: zpool looks for that
 // itself once more. The next start of the machine imports it.
 func MakePool(p NewPool) []string {
-	argv := append([]string{"zpool", "create"}, options("-o", p.Pool)...)
-	argv = append(argv, options("-O", p.Root)...)
-	return append(append(argv, "-m", "none", p.Name), p.Vdevs...)
+	return p.create()
 }
 
 // CreatePool makes a pool, mounted nowhere, on devices whose content is lost. It is in no cache
 // file: the next start of the machine does not import it.
 func CreatePool(p NewPool) []string {
-	argv := append([]string{"zpool", "create", "-f", "-o", "cachefile=none"}, options("-o", p.Pool)...)
-	argv = append(argv, options("-O", p.Root)...)
-	return append(append(argv, "-m", "none", p.Name), p.Vdevs...)
+	return p.create("-f", "-o", "cachefile=none")
+}
+
+func (p NewPool) create(words ...string) []string {
+	return slices.Concat([]string{"zpool", "create"}, words, options("-o", p.Pool), options("-O", p.Root), []string{"-m", "none", p.Name}, p.Vdevs)
 }
 
 // ImportPool imports a pool from the devices in a directory and from no others.

@@ -55,7 +55,7 @@ func TestParsePropertiesOfZFSFuse(t *testing.T) {
 	})) {
 		t.Errorf("no %+v among %d properties", want, len(all))
 	}
-	pool := ParseAligned(testdata(t, "fuse/get.txt"))
+	pool := parseAligned(testdata(t, "fuse/get.txt"))
 	if len(pool) != 18 || pool[0] != (Property{"plumbzfs", "size", "294M", "-"}) {
 		t.Errorf("zpool get: %d properties, first %+v", len(pool), pool[0])
 	}
@@ -99,7 +99,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add([]byte("pool/lab\trun1\tlocal\npool/lab/golden@lab\t-\t-\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ParseProperties(b)
-		ParseAligned(b)
+		parseAligned(b)
 		ParseRows(b, 8)
 		ParseValues(b)
 		ParseAshift(b)

@@ -28,10 +28,10 @@ func ParseProperties(text []byte) []Property {
 	return all
 }
 
-// ParseAligned reads the same from the aligned columns that zfs-fuse's
+// parseAligned reads the same from the aligned columns that zfs-fuse's
 // `zpool get` prints. No pool name, property or source holds a space; a value
 // may, and then lies between.
-func ParseAligned(text []byte) []Property {
+func parseAligned(text []byte) []Property {
 	var all []Property
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)

@@ -177,7 +177,7 @@ func (r *running) end() error {
 	return all
 }
 
-// keeper keeps the beginning of an output and shows it to somebody.
+// executor keeps the beginning of an output and shows it to somebody.
 type executor struct {
 	kept []byte
 	live io.Writer

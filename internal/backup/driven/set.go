@@ -72,7 +72,7 @@ func (b Sets) Put(ctx context.Context, s Set) error {
 
 // Of lists those of a tool, by name.
 func (b Sets) Of(ctx context.Context, tool string) (all []Set, err error) {
-	files, err := b.Do.Glob(ctx, path.Join(b.Dir, tool+"-*.json"))
+	files, err := b.Do.Glob(ctx, path.Join(host.Verbatim(b.Dir), tool+"-*.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

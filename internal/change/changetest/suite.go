@@ -73,7 +73,7 @@ func Run(t *testing.T, c Case) {
 	}
 }
 
-// keeper makes an executor as a newly started Plumb has it.
+// executor makes an executor as a newly started Plumb has it.
 func (c Case) executor(d host.Doer) *change.Executor {
 	return &change.Executor{Doer: d, Dir: c.Dir, Plumb: "test", Now: time.Now}
 }

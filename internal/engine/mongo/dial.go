@@ -208,13 +208,13 @@ const (
 
 // meaning gives the driver's error one of the door's meanings.
 func meaning(err error) error {
-	var command mongo.CommandError
+	command, is := errors.AsType[mongo.CommandError](err)
 	switch {
-	case errors.As(err, &command) && command.Code == unauthorized:
+	case is && command.Code == unauthorized:
 		return fmt.Errorf("%w: %s", host.ErrDenied, command.Message)
-	case errors.As(err, &command) && command.Code == authenticationFailed, strings.Contains(err.Error(), "auth error"):
+	case is && command.Code == authenticationFailed, strings.Contains(err.Error(), "auth error"):
 		return fmt.Errorf("%w: %s", host.ErrLogin, "authentication failed")
-	case errors.As(err, &command):
+	case is:
 		return fmt.Errorf("command failed: %s (%s)", command.Message, command.Name)
 	case strings.Contains(err.Error(), "connect: connection refused"): // the driver tries until its time is up
 		return fmt.Errorf("%w: %w", host.ErrDown, errors.New("connection refused"))

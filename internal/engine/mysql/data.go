@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -173,7 +174,7 @@ func (l *look) binlogs() {
 		l.gap("the server is remote", "", facts...)
 		return
 	}
-	found, err := l.h.Glob(l.ctx, l.in.root+base+".[0-9]*")
+	found, err := l.h.Glob(l.ctx, host.Verbatim(l.in.root+base)+".[0-9]*")
 	if err != nil || len(found) == 0 {
 		l.gap(fmt.Sprintf("list %s.*: none visible", base), "run as root", facts...)
 		return
@@ -188,7 +189,7 @@ func (l *look) binlogs() {
 	for _, name := range found {
 		st, err := l.h.Stat(l.ctx, name)
 		if err != nil {
-			l.gap(fmt.Sprintf("stat %s: %v", name, reason(err)), "run as root", "binlog_size", "binlog_oldest")
+			l.gap(fmt.Sprintf("stat %s: %v", name, hint.Cause(err)), "run as root", "binlog_size", "binlog_oldest")
 			return
 		}
 		size += st.Size

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -139,7 +140,7 @@ func (r *fileReader) parse(ctx context.Context, name string) parsedFile {
 	case errors.Is(err, fs.ErrPermission) && r.h.About().Root:
 		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: the user who started the server may not, and Plumb reads with its rights what a server names", name))
 	case err != nil:
-		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, reason(err)))
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("read %s: %v", name, hint.Cause(err)))
 	default:
 		lines, bad, why, more := parseSome(text, r.left)
 		if bad > 0 {
@@ -192,9 +193,9 @@ func (r *fileReader) include(ctx context.Context, from optionFile, l line, withi
 		r.stop(dir + ": not read: it comes after too many others")
 		return
 	}
-	found, err := r.h.Glob(ctx, r.root+dir+"/*.cnf")
+	found, err := r.h.Glob(ctx, host.Verbatim(r.root+dir)+"/*.cnf")
 	if err != nil {
-		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, reason(err)))
+		r.out.gaps = append(r.out.gaps, fmt.Sprintf("list %s: %v", dir, hint.Cause(err)))
 		return
 	}
 	d := includedDir{path: dir, by: from, begin: len(r.out.files)}
@@ -226,14 +227,6 @@ func (r *fileReader) stop(why string) {
 	}
 }
 
-// reason gives an error without the path that the message already names.
-func reason(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
-}
-
 // groups lists the option groups a server reads. version may be empty.
 func groups(flavor, version, suffix string) []string {
 	names := []string{"mysqld", "server"}
@@ -241,7 +234,7 @@ func groups(flavor, version, suffix string) []string {
 		names = append(names, "mariadb", "mariadbd", "client-server", "galera")
 	}
 	if version != "" {
-		s := series(version)
+		s := Series(version)
 		names = append(names, "mysqld-"+s)
 		if flavor == flavorMariaDB {
 			names = append(names, "mariadb-"+s, "mariadbd-"+s)

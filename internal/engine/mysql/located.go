@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/observe"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -46,6 +47,10 @@ func Elsewhere(mariadb bool, version string) string {
 
 // Identifier writes a name as SQL.
 func Identifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// Literal writes a text as SQL, for sessions whose sql_mode leaves backslashes
+// their meaning.
+func Literal(text string) string { return product.DialectOf(product.MySQL).Quote(text) }
 
 // SeesTables tells from SHOW GRANTS whether all tables are visible.
 func SeesTables(grants host.Rows) bool { return seesTables(grants) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -114,7 +115,7 @@ func (l *look) persisted() []assigned {
 		return nil
 	}
 	if err != nil {
-		l.gap(fmt.Sprintf("read %s: %v", file, reason(err)), "run as root", "persisted", "next_changes")
+		l.gap(fmt.Sprintf("read %s: %v", file, hint.Cause(err)), "run as root", "persisted", "next_changes")
 		return nil
 	}
 	all, err := parsePersisted(text, file)

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
+	"strings"
 
 	"plumb/internal/stack"
 )
@@ -35,7 +36,7 @@ func parsePersisted(text []byte, file string) ([]assigned, error) {
 		out = append(out, assigned{name: name, value: value,
 			origin: stack.Origin{From: stack.FromPersisted, File: file, Line: lineOf(text, name)}})
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].name < out[j].name })
+	slices.SortFunc(out, func(a, b assigned) int { return strings.Compare(a.name, b.name) })
 	return out, nil
 }
 

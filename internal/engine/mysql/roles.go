@@ -40,7 +40,7 @@ func (l *look) roles() {
 	l.tablespaceRoles(datadir)
 }
 
-// setting gives a variable's value in force, or what files say.
+// text gives a variable's value in force, or what files say.
 func (l *look) text(name string) string {
 	if v, ok := l.variables[name]; ok {
 		return v

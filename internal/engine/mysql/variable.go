@@ -213,5 +213,5 @@ func (a *alteration) literal(value string) string {
 	if a.v.number() {
 		return value
 	}
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
+	return Literal(value)
 }

@@ -20,11 +20,7 @@ func number(version string) string {
 	if rest, ok := strings.CutPrefix(version, "5.5.5-"); ok && strings.Contains(rest, "MariaDB") {
 		version = rest
 	}
-	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		version = version[:end]
-	}
-	return strings.Trim(version, ".")
+	return catalog.Numbers(version)
 }
 
 // flavor tells the product from @@version and @@version_comment.
@@ -39,13 +35,11 @@ func flavor(version, comment string) string {
 	return flavorMySQL
 }
 
-// series gives major.minor, as it is used in option groups: 10.11.19 → 10.11.
-func series(version string) string {
+// Series gives major.minor, as it is used in option groups: 10.11.19 → 10.11.
+// Between series, data is not exchanged without an upgrade.
+func Series(version string) string {
 	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
-	}
-	return parts[0] + "." + parts[1]
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // atLeast compares version numbers. It must only be used between versions of

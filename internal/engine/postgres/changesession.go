@@ -63,8 +63,12 @@ func (s *changeSession) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sent, err := s.one(ctx, reload); err != nil || sent != "t" {
-		return errors.Join(err, errNotSent(sent))
+	sent, err := s.one(ctx, reload)
+	if err == nil && sent != "t" {
+		err = errors.New("the server could not be told to read its files again: its log says why")
+	}
+	if err != nil {
+		return err
 	}
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		now, err := s.one(ctx, "SELECT pg_conf_load_time()")
@@ -83,13 +87,6 @@ func (s *changeSession) reload(ctx context.Context) error {
 	}
 }
 
-func errNotSent(sent string) error {
-	if sent == "f" {
-		return errors.New("the server could not be told to read its files again: its log says why")
-	}
-	return nil
-}
-
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -101,9 +98,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // one gives the one cell of an answer.
 func (s *changeSession) one(ctx context.Context, query string) (string, error) {
-	rows, err := s.Query(ctx, query, host.QueryLimits{Rows: 1, Bytes: 1 << 10})
-	if err != nil || len(rows.Values) == 0 {
-		return "", err
-	}
-	return host.Text(rows.Values[0], 0), nil
+	row, err := host.One(s.Query(ctx, query, host.QueryLimits{Rows: 1, Bytes: 1 << 10}))
+	return host.Text(row, 0), err
 }

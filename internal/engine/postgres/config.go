@@ -40,36 +40,24 @@ func parseSome(file string, text []byte, most int) (lines []assigned, bad []stri
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		end := 0
-		for end < len(line) && (line[end] == '_' || line[end] == '.' || line[end] == '$' || line[end] >= 0x80 || isAlnum(line[end])) {
-			end++
-		}
-		name, rest := strings.ToLower(line[:end]), strings.TrimSpace(line[end:])
-		if r, ok := strings.CutPrefix(rest, "="); ok {
-			rest = strings.TrimSpace(r)
-		}
-		value, length, ok := edit.PostgresqlValue(rest)
-		after := strings.TrimSpace(rest[length:])
-		if name == "" || !ok || after != "" && after[0] != '#' {
-			if len(bad) < maxBad {
-				bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
-			}
-			continue
-		}
-		if len(lines) >= most {
+		name, value, ok := edit.PostgresqlLine(line)
+		switch {
+		case !ok && len(bad) < maxBad:
+			bad = append(bad, fmt.Sprintf("%s:%d: not a setting", file, n))
+		case !ok || name == "":
+		case len(lines) >= most:
 			return lines, bad, true
+		default:
+			lines = append(lines, assigned{name, value, stack.Origin{From: stack.FromFile, File: file, Line: n}})
 		}
-		lines = append(lines, assigned{name, value, stack.Origin{From: stack.FromFile, File: file, Line: n}})
 	}
 	return lines, bad, false
 }
 
-func isAlnum(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+// Assignment writes a line of a configuration file. The server reads numbers and
+// words in quotes as it does without.
+func Assignment(name, value string) string {
+	return name + " = '" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + "'\n"
 }
 
 // files are all lines the server would read at its next start, in order.
@@ -177,7 +165,7 @@ func (f *files) included(ctx context.Context, h host.Reader, root, dir string, l
 		f.cutAt(name + ": not read: it comes after too many others")
 		return nil
 	}
-	found, err := h.Glob(ctx, root+name+"/*.conf")
+	found, err := h.Glob(ctx, host.Verbatim(root+name)+"/*.conf")
 	if err != nil {
 		f.fault(fmt.Sprintf("%s:%d: %v", l.origin.File, l.origin.Line, err))
 	}

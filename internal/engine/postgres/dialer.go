@@ -179,7 +179,7 @@ func (s *session) Query(ctx context.Context, query string, limits host.QueryLimi
 	var out host.Rows
 	results := s.conn.Exec(ctx, query)
 	for results.NextResult() {
-		read(results.ResultReader(), limits, &out)
+		Read(results.ResultReader(), limits, &out)
 	}
 	if err := results.Close(); err != nil {
 		return out, meaning(err)
@@ -187,7 +187,8 @@ func (s *session) Query(ctx context.Context, query string, limits host.QueryLimi
 	return out, nil
 }
 
-func read(r *pgconn.ResultReader, limits host.QueryLimits, out *host.Rows) {
+// Read adds the rows of a result, as far as the limits permit.
+func Read(r *pgconn.ResultReader, limits host.QueryLimits, out *host.Rows) {
 	for _, f := range r.FieldDescriptions() {
 		out.Columns = append(out.Columns, f.Name)
 	}

@@ -21,7 +21,8 @@ const conf = "# comment\r\n" +
 	"random_page_cost = 1.1 1.2\n" +
 	"wal_level = 'replica\n" +
 	"= 3\n" +
-	"fsync\n"
+	"fsync\n" +
+	"\u00a0fsync = off\n" // a letter to the server, so another name
 
 func TestParseConfig(t *testing.T) {
 	lines, bad := parseConfig("/c", []byte(conf))
@@ -30,7 +31,7 @@ func TestParseConfig(t *testing.T) {
 		line        int
 	}{
 		{"max_connections", "100", 2}, {"shared_buffers", "128MB", 3}, {"log_line_prefix", "%m [%p] it's 'here' ", 4},
-		{"work_mem", "4MB", 5}, {"auto_explain.log_min_duration", "250ms", 6}, {"include_dir", "conf.d", 7}, {"archive_command", "", 8},
+		{"work_mem", "4MB", 5}, {"auto_explain.log_min_duration", "250ms", 6}, {"include_dir", "conf.d", 7}, {"archive_command", "", 8}, {"\u00a0fsync", "off", 13},
 	}
 	if len(lines) != len(want) {
 		t.Fatalf("got %d lines: %v", len(lines), lines)

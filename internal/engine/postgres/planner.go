@@ -29,7 +29,7 @@ func ToPlan(t host.Target, database string) host.Target {
 func Explain(path []string, text string) string {
 	quoted := make([]string, len(path))
 	for i, schema := range path {
-		quoted[i] = `"` + strings.ReplaceAll(schema, `"`, `""`) + `"`
+		quoted[i] = Identifier(schema)
 	}
 	if len(quoted) == 0 {
 		quoted = []string{`pg_catalog`}

@@ -136,19 +136,19 @@ func TestServerWithoutLogin(t *testing.T) {
 	m, seen := machine(nil)
 	m.Queries = nil
 	m.Files = map[string]string{
-		"/srv/pg/PG_VERSION":           "15\n",
-		"/srv/pg/postgresql.conf":      "fsync = on\nwork_mem = 4MB\ninclude_dir 'conf.d'\ninclude_if_exists 'none.conf'\nshared_buffers = 1GB # after\n",
-		"/srv/pg/conf.d/10-first.conf": "work_mem = 8MB\nshared_buffers = 2GB\n",
-		"/srv/pg/conf.d/20-next.conf":  "work_mem = 16MB\nfsync = off\ninclude '../postgresql.conf'\n",
-		"/srv/pg/conf.d/.hidden.conf":  "work_mem = 1MB\n",
-		"/srv/pg/conf.d/30-note.txt":   "work_mem = 2MB\n",
-		"/srv/pg/postgresql.auto.conf": "# by ALTER SYSTEM\nmax_connections = '321'\n",
+		"/srv/pg/PG_VERSION":              "15\n",
+		"/srv/pg/postgresql.conf":         "fsync = on\nwork_mem = 4MB\ninclude_dir 'conf[1].d'\ninclude_if_exists 'none.conf'\nshared_buffers = 1GB # after\n",
+		"/srv/pg/conf[1].d/10-first.conf": "work_mem = 8MB\nshared_buffers = 2GB\n",
+		"/srv/pg/conf[1].d/20-next.conf":  "work_mem = 16MB\nfsync = off\ninclude '../postgresql.conf'\n",
+		"/srv/pg/conf[1].d/.hidden.conf":  "work_mem = 1MB\n",
+		"/srv/pg/conf[1].d/30-note.txt":   "work_mem = 2MB\n",
+		"/srv/pg/postgresql.auto.conf":    "# by ALTER SYSTEM\nmax_connections = '321'\n",
 	}
 	db, _ := collectFrom(t, m, seen)
 	for name, want := range map[string]stack.Value{
 		"version": stack.Text("15"), "logged_in": stack.Bool(false), "work_mem": stack.Int(16 << 20), "fsync": stack.Bool(false),
 		"shared_buffers": stack.Int(1 << 30), "max_connections": stack.Int(321),
-		"config_errors": stack.List([]string{"/srv/pg/conf.d/20-next.conf:3: includes without end"}),
+		"config_errors": stack.List([]string{"/srv/pg/conf[1].d/20-next.conf:3: includes without end"}),
 	} {
 		if got, ok := db.Get(name); !ok || !got.Equal(want) {
 			t.Errorf("%s = %v, %v; want %v", name, got, ok, want)

@@ -24,7 +24,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 	op := func(statement string) change.Op {
 		return change.Op{Target: &a.in.target, Statement: statement}
 	}
-	set, back, after := literal(a.to.text), "{before:sql}", a.to.text
+	set, back, after := Literal(a.to.text), "{before:sql}", a.to.text
 	switch {
 	case isQuotedList(a.name, a.server.major):
 		// The text before is a list of quoted names, which no placeholder can
@@ -34,7 +34,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 	case a.quoted():
 		back, after = "{before}", a.to.literal
 	}
-	alter := "ALTER SYSTEM SET " + identifier(a.name) + " = "
+	alter := "ALTER SYSTEM SET " + settingName(a.name) + " = "
 	again := op(reload)
 	r := a.recipe()
 	r.Lasts = "postgresql.auto.conf"
@@ -44,7 +44,7 @@ func (a *alteration) alterRecipe() (change.Recipe, error) {
 		After:    after,
 		Do:       []change.Op{op(alter + set), again},
 		Undo:     []change.Op{op(alter + back), again},
-		UndoNone: []change.Op{op("ALTER SYSTEM RESET " + identifier(a.name)), again},
+		UndoNone: []change.Op{op("ALTER SYSTEM RESET " + settingName(a.name)), again},
 		Down:     a.down(),
 		Patience: 3000,
 	}}}
@@ -101,7 +101,7 @@ func (a *alteration) quoted() bool {
 // spelling of the value is known, it tells as well when a file that holds the
 // wanted value was not read yet.
 func (a *alteration) lookQuery() string {
-	name := literal(a.name)
+	name := Literal(a.name)
 	column := "setting"
 	if a.quoted() {
 		column = "quote_literal(setting) AS setting"
@@ -113,12 +113,12 @@ func (a *alteration) lookQuery() string {
 	case a.to.number != nil:
 		differs = "s.reset_val::float8 <> " + strconv.FormatFloat(*a.to.number, 'f', -1, 64)
 	case a.to.shown != "":
-		differs = "s.reset_val <> " + literal(a.to.shown)
+		differs = "s.reset_val <> " + Literal(a.to.shown)
 	}
 	if differs == "" {
 		return file
 	}
-	return "SELECT CASE WHEN f.setting = " + literal(a.to.text) + " AND s.source NOT IN ('" + strings.Join(ofRoles, "', '") + "', 'command line', 'environment variable') AND " + differs +
+	return "SELECT CASE WHEN f.setting = " + Literal(a.to.text) + " AND s.source NOT IN ('" + strings.Join(ofRoles, "', '") + "', 'command line', 'environment variable') AND " + differs +
 		" THEN f.setting || ' (not in force)' ELSE f.setting END AS setting FROM (" + file + ") AS f, pg_settings AS s WHERE lower(s.name) = " + name
 }
 
@@ -176,11 +176,11 @@ func (a *alteration) onlyAtStart(name string) bool {
 	return slices.Contains(a.thing.List("pending_restart"), name) || f != nil && f.Knob != nil && f.Knob.Effect != catalog.Reload && f.Knob.Effect != catalog.Now
 }
 
-// identifier writes a setting's name. Those of extensions have a dot.
-func identifier(name string) string {
+// settingName writes a setting's name. Those of extensions have a dot.
+func settingName(name string) string {
 	for part := range strings.SplitSeq(name, ".") {
 		if part == "" || strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-			return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+			return Identifier(name)
 		}
 	}
 	return name

@@ -64,7 +64,7 @@ func (l *look) tablespaces() {
 
 // tablespaceLinks reads the links in pg_tblspc.
 func (l *look) tablespaceLinks() {
-	found, err := l.h.Glob(l.ctx, l.in.root+l.in.data+"/pg_tblspc/*")
+	found, err := l.h.Glob(l.ctx, host.Verbatim(l.in.root+l.in.data)+"/pg_tblspc/*")
 	if err != nil {
 		l.gap(err.Error(), "run as root", "tablespace")
 		return

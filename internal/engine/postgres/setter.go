@@ -85,7 +85,7 @@ func (a *alteration) ask(query string) ([][]*string, error) {
 
 func rowQuery(name string) string {
 	return `SELECT lower(name) AS name, reset_val AS value, coalesce(unit, '') AS unit, context, vartype, source, min_val, max_val, ` +
-		`array_to_string(enumvals, '|') AS enumvals FROM pg_settings WHERE lower(name) = ` + literal(name)
+		`array_to_string(enumvals, '|') AS enumvals FROM pg_settings WHERE lower(name) = ` + Literal(name)
 }
 
 // readRow reads what the server says of the setting.
@@ -190,7 +190,7 @@ func (a *alteration) readSpelling() error {
 func onServer(function, text string) string {
 	parts := strings.Split(text, `\`)
 	for i, p := range parts {
-		parts[i] = literal(p)
+		parts[i] = Literal(p)
 	}
 	return function + "(" + strings.Join(parts, " || chr(92) || ") + ")"
 }

@@ -103,7 +103,7 @@ func (a *alteration) readFiles() error {
 }
 
 func privilegeQuery(name string) string {
-	return "SELECT has_parameter_privilege(" + literal(name) + ", 'ALTER SYSTEM') AS may"
+	return "SELECT has_parameter_privilege(" + Literal(name) + ", 'ALTER SYSTEM') AS may"
 }
 
 // rights notes what our role may not do. Superusers may all of it; others
@@ -136,7 +136,7 @@ func (a *alteration) rights() error {
 func rolesQuery(name string) string {
 	return `SELECT coalesce('database ' || d.datname, 'every database') AS indb, coalesce('role ' || r.rolname, 'every role') AS forrole, c.config ` +
 		`FROM pg_db_role_setting s LEFT JOIN pg_database d ON d.oid = s.setdatabase LEFT JOIN pg_roles r ON r.oid = s.setrole, ` +
-		`unnest(s.setconfig) AS c(config) WHERE lower(split_part(c.config, '=', 1)) = ` + literal(name) + ` ORDER BY 1, 2 LIMIT 5`
+		`unnest(s.setconfig) AS c(config) WHERE lower(split_part(c.config, '=', 1)) = ` + Literal(name) + ` ORDER BY 1, 2 LIMIT 5`
 }
 
 // readRoles notes for whom another value counts.

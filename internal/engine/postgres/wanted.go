@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -185,7 +186,7 @@ func isQuotedList(name string, major int) bool {
 func elements(list string) string {
 	var out []string
 	for _, name := range splitNames(list) {
-		out = append(out, literal(name))
+		out = append(out, Literal(name))
 	}
 	if out == nil {
 		return "''"
@@ -193,5 +194,9 @@ func elements(list string) string {
 	return strings.Join(out, ", ")
 }
 
-// literal makes an SQL string; a backslash is a plain byte in ours.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+// Literal writes a text as SQL, with standard_conforming_strings: a backslash is
+// a plain byte.
+func Literal(text string) string { return product.DialectOf(product.Postgres).Quote(text) }
+
+// Identifier writes a name as SQL.
+func Identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

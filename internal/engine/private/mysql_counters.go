@@ -51,11 +51,7 @@ func (c counting) isMariaDB() bool {
 // since tells whether the server is at least of a version. It is not, when its
 // version cannot be read.
 func (c counting) since(version string) bool {
-	text := strings.TrimPrefix(c.variables["version"], "5.5.5-")
-	if end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
-		text = text[:end]
-	}
-	have, err := catalog.ParseVersion(text)
+	have, err := catalog.ParseVersion(strings.TrimPrefix(c.variables["version"], "5.5.5-"))
 	least, err2 := catalog.ParseVersion(version)
 	return err == nil && err2 == nil && have.Compare(least) >= 0
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -50,5 +51,5 @@ func mysqlLiteral(value string) string {
 	if n, ok := number(value); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + "'"
+	return engine.Literal(value)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/lab/experiment"
 )
 
 func mysqlRules() rules {
@@ -33,7 +34,7 @@ func mysqlName(name string) string {
 
 // mysqlMore refuses paths, and what cannot be read back.
 func mysqlMore(name, key, value string) error {
-	if pathLike(value) {
+	if experiment.NamesPath(value) {
 		return hint.With(fmt.Errorf("the setting %s names a path, %s, which could lie outside the lab's directory", name, value), "leave it out; files lie in the data directory")
 	}
 	if rest, ok := strings.CutPrefix(key, "skip_"); ok && !skips(key) {
@@ -70,10 +71,4 @@ func mysqlLeaves(key string) bool {
 func skips(key string) bool {
 	return slices.Contains([]string{"skip_name_resolve", "skip_external_locking", "skip_show_database", "skip_parallel_replication", "skip_replication",
 		"skip_replica_start", "skip_slave_start"}, key)
-}
-
-// pathLike tells whether a value names a file in another directory.
-func pathLike(value string) bool {
-	v := strings.TrimSpace(value)
-	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, "./") || strings.Contains(v, "../") || strings.Contains(v, ";/") || strings.Contains(v, ":/")
 }

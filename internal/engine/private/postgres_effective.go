@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	engine "plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -30,22 +31,19 @@ func (e postgresEngine) Set(setting, value string) (statement, after string, err
 		return "", "", err
 	}
 	value = strings.TrimSpace(value)
-	text := literal(value)
+	text := engine.Literal(value)
 	switch key := postgresName(setting); {
 	case strings.EqualFold(value, "default"):
 		text = "DEFAULT"
 	case quotedList(key) && value != "": // one text would be one name
 		var all []string
 		for name := range strings.SplitSeq(value, ",") {
-			all = append(all, literal(strings.Trim(strings.TrimSpace(name), `"`)))
+			all = append(all, engine.Literal(strings.Trim(strings.TrimSpace(name), `"`)))
 		}
 		text = strings.Join(all, ", ")
 	}
 	return "ALTER SYSTEM SET " + postgresName(setting) + " = " + text, "SELECT pg_reload_conf()", nil
 }
-
-// literal makes an SQL string; a backslash is a plain byte in it.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // quotedList tells the parameters whose elements the server writes as quoted
 // names.

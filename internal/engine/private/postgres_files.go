@@ -1,12 +1,10 @@
 package private
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	engine "plumb/internal/engine/postgres"
 	"plumb/internal/host"
@@ -16,29 +14,16 @@ import (
 
 // writePostgres writes one file, which begins with what initdb left.
 func writePostgres(in box, s experiment.Server) string {
-	b := &strings.Builder{}
-	fmt.Fprintf(b, "include = %s\n", quoted(filepath.Join(in.data, "postgresql.conf")))
-	writeSetting(b, "unix_socket_directories", `"`+in.run+`"`) // a list of names
-	writeSetting(b, "unix_socket_permissions", "0700")
-	writeSetting(b, "listen_addresses", "")
-	writeSetting(b, "port", "5432")
+	text := engine.Assignment("include", filepath.Join(in.data, "postgresql.conf")) +
+		engine.Assignment("unix_socket_directories", `"`+in.run+`"`) + // a list of names
+		engine.Assignment("unix_socket_permissions", "0700") +
+		engine.Assignment("listen_addresses", "") +
+		engine.Assignment("port", "5432")
 	all := postgresRules().spelled(s.Settings)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		writeSetting(b, name, all[name])
+		text += engine.Assignment(name, all[name])
 	}
-	return b.String()
-}
-
-// writeSetting writes one line. The server reads numbers and words in quotes
-// as it does without.
-func writeSetting(b *strings.Builder, name, value string) {
-	fmt.Fprintf(b, "%s = %s\n", name, quoted(value))
-}
-
-// quoted writes a value as a configuration file has it, where a backslash
-// begins an escape.
-func quoted(value string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + "'"
+	return text
 }
 
 // Install implements lab.Engine. Locale and encoding do not depend on the

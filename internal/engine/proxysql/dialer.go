@@ -43,7 +43,7 @@ func (Dialer) Dial(ctx context.Context, t host.Target, _ func(string) ([]byte, e
 }
 
 // Reads implements host.Dialer.
-func (Dialer) Reads(query string) bool { return query == GreetingQuery }
+func (Dialer) Reads(query string) bool { return query == greetingQuery }
 
 // maxGreeting bounds the first packet, which has about a hundred bytes.
 const maxGreeting = 4096

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
-// GreetingQuery is the one question a session to ProxySQL answers.
-const GreetingQuery = "SHOW SERVER VERSION"
+// greetingQuery is the one question a session to ProxySQL answers.
+const greetingQuery = "SHOW SERVER VERSION"
 
 // adminPort is the port of the admin interface, which announces a version of
 // its own.
@@ -64,7 +65,7 @@ func collectFrom(ctx context.Context, h host.Reader, l observe.Local, obs *stack
 	}
 	target := host.Target{Engine: "proxysql", Network: "tcp", Address: "127.0.0.1:" + strconv.Itoa(port), Logins: []host.Login{{}}}
 	target.Name = "proxysql:" + target.Address
-	rows, err := h.Query(ctx, target, GreetingQuery)
+	rows, err := h.Query(ctx, target, greetingQuery)
 	if err != nil || len(rows.Values) == 0 || len(rows.Values[0]) == 0 || rows.Values[0][0] == nil {
 		obs.Gap(t.Ref, fmt.Sprintf("read the greeting of %s: %v", target.Address, err), "", "server_version")
 		return
@@ -90,15 +91,8 @@ func programVersion(ctx context.Context, h host.Reader, l observe.Local, t *stac
 
 // parseProgramVersion reads "ProxySQL version 2.5.5-10-g195bd70, codename Truls".
 func parseProgramVersion(text []byte) string {
-	_, rest, ok := strings.Cut(string(text), "version ")
-	if !ok {
-		return ""
-	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		rest = rest[:end]
-	}
-	return strings.Trim(rest, ".")
+	_, rest, _ := strings.Cut(string(text), "version ")
+	return catalog.Numbers(rest)
 }
 
 // configFile gives the configuration file of a command line.

@@ -153,6 +153,11 @@ func TestContentionBeyondWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// ofChannels is the speed of a device with so many channels.
+func ofChannels(m float64) func(float64) float64 {
+	return func(jobs float64) float64 { return occupied(jobs, m) }
+}
+
 // TestNetworkExact: against networks whose rate is known. One queue of one server
 // does at most 1/demand; with think time it is the machine repairman's, and a
 // device of channels alone follows its own formula.
@@ -168,7 +173,7 @@ func TestNetworkExact(t *testing.T) {
 			t.Errorf("two queues, %d clients: %.6f, want %.6f", n, got, want)
 		}
 	}
-	device := Network{Stations: []Station{{Demand: 0.001, Speed: Channels(16)}}}
+	device := Network{Stations: []Station{{Demand: 0.001, Speed: ofChannels(16)}}}
 	if got, want := device.Rate(8), occupied(8, 16)/0.001; math.Abs(got-want) > 1e-6 {
 		t.Errorf("channels: %.3f, want %.3f", got, want)
 	}

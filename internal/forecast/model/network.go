@@ -22,13 +22,9 @@ func Cores(n int) func(float64) float64 {
 	return func(jobs float64) float64 { return max(1, min(jobs, float64(n))) }
 }
 
-// Channels is the speed of a device of m channels that requests hit at random,
+// occupied is the speed of a device of m channels that requests hit at random,
 // so that some idle while requests wait for others: the classic result of balls
 // in bins.
-func Channels(m float64) func(float64) float64 {
-	return func(jobs float64) float64 { return occupied(jobs, m) }
-}
-
 func occupied(jobs, m float64) float64 {
 	if m <= 1 {
 		return 1

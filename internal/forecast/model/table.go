@@ -84,33 +84,22 @@ func (t Table) Texts(column string) ([]string, error) {
 }
 
 // Numbers gives a column of numbers, which may be sizes such as 16K.
-func (t Table) Numbers(column string) (all []float64, err error) {
-	texts, err := t.Texts(column)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range texts {
-		n, err := ReadNumber(s)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
-		}
-		all = append(all, n)
-	}
-	return all, nil
-}
+func (t Table) Numbers(column string) ([]float64, error) { return each(t, column, ReadNumber) }
 
 // Times gives a column of dates.
-func (t Table) Times(column string) (all []time.Time, err error) {
+func (t Table) Times(column string) ([]time.Time, error) { return each(t, column, readTime) }
+
+func each[T any](t Table, column string, read func(string) (T, error)) (all []T, err error) {
 	texts, err := t.Texts(column)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range texts {
-		at, err := readTime(s)
+		one, err := read(s)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
 		}
-		all = append(all, at)
+		all = append(all, one)
 	}
 	return all, nil
 }
@@ -124,7 +113,7 @@ func ReadNumber(text string) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n*factor, 0) {
-		return 0, fmt.Errorf("%q is no number", clip(text))
+		return 0, fmt.Errorf("%q is no number", forecast.Clip(text))
 	}
 	return n * factor, nil
 }
@@ -133,13 +122,5 @@ func readTime(text string) (time.Time, error) {
 	if at, is := forecast.Moment(text); is {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", clip(text))
-}
-
-// clip keeps messages short.
-func clip(text string) string {
-	if len(text) > 40 {
-		return strings.ToValidUTF8(text[:40], "") + "…"
-	}
-	return text
+	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", forecast.Clip(text))
 }

@@ -1,10 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 
 	"plumb/internal/stats"
 )
@@ -106,7 +107,7 @@ func (t *Trace) compact() {
 	for b, when := range t.last {
 		all = append(all, at{b, when})
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].time < all[j].time })
+	slices.SortFunc(all, func(a, b at) int { return cmp.Compare(a.time, b.time) })
 	t.times = newCounts(4 * t.most)
 	for i, a := range all {
 		t.last[a.block] = i
@@ -119,10 +120,10 @@ func bin(distance float64) int {
 	return int(math.Ceil(binsPerDoubling * math.Log2(1+distance)))
 }
 
-// Miss is the part of reads that a cache of so many blocks would have missed.
+// miss is the part of reads that a cache of so many blocks would have missed.
 // Where the sample got more or fewer reads than its share, hot blocks were over-
 // or undersampled, and that is put right among the hits of the smallest distance.
-func (t *Trace) Miss(blocks float64) float64 {
+func (t *Trace) miss(blocks float64) float64 {
 	expected := t.seen * float64(t.threshold) / hashSpace
 	if expected == 0 {
 		return 1
@@ -158,7 +159,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	case bytes > 2*t.Blocks()*block:
 		return refused("trace for longer, so that more of the data is read", "%s are more than twice what was read, %s", size(bytes), size(t.Blocks()*block))
 	}
-	missed := t.Miss(bytes / block)
+	missed := t.miss(bytes / block)
 	const off = 0.02
 	e := stats.Estimate{Value: missed, Low: max(0, missed-off), High: min(1, missed+off), N: int(sampled)}
 	r := Result{Model: "reuse distances of a sample (SHARDS)", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,

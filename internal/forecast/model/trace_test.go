@@ -60,7 +60,7 @@ func TestTraceAgainstRealCaches(t *testing.T) {
 			}
 		})
 		for i, blocks := range sizes {
-			want, got := float64(missed[i])/n, trace.Miss(float64(blocks))
+			want, got := float64(missed[i])/n, trace.miss(float64(blocks))
 			t.Logf("skew %.2f, %d blocks: missed %.3f, told %.3f", skew, blocks, want, got)
 			if math.Abs(got-want) > 0.02 {
 				t.Errorf("skew %.2f, %d blocks: missed %.3f, told %.3f", skew, blocks, want, got)
@@ -150,7 +150,7 @@ func FuzzReadTrace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if m := trace.Miss(2); !(m >= 0 && m <= 1) {
+		if m := trace.miss(2); !(m >= 0 && m <= 1) {
 			t.Errorf("a cache of two blocks misses %g of the reads", m)
 		}
 		trace.Predict(1<<20, 4096)

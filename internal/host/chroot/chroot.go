@@ -70,7 +70,7 @@ func existing(dir, name string) string {
 
 // Glob implements host.Reader. Patterns of directories that are links find nothing.
 func (u *Doer) Glob(ctx context.Context, pattern string) ([]string, error) {
-	found, err := u.Behind.Glob(ctx, u.dir+pattern)
+	found, err := u.Behind.Glob(ctx, host.Verbatim(u.dir)+pattern)
 	for i, f := range found {
 		found[i] = u.inside(f)
 	}

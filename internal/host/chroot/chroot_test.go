@@ -35,7 +35,7 @@ func TestTheRootIsTheMachine(t *testing.T) {
 // Nothing in an image leads out of it, neither absolute links nor ones with
 // many dots.
 func TestLinksStayInside(t *testing.T) {
-	out, dir := t.TempDir(), t.TempDir()
+	out, dir := t.TempDir(), filepath.Join(t.TempDir(), "image[1]")
 	must(t, os.MkdirAll(filepath.Join(dir, "etc"), 0o755))
 	must(t, os.WriteFile(filepath.Join(out, "victim"), []byte("untouched"), 0o644))
 	must(t, os.Symlink(filepath.Join(out, "victim"), filepath.Join(dir, "etc", "absolute")))

@@ -81,7 +81,7 @@ func (s Store) Tree(ctx context.Context, d host.Doer, r Release) (string, error)
 // whole tells whether a tree is there. It is given its name when it is
 // complete, so its program is enough of a proof.
 func (s Store) whole(dir string, r Release) bool {
-	found, err := filepath.Glob(filepath.Join(dir, r.Program))
+	found, err := filepath.Glob(filepath.Join(host.Verbatim(dir), r.Program))
 	return err == nil && len(found) > 0
 }
 

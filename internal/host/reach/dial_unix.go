@@ -14,11 +14,11 @@ import (
 	"plumb/internal/host"
 )
 
-// DialUnixAs connects to a Unix socket as another user of the operating
+// dialUnixAs connects to a Unix socket as another user of the operating
 // system, which is how root logs in where a server trusts the peer's user
 // name: the server sees who called connect. uid 0 or our own means ourselves.
 // It needs root (CAP_SETUID). Without a deadline in ctx it waits 5 s.
-func DialUnixAs(ctx context.Context, uid int, address string) (net.Conn, error) {
+func dialUnixAs(ctx context.Context, uid int, address string) (net.Conn, error) {
 	if uid == 0 {
 		uid = os.Geteuid()
 	}

@@ -35,7 +35,7 @@ func TestDialUnixAsShowsTheServerThatUser(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	for _, uid := range []int{65534, 0, 1234, 65534} {
-		conn, err := DialUnixAs(ctx, uid, socket)
+		conn, err := dialUnixAs(ctx, uid, socket)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,13 +47,13 @@ func TestDialUnixAsShowsTheServerThatUser(t *testing.T) {
 			t.Fatal("this process is no longer root")
 		}
 	}
-	if _, err := DialUnixAs(ctx, 65534, filepath.Join(dir, "none")); err == nil {
+	if _, err := dialUnixAs(ctx, 65534, filepath.Join(dir, "none")); err == nil {
 		t.Error("no socket: no error")
 	}
 	if err := os.Chmod(socket, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := DialUnixAs(ctx, 65534, socket); err == nil {
+	if _, err := dialUnixAs(ctx, 65534, socket); err == nil {
 		t.Error("a socket closed to that user: no error")
 	}
 }

@@ -51,7 +51,7 @@ func (s Server) Dial(ctx context.Context) (net.Conn, error) {
 
 func (s Server) connect(ctx context.Context) (net.Conn, error) {
 	if s.Network == "unix" {
-		return DialUnixAs(ctx, s.PeerUID, s.Address)
+		return dialUnixAs(ctx, s.PeerUID, s.Address)
 	}
 	d := net.Dialer{KeepAlive: 30 * time.Second}
 	return d.DialContext(ctx, s.Network, s.Address)

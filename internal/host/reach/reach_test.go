@@ -132,7 +132,7 @@ func TestSocketsOfContainersAreFoundInsideThem(t *testing.T) {
 	defer cancel()
 	for _, name := range []string{"/link", "/up", place + "/s"} {
 		for _, uid := range []int{0, 65534} {
-			conn, err := DialUnixAs(ctx, uid, p+name)
+			conn, err := dialUnixAs(ctx, uid, p+name)
 			if err != nil {
 				t.Errorf("%s as %d: %v", name, uid, err)
 				continue

@@ -148,7 +148,7 @@ func TestRows(t *testing.T) {
 		{"variable", "@@report_password;s3cret", "@@report_password;***"},
 	} {
 		columns, values := rowsOf(tt.in)
-		got := Rows("", columns, values)
+		got := Rows(columns, values)
 		wantColumns, want := rowsOf(tt.want)
 		if join(wantColumns, want) != join(columns, got) {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, join(columns, got), tt.want)

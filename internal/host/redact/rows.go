@@ -8,7 +8,7 @@ import (
 // Rows redacts the answer to a query: the columns that hold passwords, the
 // values of settings that do, and passwords inside other text. The given rows
 // are not changed; cells without a secret are shared.
-func Rows(query string, columns []string, values [][]*string) [][]*string {
+func Rows(columns []string, values [][]*string) [][]*string {
 	secret, settings, listing := make([]bool, len(columns)), make([]bool, len(columns)), false
 	for i, column := range columns {
 		secret[i] = secretKey(strings.TrimLeft(column, "@"))

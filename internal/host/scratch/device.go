@@ -32,9 +32,8 @@ type Disk struct {
 
 // Counters are what a disk did since boot, of /proc/diskstats.
 type Counters struct {
-	Reads, Writes, Flushes    int64 // requests; Flushes is -1 when the kernel does not count them (before 5.5)
-	ReadBytes, WrittenBytes   int64
-	FlushMilliseconds, Active int64
+	ReadBytes, WrittenBytes int64
+	Flushes                 int64 // -1 when the kernel does not count them (before 5.5)
 }
 
 // types are the magic numbers of statfs(2).
@@ -110,7 +109,7 @@ func deviceOf(dir string) (major, minor uint32, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	source := ParseMountSource(mounts, path)
+	source := parseMountSource(mounts, path)
 	if err := unix.Stat(source, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFBLK {
 		return 0, 0, fmt.Errorf("mounted from %q, which is no block device here", source)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plumb/internal/edit"
 )
 
 const (
@@ -147,16 +149,14 @@ func ParseDiskstats(data []byte, name string) (c Counters, ok bool) {
 			return n
 		}
 		const sector = 512
-		c = Counters{Reads: field(3), ReadBytes: field(5) * sector, Writes: field(7), WrittenBytes: field(9) * sector, Active: field(12)}
-		c.Flushes, c.FlushMilliseconds = field(18), field(19)
-		return c, true
+		return Counters{ReadBytes: field(5) * sector, WrittenBytes: field(9) * sector, Flushes: field(18)}, true
 	}
 	return c, false
 }
 
-// ParseMountSource finds in /proc/self/mountinfo what the filesystem that a
+// parseMountSource finds in /proc/self/mountinfo what the filesystem that a
 // path is on was mounted from; "" when it is not there.
-func ParseMountSource(data []byte, path string) (source string) {
+func parseMountSource(data []byte, path string) (source string) {
 	longest := -1
 	for line := range bytes.Lines(data) {
 		head, tail, found := strings.Cut(string(line), " - ")
@@ -164,15 +164,11 @@ func ParseMountSource(data []byte, path string) (source string) {
 		if !found || len(f) < 5 || len(t) < 2 {
 			continue
 		}
-		point := unescape(f[4])
+		point := edit.Unoctal(f[4])
 		under := point == "/" || path == point || strings.HasPrefix(path, point+"/")
 		if under && len(point) >= longest { // the last one mounted covers earlier ones
-			longest, source = len(point), unescape(t[1])
+			longest, source = len(point), edit.Unoctal(t[1])
 		}
 	}
 	return source
 }
-
-var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-func unescape(s string) string { return escapes.Replace(s) }

@@ -12,11 +12,11 @@ func Fetched() (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return ParseProcIO(data)
+	return parseProcIO(data)
 }
 
-// ParseProcIO finds read_bytes in /proc/self/io.
-func ParseProcIO(data []byte) (int64, bool) {
+// parseProcIO finds read_bytes in /proc/self/io.
+func parseProcIO(data []byte) (int64, bool) {
 	for line := range bytes.Lines(data) {
 		if text, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("read_bytes: ")); ok {
 			n, err := strconv.ParseInt(string(text), 10, 64)

@@ -45,9 +45,9 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,60}(\.[0-9]{1,9}|\.json)?$
 
 func plainName(name string) bool { return nameForm.MatchString(name) }
 
-// ParseManifest reads a list of test files. One that was not written by Plumb
+// parseManifest reads a list of test files. One that was not written by Plumb
 // is [ErrForeign].
-func ParseManifest(data []byte) (Manifest, error) {
+func parseManifest(data []byte) (Manifest, error) {
 	var m Manifest
 	if len(data) > longestManifest {
 		return m, errors.New("too long for a list of test files")

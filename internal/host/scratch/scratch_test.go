@@ -144,7 +144,7 @@ func TestListsOfOthersAreRefused(t *testing.T) {
 		`{"maker":"plumb load","files":[{"name":"test_file.0"}]}`,
 		`{"maker":"plumb load","compressible":7}`,
 	} {
-		if _, err := ParseManifest([]byte(text)); !errors.Is(err, ErrForeign) {
+		if _, err := parseManifest([]byte(text)); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -190,7 +190,7 @@ const diskstats = ` 254       0 vda 187216 5823 9471424 30411 1259463 2083312 68
 
 func TestParseDiskstats(t *testing.T) {
 	c, found := ParseDiskstats([]byte(diskstats), "vda")
-	if !found || c.Flushes != 3211 || c.Writes != 1259463 || c.WrittenBytes != 68215496*512 || c.Reads != 187216 {
+	if !found || c.Flushes != 3211 || c.WrittenBytes != 68215496*512 {
 		t.Errorf("vda: %+v", c)
 	}
 	c, found = ParseDiskstats([]byte(diskstats), "sda1")
@@ -211,7 +211,7 @@ func TestParseMountSource(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "/dev/vda", "/mnt/my data/x": "/dev/loop3", "/mnt/my": "tmpfs", "/mnt": "tmpfs", "/mntx": "/dev/vda",
 	} {
-		if got := ParseMountSource([]byte(mountinfo), path); got != want {
+		if got := parseMountSource([]byte(mountinfo), path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
@@ -226,11 +226,11 @@ func FuzzParse(f *testing.F) {
 		if c, found := ParseDiskstats(data, name); found && c.Flushes < -1 {
 			t.Errorf("%+v", c)
 		}
-		ParseMountSource(data, name)
-		if n, found := ParseProcIO(data); found && n < 0 {
+		parseMountSource(data, name)
+		if n, found := parseProcIO(data); found && n < 0 {
 			t.Error(n)
 		}
-		if m, err := ParseManifest(data); err == nil {
+		if m, err := parseManifest(data); err == nil {
 			for _, e := range m.Files {
 				if strings.ContainsAny(e.Name, "/\x00") || e.Name == ".." {
 					t.Errorf("a file named %q", e.Name)

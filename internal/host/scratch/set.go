@@ -98,7 +98,7 @@ func Open(dir, list string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := ParseManifest(data)
+	m, err := parseManifest(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}

@@ -151,7 +151,7 @@ func (rec *Recorder) Output(ctx context.Context, argv ...string) ([]byte, error)
 // Query implements host.Reader.
 func (rec *Recorder) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
 	rows, err := rec.r.Query(ctx, t, query)
-	rows = host.RedactRows(query, rows)
+	rows = host.RedactRows(rows)
 	err = host.Answered(err)
 	var answer any
 	if err == nil || rows.Columns != nil {

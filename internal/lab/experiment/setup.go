@@ -63,6 +63,13 @@ type Server struct {
 	Settings map[string]string `yaml:"settings,omitempty" json:"settings,omitempty"`             // as in its configuration file
 }
 
+// NamesPath tells whether the value of a setting leads to a file outside of the
+// data directory.
+func NamesPath(value string) bool {
+	v := strings.TrimSpace(value)
+	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, "./") || strings.Contains(v, "../") || strings.Contains(v, ";/") || strings.Contains(v, ":/")
+}
+
 // KindOf is the kind of thing in the catalogue that an engine's servers are.
 func KindOf(engine string) string { return product.OfFlavor(engine).Kind }
 

@@ -26,7 +26,7 @@ func TestDamagedFileIsNoticedAndMended(t *testing.T) {
 		}
 		_, err = l.Get(ctx, sha)
 		refused(t, err, sha, "backup")
-		if !errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, errDamaged) {
 			t.Error(err)
 		}
 		again, err := l.Put(ctx, []byte("what the server said"))

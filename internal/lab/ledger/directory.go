@@ -178,7 +178,7 @@ var ErrInUse = errors.New("a lab writes into it, or was killed while it did")
 
 // Glance opens the ledger of a directory for commands that change nothing: not
 // even a helper file of SQLite is made. The error is fs.ErrNotExist when there
-// is no ledger, and ErrInUse when only Look can read it. What is written after
+// is no ledger, and ErrInUse when only OpenExisting can read it. What is written after
 // that is not seen.
 func Glance(ctx context.Context, dir string) (*Ledger, error) {
 	l, err := glance(ctx, dir)

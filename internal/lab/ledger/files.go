@@ -20,8 +20,8 @@ import (
 // 1 GB in a row, and what trials leave is far smaller.
 const Most = 256 << 20
 
-// ErrDamaged says that a file is not what was put into the ledger.
-var ErrDamaged = errors.New("its contents do not fit its SHA-256")
+// errDamaged says that a file is not what was put into the ledger.
+var errDamaged = errors.New("its contents do not fit its SHA-256")
 
 // shaForm guards the names of files made of it.
 var shaForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -42,7 +42,7 @@ func (l *Ledger) Put(ctx context.Context, data []byte) (string, error) {
 }
 
 // Get gives a file by its SHA-256, and verifies it: the error of one that was
-// damaged is ErrDamaged.
+// damaged is errDamaged.
 func (l *Ledger) Get(ctx context.Context, sha string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -55,7 +55,7 @@ func (l *Ledger) Get(ctx context.Context, sha string) ([]byte, error) {
 		return nil, l.fail(doing, err)
 	}
 	if !fits(sha, data) {
-		err := fmt.Errorf("%s: %w", l.files.name(sha), ErrDamaged)
+		err := fmt.Errorf("%s: %w", l.files.name(sha), errDamaged)
 		return nil, l.fail(doing, hint.With(err, "restore it from a backup; the records themselves are not affected"))
 	}
 	return data, nil

@@ -49,17 +49,17 @@ var (
 
 // Open opens a ledger and makes it when there is none. where is a directory, or
 // postgres://user@host/database. Errors that a person can do something about
-// have a hint (load.WithHint).
+// have a hint (package hint).
 func Open(ctx context.Context, where string) (*Ledger, error) { return open(ctx, where, true) }
 
-// Look opens a ledger that is there already, for those who only read.
+// OpenExisting opens a ledger that is there already, for those who only read.
 func OpenExisting(ctx context.Context, where string) (*Ledger, error) { return open(ctx, where, false) }
 
 func open(ctx context.Context, where string, create bool) (l *Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if isPostgres(where) {
-		l, err = openPostgres(ctx, where, create)
+		l, err = openPostgres(ctx, where)
 	} else {
 		l, err = openDirectory(ctx, where, create)
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 // openPostgres opens the ledger of a PostgreSQL database.
-func openPostgres(ctx context.Context, where string, create bool) (*Ledger, error) {
+func openPostgres(ctx context.Context, where string) (*Ledger, error) {
 	config, err := pgx.ParseConfig(where)
 	if err != nil {
 		return nil, err // without the password

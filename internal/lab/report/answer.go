@@ -97,12 +97,8 @@ func ofCurves(r Report) (all []string) {
 		if len(r.Curves) > 1 {
 			text = c.Name + ": "
 		}
-		best := fmt.Sprint(k.Best.Low)
-		if k.Best.High > k.Best.Low {
-			best += " to " + fmt.Sprint(k.Best.High)
-		}
 		all = append(all, fmt.Sprintf("%sat most %s operations a second (%s to %s), best at %s threads: %s.",
-			text, units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High), best, k.Best.Why))
+			text, units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High), k.Best.Threads(), k.Best.Why))
 	}
 	return all
 }

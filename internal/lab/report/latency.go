@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -71,11 +73,7 @@ func spectrumOf(trials []*experiment.Record) (s spectrum, broken int) {
 			}
 		}
 	}
-	var order []bar
-	for b := range bars {
-		order = append(order, b)
-	}
-	slices.SortFunc(order, func(a, b bar) int { return int(a.upper - b.upper) })
+	order := slices.SortedFunc(maps.Keys(bars), func(a, b bar) int { return cmp.Compare(a.upper, b.upper) })
 	const perMS = 1e6
 	for _, b := range order {
 		s.upper, s.middle = append(s.upper, float64(b.upper)/perMS), append(s.middle, float64(b.middle)/perMS)

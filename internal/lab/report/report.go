@@ -66,6 +66,11 @@ type CostResult struct {
 	Estimate                stats.Estimate
 }
 
+// Same tells whether two costs are of one thing.
+func (c CostResult) Same(o CostResult) bool {
+	return c.Layer == o.Layer && c.Name == o.Name && c.Unit == o.Unit
+}
+
 // Words of a verdict.
 const (
 	Better     = "better"

@@ -191,8 +191,8 @@ func FuzzReadFrom(f *testing.F) {
 	f.Add(head[:200])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= headerSize {
-			_, _ = ParseHeader(data)
-			_, _ = ParseRecord(data[headerSize:], 3, 0)
+			_, _ = parseHeader(data)
+			_, _ = parseRecord(data[headerSize:], 3, 0)
 		}
 		n, err := ReadFrom(bytes.NewReader(data))
 		if err != nil {

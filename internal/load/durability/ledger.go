@@ -37,8 +37,8 @@ type Ledger struct {
 	done    chan struct{}
 }
 
-// NewRun draws the number of a run.
-func NewRun() int64 {
+// newRun draws the number of a run.
+func newRun() int64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails, by its documentation
 	return int64(binary.LittleEndian.Uint64(b[:])>>1) | 1
@@ -48,7 +48,7 @@ func NewRun() int64 {
 // over. A Header.Run of 0 is drawn, an empty Began is now.
 func Create(path string, h Header) (*Ledger, error) {
 	if h.Run == 0 {
-		h.Run = NewRun()
+		h.Run = newRun()
 	}
 	if h.Began == "" {
 		h.Began = time.Now().UTC().Format(time.RFC3339)

@@ -41,11 +41,11 @@ func ReadFrom(in io.Reader) (*Noted, error) {
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = ErrNoBook
+			err = errNoBook
 		}
 		return nil, err
 	}
-	h, err := ParseHeader(head)
+	h, err := parseHeader(head)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func ReadFrom(in io.Reader) (*Noted, error) {
 			}
 			return n, err
 		}
-		number, ok := ParseRecord(record[:], h.Run, place)
+		number, ok := parseRecord(record[:], h.Run, place)
 		if !ok {
 			bad++
 			continue

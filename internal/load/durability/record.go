@@ -34,8 +34,8 @@ const (
 
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
-	// ErrNoBook says that a file is no ledger.
-	ErrNoBook = errors.New("not a ledger of plumb load")
+	// errNoBook says that a file is no ledger.
+	errNoBook = errors.New("not a ledger of plumb load")
 )
 
 func (h Header) encode() ([]byte, error) {
@@ -54,28 +54,28 @@ func (h Header) encode() ([]byte, error) {
 	return data, nil
 }
 
-// ParseHeader reads the first bytes of a ledger.
-func ParseHeader(data []byte) (Header, error) {
+// parseHeader reads the first bytes of a ledger.
+func parseHeader(data []byte) (Header, error) {
 	var h Header
 	if len(data) < headerSize || !strings.HasPrefix(string(data), magic) {
-		return h, ErrNoBook
+		return h, errNoBook
 	}
 	switch form := int(data[len(magic)]) - '0'; {
 	case form < 1 || form > 9:
-		return h, ErrNoBook
+		return h, errNoBook
 	case form != formVersion:
 		return h, hint.Newer("it is a ledger", form, formVersion)
 	}
 	n := binary.LittleEndian.Uint32(data[8:])
 	if n > headerSize-16 {
-		return h, fmt.Errorf("header of %d bytes: %w", n, ErrNoBook)
+		return h, fmt.Errorf("header of %d bytes: %w", n, errNoBook)
 	}
 	text := data[16 : 16+n]
 	if crc32.Checksum(text, castagnoli) != binary.LittleEndian.Uint32(data[12:]) {
-		return h, fmt.Errorf("the header's checksum does not match: %w", ErrNoBook)
+		return h, fmt.Errorf("the header's checksum does not match: %w", errNoBook)
 	}
 	if err := json.Unmarshal(text, &h); err != nil {
-		return h, fmt.Errorf("header: %w: %w", err, ErrNoBook)
+		return h, fmt.Errorf("header: %w: %w", err, errNoBook)
 	}
 	return h, nil
 }
@@ -94,9 +94,9 @@ func recordSum(run, n int64, place uint32) uint32 {
 	return crc32.Checksum(b[:], castagnoli)
 }
 
-// ParseRecord reads the record at a place of a run's ledger: 16 bytes or more.
+// parseRecord reads the record at a place of a run's ledger: 16 bytes or more.
 // It is not ok when it was torn, is another run's or another place's.
-func ParseRecord(data []byte, run int64, place uint32) (n int64, ok bool) {
+func parseRecord(data []byte, run int64, place uint32) (n int64, ok bool) {
 	if len(data) < recordSize {
 		return 0, false
 	}

@@ -32,7 +32,7 @@ func TestReadsWhatEarlierPlumbsWrote(t *testing.T) {
 func TestNewerFormStaysAsItIs(t *testing.T) {
 	text, err := os.ReadFile("testdata/v1/run.ledger")
 	ok(t, err)
-	h, err := ParseHeader(text)
+	h, err := parseHeader(text)
 	ok(t, err)
 	text[len(magic)] = '2'
 	file := filepath.Join(t.TempDir(), "later.ledger")
@@ -42,7 +42,7 @@ func TestNewerFormStaysAsItIs(t *testing.T) {
 	_, read := Read(file)
 	_, appended := Append(file, h)
 	for _, err := range []error{read, appended} {
-		if err == nil || errors.Is(err, ErrNoBook) || hint.Of(err) == "" {
+		if err == nil || errors.Is(err, errNoBook) || hint.Of(err) == "" {
 			t.Errorf("got %v, hint %q", err, hint.Of(err))
 		}
 	}
@@ -50,7 +50,7 @@ func TestNewerFormStaysAsItIs(t *testing.T) {
 		t.Errorf("what was refused has changed: %v", err)
 	}
 	text[len(magic)] = 'x'
-	if _, err := ParseHeader(text); !errors.Is(err, ErrNoBook) {
+	if _, err := parseHeader(text); !errors.Is(err, errNoBook) {
 		t.Errorf("got %v", err)
 	}
 }

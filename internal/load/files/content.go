@@ -27,7 +27,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // errUnchecked says that a block was written without a checksum.
 var errUnchecked = errors.New("written without a checksum: prepare again, or run without --validate")
 
-// pool is random bytes that all new content is made from.
+// newPool makes the random bytes that all new content is made from.
 func newPool(seed uint64) []byte {
 	pool := make([]byte, poolBytes+piece)
 	draw.Content(pool, seed, -1, -1, 0)

@@ -127,11 +127,7 @@ func (l *loader) bySize() []*table {
 
 func (l *loader) statistics(ctx context.Context, s *session, t *table) error {
 	l.meter.at("statistics", t.Name)
-	analyze := l.sql.Vacuum
-	if l.o.NoVacuum {
-		analyze = l.sql.Analyze
-	}
-	_, err := s.Query(ctx, analyze+t.Name)
+	_, err := s.Query(ctx, l.sql.Analyze+t.Name)
 	return err
 }
 

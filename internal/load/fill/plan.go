@@ -57,7 +57,6 @@ type Options struct {
 	Range    int64 // bytes of text in one transaction; 0: 16 MiB
 	Verify   Level
 	NoLog    bool           // MySQL: sql_log_bin=0; replicas and backups by log then miss the tables
-	NoVacuum bool           // PostgreSQL: ANALYZE only, and leave the first visits of all pages to the load
 	Progress func(Progress) // called about twice a second, and at the end
 }
 

@@ -77,7 +77,7 @@ func (m Maker) file(name string) string { return path.Join(m.Dir, name+".json") 
 // List gives all clones, the oldest first. The error names files that could not be
 // read; the others are given with it.
 func (m Maker) List(ctx context.Context, h host.Reader) (all []Clone, err error) {
-	files, err := h.Glob(ctx, path.Join(m.Dir, "*.json"))
+	files, err := h.Glob(ctx, path.Join(host.Verbatim(m.Dir), "*.json"))
 	if err != nil {
 		return nil, err
 	}

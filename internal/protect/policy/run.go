@@ -81,7 +81,7 @@ func (r Report) Failed() (n int) {
 func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	// Who can write a policy says to which host a database is sent, with our rights.
 	for _, file := range []string{p.File, r.File} {
-		if err := host.Guarded(path.Dir(file), protect.Verbatim(path.Base(file))); err != nil {
+		if err := host.Guarded(path.Dir(file), host.Verbatim(path.Base(file))); err != nil {
 			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
 		}
 	}

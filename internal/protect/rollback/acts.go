@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/protect/service"
 	"plumb/internal/zfs"
 )
@@ -166,16 +167,11 @@ func pin(v Volume) change.Switch {
 
 // mounted reads which dataset is uppermost on the mount point, from the mount table.
 func (v Volume) mounted() change.Inspection {
-	at := escaped(v.Mountpoint)
+	at := edit.Octal(v.Mountpoint)
 	if v.top != "" {
 		return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ (\S+) ` + regexp.QuoteMeta(at) + ` `}
 	}
 	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(at) + ` .* - \S+ (\S+) `}
-}
-
-// escaped writes a path as the mount table has it.
-func escaped(name string) string {
-	return strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(name)
 }
 
 // mountOf and unmountOf give what mounts and unmounts a volume, under a name.

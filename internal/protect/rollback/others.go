@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/units"
@@ -57,12 +58,12 @@ func changedByOthers(m protect.Member, sv protect.Server, times protect.Times) [
 		since = times.Began
 	}
 	since = since.Add(-tick)
-	argv := []string{"find", m.Mountpoint, "-xdev", "-ignore_readdir_race", "-path", path.Join(protect.Verbatim(m.Mountpoint), ".zfs"), "-prune", "-o",
+	argv := []string{"find", m.Mountpoint, "-xdev", "-ignore_readdir_race", "-path", path.Join(host.Verbatim(m.Mountpoint), ".zfs"), "-prune", "-o",
 		"!", "-type", "d", "!", "-type", "s", "!", "-type", "p", "-newerct", fmt.Sprintf("@%d.%09d", since.Unix(), since.Nanosecond())}
 	var own []string
 	for _, d := range sv.Dirs {
 		if dir := path.Clean(d.Path); observe.Within(dir, m.Mountpoint) || observe.Within(m.Mountpoint, dir) {
-			name := protect.Verbatim(dir)
+			name := host.Verbatim(dir)
 			if len(own) > 0 {
 				own = append(own, "-o")
 			}

@@ -117,26 +117,16 @@ func (c *checking) note(what string) {
 // servers tells whether a process is the server, was started by it, or started it.
 func (c *checking) servers(ctx context.Context, pid string) bool {
 	server := strconv.Itoa(c.plan.Server.PID)
-	if pid == c.parent(ctx, server) {
+	if pid == observe.Parent(ctx, c.h, server) {
 		return true
 	}
 	for range 32 {
 		if pid == server {
 			return true
 		}
-		if pid = c.parent(ctx, pid); pid == "" || pid == "0" {
+		if pid = observe.Parent(ctx, c.h, pid); pid == "" || pid == "0" {
 			return false
 		}
 	}
 	return false
-}
-
-func (c *checking) parent(ctx context.Context, pid string) string {
-	text, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/status")
-	for line := range strings.Lines(string(text)) {
-		if id, ok := strings.CutPrefix(line, "PPid:"); ok {
-			return strings.TrimSpace(id)
-		}
-	}
-	return ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/btrfs"
 	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -111,7 +112,7 @@ func (c *checking) shownAt(ctx context.Context, v *Volume) error {
 	}
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
-		if len(f) < 4 || f[0][0] == '#' || f[1] != escaped(v.Mountpoint) {
+		if len(f) < 4 || f[0][0] == '#' || f[1] != edit.Octal(v.Mountpoint) {
 			continue
 		}
 		if by := strings.Split(f[3], ","); !slices.ContainsFunc(by, func(o string) bool {
@@ -131,7 +132,7 @@ func (v Volume) shown() string {
 	if v.top == "" {
 		return v.Name
 	}
-	return escaped(v.Name)
+	return edit.Octal(v.Name)
 }
 
 // listed reads a path from the line of a subvolume.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"strings"
 	"time"
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/protect/service"
 	"plumb/internal/provision"
@@ -49,14 +49,9 @@ func (p *planning) starting() change.Switch {
 	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: ops(p.Start), Undo: ops(p.Stop), Patience: p.patience()}
 }
 
-// escaped writes a path as the mount table has it.
-func escaped(name string) string {
-	return strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(name)
-}
-
 // mounted reads which dataset is uppermost at a place.
 func mounted(at string) change.Inspection {
-	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(escaped(at)) + ` .* - \S+ (\S+) `}
+	return change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ / ` + regexp.QuoteMeta(edit.Octal(at)) + ` .* - \S+ (\S+) `}
 }
 
 func unmount(v provision.Volume) change.Switch {
@@ -66,7 +61,7 @@ func unmount(v provision.Volume) change.Switch {
 // mountPoint makes an empty directory to mount on, in which no server can write, whoever it runs as.
 func mountPoint(at string) change.Switch {
 	dir, base := path.Split(at)
-	s := exact("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", literal(base), "-printf", "%y"}}, "d", nil, nil)
+	s := exact("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", host.Verbatim(base), "-printf", "%y"}}, "d", nil, nil)
 	s.Do = ops([]string{"sh", "-c", `mkdir -m 000 -- "$1" && { chattr +i -- "$1" 2>/dev/null || :; }`, "sh", at}) // not every filesystem has that
 	s.Undo = ops([]string{"sh", "-c", `chattr -i -- "$1" 2>/dev/null; rmdir -- "$1"`, "sh", at})
 	return s
@@ -78,7 +73,7 @@ func mountpoint(v provision.Volume) change.Switch {
 }
 
 func mount(v provision.Volume) change.Switch {
-	return exact("mount of "+v.At, mounted(v.At), escaped(v.Dataset), zfs.Mount(v.Dataset), zfs.Unmount(v.Dataset))
+	return exact("mount of "+v.At, mounted(v.At), edit.Octal(v.Dataset), zfs.Mount(v.Dataset), zfs.Unmount(v.Dataset))
 }
 
 // bindHere mounts a directory on the empty one that was just made, and on no other that somebody has put into
@@ -87,8 +82,8 @@ const bindHere = `cd -P -- "$2" && [ "$(pwd -P)" = "$2" ] && [ "$(stat -c %u .)"
 
 // bind mounts a directory of a filesystem in its place.
 func bind(v provision.Volume) change.Switch {
-	look := change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ \S+ (` + regexp.QuoteMeta(escaped(v.At)) + `) `}
-	return exact("mount of "+v.At, look, escaped(v.At), []string{"sh", "-c", bindHere, "sh", v.Aside, v.At}, []string{"umount", "-c", "--", v.At})
+	look := change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ \S+ (` + regexp.QuoteMeta(edit.Octal(v.At)) + `) `}
+	return exact("mount of "+v.At, look, edit.Octal(v.At), []string{"sh", "-c", bindHere, "sh", v.Aside, v.At}, []string{"umount", "-c", "--", v.At})
 }
 
 // lasts has it mounted by every start of the machine, which does not wait for it: with the disk missing, the filesystem that it

@@ -132,7 +132,7 @@ func (p *planning) pair(ctx context.Context) error {
 			p.pairs[0].Skip = append(p.pairs[0].Skip, part.Files...)
 		case below != "" && !strings.Contains(below, "/"):
 			pair.From, pair.Old = path.Join(p.Home.Data, below), path.Join(p.before, below)
-			p.pairs[0].Skip = append(p.pairs[0].Skip, literal(below))
+			p.pairs[0].Skip = append(p.pairs[0].Skip, host.Verbatim(below))
 		case below != "":
 			return fmt.Errorf("%s lies deeper in the data directory than a volume can be mounted", v.At)
 		default:
@@ -195,11 +195,6 @@ func (p *planning) elsewhere(ctx context.Context) error {
 		return hint.With(fmt.Errorf("%s is not a directory of root's, in which nobody else can put anything", above), "name a place in one that is")
 	}
 	return nil
-}
-
-// literal takes their meaning from the characters of a pattern.
-func literal(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
 // list lists what is done.

@@ -12,7 +12,6 @@ import (
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
-	"plumb/internal/stack"
 )
 
 // Result is what came of a provision.
@@ -89,7 +88,7 @@ func (f Flow) session(ctx context.Context, sp spec.Spec, started bool, doing fun
 		}
 		p, err := f.Propose(ctx, d, k.Dir, sp)
 		if err == nil {
-			err = do(provision.Run{Executor: k, Of: p.Of, Begin: change.Begin{Host: hostname(p.Stack), User: d.About().User}, Doing: doing}, p)
+			err = do(provision.Run{Executor: k, Of: p.Of, Begin: change.Begin{Host: p.Stack.Hostname(), User: d.About().User}, Doing: doing}, p)
 			d.Close()
 			return err
 		}
@@ -150,11 +149,4 @@ func (f Flow) TakeAway(ctx context.Context, of string, o change.UndoOptions) ([]
 	}
 	defer d.Close()
 	return provision.Run{Executor: k, Of: of}.TakeAway(ctx, o)
-}
-
-func hostname(s *stack.Stack) string {
-	if h := s.Host(); h != nil {
-		return h.Text("hostname")
-	}
-	return ""
 }

@@ -24,7 +24,7 @@ func (p *planning) stage(name, why string, m provision.Making, extra ...change.A
 	if acts := slices.Concat(m.Acts, extra); len(acts) > 0 {
 		of := p.Home.Server
 		if of.IsZero() { // it is only being installed
-			of = stack.Ref{Kind: "host", Name: cmp.Or(hostname(p.Stack), "this")}
+			of = stack.Ref{Kind: "host", Name: cmp.Or(p.Stack.Hostname(), "this")}
 		}
 		s.Steps = []change.Prepared{provision.Step(of, name, acts)}
 	}

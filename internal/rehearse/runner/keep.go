@@ -132,7 +132,7 @@ func (x *Runner) prune(ctx context.Context) error {
 
 // readAllKept reads what is known of rehearsals, the oldest first.
 func readAllKept(ctx context.Context, h host.Doer, books string) (all []kept, err error) {
-	files, err := h.Glob(ctx, filepath.Join(books, keptPrefix+"*"+keptSuffix))
+	files, err := h.Glob(ctx, filepath.Join(host.Verbatim(books), keptPrefix+"*"+keptSuffix))
 	if err != nil {
 		return nil, err
 	}

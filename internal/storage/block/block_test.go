@@ -156,7 +156,7 @@ func TestHealth(t *testing.T) {
 		h.set(t, "nvme smart-log")
 		return t
 	}
-	h, err := ParseSmartLog([]byte(smartLog))
+	h, err := parseSmartLog([]byte(smartLog))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s = %v, %v; want %v", fact, got, ok, want)
 		}
 	}
-	if h, err = ParseSmartLog([]byte(smartLogVerbose)); err != nil {
+	if h, err = parseSmartLog([]byte(smartLogVerbose)); err != nil {
 		t.Fatal(err)
 	}
 	two := facts(h)
@@ -176,17 +176,17 @@ func TestHealth(t *testing.T) {
 	if _, known := two.Facts["nvme_written"]; known {
 		t.Error("a field that was not there has a value")
 	}
-	if h, err = ParseSmartctl([]byte(smartctlJSON)); err != nil {
+	if h, err = parseSmartctl([]byte(smartctlJSON)); err != nil {
 		t.Fatal(err)
 	}
 	if c, _ := facts(h).Int("nvme_temperature"); c != 36 {
 		t.Errorf("smartctl temperature %d, want 36", c)
 	}
 	for _, bad := range []string{"", "{}", "[]", "null", `{"nvme_smart_health_information_log":null}`} {
-		if _, err := ParseSmartLog([]byte(bad)); err == nil {
+		if _, err := parseSmartLog([]byte(bad)); err == nil {
 			t.Errorf("ParseSmartLog(%q): no error", bad)
 		}
-		if _, err := ParseSmartctl([]byte(bad)); err == nil {
+		if _, err := parseSmartctl([]byte(bad)); err == nil {
 			t.Errorf("ParseSmartctl(%q): no error", bad)
 		}
 	}
@@ -318,7 +318,7 @@ func FuzzHealth(f *testing.F) {
 	f.Add([]byte(smartLogVerbose))
 	f.Add([]byte(smartctlJSON))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, parse := range []func([]byte) (Health, error){ParseSmartLog, ParseSmartctl} {
+		for _, parse := range []func([]byte) (Health, error){parseSmartLog, parseSmartctl} {
 			if h, err := parse(data); err == nil {
 				h.set(stack.NewThing("block", "x"), "fuzz")
 			}

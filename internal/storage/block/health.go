@@ -70,11 +70,11 @@ func (d *device) health(ctx context.Context) {
 func AskHealth(ctx context.Context, h host.Reader, name string) (log Health, from string, err error) {
 	argv := []string{"nvme", "smart-log", "-o", "json", "/dev/" + name}
 	out, err := h.Output(ctx, argv...)
-	parse := ParseSmartLog
+	parse := parseSmartLog
 	if errors.Is(err, host.ErrNoCommand) {
 		argv = []string{"smartctl", "-j", "-A", "/dev/" + name}
 		out, err = h.Output(ctx, argv...)
-		parse = ParseSmartctl
+		parse = parseSmartctl
 	}
 	from = strings.Join(argv, " ")
 	if err != nil {
@@ -86,9 +86,9 @@ func AskHealth(ctx context.Context, h host.Reader, name string) (log Health, fro
 	return log, from, nil
 }
 
-// ParseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an
+// parseSmartLog reads `nvme smart-log -o json`. With -v critical_warning is an
 // object.
-func ParseSmartLog(out []byte) (Health, error) {
+func parseSmartLog(out []byte) (Health, error) {
 	var m map[string]any
 	if err := decode(out, &m); err != nil {
 		return nil, err
@@ -96,8 +96,8 @@ func ParseSmartLog(out []byte) (Health, error) {
 	return readHealth(m, 273)
 }
 
-// ParseSmartctl reads `smartctl -j -A` of an NVMe drive.
-func ParseSmartctl(out []byte) (Health, error) {
+// parseSmartctl reads `smartctl -j -A` of an NVMe drive.
+func parseSmartctl(out []byte) (Health, error) {
 	var m struct {
 		Log map[string]any `json:"nvme_smart_health_information_log"`
 	}

@@ -41,7 +41,7 @@ func (d *device) smart(ctx context.Context) {
 		return
 	}
 	// smartctl ends with a status other than 0 for a drive that is ill, too.
-	s, wrong := ParseSmart(out)
+	s, wrong := parseSmart(out)
 	switch {
 	case wrong == nil && s.Asleep:
 		d.obs.Gap(d.thing.Ref, "its motor is off, and asking would start it", "", "smart_*")
@@ -54,8 +54,8 @@ func (d *device) smart(ctx context.Context) {
 	}
 }
 
-// ParseSmart reads `smartctl -j -H -A` of a SATA or SAS drive.
-func ParseSmart(out []byte) (Smart, error) {
+// parseSmart reads `smartctl -j -H -A` of a SATA or SAS drive.
+func parseSmart(out []byte) (Smart, error) {
 	var m struct {
 		Smartctl struct {
 			Messages []struct{ String string }

@@ -36,7 +36,7 @@ func TestParseSmart(t *testing.T) {
 		{"never counts down", strings.Replace(smartATA, "Current_Pending_Sector", "Total_Pending_Sectors", 1), map[string]stack.Value{"smart_pending": absent, "smart_reallocated": stack.Int(12)}},
 		{"SAS", smartSAS, map[string]stack.Value{"smart_passed": stack.Bool(true), "smart_pending": absent, "smart_reallocated": stack.Int(2), "smart_uncorrected": stack.Int(1)}},
 	} {
-		s, err := ParseSmart([]byte(c.text))
+		s, err := parseSmart([]byte(c.text))
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -49,7 +49,7 @@ func TestParseSmart(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "{}", `{"smartctl":{"messages":[{"string":"/dev/sda: Unknown USB bridge","severity":"error"}]}}`, "not json"} {
-		if s, err := ParseSmart([]byte(text)); err == nil {
+		if s, err := parseSmart([]byte(text)); err == nil {
 			t.Errorf("%q gives %+v", text, s)
 		}
 	}
@@ -95,7 +95,7 @@ func FuzzParseSmart(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		if s, err := ParseSmart(data); err == nil {
+		if s, err := parseSmart(data); err == nil {
 			s.set(stack.NewThing("block", "x"), "fuzz")
 		}
 	})

@@ -34,7 +34,7 @@ func readThin(ctx context.Context, h host.Reader, names []string, obs *stack.Obs
 		obs.Gap(stack.Ref{}, err.Error(), "")
 		return nil
 	}
-	return ParseThin(out)
+	return parseThin(out)
 }
 
 func hasMapper(names []string) bool {
@@ -46,11 +46,11 @@ func hasMapper(names []string) bool {
 	return false
 }
 
-// ParseThin reads `dmsetup status --target thin-pool`, the form of which is in
+// parseThin reads `dmsetup status --target thin-pool`, the form of which is in
 // the kernel's Documentation/admin-guide/device-mapper/thin-provisioning.rst:
 //
 //	vg-pool-tpool: 0 204800 thin-pool 1 141/1024 700/1600 - rw discard_passdown queue_if_no_space - 1024
-func ParseThin(out []byte) map[string]Thin {
+func parseThin(out []byte) map[string]Thin {
 	found := map[string]Thin{}
 	for line := range strings.Lines(string(out)) {
 		name, rest, ok := strings.Cut(strings.TrimSpace(line), ": ")

@@ -14,7 +14,7 @@ const thinText = "vg-pool-tpool: 0 204800 thin-pool 1 141/1024 700/1600 - rw dis
 	"vg-data: 0 8192 linear \nvg-thin: 0 8192 thin 4096 8191\n"
 
 func TestParseThin(t *testing.T) {
-	got := ParseThin([]byte(thinText))
+	got := parseThin([]byte(thinText))
 	want := map[string]Thin{
 		"vg-pool-tpool": {Name: "vg-pool-tpool", Metadata: 141, MetadataAll: 1024, Data: 700, DataAll: 1600, Mode: "rw"},
 		"full":          {Name: "full", Metadata: 14, MetadataAll: 1024, Data: 1024, DataAll: 1024, Mode: "out_of_data_space"},
@@ -30,7 +30,7 @@ func TestParseThin(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "No devices found\n", "x: 0 1 thin-pool\n", "x: 0 1 thin-pool 1 a/b 1/2 - rw\n", "x: 0 1 thin-pool 1 1/0 1/2 - rw\n"} {
-		if got := ParseThin([]byte(text)); len(got) != 0 {
+		if got := parseThin([]byte(text)); len(got) != 0 {
 			t.Errorf("%q gives %+v", text, got)
 		}
 	}
@@ -41,7 +41,7 @@ func TestThinFacts(t *testing.T) {
 		d := device{}
 		d.thing = d.obs.New("block", "dm-0")
 		d.thing.Set("dm_name", stack.Text(name), "test")
-		d.thin("lvm", ParseThin([]byte(thinText)))
+		d.thin("lvm", parseThin([]byte(thinText)))
 		f, known := d.thing.Facts["thin_data_used"]
 		if known != (name != "dead") || !f.Value.Equal(want) {
 			t.Errorf("%s: thin_data_used %v (known %v), want %v", name, f.Value, known, want)
@@ -68,7 +68,7 @@ func TestADiskIsNoThinPool(t *testing.T) {
 func FuzzParseThin(f *testing.F) {
 	f.Add([]byte(thinText))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, p := range ParseThin(data) {
+		for name, p := range parseThin(data) {
 			d := device{}
 			d.thing = d.obs.New("block", "dm-0")
 			d.thing.Set("dm_name", stack.Text(name), "test")

@@ -124,9 +124,9 @@ func weights(nodes []node) (hosts []float64) {
 	return hosts
 }
 
-// WithoutHost is how full the others are when what the largest host holds lies on them, in
+// withoutHost is how full the others are when what the largest host holds lies on them, in
 // percent; false when nobody knows, or there is no other.
-func (c Cluster) WithoutHost() (float64, bool) {
+func (c Cluster) withoutHost() (float64, bool) {
 	sum := 0.0
 	for _, w := range c.Hosts {
 		sum += w
@@ -171,7 +171,7 @@ func (c *Cluster) room(t *stack.Thing, obs *stack.Observation) {
 		return
 	}
 	t.Set("ceph_used", stack.Float(c.Used), from)
-	if left, ok := c.WithoutHost(); ok {
+	if left, ok := c.withoutHost(); ok {
 		t.Set("ceph_used_without_host", stack.Float(left), from)
 	} else {
 		t.Absent(from, "ceph_used_without_host")

@@ -21,7 +21,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, ok := c.WithoutHost()
+	left, ok := c.withoutHost()
 	if c.Pools["db"] != (Pool{Size: 3, MinSize: 1}) || !c.Pools["ec"].Erasure || len(c.Flags) != 1 || c.Flags[0] != "noout" ||
 		c.Full != 95 || c.NearFull != 1 || len(c.Hosts) != 2 || c.Used != 25 || !ok || left != 100 {
 		t.Errorf("%+v, %v without the largest host", c, left)
@@ -39,7 +39,7 @@ func TestAClusterThatTellsNothing(t *testing.T) {
 	if err != nil || c.Used != -1 {
 		t.Errorf("without a manager: %+v, %v", c, err)
 	}
-	if _, ok := c.WithoutHost(); ok {
+	if _, ok := c.withoutHost(); ok {
 		t.Error("it is known how full a cluster without a manager would be")
 	}
 }
@@ -79,7 +79,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if left, ok := c.WithoutHost(); ok && (left < c.Used || stack.Float(left).IsAbsent()) {
+		if left, ok := c.withoutHost(); ok && (left < c.Used || stack.Float(left).IsAbsent()) {
 			t.Errorf("%v used, %v without a host", c.Used, left)
 		}
 	})

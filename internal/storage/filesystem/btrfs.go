@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -75,16 +76,11 @@ func (v *volume) btrfsDir(ctx context.Context) string {
 	if to, err := v.h.Readlink(ctx, v.mount.Source); err == nil { // /dev/mapper/vg-lv → ../dm-3
 		dev = path.Base(to)
 	}
-	found, err := v.h.Glob(ctx, "/sys/fs/btrfs/*/devices/"+globQuote(dev))
+	found, err := v.h.Glob(ctx, "/sys/fs/btrfs/*/devices/"+host.Verbatim(dev))
 	if err != nil || len(found) == 0 {
 		return ""
 	}
 	return path.Dir(path.Dir(found[0]))
-}
-
-// globQuote takes the meaning from characters that filepath.Match gives one.
-func globQuote(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
 func (v *volume) btrfsDevices(ctx context.Context, dir string) {
@@ -115,7 +111,7 @@ func (v *volume) btrfsErrors(ctx context.Context, dir string) {
 			v.gap(err, "errors_seen")
 			return
 		}
-		total += ParseErrorStats(data)
+		total += parseErrorStats(data)
 	}
 	if len(files) > 0 {
 		v.thing.Set("errors_seen", stack.Int(total), dir+"/devinfo/*/error_stats")

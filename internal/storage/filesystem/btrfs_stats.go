@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ParseErrorStats adds up the counters of a btrfs error_stats file: lines such
+// parseErrorStats adds up the counters of a btrfs error_stats file: lines such
 // as "write_errs 0".
-func ParseErrorStats(data []byte) int64 {
+func parseErrorStats(data []byte) int64 {
 	total := int64(0)
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)

@@ -22,7 +22,7 @@ func FuzzEditReadsFstabTheSame(f *testing.F) {
 			return
 		}
 		var want []string
-		for _, e := range ParseFstab([]byte(text)) {
+		for _, e := range parseFstab([]byte(text)) {
 			want = append(want, path.Clean(e.Point)+" "+strings.Join(e.Options, ","))
 		}
 		for i := range keys {

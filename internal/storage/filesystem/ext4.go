@@ -49,7 +49,7 @@ func (v *volume) ext4Options(ctx context.Context, dev string) {
 		v.gap(err, "data_mode", "barrier", "delalloc", "journal")
 		return
 	}
-	o := ParseExt4Options(data)
+	o := parseExt4Options(data)
 	if o.DataMode == "" { // only a filesystem with a journal has a mode
 		v.thing.Set("journal", stack.Bool(false), name)
 		v.thing.SetAbsent("data_mode", name)
@@ -72,8 +72,8 @@ type Ext4Options struct {
 	Delalloc *bool
 }
 
-// ParseExt4Options reads /proc/fs/ext4/DEV/options: one option a line.
-func ParseExt4Options(data []byte) Ext4Options {
+// parseExt4Options reads /proc/fs/ext4/DEV/options: one option a line.
+func parseExt4Options(data []byte) Ext4Options {
 	var o Ext4Options
 	on, off := true, false
 	for line := range strings.Lines(string(data)) {
@@ -105,7 +105,7 @@ func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 		return
 	}
 	const from = "dumpe2fs -h"
-	s := ParseSuperblock(out)
+	s := parseSuperblock(out)
 	if len(s.Features) == 0 || s.BlockSize == 0 {
 		v.obs.Gap(v.thing.Ref, "dumpe2fs -h "+dev+": no features or block size in the answer", "", facts...)
 		return
@@ -121,16 +121,16 @@ func (v *volume) ext4Superblock(ctx context.Context, dev string) {
 	}
 }
 
-// Superblock is what dumpe2fs -h tells; sizes in bytes, 0 when not said.
-type Superblock struct {
+// superblock is what dumpe2fs -h tells; sizes in bytes, 0 when not said.
+type superblock struct {
 	Features    []string
 	BlockSize   int64
 	ClusterSize int64
 }
 
-// ParseSuperblock reads `dumpe2fs -h` or `tune2fs -l`.
-func ParseSuperblock(out []byte) Superblock {
-	var s Superblock
+// parseSuperblock reads `dumpe2fs -h` or `tune2fs -l`.
+func parseSuperblock(out []byte) superblock {
+	var s superblock
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Scan() {
 		key, value, ok := strings.Cut(lines.Text(), ":")

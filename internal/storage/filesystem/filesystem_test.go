@@ -29,34 +29,34 @@ func text(t testing.TB, name string) []byte {
 }
 
 func TestParseExt4Options(t *testing.T) {
-	o := ParseExt4Options(text(t, "ext4_options.txt"))
+	o := parseExt4Options(text(t, "ext4_options.txt"))
 	if o.DataMode != "ordered" || o.Barrier == nil || !*o.Barrier || o.Delalloc == nil || !*o.Delalloc {
 		t.Errorf("%+v", o)
 	}
-	if o := ParseExt4Options(text(t, "ext4_options_no_journal.txt")); o.DataMode != "" {
+	if o := parseExt4Options(text(t, "ext4_options_no_journal.txt")); o.DataMode != "" {
 		t.Errorf("a filesystem without a journal has mode %q", o.DataMode)
 	}
-	if o := ParseExt4Options([]byte("rw\nnobarrier\ndata=journal\nnodelalloc\n")); *o.Barrier || o.DataMode != "journal" || *o.Delalloc {
+	if o := parseExt4Options([]byte("rw\nnobarrier\ndata=journal\nnodelalloc\n")); *o.Barrier || o.DataMode != "journal" || *o.Delalloc {
 		t.Errorf("%+v", o)
 	}
-	if o := ParseExt4Options(nil); o.Barrier != nil {
+	if o := parseExt4Options(nil); o.Barrier != nil {
 		t.Error("an empty file says something of barriers")
 	}
 }
 
 func TestParseSuperblock(t *testing.T) {
-	s := ParseSuperblock(text(t, "dumpe2fs.txt"))
+	s := parseSuperblock(text(t, "dumpe2fs.txt"))
 	if s.BlockSize != 4096 || s.ClusterSize != 0 || !slices.Contains(s.Features, "has_journal") {
 		t.Errorf("%+v", s)
 	}
-	s = ParseSuperblock(text(t, "dumpe2fs_bigalloc.txt"))
+	s = parseSuperblock(text(t, "dumpe2fs_bigalloc.txt"))
 	if s.ClusterSize != 16384 || !slices.Contains(s.Features, "bigalloc") {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestParseXFSInfo(t *testing.T) {
-	g, err := ParseXFSInfo(text(t, "xfs_info.txt"))
+	g, err := parseXFSInfo(text(t, "xfs_info.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestParseXFSInfo(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	// CentOS 7, as its manual page shows it: no reflink to speak of.
-	g, err = ParseXFSInfo([]byte(`meta-data=/dev/sda1 isize=256 agcount=4, agsize=1 blks
+	g, err = parseXFSInfo([]byte(`meta-data=/dev/sda1 isize=256 agcount=4, agsize=1 blks
          =                       sectsz=512   attr=2, projid32bit=1
          =                       crc=0        finobt=0 spinodes=0
 data     =                       bsize=4096   blocks=52, imaxpct=25
@@ -73,16 +73,16 @@ naming   =version 2              bsize=8192   ascii-ci=0 ftype=0
 	if err != nil || g.BlockSize != 4096 || g.CRC == nil || *g.CRC || g.Reflink != nil {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if _, err := ParseXFSInfo([]byte("xfs_info: /srv is not a mounted XFS filesystem\n")); err == nil {
+	if _, err := parseXFSInfo([]byte("xfs_info: /srv is not a mounted XFS filesystem\n")); err == nil {
 		t.Error("no error for no answer")
 	}
 }
 
 func TestParseErrorStats(t *testing.T) {
-	if n := ParseErrorStats(text(t, "btrfs_error_stats.txt")); n != 0 {
+	if n := parseErrorStats(text(t, "btrfs_error_stats.txt")); n != 0 {
 		t.Errorf("%d errors on a clean filesystem", n)
 	}
-	if n := ParseErrorStats([]byte("write_errs 2\nread_errs 1\nflush_errs 0\ncorruption_errs 4\nnonsense 9\n")); n != 7 {
+	if n := parseErrorStats([]byte("write_errs 2\nread_errs 1\nflush_errs 0\ncorruption_errs 4\nnonsense 9\n")); n != 7 {
 		t.Errorf("%d errors, want 7", n)
 	}
 }
@@ -96,7 +96,7 @@ broken
 `
 
 func TestParseFstab(t *testing.T) {
-	got := ParseFstab([]byte(fstabText))
+	got := parseFstab([]byte(fstabText))
 	if len(got) != 4 {
 		t.Fatalf("%d entries: %+v", len(got), got)
 	}
@@ -224,15 +224,15 @@ func FuzzParsers(f *testing.F) {
 	}
 	f.Add([]byte(fstabText))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		ParseExt4Options(data)
-		ParseSuperblock(data)
-		if g, err := ParseXFSInfo(data); err == nil && g.BlockSize <= 0 {
+		parseExt4Options(data)
+		parseSuperblock(data)
+		if g, err := parseXFSInfo(data); err == nil && g.BlockSize <= 0 {
 			t.Error("no error without a block size")
 		}
-		if ParseErrorStats(data) < 0 {
+		if parseErrorStats(data) < 0 {
 			t.Error("fewer than no errors")
 		}
-		for _, e := range ParseFstab(data) {
+		for _, e := range parseFstab(data) {
 			if e.Line < 1 {
 				t.Error("line 0")
 			}

@@ -32,14 +32,14 @@ func readFstab(ctx context.Context, h host.Reader, obs *stack.Observation) []Ent
 		}
 		return nil
 	}
-	return ParseFstab(data)
+	return parseFstab(data)
 }
 
 // fstabLimit is the most lines that are believed.
 const fstabLimit = 10_000
 
-// ParseFstab reads /etc/fstab. Lines without a mount point are left out.
-func ParseFstab(data []byte) []Entry {
+// parseFstab reads /etc/fstab. Lines without a mount point are left out.
+func parseFstab(data []byte) []Entry {
 	var entries []Entry
 	n := 0
 	for line := range strings.Lines(string(data)) {

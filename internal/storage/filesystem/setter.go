@@ -187,8 +187,7 @@ func (o option) match(point string) string {
 	for _, w := range o.words {
 		words = append(words, regexp.QuoteMeta(w))
 	}
-	escaped := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(point)
-	return "^[0-9]+ [0-9]+ [^ ]+ [^ ]+ " + regexp.QuoteMeta(escaped) + " .*[ ,](" + strings.Join(words, "|") + ")([ ,].*)?$"
+	return "^[0-9]+ [0-9]+ [^ ]+ [^ ]+ " + regexp.QuoteMeta(edit.Octal(point)) + " .*[ ,](" + strings.Join(words, "|") + ")([ ,].*)?$"
 }
 
 // fstabLine gives the line that the next mount uses; nil when there is none.

@@ -18,7 +18,7 @@ func (v *volume) xfs(ctx context.Context) {
 		return
 	}
 	const from = "xfs_info"
-	g, err := ParseXFSInfo(out)
+	g, err := parseXFSInfo(out)
 	if err != nil {
 		v.gap(err, facts...)
 		return
@@ -33,16 +33,16 @@ func (v *volume) xfs(ctx context.Context) {
 	}
 }
 
-// Geometry is what xfs_info tells; nil where an old xfs_info does not say.
-type Geometry struct {
+// geometry is what xfs_info tells; nil where an old xfs_info does not say.
+type geometry struct {
 	BlockSize    int64 // of the data section, bytes
 	CRC, Reflink *bool
 	Features     []string // names with =1
 }
 
-// ParseXFSInfo reads the output of xfs_info(8).
-func ParseXFSInfo(out []byte) (Geometry, error) {
-	var g Geometry
+// parseXFSInfo reads the output of xfs_info(8).
+func parseXFSInfo(out []byte) (geometry, error) {
+	var g geometry
 	section := ""
 	for line := range strings.Lines(string(out)) {
 		if name, _, ok := strings.Cut(line, "="); ok && strings.TrimSpace(name) != "" {
@@ -62,7 +62,7 @@ func ParseXFSInfo(out []byte) (Geometry, error) {
 	return g, nil
 }
 
-func (g *Geometry) word(section, key, value string) {
+func (g *geometry) word(section, key, value string) {
 	on := value == "1"
 	switch {
 	case section == "data" && key == "bsize":

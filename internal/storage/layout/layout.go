@@ -104,8 +104,8 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 	if err != nil {
 		return p, err
 	}
-	names, err := h.Glob(ctx, at+"/*")
-	hidden, hiddenErr := h.Glob(ctx, at+"/.[!.]*")
+	names, err := h.Glob(ctx, host.Verbatim(at)+"/*")
+	hidden, hiddenErr := h.Glob(ctx, host.Verbatim(at)+"/.[!.]*")
 	switch {
 	case err != nil || hiddenErr != nil:
 		return p, errors.Join(err, hiddenErr)

@@ -1,10 +1,8 @@
 package layout
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -15,6 +13,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/provision"
 	"plumb/internal/zfs"
 )
@@ -195,19 +194,11 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 
 // mountAt gives the topmost mount at a place; nil for none.
 func mountAt(ctx context.Context, h host.Reader, at string) (found *mountinfo.Info, err error) {
-	const table = "/proc/self/mountinfo"
-	text, err := h.ReadFile(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
-	}
+	all, err := mounts.Read(ctx, h)
 	for _, m := range all {
 		if m.Mountpoint == path.Clean(at) {
 			found = m
 		}
 	}
-	return found, nil
+	return found, err
 }

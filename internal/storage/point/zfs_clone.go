@@ -113,7 +113,7 @@ func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
 		var found []string
 		if err == nil {
-			if found, err = h.Glob(ctx, protect.Verbatim(dir)+pattern); len(found) > 0 {
+			if found, err = h.Glob(ctx, host.Verbatim(dir)+pattern); len(found) > 0 {
 				err = hint.With(fmt.Errorf("the directory holds %s already", path.Base(found[0])), "name an empty one")
 			}
 		}

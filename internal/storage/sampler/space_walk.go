@@ -75,7 +75,7 @@ func (w *walk) all(top place, s sorter, each func(found)) error {
 // one looks at the files of one directory, and lists the directories in it.
 // Links are left out: what they lead to has a role of its own.
 func (w *walk) one(dir string, each func(found)) (below []string, err error) {
-	names, err := w.h.Glob(w.ctx, pattern(w.root+dir)+"/*")
+	names, err := w.h.Glob(w.ctx, host.Verbatim(path.Clean(w.root+dir))+"/*")
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (w *walk) only(dir string, patterns []string, each func(found)) error {
 		if strings.Contains(p, "/") {
 			continue // in a directory of the server's, which is none here
 		}
-		names, err := w.h.Glob(w.ctx, pattern(w.root+dir)+"/"+p)
+		names, err := w.h.Glob(w.ctx, host.Verbatim(path.Clean(w.root+dir))+"/"+p)
 		if err != nil {
 			return err
 		}
@@ -143,9 +143,4 @@ func ignoreGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// pattern makes a path stand for itself in a pattern.
-func pattern(name string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path.Clean(name))
 }

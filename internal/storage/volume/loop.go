@@ -148,7 +148,7 @@ func (l *loop) Close(ctx context.Context) error {
 	if l.mount.Name != "" {
 		err = errors.Join(err, l.box.Log.Remove(ctx, l.mount))
 	}
-	if err == nil && there(ctx, l.do, l.dir) {
+	if err == nil && !inventory.Missing(ctx, l.do, l.dir) {
 		err = l.run(ctx, "rmdir", "--", l.dir)
 	}
 	if err == nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"plumb/internal/inventory"
 )
 
 // Clone implements lab.Volume.
@@ -68,7 +70,7 @@ func (l *loop) mounted(ctx context.Context) error {
 
 // removeClone removes the clone as far as it is there.
 func (l *loop) removeClone(ctx context.Context) error {
-	if l.v.Clone != bySnapshot || !there(ctx, l.do, l.clone()) {
+	if l.v.Clone != bySnapshot || inventory.Missing(ctx, l.do, l.clone()) {
 		return removeTree(ctx, l.do, l.clone())
 	}
 	if err := l.run(ctx, "btrfs", "subvolume", "delete", "--commit-after", l.clone()); err != nil {

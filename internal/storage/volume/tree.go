@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 )
@@ -65,18 +65,12 @@ func (t *tree) Apart(context.Context, string, int, int) error {
 	return fmt.Errorf("volume.log_properties has no meaning for %s", t.v.Kind)
 }
 
-// there tells whether something has a name.
-func there(ctx context.Context, h host.Reader, name string) bool {
-	_, err := h.Readlink(ctx, name)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
 // ready is an error unless there are golden data and no clone.
 func (t *tree) ready(ctx context.Context) error {
 	switch {
-	case !there(ctx, t.do, t.golden()):
+	case inventory.Missing(ctx, t.do, t.golden()):
 		return fmt.Errorf("clone %s: there are no golden data yet", t.golden())
-	case there(ctx, t.do, t.clone()):
+	case !inventory.Missing(ctx, t.do, t.clone()):
 		return fmt.Errorf("clone %s: the clone of the last trial is still there", t.golden())
 	}
 	return nil

@@ -63,7 +63,7 @@ func parseBootOptions(cmdline []byte) map[string]string {
 
 // modprobeFiles lists what modprobe reads, in its order.
 func modprobeFiles(ctx context.Context, h host.Reader) ([]string, error) {
-	return observe.DropIns(ctx, h, "*.conf", "/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
+	return observe.DropIns(ctx, h, "/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 }
 
 // bootSettings collects what modprobe and the kernel command line will set.

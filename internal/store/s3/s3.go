@@ -285,8 +285,7 @@ func means(err error) error {
 	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	var t *store.Trouble
-	if errors.As(err, &t) {
+	if _, ok := errors.AsType[*store.Trouble](err); ok {
 		return err
 	}
 	if never := misled(err); never != nil {

@@ -2,25 +2,10 @@ package guard
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 
 	"plumb/internal/change"
 	"plumb/internal/host"
 )
-
-// has tells whether a file is there.
-func has(ctx context.Context, h host.Reader, name string) (bool, error) {
-	_, err := h.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for %s: %w", name, err)
-	}
-	return true, nil
-}
 
 // toDo leaves out the edits whose value stands in its file.
 func toDo(ctx context.Context, h host.Reader, acts []change.Act) (left []change.Act, err error) {

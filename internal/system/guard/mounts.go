@@ -56,7 +56,7 @@ func reread(acts []change.Act, reload *change.Op) []change.Act {
 
 // reload is what makes systemd read its files again; nil where it does not run.
 func reload(ctx context.Context, h host.Reader) (*change.Op, error) {
-	runs, err := has(ctx, h, "/run/systemd/system")
+	runs, err := host.Exists(ctx, h, "/run/systemd/system")
 	if err != nil || !runs {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func PoolTimers(ctx context.Context, h host.Reader, pool string, trim bool) (act
 // cronOf gives what Debian's cron does for pools.
 func cronOf(ctx context.Context, h host.Reader) (string, error) {
 	const file = "/etc/cron.d/zfsutils-linux"
-	there, err := has(ctx, h, file)
+	there, err := host.Exists(ctx, h, file)
 	if err != nil || !there {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func timerFor(ctx context.Context, h host.Reader, job, pool string) (unit, why s
 		}
 	}
 	for _, dir := range unitDirs {
-		there, err := has(ctx, h, path.Join(dir, "zfs-"+job+"-"+wanted+"@.timer"))
+		there, err := host.Exists(ctx, h, path.Join(dir, "zfs-"+job+"-"+wanted+"@.timer"))
 		if err != nil {
 			return "", "", err
 		}
@@ -102,7 +102,7 @@ func enabled(unit string) change.Act {
 func TrimTimer(ctx context.Context, h host.Reader) (acts []change.Act, notes []string, err error) {
 	const unit = "fstrim.timer"
 	for _, dir := range unitDirs {
-		there, err := has(ctx, h, path.Join(dir, unit))
+		there, err := host.Exists(ctx, h, path.Join(dir, unit))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -89,7 +89,7 @@ func (l *look) logindNames() ([]string, error) {
 			return nil, err
 		}
 	}
-	found, err := observe.DropIns(l.ctx, l.h, "*.conf", dirs...)
+	found, err := observe.DropIns(l.ctx, l.h, dirs...)
 	if err != nil {
 		return nil, err
 	}

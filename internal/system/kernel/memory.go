@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/edit"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -116,7 +117,7 @@ func parseSwaps(data []byte) []string {
 		if len(f) < 5 || f[0] == "Filename" {
 			continue
 		}
-		out = append(out, strings.ReplaceAll(f[0], `\040`, " "))
+		out = append(out, edit.Unoctal(f[0]))
 	}
 	return out
 }

@@ -67,6 +67,15 @@ func TestParseNetstat(t *testing.T) {
 	}
 }
 
+func TestParseSwaps(t *testing.T) {
+	data := "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n" +
+		`/swap\040of\011two\134parts` + "                             file\t\t1048572\t\t0\t\t-2\n"
+	want := []string{"/swap of\ttwo\\parts"}
+	if got := parseSwaps([]byte(data)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestParseUpstream(t *testing.T) {
 	for _, c := range []struct {
 		name, release, version, signature, want string

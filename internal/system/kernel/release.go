@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/stack"
 )
 
@@ -109,11 +110,7 @@ func parseUpstream(release, version, signature string) (v, src string, known boo
 // dotted takes the number at the beginning of a release: 6.1.119 of
 // 6.1.119-1.
 func dotted(s string) (string, bool) {
-	end := strings.IndexFunc(s, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		s = s[:end]
-	}
-	s = strings.Trim(s, ".")
+	s = catalog.Numbers(s)
 	return s, strings.Contains(s, ".")
 }
 

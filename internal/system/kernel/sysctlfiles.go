@@ -95,7 +95,7 @@ func (l *look) systemd() bool {
 // sysctlFiles lists the files of the directories in the order they count, and
 // tells whether one of them is a link to /etc/sysctl.conf.
 func (l *look) sysctlFiles(b *bootSettings) (files []string, linked bool) {
-	files, err := observe.DropIns(l.ctx, l.h, "*.conf", sysctlDirs()...)
+	files, err := observe.DropIns(l.ctx, l.h, sysctlDirs()...)
 	b.complete = b.complete && err == nil
 	if len(files) > maxSysctlFiles {
 		files, b.complete = files[:maxSysctlFiles], false

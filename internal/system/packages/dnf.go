@@ -28,6 +28,9 @@ func (d dnf) recipe(w Want) (r change.Recipe, err error) {
 	}
 	var missing, lines []string
 	for _, n := range w.Names {
+		if n == w.Server.Apt {
+			n = w.Server.Dnf
+		}
 		if !isRPM(n) {
 			return r, fmt.Errorf("%q is no name of a package", n)
 		}

@@ -2,9 +2,7 @@ package packages
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 
@@ -48,31 +46,19 @@ func Server(flavor, version string, makers bool) (Want, error) {
 // are. It only reads. A *change.Refusal says why they cannot come in so that they
 // could go again, and what helps.
 func Recipe(ctx context.Context, h host.Reader, w Want) (change.Recipe, error) {
-	switch isApt, err := has(ctx, h, aptGet); {
+	switch isApt, err := host.Exists(ctx, h, aptGet); {
 	case err != nil:
 		return change.Recipe{}, err
 	case isApt:
 		return apt{ctx, h}.recipe(w)
 	}
-	switch isDnf, err := has(ctx, h, dnfBin); {
+	switch isDnf, err := host.Exists(ctx, h, dnfBin); {
 	case err != nil:
 		return change.Recipe{}, err
 	case isDnf:
 		return dnf{ctx, h}.recipe(w)
 	}
 	return change.Recipe{}, &change.Refusal{Why: "this system has neither apt-get nor dnf", What: "install what is missing yourself, and plan again"}
-}
-
-// has tells whether a file is there.
-func has(ctx context.Context, h host.Reader, name string) (bool, error) {
-	_, err := h.Stat(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for %s: %w", name, err)
-	}
-	return true, nil
 }
 
 // still reads whether somebody's data are in the first server's directory: what

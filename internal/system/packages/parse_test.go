@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/product"
 )
 
 // Of Debian 12 and 13.
@@ -147,29 +148,30 @@ func TestInstallIsExact(t *testing.T) {
 	}
 }
 
-// dnf does not run here: what would be run is compared as text.
+// dnf does not run here: what would be run is compared as text. The package of the
+// server has another name there, and Debian's is that of the client.
 func TestDnf(t *testing.T) {
-	w, err := Server("mariadb", "", false)
+	w, err := Server(product.Postgres, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := answers{files: map[string]string{dnfBin: ""}, outputs: map[string]string{"rpm -qa": "bash installed\nmariadb-server-utils installed\n"}}
+	h := answers{files: map[string]string{dnfBin: ""}, outputs: map[string]string{"rpm -qa": "bash installed\npostgresql installed\n"}}
 	r, err := Recipe(t.Context(), h, w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Acts[0].Switch
 	for got, want := range map[string]string{
-		s.Do[0].String():       "env LC_ALL=C dnf -y --setopt=install_weak_deps=False install mariadb-server",
-		s.UndoNone[0].String(): "rpm -e --test mariadb-server",
-		s.UndoNone[1].String(): "rpm -e mariadb-server",
-		s.After:                "mariadb-server installed",
+		s.Do[0].String():       "env LC_ALL=C dnf -y --setopt=install_weak_deps=False install postgresql-server",
+		s.UndoNone[0].String(): "rpm -e --test postgresql-server",
+		s.UndoNone[1].String(): "rpm -e postgresql-server",
+		s.After:                "postgresql-server installed",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	h.outputs["rpm -qa"] += "mariadb-server installed\n"
+	h.outputs["rpm -qa"] += "postgresql-server installed\n"
 	if r, err := Recipe(t.Context(), h, w); err != nil || len(r.Acts) != 0 {
 		t.Errorf("installed, it has %d acts to do: %v", len(r.Acts), err)
 	}

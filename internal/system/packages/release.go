@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
 )
@@ -24,7 +25,7 @@ type Release struct {
 // Newer finds the packages of a series that the system's sources have for a server: the newest of it. It refuses what could not be taken
 // back: packages of others may neither change nor go.
 func Newer(ctx context.Context, h host.Reader, name, series string, kin []string) (r Release, err error) {
-	switch is, err := has(ctx, h, aptGet); {
+	switch is, err := host.Exists(ctx, h, aptGet); {
 	case err != nil:
 		return r, err
 	case !is:
@@ -104,11 +105,7 @@ func upstream(version string) string {
 	if _, after, ok := strings.Cut(version, ":"); ok {
 		version = after
 	}
-	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if end >= 0 {
-		version = version[:end]
-	}
-	return strings.Trim(version, ".")
+	return catalog.Numbers(version)
 }
 
 // isOf tells whether a version is of a series.
@@ -180,7 +177,7 @@ func (r Release) Changes() (changes, comes []string) {
 // Programs is where the new version's files lie below the directory of Fetch, as they will below the root.
 const Programs = "programs"
 
-// whole is the file that says that all was fetched.
+// fetched is the file that says that all was fetched.
 const fetched = "whole"
 
 // Fetched tells whether a directory holds all of the release.

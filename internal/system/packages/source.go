@@ -37,7 +37,7 @@ func pinned(v product.Vendor) error {
 // Source says what enters a vendor's repository among the system's: its key, which apt takes for this source alone, the
 // source, and its lists. No acts: it is there. It only reads.
 func Source(ctx context.Context, h host.Reader, v product.Vendor, series string) (r change.Recipe, err error) {
-	switch is, err := has(ctx, h, aptGet); {
+	switch is, err := host.Exists(ctx, h, aptGet); {
 	case err != nil:
 		return r, err
 	case !is:

@@ -14,7 +14,7 @@ import (
 // built, on Ubuntu the kernel's package has it.
 func ZFS(ctx context.Context, h host.Reader) (Want, error) {
 	names := []string{"zfsutils-linux", "zfs-zed"}
-	loaded, err := has(ctx, h, "/sys/module/zfs")
+	loaded, err := host.Exists(ctx, h, "/sys/module/zfs")
 	if err != nil || loaded {
 		return Want{Names: names}, err
 	}
@@ -30,7 +30,7 @@ func ZFS(ctx context.Context, h host.Reader) (Want, error) {
 
 // Module loads the module of ZFS where it is not, once the packages are there.
 func Module(ctx context.Context, h host.Reader) (change.Recipe, error) {
-	loaded, err := has(ctx, h, "/sys/module/zfs")
+	loaded, err := host.Exists(ctx, h, "/sys/module/zfs")
 	if err != nil || loaded {
 		return change.Recipe{}, err
 	}

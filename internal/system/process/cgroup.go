@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/edit"
 	"plumb/internal/stack"
 )
 
@@ -117,7 +118,7 @@ func parseCgroupMounts(mountinfo []byte) (m cgroupMounts) {
 		if !ok || len(f) < 5 || len(g) < 3 {
 			continue
 		}
-		at := mount{dir: unescape(f[4]), root: unescape(f[3])}
+		at := mount{dir: edit.Unoctal(f[4]), root: edit.Unoctal(f[3])}
 		if g[0] == "cgroup2" {
 			m.v2 = at
 		}
@@ -138,11 +139,6 @@ func parseCgroupMounts(mountinfo []byte) (m cgroupMounts) {
 		}
 	}
 	return m
-}
-
-// unescape undoes mountinfo's octal escapes of blanks in paths.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // levels gives the directories of a group and everything above it, leaf

@@ -43,7 +43,7 @@ func (Probe) Cost() observe.Cost {
 
 // Collect reads every server process and its control group.
 func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stack.Observation, error) {
-	l := &look{ctx: ctx, h: h, self: h.About().User}
+	l := &look{ctx: ctx, h: h}
 	all, err := l.processes()
 	if err != nil {
 		return l.obs, err
@@ -65,7 +65,6 @@ func (p Probe) Collect(ctx context.Context, h host.Reader, _ *stack.Stack) (stac
 type look struct {
 	ctx    context.Context
 	h      host.Reader
-	self   string
 	obs    stack.Observation
 	uptime float64 // seconds; 0 when not known
 	mounts cgroupMounts

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
+	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
@@ -145,12 +146,12 @@ func (e emitter) text(s advise.Step) {
 	case "block":
 		line = udevLine(of.Name, s.Knob.Name, s.To)
 	case "dataset":
-		line = fmt.Sprintf("zfs set %s=%s %s", name, page.Shell(catalog.Native(of.Kind, t, s.To)), page.Shell(of.Name))
+		line = fmt.Sprintf("zfs set %s=%s %s", name, host.ShellWord(catalog.Native(of.Kind, t, s.To)), host.ShellWord(of.Name))
 	case "pool":
-		line = fmt.Sprintf("zpool set %s=%s %s", name, page.Shell(catalog.Native(of.Kind, t, s.To)), page.Shell(of.Name))
+		line = fmt.Sprintf("zpool set %s=%s %s", name, host.ShellWord(catalog.Native(of.Kind, t, s.To)), host.ShellWord(of.Name))
 	case "zfs":
 		e.comment(fmt.Sprintf("to keep it over a restart, put into /etc/modprobe.d/zfs.conf: options zfs %s=%s", name, s.To))
-		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", page.Shell(s.To.String()), page.Shell(name))
+		line = fmt.Sprintf("echo %s > /sys/module/zfs/parameters/%s", host.ShellWord(s.To.String()), host.ShellWord(name))
 	}
 	switch {
 	case s.Effect == catalog.Recreate:

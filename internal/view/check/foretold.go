@@ -16,7 +16,7 @@ func (c CheckPage) foretold() {
 	c.Blank()
 	c.Line(page.Bold, "NEXT: check again under load"+afterwards(c.r.Advice.Plan))
 	for _, f := range c.r.Advice.Foretold {
-		c.Hang(page.Normal, "  ", f.Server.String()+": "+when(f)+joined(f.About))
+		c.Hang(page.Normal, "  ", f.Server.String()+": "+when(f)+page.Join(f.About))
 		c.Hang(page.Dim, "    ", c.rulesThatWait(f.Rules))
 	}
 }
@@ -37,14 +37,6 @@ func when(f advise.Foretold) string {
 		return "it is almost idle now; under load Plumb can also judge "
 	}
 	return "under load Plumb can also judge "
-}
-
-// joined lists words as a sentence does: "a, b and c".
-func joined(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
 // maxForetold is how many of the rules that wait are named.

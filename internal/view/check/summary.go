@@ -135,9 +135,9 @@ func (s *Summary) table(p *page.Page, all bool) {
 			more++
 			continue
 		}
-		line := fmt.Sprintf("%s%6s %6s %4s %4s %7s  ", page.Columns(cut(page.Clean(h.name), names), names+2), digits(h.by[rule.Danger]),
+		line := fmt.Sprintf("%s%6s %6s %4s %4s %7s  ", page.Columns(page.Cut(page.Clean(h.name), names), names+2), digits(h.by[rule.Danger]),
 			digits(h.by[rule.Outage]), digits(h.by[rule.Slow]), digits(h.by[rule.Note]), digits(h.unknown))
-		p.Line(page.Normal, line+cut(page.Clean(h.worst), p.Width-page.Width(line)))
+		p.Line(page.Normal, line+page.Cut(page.Clean(h.worst), p.Width-page.Width(line)))
 	}
 	if more > 0 {
 		p.Para(page.Dim, 0, "and "+units.Count(more, "host")+" less bad than these (--all lists them)")
@@ -145,15 +145,6 @@ func (s *Summary) table(p *page.Page, all bool) {
 	if quiet > 0 {
 		p.Para(page.Dim, 0, units.Count(quiet, "host")+" with nothing worse than a note (--all lists them)")
 	}
-}
-
-// cut shortens s to n columns: the end of a path or of a title is what tells
-// least, and --all or the host's own report have it whole.
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:max(0, n-1)]) + "…"
-	}
-	return s
 }
 
 // digits writes a count; nothing is a dot, so that numbers stand out.

@@ -83,7 +83,7 @@ func (c CheckPage) taken() string {
 // that says that nothing is out of line.
 func (c CheckPage) quiet() {
 	for _, db := range picture.Servers(c.r.Stack) {
-		text := db.Ref.String() + " · " + picture.ServerLine(c.r.Stack, db)
+		text := db.Ref.String() + " · " + picture.ServerLine(db)
 		if groups := picture.RolesByFilesystem(c.r.Stack, db.Ref); len(groups) > 0 {
 			if fs := c.r.Stack.Find(groups[0][0].Filesystem); fs != nil {
 				text += " · " + groups[0][0].Name + " on " + picture.InShort(c.r.Stack, fs)
@@ -99,7 +99,7 @@ func (c CheckPage) quiet() {
 // server writes a server and where its files lie.
 func (c CheckPage) server(db *stack.Thing) {
 	c.Blank()
-	c.Labelled(page.Bold, db.Ref.String()+"  ", page.Normal, picture.ServerLine(c.r.Stack, db))
+	c.Labelled(page.Bold, db.Ref.String()+"  ", page.Normal, picture.ServerLine(db))
 	c.version(db)
 	var places []picture.Place
 	var lost []string

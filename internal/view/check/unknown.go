@@ -19,7 +19,7 @@ const maxReasons = 6
 // and what would help. Reasons with the same hint stand together above it.
 func (c CheckPage) unknown() {
 	list := c.alike(c.r.Advice.Unknown)
-	whole := c.GapGroups(c.r.Stack, picture.OfHost(c.r.Stack.Gaps))
+	whole := picture.GapGroups(picture.OfHost(c.r.Stack.Gaps))
 	if len(list) == 0 && len(whole) == 0 {
 		return
 	}

@@ -51,7 +51,7 @@ func thingOf(r space.Result) thing {
 	last := r.Points[len(r.Points)-1]
 	t.Answer = fmt.Sprintf("%s on %s; with 80 %% between %s and %s", size(last.Value[2]), day(last.Date), size(last.Value[1]), size(last.Value[3]))
 	if r.Full != nil {
-		t.Answer += ". Full: " + FullWords(r)
+		t.Answer += ". Full: " + fullWords(r)
 	}
 	t.Answer += "."
 	t.Fan = fanOf(r)

@@ -37,7 +37,7 @@ func one(p *page.Page, r space.Result) {
 	p.Hang(page.Normal, "  then   ", fmt.Sprintf("%s on %s, in %s; %s to %s with 80 %%, %s to %s with 95 %%", size(last.Value[2]), day(last.Date), units.Count(r.Horizon, "day"),
 		size(last.Value[1]), size(last.Value[3]), size(last.Value[0]), size(last.Value[4])))
 	if r.Full != nil {
-		p.Hang(fullInk(r.Full), "  full   ", FullWords(r))
+		p.Hang(fullInk(r.Full), "  full   ", fullWords(r))
 	}
 	p.Hang(page.Dim, "  rests  ", fmt.Sprintf("on %s; %s", units.Count(r.History, "day"), strings.Join(r.Assumptions, "; ")))
 	if len(r.Rivals) > 0 {
@@ -74,8 +74,8 @@ func fullInk(f *space.Full) page.Ink {
 	return page.Normal
 }
 
-// FullWords says by when it is full.
-func FullWords(r space.Result) string {
+// fullWords says by when it is full.
+func fullWords(r space.Result) string {
 	f, by := r.Full, day(r.Points[len(r.Points)-1].Date)
 	if f.Dates[2] != nil && !f.Dates[2].After(r.Made) {
 		return "it is full"

@@ -20,7 +20,7 @@ func Experiments(all []ledger.Summary, screen page.Screen) string {
 	}
 	first = min(first, 30) + 2
 	row := func(name, hash, last, trials, valid string) string {
-		return page.Columns(atMost(name, first-2), first) + page.Columns(hash, 10) + page.Columns(last, 18) + page.Right(trials, 6) + page.Right(valid, 9)
+		return page.Columns(page.Cut(name, first-2), first) + page.Columns(hash, 10) + page.Columns(last, 18) + page.Right(trials, 6) + page.Right(valid, 9)
 	}
 	p.Line(page.Dim, row("experiment", "hash", "last trial (UTC)", "trials", "counting"))
 	for _, e := range all {

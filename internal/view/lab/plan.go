@@ -126,7 +126,7 @@ func planArms(p *page.Page, x experiment.Experiment) {
 		for _, path := range s.differ {
 			own = append(own, path+" "+cmp.Or(s.of[i][path], "not set"))
 		}
-		p.Within(p.Width, page.Normal, page.Columns("  "+atMost(a.Name, first-4), first), page.Normal, cmp.Or(strings.Join(own, " · "), "as in all arms"))
+		p.Within(p.Width, page.Normal, page.Columns("  "+page.Cut(a.Name, first-4), first), page.Normal, cmp.Or(strings.Join(own, " · "), "as in all arms"))
 	}
 }
 

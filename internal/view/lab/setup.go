@@ -58,7 +58,7 @@ func FlatSetup(s experiment.Setup) map[string]string {
 	return flat
 }
 
-// sizes are the paths whose numbers are bytes.
+// isSize tells the paths whose numbers are bytes.
 func isSize(path string) bool {
 	switch path {
 	case "volume.size", "volume.log", "volume.cache", "volume.arc", "server.memory", "load.total", "load.block", "beside.size":

@@ -99,7 +99,7 @@ func CostsOf(r report.Report) *CostTable {
 	var columns []report.CostResult
 	for _, a := range r.Arms {
 		for _, c := range a.Costs {
-			if !slices.ContainsFunc(columns, func(k report.CostResult) bool { return sameCost(k, c) }) {
+			if !slices.ContainsFunc(columns, c.Same) {
 				columns = append(columns, c)
 			}
 		}
@@ -137,13 +137,9 @@ func CostsOf(r report.Report) *CostTable {
 	return t
 }
 
-func sameCost(a, b report.CostResult) bool {
-	return a.Layer == b.Layer && a.Name == b.Name && a.Unit == b.Unit
-}
-
 func costCell(a report.ArmResult, c report.CostResult) cell {
 	for _, own := range a.Costs {
-		if sameCost(own, c) {
+		if own.Same(c) {
 			return cellOf(own.Estimate, CostNumber(c.Unit))
 		}
 	}

@@ -89,7 +89,7 @@ func labRates(p *page.Page, r report.Report) {
 		reach = max(reach, page.Width(interval(a.Metric, show)))
 	}
 	head := func(arm, trials, v, in string) string {
-		return page.Columns(atMost(arm, first-2), first) + page.Right(trials, 6) + page.Right(v, value+2) + "  " + page.Columns(in, reach+2)
+		return page.Columns(page.Cut(arm, first-2), first) + page.Right(trials, 6) + page.Right(v, value+2) + "  " + page.Columns(in, reach+2)
 	}
 	room := p.Width - page.Width(head("", "", "", ""))
 	below := slices.ContainsFunc(r.Arms, func(a report.ArmResult) bool { return page.LongestWord(againstText(r, a.Name)) > room })
@@ -106,7 +106,7 @@ func labRates(p *page.Page, r report.Report) {
 	row(page.Dim, "arm", "trials", name+", "+unit, "95 %", "against its baseline")
 	for _, a := range r.Arms {
 		if a.Failed != "" {
-			p.Within(p.Width, page.Normal, page.Columns(atMost(a.Name, first-2), first)+page.Right("–", 6)+"  ", page.Normal, "could not run: "+a.Failed)
+			p.Within(p.Width, page.Normal, page.Columns(page.Cut(a.Name, first-2), first)+page.Right("–", 6)+"  ", page.Normal, "could not run: "+a.Failed)
 			continue
 		}
 		v := "–"
@@ -145,7 +145,7 @@ func hasLatency(r report.Report) bool {
 func labLatency(p *page.Page, r report.Report) {
 	first := armWidth(r, p.Width/3)
 	row := func(i page.Ink, arm string, cells ...string) {
-		text := page.Columns(atMost(arm, first-2), first)
+		text := page.Columns(page.Cut(arm, first-2), first)
 		for _, c := range cells {
 			text += page.Right(c, 9)
 		}
@@ -206,7 +206,7 @@ func VerdictSentences(r report.Report) (all []string) {
 func labCurves(p *page.Page, r report.Report) {
 	for _, c := range r.Curves {
 		p.Blank()
-		p.Hang(page.Normal, page.Columns(atMost(c.Name, 24), 10), curveText(c))
+		p.Hang(page.Normal, page.Columns(page.Cut(c.Name, 24), 10), curveText(c))
 	}
 }
 
@@ -214,11 +214,7 @@ func labCurves(p *page.Page, r report.Report) {
 func curveText(c report.Curve) string {
 	text := "no curve could be fitted"
 	if k := c.Capacity; k != nil {
-		best := fmt.Sprint(k.Best.Low)
-		if k.Best.High > k.Best.Low {
-			best += " to " + fmt.Sprint(k.Best.High)
-		}
-		text = fmt.Sprintf("best at %s threads: %s; at most %s/s (%s to %s)", best, k.Best.Why,
+		text = fmt.Sprintf("best at %s threads: %s; at most %s/s (%s to %s)", k.Best.Threads(), k.Best.Why,
 			units.PerSecond(k.Max.Value), units.PerSecond(k.Max.Low), units.PerSecond(k.Max.High))
 	}
 	if c.Doubt != "" {

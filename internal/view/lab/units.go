@@ -7,7 +7,6 @@ import (
 	"plumb/internal/lab/report"
 	"plumb/internal/stats"
 	"plumb/internal/units"
-	"plumb/internal/view/page"
 )
 
 // metricUnit says what the metric of an experiment is called in a table, and
@@ -130,14 +129,6 @@ func perThousand(v float64) string {
 		return "none"
 	}
 	return units.Digits3(v) + " ‰"
-}
-
-// atMost cuts s to n columns.
-func atMost(s string, n int) string {
-	if page.Width(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:max(0, n-1)]) + "…"
 }
 
 // msOf writes an estimated response time without its interval.

@@ -139,11 +139,7 @@ func curve(p *page.Page, f files.Fit) {
 		p.Hang(page.Normal, "curve     ", "none: "+f.Err.Error())
 		return
 	}
-	best := strconv.Itoa(c.Best.Low)
-	if c.Best.High > c.Best.Low {
-		best += " to " + strconv.Itoa(c.Best.High)
-	}
-	p.Hang(page.Normal, "best      ", best+" threads: "+c.Best.Why)
+	p.Hang(page.Normal, "best      ", c.Best.Threads()+" threads: "+c.Best.Why)
 	p.Hang(page.Normal, "curve     ", fmt.Sprintf("%s: %s/s at most (%s to %s) · alone an operation takes %s · off by %s on average",
 		c.Model, units.PerSecond(c.Max.Value), units.PerSecond(c.Max.Low), units.PerSecond(c.Max.High), units.Latency(fromSeconds(c.Base.Value)), units.Percent(c.Fit)))
 	for _, d := range c.Doubts {

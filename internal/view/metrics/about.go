@@ -64,15 +64,15 @@ func (e *Exporter) deviceInfo(t *stack.Thing) []naming.Label {
 	if r, ok := t.Bool("rotational"); ok {
 		l = append(l, label("rotational", strconv.FormatBool(r)))
 	}
-	return append(l, label("mounts", e.on("filesystem", "disks", t.Ref)), label("pool", e.on("pool", "disks", t.Ref)),
+	return append(l, label("mounts", e.on("filesystem", t.Ref)), label("pool", e.on("pool", t.Ref)),
 		label("role", naming.Clean(strings.Join(t.List("roles"), ","))), label("servers", naming.Clean(strings.Join(t.List("servers"), ","))))
 }
 
 // on names the things of a kind that lie on a device, with commas.
-func (e *Exporter) on(kind, link string, device stack.Ref) string {
+func (e *Exporter) on(kind string, device stack.Ref) string {
 	var names []string
 	for _, t := range e.picture.OfKind(kind) {
-		below, _ := e.picture.Follow(t, link)
+		below, _ := e.picture.Follow(t, "disks")
 		if slices.ContainsFunc(below, func(b *stack.Thing) bool { return b.Ref == device }) {
 			names = append(names, t.Ref.Name)
 		}

@@ -4,12 +4,12 @@ import (
 	"io/fs"
 )
 
-// AlertsFile is where the alert rules are, below knowledge, in the form that
+// alertsFile is where the alert rules are, below knowledge, in the form that
 // Prometheus and vmalert read.
-const AlertsFile = "metrics/alerts.yaml"
+const alertsFile = "metrics/alerts.yaml"
 
 // Alerts gives the alert rules.
 func Alerts(fsys fs.FS) (string, error) {
-	text, err := fs.ReadFile(fsys, AlertsFile)
+	text, err := fs.ReadFile(fsys, alertsFile)
 	return string(text), err
 }

@@ -52,7 +52,7 @@ type judged struct {
 	perf  []string
 }
 
-// worst is a state and what is said of it; unknown is worse than a warning and
+// add notes a state and what is said of it; unknown is worse than a warning and
 // hides no critical one.
 func (j *judged) add(s State, format string, args ...any) {
 	rank := [...]int{OK: 0, Warning: 1, Unknown: 2, Critical: 3}

@@ -29,7 +29,7 @@ func (w Web) HTML(data any) ([]byte, error) {
 		return nil, fmt.Errorf("read the page's style: %w", err)
 	}
 	t := template.New(w.Name).Funcs(template.FuncMap{
-		"tie":   Tie,
+		"tie":   tie,
 		"long":  func(name string) bool { return Width(name) > 24 },
 		"style": func() template.CSS { return style },
 	}).Funcs(w.Funcs)

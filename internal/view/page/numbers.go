@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -14,14 +13,3 @@ func Ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 
 // ShortHash is as much of a hash as people need.
 func ShortHash(h string) string { return h[:min(8, len(h))] }
-
-// Shell quotes a word for sh when it needs it.
-func Shell(s string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@=+,", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}

@@ -164,6 +164,14 @@ func ASCII(s string) string {
 // Width is how many columns a text takes.
 func Width(s string) int { return utf8.RuneCountInString(s) }
 
+// Cut shortens a text to n columns: what comes last tells least.
+func Cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:max(0, n-1)]) + "…"
+	}
+	return s
+}
+
 // Clean replaces what could drive a terminal or reorder text: strangers may
 // have written part of it.
 func Clean(s string) string {

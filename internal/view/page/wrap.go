@@ -17,7 +17,7 @@ var intervals = regexp.MustCompile(`\([+−-]?×?[0-9][^() ]{0,12}( %)? to [+−
 
 // KeepIntervals keeps the intervals of a sentence whole, and numbers with their
 // per cent.
-func KeepIntervals(s string) string { return Tie(intervals.ReplaceAllStringFunc(s, Keep)) }
+func KeepIntervals(s string) string { return tie(intervals.ReplaceAllStringFunc(s, Keep)) }
 
 // MaxItem is the width up to which an item between two middle dots is kept
 // whole.
@@ -28,7 +28,7 @@ const MaxItem = 32
 func Wrap(s string, w int) []string {
 	w = max(w, 16)
 	var lines []string
-	for para := range strings.SplitSeq(strings.TrimRight(Tie(s), "\n"), "\n") {
+	for para := range strings.SplitSeq(strings.TrimRight(tie(s), "\n"), "\n") {
 		line := ""
 		for _, word := range words(para, w) {
 			switch {
@@ -105,5 +105,5 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 // withUnit are numbers and what must not be parted from them.
 var withUnit = regexp.MustCompile(`([0-9]) (%|s|ms)([ ,.;:)]|$)`)
 
-// Tie keeps a number and its unit on one line.
-func Tie(s string) string { return withUnit.ReplaceAllString(s, "$1"+string(NoBreak)+"$2$3") }
+// tie keeps a number and its unit on one line.
+func tie(s string) string { return withUnit.ReplaceAllString(s, "$1"+string(NoBreak)+"$2$3") }

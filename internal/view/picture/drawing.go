@@ -28,7 +28,7 @@ func (t *Drawing) Drawn() map[stack.Ref]stack.Ref { return t.drawn }
 // Server draws one server and all that it stands on.
 func (t *Drawing) Server(db *stack.Thing) page.Node {
 	t.db, t.drawn[db.Ref] = db.Ref, db.Ref
-	n := page.Node{Kind: "server", Rows: []page.Row{{Name: db.Ref.String(), Detail: ServerLine(t.s, db), Ink: page.Bold}}}
+	n := page.Node{Kind: "server", Rows: []page.Row{{Name: db.Ref.String(), Detail: ServerLine(db), Ink: page.Bold}}}
 	if why := t.v.Cat.Standing(db).Say(db.Text("version")); why != "" {
 		n.Rows = append(n.Rows, page.Row{Detail: why})
 	}
@@ -74,7 +74,7 @@ func (t *Drawing) filesystem(fs *stack.Thing) page.Node {
 	if len(datasets) == 1 {
 		return t.dataset(fs, datasets[0])
 	}
-	n := t.node("filesystem", FilesystemName(fs), t.v.Words(fs))
+	n := t.node("filesystem", filesystemName(fs), t.v.Words(fs))
 	if t.again(fs, &n) {
 		return n
 	}
@@ -134,7 +134,7 @@ func (t *Drawing) blocks(of *stack.Thing, link string) []page.Node {
 }
 
 func (t *Drawing) block(b *stack.Thing) page.Node {
-	n := t.node(blockKind(b), BlockName(b), t.v.Words(b))
+	n := t.node(blockKind(b), blockName(b), t.v.Words(b))
 	if t.again(b, &n) {
 		return n
 	}

@@ -29,7 +29,7 @@ func Gaps(p *page.Page, s *stack.Stack, v Facts, gaps []stack.Gap) {
 	}
 	p.Blank()
 	p.Line(page.Bold, "NOT VISIBLE")
-	GapList(p, s, v, v.GapGroups(s, gaps), 2)
+	GapList(p, s, v, GapGroups(gaps), 2)
 }
 
 // GapList writes groups of gaps at an indentation.
@@ -55,7 +55,7 @@ func GapList(p *page.Page, s *stack.Stack, v Facts, groups []gapGroup, in int) {
 }
 
 // GapGroups puts what could not be seen for one reason together.
-func (v Facts) GapGroups(s *stack.Stack, gaps []stack.Gap) []gapGroup {
+func GapGroups(gaps []stack.Gap) []gapGroup {
 	return groupGaps(gaps, ShortWhy)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/catalog"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/units"
@@ -79,11 +80,7 @@ func shortOS(name string) string {
 // shortKernel keeps the numbers of a kernel release: 6.12.48 of
 // 6.12.48+deb13-cloud-amd64.
 func shortKernel(release string) string {
-	i := strings.IndexFunc(release, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
-	if i > 0 {
-		return strings.TrimRight(release[:i], ".")
-	}
-	return release
+	return cmp.Or(catalog.Numbers(release), release)
 }
 
 // productText names a server as its maker does.
@@ -92,7 +89,7 @@ func productText(db *stack.Thing) string {
 }
 
 // ServerLine says what a server is and how long it has run.
-func ServerLine(s *stack.Stack, db *stack.Thing) string {
+func ServerLine(db *stack.Thing) string {
 	parts := []string{productText(db)}
 	if up, ok := db.Int("uptime"); ok {
 		parts = append(parts, "up "+units.Age(up))
@@ -180,7 +177,7 @@ func SamePath(roles []stack.Role) []pathGroup {
 	return out
 }
 
-// FilesystemName is what a person calls a filesystem: what is mounted.
-func FilesystemName(fs *stack.Thing) string {
+// filesystemName is what a person calls a filesystem: what is mounted.
+func filesystemName(fs *stack.Thing) string {
 	return cmp.Or(fs.Text("source"), fs.Ref.Name)
 }

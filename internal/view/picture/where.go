@@ -86,7 +86,7 @@ func (v Facts) chain(s *stack.Stack, fs *stack.Thing) string {
 	for depth := 0; len(at) == 1 && depth < 8; depth++ {
 		b := at[0]
 		if layer := b.Text("layer"); layer != "disk" && layer != "partition" {
-			text += link + BlockName(b) + " (" + layerWord(b) + ")"
+			text += link + blockName(b) + " (" + layerWord(b) + ")"
 			link = " on "
 			if layer == "md" {
 				link = " of "
@@ -153,8 +153,8 @@ func diskKind(d *stack.Thing) string {
 	return ""
 }
 
-// BlockName is what people call a block device.
-func BlockName(b *stack.Thing) string { return cmp.Or(b.Text("dm_name"), b.Ref.Name) }
+// blockName is what people call a block device.
+func blockName(b *stack.Thing) string { return cmp.Or(b.Text("dm_name"), b.Ref.Name) }
 
 // layerWord says what kind of volume a block device is.
 func layerWord(b *stack.Thing) string {

@@ -3,7 +3,7 @@ package playbook
 import (
 	"strings"
 
-	"plumb/internal/view/page"
+	"plumb/internal/host"
 )
 
 // planEnds ends the plan in a script. No line of its JSON reads so.
@@ -13,7 +13,7 @@ const planEnds = "END_OF_PLAN"
 func (b *playbook) shell() string {
 	words := make([]string, len(b.fix()))
 	for i, w := range b.fix() {
-		words[i] = page.Shell(w)
+		words[i] = host.ShellWord(w)
 	}
 	lines := append(b.head("shell"), "",
 		"sh FILE apply   does it; a second time it does what is left",

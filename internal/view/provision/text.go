@@ -1,4 +1,3 @@
-// Package provision writes what a provision would do, did, and took away.
 package provision
 
 import (

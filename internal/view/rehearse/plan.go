@@ -109,7 +109,7 @@ func (p rehearsalPage) stage(name string, x experiment.Experiment) {
 	p.Hang(page.Normal, "  trial    ", each)
 }
 
-// Progress is LabProgress with the stage at which a rehearsal is.
+// Progress is that of a lab with the stage at which a rehearsal is.
 func Progress(stage string, s lab.Progress) string {
 	if stage == "" {
 		return labview.Progress(s)

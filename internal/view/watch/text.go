@@ -294,11 +294,7 @@ func change(dearer, more float64) string {
 }
 
 func cut(text string, n int) string {
-	r := []rune(strings.Join(strings.Fields(text), " "))
-	if len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return string(r)
+	return page.Cut(strings.Join(strings.Fields(text), " "), n)
 }
 
 func sessions(p *page.Page, s watch.Server) {

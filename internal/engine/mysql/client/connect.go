@@ -113,7 +113,7 @@ func (s *Server) connect(ctx context.Context, heard **overheard) (driver.Conn, e
 	return conn, nil
 }
 
-// admin opens a connection of database/sql.
+// database opens a connection of database/sql.
 func (s *Server) database() (*sql.DB, error) {
 	cfg, _ := s.config(nil)
 	connector, err := mysql.NewConnector(cfg)

@@ -25,7 +25,7 @@ var readers atomic.Int64
 // turns errors into warnings and goes on, so a warning is an error here.
 func (a *admin) loadData(ctx context.Context, table string, columns []string, rows io.Reader) (int64, error) {
 	name := "plumb" + strconv.FormatInt(readers.Add(1), 10)
-	source := &sourceReader{r: rows}
+	source := &load.Source{Reader: rows}
 	mysql.RegisterReaderHandler(name, func() io.Reader { return source })
 	defer mysql.DeregisterReaderHandler(name)
 	query := "LOAD DATA LOCAL INFILE 'Reader::" + name + "' INTO TABLE " + table + " CHARACTER SET binary"
@@ -33,8 +33,8 @@ func (a *admin) loadData(ctx context.Context, table string, columns []string, ro
 		query += " (" + strings.Join(columns, ", ") + ")"
 	}
 	res, err := a.conn.ExecContext(ctx, query)
-	if source.err != nil { // not the server's fault: its file ended early
-		err = source.err
+	if source.Err != nil { // not the server's fault: its file ended early
+		err = source.Err
 	}
 	if err != nil {
 		return 0, a.failed(err, query)
@@ -54,22 +54,6 @@ func (a *admin) warned(ctx context.Context, query string) error {
 	}
 	row := found.Values[0]
 	return &load.Failure{Code: host.Text(row, 1), Message: host.Text(row, 2), Doing: load.Short(query)}
-}
-
-// sourceReader keeps the error of a reader, so that it can be told from the
-// server's.
-type sourceReader struct {
-	r   io.Reader
-	err error
-}
-
-// Read implements io.Reader.
-func (s *sourceReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
 }
 
 // insertBytes is how long an INSERT of many rows gets, unless the server

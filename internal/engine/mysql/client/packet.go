@@ -61,7 +61,6 @@ func parseLength(b []byte) (n uint64, rest []byte, ok bool) {
 type outcome struct {
 	affected int64
 	status   uint16
-	warnings uint16
 }
 
 // parseOK reads the body of an OK packet, also of one in the place of an EOF.
@@ -76,7 +75,6 @@ func parseOK(body []byte) (o outcome, err error) {
 	}
 	o.affected = int64(affected)
 	o.status = binary.LittleEndian.Uint16(rest)
-	o.warnings = binary.LittleEndian.Uint16(rest[2:])
 	return o, nil
 }
 
@@ -88,7 +86,6 @@ func parseEnd(body []byte, asOK bool) (o outcome, err error) {
 	if len(body) < 5 {
 		return o, errShort
 	}
-	o.warnings = binary.LittleEndian.Uint16(body[1:])
 	o.status = binary.LittleEndian.Uint16(body[3:])
 	return o, nil
 }

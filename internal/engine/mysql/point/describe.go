@@ -146,7 +146,7 @@ func (d *described) dir(role, at string) {
 
 // linked adds the directories to which databases are linked.
 func (d *described) linked(data string) {
-	names, _ := d.h.Glob(d.local.For(d.ctx), d.local.Root+data+"/*") // what is not seen here is found, and refused, in the copy
+	names, _ := d.h.Glob(d.local.For(d.ctx), host.Verbatim(d.local.Root+data)+"/*") // what is not seen here is found, and refused, in the copy
 	for _, name := range names {
 		if _, err := d.h.Readlink(d.local.For(d.ctx), name); err != nil {
 			continue

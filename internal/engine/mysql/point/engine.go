@@ -7,7 +7,6 @@
 package point
 
 import (
-	"strings"
 
 	"plumb/internal/catalog"
 	engine "plumb/internal/engine/mysql"
@@ -41,10 +40,4 @@ func since(sv protect.Server, version string) bool { return engine.AtLeast(sv.Ve
 func on(value string) bool {
 	b, _ := engine.Truth(value)
 	return b
-}
-
-// quoted writes a text as SQL. The sessions have no sql_mode that changes what a
-// backslash means.
-func quoted(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(text) + "'"
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -54,7 +55,7 @@ func (e *Engine) follow(ctx context.Context, a load.Admin, c protect.Copy) error
 
 // hidden takes a password out of a text.
 func hidden(text, password string) string {
-	for _, p := range []string{quoted(password), password} {
+	for _, p := range []string{engine.Literal(password), password} {
 		if password != "" {
 			text = strings.ReplaceAll(text, p, "***")
 		}
@@ -78,16 +79,16 @@ func hostPort(address string) (string, int, error) {
 func following(c protect.Copy, host string, port int, at protect.Position) ([]string, error) {
 	s := c.Source
 	to := func(side string) string {
-		return fmt.Sprintf("%[1]s_HOST = %[2]s, %[1]s_PORT = %[3]d, %[1]s_USER = %[4]s, %[1]s_PASSWORD = %[5]s", side, quoted(host), port, quoted(s.User), quoted(s.Password))
+		return fmt.Sprintf("%[1]s_HOST = %[2]s, %[1]s_PORT = %[3]d, %[1]s_USER = %[4]s, %[1]s_PASSWORD = %[5]s", side, engine.Literal(host), port, engine.Literal(s.User), engine.Literal(s.Password))
 	}
 	from := func(side string) string {
-		return fmt.Sprintf("%[1]s_LOG_FILE = %[2]s, %[1]s_LOG_POS = %[3]d", side, quoted(at.File), at.Offset)
+		return fmt.Sprintf("%[1]s_LOG_FILE = %[2]s, %[1]s_LOG_POS = %[3]d", side, engine.Literal(at.File), at.Offset)
 	}
 	switch sv := c.Server; {
 	case at.File == "":
 		return nil, hint.With(errors.New("the copy has no binary log, so it is not known from where to follow"), "let the source keep a binary log, on a volume of the point")
 	case isMariaDB(sv):
-		return []string{"STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL gtid_slave_pos = " + quoted(at.GTID), "CHANGE MASTER TO " + to("MASTER") + ", MASTER_USE_GTID = slave_pos", "START SLAVE"}, nil
+		return []string{"STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL gtid_slave_pos = " + engine.Literal(at.GTID), "CHANGE MASTER TO " + to("MASTER") + ", MASTER_USE_GTID = slave_pos", "START SLAVE"}, nil
 	case !since(sv, "8.0.23"):
 		auto := "MASTER_AUTO_POSITION = 1"
 		if !strings.EqualFold(sv.Settings["gtid_mode"], "ON") {

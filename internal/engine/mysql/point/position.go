@@ -39,11 +39,10 @@ func positionNow(ctx context.Context, q ask) (protect.Position, error) {
 
 // about asks a server what it is.
 func about(ctx context.Context, q ask) (flavor, version string, logs bool, err error) {
-	rows, err := q(ctx, "SELECT @@version, @@version_comment, @@log_bin")
-	if err != nil || len(rows.Values) == 0 {
+	row, err := host.One(q(ctx, "SELECT @@version, @@version_comment, @@log_bin"))
+	if err != nil {
 		return "", "", false, err
 	}
-	row := rows.Values[0]
 	flavor, version = engine.Identify(host.Text(row, 0), host.Text(row, 1))
 	return flavor, version, on(host.Text(row, 2)), nil
 }

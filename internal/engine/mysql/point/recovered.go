@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -34,7 +35,7 @@ func before(ctx context.Context, a load.Admin, sourceNumber string, p *protect.P
 		if p.Offset, err = strconv.ParseInt(host.Text(rows.Values[i], 1), 10, 64); err != nil {
 			return fmt.Errorf("the size of %s: %w", p.File, err)
 		}
-		wrote, err := a.Query(ctx, "SHOW BINLOG EVENTS IN "+quoted(p.File)+" LIMIT 1")
+		wrote, err := a.Query(ctx, "SHOW BINLOG EVENTS IN "+engine.Literal(p.File)+" LIMIT 1")
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -161,7 +162,7 @@ func (p *playing) reached() error {
 		return fmt.Errorf("the copy stands at GTID %s, and the log there at %s", brief(at.GTID), brief(p.w.Stop.GTID))
 	}
 	if !isMariaDB(p.c.Server) && p.w.Count > 0 && strings.Contains(p.w.Stop.GTID, ":") {
-		rows, err := p.a.Query(p.ctx, "SELECT GTID_SUBSET("+quoted(p.w.Stop.GTID)+", @@GLOBAL.gtid_executed)")
+		rows, err := p.a.Query(p.ctx, "SELECT GTID_SUBSET("+engine.Literal(p.w.Stop.GTID)+", @@GLOBAL.gtid_executed)")
 		if err != nil {
 			return err
 		}

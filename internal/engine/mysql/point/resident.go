@@ -29,8 +29,8 @@ func (*Engine) Resettle(sv protect.Server, program, version string) (protect.Ser
 		return sv, errors.New("what it says of its version is not understood")
 	}
 	flavor, here := engine.Identify(m[1], m[2])
-	if flavor != sv.Flavor || series(here) != series(sv.Version) {
-		return sv, fmt.Errorf("it is %s %s, and not of the release %s %s", flavor, here, sv.Flavor, series(sv.Version))
+	if flavor != sv.Flavor || engine.Series(here) != engine.Series(sv.Version) {
+		return sv, fmt.Errorf("it is %s %s, and not of the release %s %s", flavor, here, sv.Flavor, engine.Series(sv.Version))
 	}
 	sv.Program, sv.Settings = []string{program}, maps.Clone(sv.Settings)
 	for _, name := range []string{"basedir", "plugin_dir", "lc_messages_dir", "character_sets_dir"} {
@@ -40,10 +40,4 @@ func (*Engine) Resettle(sv protect.Server, program, version string) (protect.Ser
 		return sv, errors.New("it would load a plugin by its path")
 	}
 	return sv, nil
-}
-
-// series is the first two numbers of a version, between which data is not exchanged without an upgrade.
-func series(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

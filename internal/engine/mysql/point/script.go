@@ -3,6 +3,7 @@ package point
 import (
 	"strings"
 
+	engine "plumb/internal/engine/mysql"
 	"plumb/internal/product"
 )
 
@@ -128,7 +129,7 @@ func (j *judged) itself() string {
 	var same []string
 	for _, name := range []string{"hostname", "datadir", "pid_file", "port", "server_uuid"} {
 		if value, ok := j.v[name]; ok {
-			same = append(same, "@@GLOBAL."+name+" = "+quoted(value))
+			same = append(same, "@@GLOBAL."+name+" = "+engine.Literal(value))
 		}
 	}
 	return thisServer + strings.Join(same, " AND ")

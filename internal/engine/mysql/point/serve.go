@@ -65,8 +65,7 @@ func (*Engine) Open(ctx context.Context, c protect.Copy) (load.Admin, error) {
 		if first == nil {
 			first = err
 		}
-		var f *load.Failure
-		if !errors.As(err, &f) || f.Code != "1045" && f.Code != "1698" {
+		if f, ok := errors.AsType[*load.Failure](err); !ok || f.Code != "1045" && f.Code != "1698" {
 			return nil, err
 		}
 	}

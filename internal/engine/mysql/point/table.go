@@ -32,7 +32,7 @@ func qualified(of tables.Name) string {
 func where(of tables.Name) string { return named("TABLE_SCHEMA", "TABLE_NAME", of) }
 
 func named(schema, name string, of tables.Name) string {
-	return fmt.Sprintf(" WHERE %s = %s AND %s = %s AND BINARY %s = %s", schema, quoted(of[0]), name, quoted(of.Own()), name, quoted(of.Own()))
+	return fmt.Sprintf(" WHERE %s = %s AND %s = %s AND BINARY %s = %s", schema, engine.Literal(of[0]), name, engine.Literal(of.Own()), name, engine.Literal(of.Own()))
 }
 
 // Free implements tables.Engine.
@@ -53,8 +53,8 @@ func (*Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as table
 	if missing := lacks(grants, as[0], strings.Split(tableRights, ", ")...); missing != nil {
 		return hint.With(fmt.Errorf("this user may not %s in %s", strings.Join(missing, ", "), as[0]), "plumb rollback --grants shows the rights that this needs")
 	}
-	rows, err := h.Query(ctx, "SELECT @@GLOBAL.read_only, (SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE BINARY SCHEMA_NAME = "+quoted(as[0])+
-		"), (SELECT MIN(TABLE_TYPE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+quoted(as[0])+" AND TABLE_NAME = "+quoted(as.Own())+")")
+	rows, err := h.Query(ctx, "SELECT @@GLOBAL.read_only, (SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE BINARY SCHEMA_NAME = "+engine.Literal(as[0])+
+		"), (SELECT MIN(TABLE_TYPE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+engine.Literal(as[0])+" AND TABLE_NAME = "+engine.Literal(as.Own())+")")
 	if err != nil {
 		return err
 	}

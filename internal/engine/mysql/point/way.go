@@ -293,10 +293,4 @@ func (s *seeking) done() error {
 }
 
 // newer tells whether the tool is older than the server that wrote the log.
-func newer(server, tool string) bool { return tool != "" && !engine.AtLeast(tool, majors(server)) }
-
-// majors is a version without its last part.
-func majors(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}
+func newer(server, tool string) bool { return tool != "" && !engine.AtLeast(tool, engine.Series(server)) }

@@ -26,8 +26,8 @@ func (a Address) String() string {
 
 var pathForm = regexp.MustCompile(`^plumb/([0-9a-f]{32})/([0-9a-f]{64})$`)
 
-// ParseAddress reads what String wrote. It comes from another host.
-func ParseAddress(text string) (a Address, err error) {
+// parseAddress reads what String wrote. It comes from another host.
+func parseAddress(text string) (a Address, err error) {
 	where, path, _ := strings.Cut(text, "/")
 	m := pathForm.FindStringSubmatch(path)
 	if m == nil {

@@ -43,7 +43,7 @@ const (
 
 // Run sends what the joiner asked for.
 func (d Donor) Run(ctx context.Context) error {
-	a, err := ParseAddress(d.Request.Address)
+	a, err := parseAddress(d.Request.Address)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (d Donor) pause(ctx context.Context) (State, error) {
 	for {
 		// The server writes it twice, the first time without a position.
 		if text, err := d.Do.ReadFile(ctx, done); err == nil {
-			if s, err := ParseState(string(text)); err == nil {
+			if s, err := parseState(string(text)); err == nil {
 				return s, d.Do.Remove(ctx, done)
 			}
 		}

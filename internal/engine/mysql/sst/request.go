@@ -38,8 +38,8 @@ func (s State) String() string { return strings.TrimSpace(s.Position + " " + s.D
 
 var stateForm = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9]{1,19})(?: ([0-9]{1,10}))?$`)
 
-// ParseState reads UUID:SEQNO and perhaps a domain.
-func ParseState(text string) (State, error) {
+// parseState reads UUID:SEQNO and perhaps a domain.
+func parseState(text string) (State, error) {
 	m := stateForm.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return State{}, fmt.Errorf("%.80q is no position in a cluster's history: want UUID:SEQNO", text)
@@ -73,7 +73,7 @@ func ParseRequest(args []string) (r Request, err error) {
 	case r.Address == "":
 		err = errors.New("--address is missing")
 	case r.Role == RoleDonor:
-		r.State, err = ParseState(gtid + " " + domain)
+		r.State, err = parseState(gtid + " " + domain)
 	}
 	if err != nil {
 		return r, hint.With(fmt.Errorf("read what the server asks for: %w", err), "the server itself starts this, with wsrep_sst_method = plumb")

@@ -39,7 +39,7 @@ func TestRequest(t *testing.T) {
 func TestAddress(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1", "db1.example.com"} {
 		a := Address{host, "4444", token(), strings.Repeat("0f", 32)}
-		if b, err := ParseAddress(a.String()); err != nil || b != a {
+		if b, err := parseAddress(a.String()); err != nil || b != a {
 			t.Errorf("%s: %+v, %v", a, b, err)
 		}
 		// Galera lets no other characters through, and MariaDB reads 512 bytes of the line.
@@ -231,10 +231,10 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte(`{"version":1,"state":"`+where+` 3"}`+"\n\x00\x00\x00\x01x\x00\x00\x00\x00"), "127.0.0.1:4444/plumb/"+strings.Repeat("0", 32)+"/"+strings.Repeat("0", 64))
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		_, _, _ = read(bytes.NewReader(data))
-		if a, err := ParseAddress(text); err == nil && a.Token == "" {
+		if a, err := parseAddress(text); err == nil && a.Token == "" {
 			t.Error("an address without a token")
 		}
-		if s, err := ParseState(text); err == nil && !strings.Contains(s.Position, ":") {
+		if s, err := parseState(text); err == nil && !strings.Contains(s.Position, ":") {
 			t.Error(s)
 		}
 		_, _ = ParseRequest(strings.Fields(text))

@@ -14,6 +14,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"plumb/internal/host/reach"
 )
 
 const handTime = 10 * time.Second // for a handshake and a proof
@@ -64,7 +66,7 @@ func listen(host, port string, c tls.Certificate) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		ips, unknown := net.LookupIP(host)
-		if unknown != nil || len(ips) == 0 || ours(ips) {
+		if unknown != nil || len(ips) == 0 || reach.IsLocal("tcp", net.JoinHostPort(ips[0].String(), port)) {
 			return nil, err
 		}
 		if l, err = net.Listen("tcp", net.JoinHostPort("", port)); err != nil {
@@ -72,14 +74,4 @@ func listen(host, port string, c tls.Certificate) (net.Listener, error) {
 		}
 	}
 	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c}}), nil
-}
-
-func ours(ips []net.IP) bool {
-	all, _ := net.InterfaceAddrs()
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.Equal(ips[0]) {
-			return true
-		}
-	}
-	return false
 }

@@ -56,7 +56,7 @@ func readHeader(r *bufio.Reader) (h header, s State, line string, err error) {
 		err = fmt.Errorf("the donor's plumb speaks version %d of the protocol, and this one version %d", h.Version, version)
 	}
 	if err == nil {
-		s, err = ParseState(h.State)
+		s, err = parseState(h.State)
 	}
 	return h, s, line + "\n", err
 }

@@ -60,21 +60,17 @@ func between(then, now stood) (lost provision.Lost, err error) {
 
 // stands asks a server. InnoDB gives each transaction a number as it begins, and one as it commits.
 func stands(ctx context.Context, h host.Reader, t host.Target) (s stood, err error) {
-	rows, err := h.Query(ctx, t, "SHOW ENGINE INNODB STATUS")
+	row, err := host.One(h.Query(ctx, t, "SHOW ENGINE INNODB STATUS"))
 	if err != nil {
 		return s, err
 	}
-	if len(rows.Values) != 1 {
-		return s, fmt.Errorf("InnoDB gives %d answers, and one is expected", len(rows.Values))
-	}
-	if s.next, err = parseCounter(host.Text(rows.Values[0], 2)); err != nil {
+	if s.next, err = parseCounter(host.Text(row, 2)); err != nil {
 		return s, err
 	}
-	rows, err = h.Query(ctx, t, "SELECT @@GLOBAL.log_bin, @@GLOBAL.gtid_binlog_pos")
-	if err != nil || len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "1" {
+	if row, err = host.One(h.Query(ctx, t, "SELECT @@GLOBAL.log_bin, @@GLOBAL.gtid_binlog_pos")); err != nil || host.Text(row, 0) != "1" {
 		return s, err
 	}
-	s.gtid, err = parseGTIDs(host.Text(rows.Values[0], 1))
+	s.gtid, err = parseGTIDs(host.Text(row, 1))
 	return s, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	engine "plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/load"
 )
@@ -35,29 +36,13 @@ func (a *admin) Query(ctx context.Context, query string) (host.Rows, error) {
 	var out host.Rows
 	results := a.conn.Exec(ctx, query)
 	for results.NextResult() {
-		read(results.ResultReader(), &out)
+		out = host.Rows{} // of several statements the last answers
+		engine.Read(results.ResultReader(), host.QueryLimits{}, &out)
 	}
 	if err := results.Close(); err != nil {
 		return host.Rows{}, a.failure(err, query)
 	}
 	return out, nil
-}
-
-func read(r *pgconn.ResultReader, out *host.Rows) {
-	*out = host.Rows{} // of several statements the last answers
-	for _, f := range r.FieldDescriptions() {
-		out.Columns = append(out.Columns, f.Name)
-	}
-	for r.NextRow() {
-		row := make([]*string, len(r.Values()))
-		for i, v := range r.Values() {
-			if v != nil {
-				text := string(v)
-				row[i] = &text
-			}
-		}
-		out.Values = append(out.Values, row)
-	}
 }
 
 // Fill implements load.Admin: COPY takes the rows as they are.
@@ -70,10 +55,10 @@ func (a *admin) Fill(ctx context.Context, table string, columns []string, rows i
 	if err := a.Exec(ctx, "BEGIN"); err != nil {
 		return 0, err
 	}
-	source := &sourceReader{r: rows}
+	source := &load.Source{Reader: rows}
 	tag, err := a.conn.CopyFrom(ctx, source, query)
-	if source.err != nil { // not the server's fault: it was told to give up
-		err = source.err
+	if source.Err != nil { // not the server's fault: it was told to give up
+		err = source.Err
 	}
 	if err != nil {
 		return 0, a.undo(a.failure(err, query))
@@ -92,21 +77,6 @@ func (a *admin) undo(err error) error {
 		_, _ = a.conn.Exec(ctx, "ROLLBACK").ReadAll() // err says more
 	}
 	return err
-}
-
-// sourceReader keeps the error of a reader, so that it can be told from the
-// server's.
-type sourceReader struct {
-	r   io.Reader
-	err error
-}
-
-func (s *sourceReader) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.err = err
-	}
-	return n, err
 }
 
 func (a *admin) failure(err error, query string) error {

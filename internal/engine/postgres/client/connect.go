@@ -64,7 +64,7 @@ func (s *Server) settle(ctx context.Context, conn *pgconn.PgConn) error {
 		set = append(set, "SET standard_conforming_strings = on") // the placeholders are found by its rules
 	}
 	if s.c.Isolation != "" {
-		set = append(set, "SET default_transaction_isolation = "+quoted(s.c.Isolation))
+		set = append(set, "SET default_transaction_isolation = "+engine.Literal(s.c.Isolation))
 	}
 	if len(set) == 0 {
 		return nil
@@ -135,6 +135,3 @@ func reason(e *pgconn.ConnectError) error {
 	}
 	return errors.New(engine.Reason(e))
 }
-
-// quoted writes a text as a literal, with standard_conforming_strings.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -86,13 +86,10 @@ func (f *Failure) Error() string { return f.Text }
 
 // Codes of errors that mean something here.
 const (
-	codeLock    = 50  // another one runs
-	codeMissing = 55  // a file
-	codeOther   = 28  // file-invalid: of the repository, when it is another server's
-	codeCrypto  = 95  // the key is another, or there is none
-	codeTimeout = 82  // no file of the log arrived
-	codeArchive = 87  // archive_mode is off
-	codeAccess  = 105 // the store does not let us in
+	codeLock    = 50 // another one runs
+	codeOther   = 28 // file-invalid: of the repository, when it is another server's
+	codeCrypto  = 95 // the key is another, or there is none
+	codeTimeout = 82 // no file of the log arrived
 )
 
 // meaning takes out of what the program wrote what a person needs.

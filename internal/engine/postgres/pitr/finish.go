@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/archive"
 	"plumb/internal/backup/moment"
+	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 )
 
@@ -125,7 +126,7 @@ func neutral() []setting {
 func lines(all []setting) string {
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s = '%s'\n", s.name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s.value))
+		b.WriteString(postgres.Assignment(s.name, s.value))
 	}
 	return b.String()
 }

@@ -127,14 +127,14 @@ func (n neutral) config() string {
 func lines(all []setting) string {
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "%s = '%s'\n", s.name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s.value))
+		b.WriteString(postgres.Assignment(s.name, s.value))
 	}
 	return b.String()
 }
 
 // closed lets in one role, over a socket that only the server's user and root reach.
 func (n neutral) closed() string {
-	return `local all "` + strings.ReplaceAll(role(n.c), `"`, `""`) + "\" trust\n"
+	return "local all " + postgres.Identifier(role(n.c)) + " trust\n"
 }
 
 // open asks the accounts on the loopback; md5 takes the passwords of SCRAM, too.

@@ -112,7 +112,7 @@ func (d *description) dirs() error {
 		return err
 	}
 	d.add("wal", wal, "pg_wal", data)
-	links, err := d.h.Glob(d.ctx, d.found.Local.Root+data+"/pg_tblspc/*")
+	links, err := d.h.Glob(d.ctx, host.Verbatim(d.found.Local.Root+data)+"/pg_tblspc/*")
 	if err != nil {
 		return err
 	}

@@ -56,11 +56,7 @@ const standing = `SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_l
 
 // Position implements protect.Engine.
 func (Engine) Position(ctx context.Context, h host.Reader, t host.Target) (protect.Position, error) {
-	rows, err := h.Query(ctx, t, standing)
-	if err != nil {
-		return protect.Position{}, fmt.Errorf("read where the server stands: %w", err)
-	}
-	return position(rows)
+	return position(h.Query(ctx, t, standing))
 }
 
 // Says implements protect.Teller. The server tells it superusers and members of pg_read_all_settings.
@@ -68,15 +64,16 @@ func (Engine) Says(ctx context.Context, h host.Reader, t host.Target) (string, e
 	return protect.Said(ctx, h, t, "SHOW data_directory")
 }
 
-func position(rows host.Rows) (p protect.Position, err error) {
-	if len(rows.Values) != 1 {
-		return p, fmt.Errorf("read where the server stands: it gave %d rows", len(rows.Values))
+func position(rows host.Rows, err error) (p protect.Position, _ error) {
+	row, err := host.One(rows, err)
+	if err != nil {
+		return p, fmt.Errorf("read where the server stands: %w", err)
 	}
-	p.LSN = host.Text(rows.Values[0], 0)
+	p.LSN = host.Text(row, 0)
 	if _, ok := wal.Place(p.LSN); !ok {
 		return protect.Position{}, fmt.Errorf("read where the server stands: %q is no place in its log", p.LSN)
 	}
-	p.Timeline, err = strconv.Atoi(host.Text(rows.Values[0], 1))
+	p.Timeline, err = strconv.Atoi(host.Text(row, 1))
 	return p, err
 }
 

@@ -1,10 +1,13 @@
 package point
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"plumb/internal/host"
+	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -151,5 +154,20 @@ func TestSound(t *testing.T) {
 		if of(change) == nil {
 			t.Errorf("%s was not refused", what)
 		}
+	}
+}
+
+// silent is a session whose answers have no rows.
+type silent struct{ load.Admin }
+
+func (silent) Query(context.Context, string) (host.Rows, error) { return host.Rows{}, nil }
+
+// What a server does not tell is an error: no replica has caught up by it.
+func TestNoAnswerIsNoGoodNews(t *testing.T) {
+	if behind, err := (Engine{}).Caught(t.Context(), silent{}, protect.Copy{}); err == nil {
+		t.Errorf("a replica that says nothing is behind by %q", behind)
+	}
+	if p, err := (Engine{}).Recovered(t.Context(), silent{}, protect.Copy{Purpose: protect.ForReplay}); err == nil {
+		t.Errorf("a copy that says nothing stands at %s", p)
 	}
 }

@@ -36,11 +36,11 @@ const stating = `SELECT pg_is_in_recovery(), CASE WHEN pg_is_in_recovery() THEN 
 	`current_setting('max_replication_slots')::int > (SELECT count(*) FROM pg_replication_slots), current_setting('server_version_num')::int / 10000, current_user, NOT pg_has_role('pg_read_all_settings', 'USAGE')`
 
 func readState(ctx context.Context, h host.Reader, t host.Target) (st state, err error) {
-	rows, err := h.Query(ctx, t, stating)
-	if err != nil || len(rows.Values) != 1 {
+	row, err := host.One(h.Query(ctx, t, stating))
+	if err != nil {
 		return st, fmt.Errorf("read how the server keeps its WAL: %w", err)
 	}
-	at := func(i int) string { return host.Text(rows.Values[0], i) }
+	at := func(i int) string { return host.Text(row, i) }
 	st = state{standby: at(0) == "t", pages: at(1) == "t", fsync: at(2) == "t", minimal: at(3) == "t", async: at(4) == "t", backup: at(5), slot: at(6) == "t", role: at(8), blind: at(9) == "t"}
 	st.major, err = strconv.Atoi(at(7))
 	return st, err

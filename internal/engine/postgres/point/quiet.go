@@ -50,20 +50,16 @@ type backup struct {
 var _ protect.Staged = (*backup)(nil)
 
 func (b *backup) tablespaces(ctx context.Context) (string, error) {
-	rows, err := b.h.Query(ctx, "SELECT string_agg(oid::text, ' ' ORDER BY oid) FROM pg_tablespace")
-	if err != nil || len(rows.Values) != 1 {
+	row, err := host.One(b.h.Query(ctx, "SELECT string_agg(oid::text, ' ' ORDER BY oid) FROM pg_tablespace"))
+	if err != nil {
 		return "", fmt.Errorf("list the tablespaces: %w", err)
 	}
-	return host.Text(rows.Values[0], 0), nil
+	return host.Text(row, 0), nil
 }
 
 // Position implements protect.Quiet.
 func (b *backup) Position(ctx context.Context) (protect.Position, error) {
-	rows, err := b.h.Query(ctx, standing)
-	if err != nil {
-		return protect.Position{}, fmt.Errorf("read where the server stands: %w", err)
-	}
-	return position(rows)
+	return position(b.h.Query(ctx, standing))
 }
 
 // Between implements protect.Staged: it ends the backup, which writes down the last

@@ -120,10 +120,7 @@ func (Engine) Recovered(ctx context.Context, a load.Admin, c protect.Copy) (prot
 		return branched(ctx, a)
 	}
 	rows, err := a.Query(ctx, recovered)
-	if err != nil {
-		return protect.Position{}, err
-	}
-	p, err := position(rows)
+	p, err := position(rows, err)
 	if err == nil && c.Purpose != protect.ForReplica && host.Text(rows.Values[0], 2) == "t" {
 		err = errors.New("the copy still recovers, as a standby would")
 	}
@@ -137,22 +134,20 @@ var parting = regexp.MustCompile(`(?:^|\n)(\d+)\t([0-9A-F]+/[0-9A-F]+)\t[^\n]*\n
 // branched reads where a copy that replayed a log opened its new timeline: its history
 // says it, as the checkpoint that follows need not be done yet.
 func branched(ctx context.Context, a load.Admin) (p protect.Position, err error) {
-	rows, err := a.Query(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
-	if err != nil || len(rows.Values) != 1 {
+	row, err := host.One(a.Query(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`))
+	if err != nil {
 		return p, err
 	}
-	name := host.Text(rows.Values[0], 0)
+	name := host.Text(row, 0)
 	timeline, err := strconv.ParseUint(name, 16, 31)
 	if err != nil {
 		return p, err
 	}
-	if rows, err = a.Query(ctx, "SELECT pg_read_file('pg_wal/"+name+".history')"); err != nil {
+	if row, err = host.One(a.Query(ctx, "SELECT pg_read_file('pg_wal/"+name+".history')")); err != nil {
 		return p, err
 	}
-	if len(rows.Values) == 1 {
-		if m := parting.FindStringSubmatch(host.Text(rows.Values[0], 0)); m != nil {
-			return protect.Position{LSN: m[2], Timeline: int(timeline)}, nil
-		}
+	if m := parting.FindStringSubmatch(host.Text(row, 0)); m != nil {
+		return protect.Position{LSN: m[2], Timeline: int(timeline)}, nil
 	}
 	return p, fmt.Errorf("the history of timeline %d does not say where it began", timeline)
 }
@@ -174,12 +169,12 @@ const following = `SELECT coalesce(w.status, ''), coalesce(pg_wal_lsn_diff(w.lat
 
 // Caught implements protect.Starter.
 func (Engine) Caught(ctx context.Context, a load.Admin, _ protect.Copy) (string, error) {
-	rows, err := a.Query(ctx, following)
-	if err != nil || len(rows.Values) != 1 {
+	row, err := host.One(a.Query(ctx, following))
+	if err != nil {
 		return "", err
 	}
-	status := host.Text(rows.Values[0], 0)
-	behind, err := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
+	status := host.Text(row, 0)
+	behind, err := strconv.ParseInt(host.Text(row, 1), 10, 64)
 	switch {
 	case err != nil:
 		return "", err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -19,12 +20,9 @@ import (
 
 var _ tables.Engine = Engine{}
 
-// quoted and identifier write a text and a name as SQL; standard_conforming_strings is on.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-func qualified(of tables.Name) string { return identifier(of[len(of)-2]) + "." + identifier(of.Own()) }
+func qualified(of tables.Name) string {
+	return postgres.Identifier(of[len(of)-2]) + "." + postgres.Identifier(of.Own())
+}
 
 // Place implements tables.Engine: a session is of one database. Sessions are kept by the name.
 func (Engine) Place(t host.Target, of tables.Name) host.Target {
@@ -50,8 +48,8 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 	if strings.HasPrefix(as[1], "pg_") || as[1] == "information_schema" {
 		return hint.With(fmt.Errorf("%s is the server's own schema", as[1]), "plumb clone starts a copy of the point, to look at it there")
 	}
-	rows, err := h.Query(ctx, "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = "+quoted(as[1])+
-		"), (SELECT min(relkind::text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = "+quoted(as[1])+" AND relname = "+quoted(as.Own())+"), "+lacking(as[1]))
+	rows, err := h.Query(ctx, "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_database(), (SELECT count(*) FROM pg_catalog.pg_namespace WHERE nspname = "+postgres.Literal(as[1])+
+		"), (SELECT min(relkind::text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = relnamespace WHERE nspname = "+postgres.Literal(as[1])+" AND relname = "+postgres.Literal(as.Own())+"), "+lacking(as[1]))
 	if err != nil {
 		return err
 	}
@@ -75,7 +73,7 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 
 // lacking asks which rights the role lacks that it needs to make a table in a schema.
 func lacking(schema string) string {
-	return "(SELECT string_agg(p, ' or ') FROM pg_catalog.unnest(ARRAY['USAGE', 'CREATE']) p, pg_catalog.pg_namespace n WHERE nspname = " + quoted(schema) + " AND NOT pg_catalog.has_schema_privilege(n.oid, p))"
+	return "(SELECT string_agg(p, ' or ') FROM pg_catalog.unnest(ARRAY['USAGE', 'CREATE']) p, pg_catalog.pg_namespace n WHERE nspname = " + postgres.Literal(schema) + " AND NOT pg_catalog.has_schema_privilege(n.oid, p))"
 }
 
 // alike makes a session write all values in one way.
@@ -102,7 +100,7 @@ func (Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protec
 		return tables.Carried{}, err
 	}
 	// The copy has it as it was, for those who ask it for its content.
-	if err := a.Exec(ctx, "ALTER TABLE "+qualified(aside)+" RENAME TO "+identifier(of.Own())); err != nil {
+	if err := a.Exec(ctx, "ALTER TABLE "+qualified(aside)+" RENAME TO "+postgres.Identifier(of.Own())); err != nil {
 		return tables.Carried{}, err
 	}
 	h := tables.Carried{
@@ -110,9 +108,9 @@ func (Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protec
 		Make:    []string{before, alike},
 		Rows:    t.rows(), End: 0, Row: '(', Insert: "INSERT INTO " + qualified(aside) + " (" + strings.Join(t.typed, ", ") + ") OVERRIDING SYSTEM VALUE VALUES",
 		Finish:  append(slices.DeleteFunc([]string{after}, func(s string) bool { return s == "" }), sequences...),
-		Put:     []string{"ALTER TABLE " + qualified(aside) + " RENAME TO " + identifier(as.Own())},
+		Put:     []string{"ALTER TABLE " + qualified(aside) + " RENAME TO " + postgres.Identifier(as.Own())},
 		Undo:    []string{"DROP TABLE " + qualified(as)},
-		There:   "SELECT CASE WHEN pg_catalog.to_regclass(" + quoted(qualified(aside)) + ") IS NULL THEN 'brought back' ELSE 'another' END WHERE pg_catalog.to_regclass(" + quoted(qualified(as)) + ") IS NOT NULL",
+		There:   "SELECT CASE WHEN pg_catalog.to_regclass(" + postgres.Literal(qualified(aside)) + ") IS NULL THEN 'brought back' ELSE 'another' END WHERE pg_catalog.to_regclass(" + postgres.Literal(qualified(as)) + ") IS NOT NULL",
 		Is:      "brought back",
 		Content: content, Notes: t.notes,
 	}
@@ -155,7 +153,7 @@ func (t *carrying) ask(query string) (all [][]string, err error) {
 // exists refuses what is no plain table.
 func (t *carrying) exists() error {
 	rows, err := t.ask("SELECT c.oid, relkind, relpersistence, relispartition, (SELECT count(*) FROM pg_inherits WHERE inhrelid = c.oid OR inhparent = c.oid)" +
-		" FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = " + quoted(t.of[1]) + " AND relname = " + quoted(t.of[2]))
+		" FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = " + postgres.Literal(t.of[1]) + " AND relname = " + postgres.Literal(t.of[2]))
 	if err != nil {
 		return err
 	}
@@ -191,7 +189,7 @@ func (t *carrying) readColumns() error {
 	}
 	rows, err := t.ask("SELECT attname FROM pg_attribute WHERE attrelid = " + t.oid + " AND attnum > 0 AND NOT attisdropped AND " + generated + " = '' ORDER BY attnum")
 	for _, r := range rows {
-		t.typed = append(t.typed, identifier(r[0]))
+		t.typed = append(t.typed, postgres.Identifier(r[0]))
 	}
 	if err == nil && len(t.typed) == 0 {
 		err = errors.New("it has no column that could be written")
@@ -212,12 +210,12 @@ func (t *carrying) detach() error {
 			return err
 		}
 		for _, r := range rows {
-			note := "a foreign key does not come along, as rows of now need not meet it: ALTER TABLE " + qualified(t.as) + " ADD CONSTRAINT " + identifier(r[0]) + " " + r[1]
+			note := "a foreign key does not come along, as rows of now need not meet it: ALTER TABLE " + qualified(t.as) + " ADD CONSTRAINT " + postgres.Identifier(r[0]) + " " + r[1]
 			if of.what != "" {
 				note = "a " + of.what + " does not come along: " + r[1]
 			}
 			t.notes = append(t.notes, note)
-			if err := t.a.Exec(t.ctx, fmt.Sprintf(of.drop, identifier(r[0]), qualified(t.of))); err != nil {
+			if err := t.a.Exec(t.ctx, fmt.Sprintf(of.drop, postgres.Identifier(r[0]), qualified(t.of))); err != nil {
 				return err
 			}
 		}
@@ -237,13 +235,13 @@ func (t *carrying) rename() error {
 		for i, r := range rows {
 			what := map[string]string{"i": "INDEX", "S": "SEQUENCE"}[r[1]]
 			name := t.aside.Own() + "_" + strconv.Itoa(i+1)
-			if err := t.a.Exec(t.ctx, "ALTER "+what+" "+identifier(t.of[1])+"."+identifier(r[0])+" RENAME TO "+identifier(name)); err != nil {
+			if err := t.a.Exec(t.ctx, "ALTER "+what+" "+postgres.Identifier(t.of[1])+"."+postgres.Identifier(r[0])+" RENAME TO "+postgres.Identifier(name)); err != nil {
 				return err
 			}
 			t.notes = append(t.notes, strings.ToLower(what)+" "+r[0]+" is called "+name)
 		}
 	}
-	return t.a.Exec(t.ctx, "ALTER TABLE "+qualified(t.of)+" RENAME TO "+identifier(t.aside.Own()))
+	return t.a.Exec(t.ctx, "ALTER TABLE "+qualified(t.of)+" RENAME TO "+postgres.Identifier(t.aside.Own()))
 }
 
 // client gives a program of the server's own version, logged in to the copy.
@@ -267,7 +265,7 @@ func (t *carrying) dump(section string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := t.d.Run(t.ctx, append(argv, "--schema-only", "--section="+section, "--no-publications", "--no-subscriptions", "--table="+identifier(t.aside[1])+"."+identifier(t.aside[2]))...)
+	out, err := t.d.Run(t.ctx, append(argv, "--schema-only", "--section="+section, "--no-publications", "--no-subscriptions", "--table="+postgres.Identifier(t.aside[1])+"."+postgres.Identifier(t.aside[2]))...)
 	if err != nil {
 		return "", err
 	}
@@ -287,7 +285,7 @@ func (t *carrying) sequences() (all []string, err error) {
 		if err != nil || len(at) != 1 {
 			return nil, errors.Join(err, fmt.Errorf("ask where %s stands", r[0]))
 		}
-		all = append(all, "SELECT pg_catalog.setval("+quoted(r[0])+", "+at[0][0]+", "+map[string]string{"t": "true", "f": "false"}[at[0][1]]+")")
+		all = append(all, "SELECT pg_catalog.setval("+postgres.Literal(r[0])+", "+at[0][0]+", "+map[string]string{"t": "true", "f": "false"}[at[0][1]]+")")
 	}
 	return all, err
 }
@@ -309,7 +307,7 @@ func (t *carrying) rows() host.Pipe {
 // content sums up a table: its rows, in whatever order, its columns, indexes and constraints,
 // and how many triggers, rules and policies it has. Names of indexes, which hold the table's, are left out.
 func content(of tables.Name) string {
-	oid := quoted(qualified(of)) + "::regclass"
+	oid := postgres.Literal(qualified(of)) + "::regclass"
 	sum := func(what, from string) string {
 		return "(SELECT coalesce(sum(('x' || left(md5(" + what + "), 8))::bit(32)::bigint), 0) FROM " + from + ")"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/series"
@@ -37,7 +38,7 @@ func (v *Server) lacking(t traits) error {
 
 // view is the extension's function: without texts, which are read from a file.
 func (t traits) view(texts bool) string {
-	return fmt.Sprintf(`"%s".pg_stat_statements(%t)`, strings.ReplaceAll(t.extension, `"`, `""`), texts)
+	return fmt.Sprintf("%s.pg_stat_statements(%t)", postgres.Identifier(t.extension), texts)
 }
 
 // costs are the columns that are added up. Bytes are the pages touched, and the
@@ -76,7 +77,7 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 		return err
 	}
 	if t.release >= 109 { // of PostgreSQL 14
-		_ = v.read(ctx, h, fmt.Sprintf(`SELECT dealloc AS statements_forgotten FROM "%s".pg_stat_statements_info`, strings.ReplaceAll(t.extension, `"`, `""`)), b) // whoever may not see it may not see the rest
+		_ = v.read(ctx, h, "SELECT dealloc AS statements_forgotten FROM "+postgres.Identifier(t.extension)+".pg_stat_statements_info", b) // whoever may not see it may not see the rest
 	}
 	rows, err := v.Ask(ctx, h, statementsQuery(t))
 	if err != nil {
