@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"plumb/internal/cli/shell"
@@ -104,17 +103,30 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig, transport.MaxIdleConns, transport.MaxResponseHeaderBytes = config, 1, 64<<10
 	if p.authorization != "" && u.Scheme == "http" { // what a proxy or another address of the name would be told, others could read
-		transport.Proxy, transport.DialContext = nil, (&net.Dialer{Control: onlyHere}).DialContext
+		transport.Proxy, transport.DialContext = nil, dialHere
 	}
 	// A redirection would take the secret elsewhere.
 	p.client = &http.Client{Transport: transport, Timeout: sendTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return p, nil
 }
 
-// onlyHere refuses to connect to another machine.
-func onlyHere(_, address string, _ syscall.RawConn) error {
-	if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
-		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", address)
+// dialHere connects to this machine alone: a name can lead elsewhere than it did when it was read.
+func dialHere(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := here(c.RemoteAddr()); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// here is an error if the address is of another machine.
+func here(at net.Addr) error {
+	if tcp, is := at.(*net.TCPAddr); !is || !tcp.IP.IsLoopback() {
+		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", at)
 	}
 	return nil
 }
