@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"plumb/internal/cli/shell"
@@ -104,17 +103,28 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig, transport.MaxIdleConns, transport.MaxResponseHeaderBytes = config, 1, 64<<10
 	if p.authorization != "" && u.Scheme == "http" { // what a proxy or another address of the name would be told, others could read
-		transport.Proxy, transport.DialContext = nil, (&net.Dialer{Control: onlyHere}).DialContext
+		transport.Proxy, transport.DialContext = nil, dialHere
 	}
 	// A redirection would take the secret elsewhere.
 	p.client = &http.Client{Transport: transport, Timeout: sendTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return p, nil
 }
 
-// onlyHere refuses to connect to another machine.
-func onlyHere(_, address string, _ syscall.RawConn) error {
-	if host, _, err := net.SplitHostPort(address); err != nil || !net.ParseIP(host).IsLoopback() {
-		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", address)
+// dialHere connects to this machine, and refuses every other.
+func dialHere(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := onlyHere(c.RemoteAddr()); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func onlyHere(to net.Addr) error {
+	if at, ok := to.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", to)
 	}
 	return nil
 }
