@@ -35,9 +35,6 @@ func prepare(ctx context.Context, d *host.LiveDoer, dir string) (unlock func(), 
 	if err := plain(dir); err != nil {
 		return nil, err
 	}
-	if _, err := host.OnlyOurs(dir); err != nil {
-		return nil, hint.With(err, "name a directory that nobody else can put another in the place of")
-	}
 	unlock, err = d.Lock(ctx, filepath.Join(dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
 		return nil, hint.With(ErrLocked, "plumb watch replay can read it meanwhile; to record twice, name another directory")

@@ -110,23 +110,21 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	return p, nil
 }
 
-// dialHere connects to this machine alone: a name can lead elsewhere than it did when it was read.
+// dialHere connects to this machine, and refuses every other.
 func dialHere(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	if err := here(c.RemoteAddr()); err != nil {
-		c.Close()
-		return nil, err
+	if err := onlyHere(c.RemoteAddr()); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-// here is an error if the address is of another machine.
-func here(at net.Addr) error {
-	if tcp, is := at.(*net.TCPAddr); !is || !tcp.IP.IsLoopback() {
-		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", at)
+func onlyHere(to net.Addr) error {
+	if at, ok := to.(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return fmt.Errorf("%s is not of this machine, and a secret would go there over http", to)
 	}
 	return nil
 }

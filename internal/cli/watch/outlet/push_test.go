@@ -197,12 +197,24 @@ func TestASecretOverHTTPStaysHere(t *testing.T) {
 		}
 	}
 	for address, well := range map[string]bool{"127.0.0.1": true, "::1": true, "127.0.1.1": true, "192.0.2.1": false, "2001:db8::1": false, "": false} {
-		if err := here(&net.TCPAddr{IP: net.ParseIP(address), Port: 80}); (err == nil) != well {
+		if err := onlyHere(&net.TCPAddr{IP: net.ParseIP(address), Port: 80}); (err == nil) != well {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
+	r := &receiver{codes: []int{204}}
+	s := httptest.NewServer(r)
+	defer s.Close()
+	p, err := NewPush(Target{URL: s.URL, Login: login}, "", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Add(text("a"), 1)
+	if run(t, p); r.got() != "a" {
+		t.Errorf("a receiver of this machine got %q", r.got())
+	}
 }
 
+// A
 func TestTargetsThatAreRefused(t *testing.T) {
 	login := write(t, "login", "plumb:"+secret)
 	for name, target := range map[string]Target{
