@@ -175,7 +175,7 @@ func TestPruneOnZFS(t *testing.T) {
 		sh(t, "zfs", "destroy", s.points[2].Members[0].Snapshot)
 		sh(t, "zfs", "snapshot", s.points[2].Members[0].Snapshot)
 		plan := s.plan(t, 7, 2)
-		for i, want := range []string{"holds", "/dev was made of it", "is gone or another", "no rule", "no rule", "last 7 of 7"} {
+		for i, want := range []string{"holds", "/dev was made of it", "all of its snapshots are gone", "no rule", "no rule", "last 7 of 7"} {
 			if f := plan.Fates[i]; !strings.Contains(strings.Join(f.Why, "; "), want) || f.Goes != (i >= 2 && i <= 4) {
 				t.Errorf("point %d: %+v", i, f.Why)
 			}
