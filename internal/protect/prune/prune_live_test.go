@@ -241,6 +241,7 @@ func TestPruneOnZFS(t *testing.T) {
 func TestRenamedDataset(t *testing.T) {
 	pool, z := pool(t)
 	s := newScene(t, pool, z, "named", 3)
+	sh(t, "zfs", "unmount", s.dataset) // zfs-fuse renames nothing that is mounted
 	sh(t, "zfs", "rename", s.dataset, s.dataset+".old")
 	for i, f := range s.plan(t, 1, 0).Fates {
 		if want := "named.old@plumb-" + s.points[i].ID + " now"; f.Goes || !strings.Contains(f.Why[0], want) {
