@@ -241,8 +241,11 @@ func TestPruneOnZFS(t *testing.T) {
 func TestRenamedDataset(t *testing.T) {
 	pool, z := pool(t)
 	s := newScene(t, pool, z, "named", 3)
-	sh(t, "zfs", "unmount", s.dataset) // zfs-fuse renames nothing that is mounted
-	sh(t, "zfs", "rename", s.dataset, s.dataset+".old")
+	sh(t, "zfs", "unmount", s.dataset) // zfs-fuse renames nothing that is mounted, nor what was just unmounted
+	rename := func(from, to string) {
+		sh(t, "sh", "-c", `n=0; until zfs rename "$1" "$2"; do n=$((n+1)); [ $n -lt 100 ] || exit 1; sleep 0.2; done`, "sh", from, to)
+	}
+	rename(s.dataset, s.dataset+".old")
 	for i, f := range s.plan(t, 1, 0).Fates {
 		if want := "named.old@plumb-" + s.points[i].ID + " now"; f.Goes || !strings.Contains(f.Why[0], want) {
 			t.Errorf("%+v, want %s", f.Why, want)
@@ -251,7 +254,7 @@ func TestRenamedDataset(t *testing.T) {
 	if _, err := s.Plan(t.Context(), s.Keeper.Do, prune.Options{Point: s.points[0].ID}); err == nil || !strings.Contains(err.Error(), "named.old@") {
 		t.Errorf("by its name: %v", err)
 	}
-	sh(t, "zfs", "rename", s.dataset+".old", s.dataset)
+	rename(s.dataset+".old", s.dataset)
 	if n := s.left(t); n != 3 {
 		t.Errorf("%d points are left", n)
 	}
