@@ -219,7 +219,7 @@ func (p *Plan) end(now time.Time, o Options) {
 		if f := &p.Fates[i]; len(f.Why) == 0 {
 			f.Goes, f.Why = true, []string{"no rule keeps it"}
 			if f.facts.Ended {
-				f.Why = []string{"only its record goes, as nothing else is there: " + f.facts.Lost()}
+				f.Why = []string{"only its record goes: all of its snapshots are gone"}
 			}
 		}
 	}

@@ -42,7 +42,7 @@ type Outcome struct {
 	Point string `json:"point"`
 	Gone  bool   `json:"gone"`
 	Ended bool   `json:"ended,omitempty"` // nothing of it was there but its record
-	Why   string `json:"why,omitempty"` // not
+	Why   string `json:"why,omitempty"`   // not
 	Hint  string `json:"hint,omitempty"`
 	// Left are its snapshots that were not destroyed, and are on no list any more.
 	Left []protect.Member `json:"left,omitempty"`

@@ -87,7 +87,7 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || !f[2].Record() || !strings.Contains(f[2].Why[0], "is gone or another now") {
+	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || !f[2].Record() || !strings.Contains(f[2].Why[0], "all of its snapshots are gone") {
 		t.Errorf("%+v", f)
 	}
 }

@@ -64,7 +64,7 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 	}
 	p.Hang(page.Normal, "  all     ", units.Count(v.Points, "point")+"; "+space)
 	if v.Unasked > 0 {
-		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "point")+" more of which it is not known whether the snapshots are there: they do not count")
+		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "more point")+": whether the snapshots are there is not known, and so they do not count")
 	}
 	if v.Lost != "" && v.Rule == nil { // else it is not met
 		p.Hang(page.Red, "  lost    ", oneLine(v.Lost))
