@@ -100,6 +100,8 @@ directory() {
 	fi
 	[ ! -e "$1" ] && [ ! -L "$1" ] || die "$1 is there already, and is no directory"
 	change "$1" || return 0
+	above=$(dirname -- "$1")
+	[ -d "$above" ] || mkdir -m 0700 -- "$above" # that of plumb's journal, which no act makes
 	mkdir -m 0700 -- "$1"
 	[ "$3" -lt 0 ] || chown "$3:$4" -- "$1"
 	chmod "$2" -- "$1"

@@ -307,7 +307,7 @@ func TestScriptStartsNothingAfterAFailure(t *testing.T) {
 // TestScriptKnowsWhatAMountHides: a directory that was made, closed and mounted on is none of another's.
 func TestScriptKnowsWhatAMountHides(t *testing.T) {
 	l := layOut(t)
-	at := l.dir + "/mnt"
+	at := l.dir + "/journal/mnt" // of a host that has no journal
 	mount := func(word string, more ...string) []change.Op { return []change.Op{{Argv: append(append([]string{word}, more...), at)}} }
 	l.p.Plan.Stages = l.p.Plan.Stages[:1]
 	l.p.Plan.Stages[0].Steps[0].Recipe.Acts = []change.Act{
