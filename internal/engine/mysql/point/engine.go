@@ -7,7 +7,6 @@
 package point
 
 import (
-
 	"plumb/internal/catalog"
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"

@@ -293,4 +293,6 @@ func (s *seeking) done() error {
 }
 
 // newer tells whether the tool is older than the server that wrote the log.
-func newer(server, tool string) bool { return tool != "" && !engine.AtLeast(tool, engine.Series(server)) }
+func newer(server, tool string) bool {
+	return tool != "" && !engine.AtLeast(tool, engine.Series(server))
+}
