@@ -308,7 +308,9 @@ func TestScriptStartsNothingAfterAFailure(t *testing.T) {
 func TestScriptKnowsWhatAMountHides(t *testing.T) {
 	l := layOut(t)
 	at := l.dir + "/journal/mnt" // of a host that has no journal
-	mount := func(word string, more ...string) []change.Op { return []change.Op{{Argv: append(append([]string{word}, more...), at)}} }
+	mount := func(word string, more ...string) []change.Op {
+		return []change.Op{{Argv: append(append([]string{word}, more...), at)}}
+	}
 	l.p.Plan.Stages = l.p.Plan.Stages[:1]
 	l.p.Plan.Stages[0].Steps[0].Recipe.Acts = []change.Act{
 		{Make: &change.Make{Thing: change.Thing{Path: at}, Directory: &change.Dir{UID: -1, GID: -1}}},
