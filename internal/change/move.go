@@ -47,9 +47,8 @@ type Pair struct {
 	Old    string `json:"old"`              // where it is then
 	// Of patterns (path.Match), for names in From itself: only these go there; those stay, with all below. In the
 	// place of a directory that stays is an empty one, to mount something on.
-	Only  []string `json:"only,omitempty"`
-	Skip  []string `json:"skip,omitempty"`
-	Leads []string `json:"leads,omitempty"` // directories to which links may lead
+	Only []string `json:"only,omitempty"`
+	Skip []string `json:"skip,omitempty"`
 }
 
 // sitting is how long somebody who is just leaving is waited for.

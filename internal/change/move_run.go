@@ -232,7 +232,7 @@ func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error
 		if goes := m.o.Pairs[0]; path.IsAbs(e.Link) && goes.At != goes.From && in(goes.From) {
 			return &Refusal{Why: fmt.Sprintf("the link %s/%s names the directory %s, which will be %s", pair.From, e.Name, goes.From, goes.At), What: "make it a relative link"}
 		}
-		if in(pair.From) || slices.ContainsFunc(pair.Leads, in) || slices.ContainsFunc(m.o.Pairs, func(p Pair) bool { return in(p.From) }) {
+		if in(pair.From) || slices.ContainsFunc(m.o.Pairs, func(p Pair) bool { return in(p.From) }) {
 			continue
 		}
 		st, err := m.do.Stat(ctx, path.Join(pair.From, e.Name))

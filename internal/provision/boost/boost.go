@@ -22,12 +22,11 @@ type Plan struct {
 	// Unsafe are the knobs that get a less durable value, as that is what is asked for.
 	Unsafe []string
 
-	Loss     []string    // what a crash meanwhile loses, in sentences
-	Below    []string    // other datasets that the value reaches
-	Servers  []stack.Ref // those that keep something there
-	Kept     []string    // settings that stay as they are, and why
-	After    []string    // what to do once the load is over, as statements
-	Volatile bool        // a restart of what it is set in gives it back
+	Loss    []string    // what a crash meanwhile loses, in sentences
+	Below   []string    // other datasets that the value reaches
+	Servers []stack.Ref // those that keep something there
+	Kept    []string    // settings that stay as they are, and why
+	After   []string    // what to do once the load is over, as statements
 }
 
 // Options say what somebody has asked for by name.
