@@ -118,6 +118,11 @@ func (p Plan) Stopped() bool {
 	return len(p.Brakes) > 0 || slices.ContainsFunc(p.Servers, func(s keep.Plan) bool { return len(s.Brakes) > 0 })
 }
 
+// Empty tells whether there is nothing that could ever go.
+func (p Plan) Empty() bool {
+	return len(p.Servers)+len(p.Leaving)+len(p.Lost)+len(p.Logs)+len(p.Brakes) == 0
+}
+
 // Plan says what would become of the backups. It only reads, so that ages are told by the clock of this machine.
 func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
 	p, locks, unknown, err := p.locked(ctx)

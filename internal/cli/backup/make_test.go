@@ -97,7 +97,7 @@ func TestRememberedBeforeTheLogIsLookedFor(t *testing.T) {
 func TestWrongPlace(t *testing.T) {
 	s := newSite(t)
 	other := "file://" + t.TempDir()
-	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "copy", "--to", other}} {
+	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "copy", "--to", other}, {"backup", "prune", "--keep", "last=1", "--dry-run"}} {
 		err := s.run(append(args, "--from", s.url)...)
 		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "look at the URL") {
 			t.Errorf("%q: %v", args, err)
@@ -106,7 +106,7 @@ func TestWrongPlace(t *testing.T) {
 	if err := s.backup("--server", "mysql:3306"); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}} {
+	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "prune", "--keep", "last=1", "--dry-run"}} {
 		err := s.run(append(args, "--from", s.url, "--server", "mysql:3307")...)
 		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup of mysql:3307") {
 			t.Errorf("%q: %v", args, err)

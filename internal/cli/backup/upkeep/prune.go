@@ -165,6 +165,9 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 	if err != nil {
 		return err
 	}
+	if plan.Empty() { // nothing was looked after, most often in the wrong place
+		return p.None(o.Server)
+	}
 	if !o.JSON() || o.dryRun {
 		if err := o.Answer(o.JSON(), view.PruneDocument(s.URL(), plan, o.Rules, nil), view.Plan(s.URL(), plan, shell.Screen(o.Out))); err != nil {
 			return err
