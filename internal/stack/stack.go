@@ -25,11 +25,11 @@ func (s *Stack) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
 		return err
 	}
-	if slices.Contains(s.Things, nil) {
-		return errors.New("it is damaged: a thing in it is null")
-	}
-	for i, t := range s.Things {
-		s.Things[i] = t.clone()
+	for _, t := range s.Things {
+		if t == nil {
+			return errors.New("it is damaged: a thing in it is null")
+		}
+		t.fill()
 	}
 	slices.SortStableFunc(s.Things, func(a, b *Thing) int { return a.Ref.Compare(b.Ref) })
 	return nil

@@ -54,6 +54,16 @@ func NewThing(kind, name string) *Thing {
 	return &Thing{Ref: Ref{kind, name}, Facts: map[string]Fact{}, Links: map[string][]Ref{}}
 }
 
+// fill makes the maps that JSON leaves out where they are empty.
+func (t *Thing) fill() {
+	if t.Facts == nil {
+		t.Facts = map[string]Fact{}
+	}
+	if t.Links == nil {
+		t.Links = map[string][]Ref{}
+	}
+}
+
 // Set records an observed fact.
 func (t *Thing) Set(name string, v Value, source string) {
 	t.Facts[name] = Fact{Value: v, Source: source}
@@ -135,8 +145,7 @@ func (t *Thing) merge(o *Thing) {
 }
 
 func (t *Thing) clone() *Thing {
-	c := NewThing(t.Ref.Kind, t.Ref.Name)
-	maps.Copy(c.Facts, t.Facts)
+	c := &Thing{Ref: t.Ref, Facts: maps.Clone(t.Facts), Links: make(map[string][]Ref, len(t.Links))}
 	for name, refs := range t.Links {
 		c.Links[name] = append([]Ref{}, refs...)
 	}

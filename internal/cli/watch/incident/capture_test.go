@@ -122,7 +122,7 @@ func TestCaptureThatFails(t *testing.T) {
 // TestCapturesGoWhereNobodyPutsALink: what root writes there could go anywhere.
 func TestCapturesGoWhereNobodyPutsALink(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("another user has only what is theirs to lose")
+		t.Skip("only root refuses such a directory: run it as root")
 	}
 	open := filepath.Join(t.TempDir(), "open")
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
