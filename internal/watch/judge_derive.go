@@ -255,7 +255,7 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 // (throttle_compute_wait in util/throttle.c). So what they count over time stays within that of a straight line, while
 // what a busy device does in one second says nothing of the next, and the sum strays.
 const (
-	pinnedSeconds = 10
+	pinnedSeconds = 8   // so that with two more windows, a second until it settles and one until it is known, it is 25 s
 	pinnedAstray  = 0.1 // seconds' worth
 	leastIOPS     = 20.0
 	leastBytes    = 1 << 20
