@@ -100,6 +100,21 @@ func TestWhatLiesBelowIsNotKnown(t *testing.T) {
 	}
 }
 
+// TestADeviceThatIsWaitedForIsNamed: however busy it is, one verdict is about the disk that sessions wait for.
+func TestADeviceThatIsWaitedForIsNamed(t *testing.T) {
+	sessions := map[series.Class]float64{series.ClassRead: 10}
+	for ratio, want := range map[float64]string{
+		1: "device/latency", 1.2: "device/latency", 1.4: "device/busy", 1.7: "device/busy", 1.95: "device/busy", 2.05: "device/saturated", 5: "device/saturated",
+	} {
+		m := &made{}
+		m.add(calm)
+		m.add(load{seconds: 60, reads: 20000, each: 0.2 * ratio, sessions: sessions, psi: 0.8})
+		if got := ids(m.run(judge())); !slices.Equal(got, []string{want}) {
+			t.Errorf("%v times as long as unloaded: raised %q, want %s", ratio, got, want)
+		}
+	}
+}
+
 // TestAVolumeAtItsLimit: one that did more of the same before is held at a number. One
 // that gave as many bytes to small requests as it gives to large ones now is not: it is
 // what it was.

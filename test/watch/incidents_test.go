@@ -80,7 +80,7 @@ func TestABurstIsUsedUp(t *testing.T) {
 			if want {
 				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 150})
 			}
-			s.also("device/latency") // of eight readers whose pool is small
+			s.also("device/latency", "device/busy") // of eight readers whose pool is small
 			s.raised("limit/volume", want, 60*time.Second)
 			if want {
 				s.leads("limit/volume")
@@ -107,7 +107,7 @@ func TestSomebodyElseHasTheDisk(t *testing.T) {
 				backup(t, file, 4)
 			}
 			s.load(3, slowly(readRow))
-			s.also("device/latency") // their pool is small
+			s.also("device/latency", "device/busy") // their pool is small
 			s.raised("intruder/others", want, looked)
 			if want {
 				s.leads("intruder/others")
