@@ -98,7 +98,7 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 		return err
 	}
 	if err := shell.WriteWhole(f.html, f.force, page); err != nil {
-		return hint.With(fmt.Errorf("write the report to %s: %w", f.html, hint.Cause(err)), "--force replaces a file that is there")
+		return shell.NotWritten("write the report to "+f.html, err)
 	}
 	fmt.Fprintf(a.Err, "%s: %d trials\n", f.html, len(r.Records))
 	return nil

@@ -49,6 +49,16 @@ func WriteWhole(name string, replace bool, text []byte) error {
 	return WriteFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
+// NotWritten says that a file could not be written. Only where one is there already
+// would --force help.
+func NotWritten(doing string, err error) error {
+	err = fmt.Errorf("%s: %w", doing, hint.Cause(err))
+	if errors.Is(err, fs.ErrExist) {
+		return hint.With(err, "--force replaces a file that is there")
+	}
+	return err
+}
+
 // Document prints an answer as JSON.
 func (s *Shell) Document(doc any) error {
 	text, err := page.JSON(doc)
@@ -75,7 +85,7 @@ func (s *Shell) Print(text string) error {
 // WritePage writes a page for a browser, and says where it is.
 func (s *Shell) WritePage(name string, replace bool, html []byte) error {
 	if err := WriteWhole(name, replace, html); err != nil {
-		return hint.With(fmt.Errorf("write the page to %s: %w", name, hint.Cause(err)), "--force replaces a file that is there")
+		return NotWritten("write the page to "+name, err)
 	}
 	fmt.Fprintf(s.Err, "%s: %d bytes\n", OneLine(filepath.Clean(name)), len(html))
 	return nil

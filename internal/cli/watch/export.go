@@ -126,7 +126,7 @@ func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
 		}
 		err = shell.WriteFile(f.output, f.force, func(w io.Writer) error { return f.write(s, w, host, each) })
 		if err != nil {
-			return hint.With(fmt.Errorf("write %s: %w", f.output, hint.Cause(err)), "--force replaces a file that is there")
+			return shell.NotWritten("write "+f.output, err)
 		}
 		return nil
 	})
