@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/outlet"
+	"plumb/internal/hint"
 	"plumb/internal/view/metrics"
 )
 
@@ -93,7 +95,7 @@ func runNagios(ctx context.Context, s *shell.Shell, f nagiosFlags) error {
 	defer cancel()
 	page, err := f.open(ctx)
 	if err != nil {
-		return said(s, metrics.UnknownLine(err.Error()+" (does plumb watch metrics run?)"), metrics.Unknown)
+		return said(s, metrics.UnknownLine(err.Error()+" ("+cmp.Or(hint.Of(err), "does plumb watch metrics run?")+")"), metrics.Unknown)
 	}
 	defer page.Close()
 	line, state := metrics.Plugin(page, time.Now(), f.limits)

@@ -3,6 +3,8 @@ package watch
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,6 +31,31 @@ func TestNagiosRefusesLimitsThatMeanNothing(t *testing.T) {
 		err := c.ExecuteContext(t.Context())
 		ended, is := errors.AsType[shell.Ended](err)
 		if !is || ended.Code != 3 || !strings.HasPrefix(out.String(), "PLUMB UNKNOWN - ") || !strings.Contains(out.String(), want) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%s: got %q, %v; want %q", args, out.String(), err, want)
+		}
+	}
+}
+
+// TestNagiosNamesItsOwnFlags: an operator cannot mend a flag that the command has not.
+func TestNagiosNamesItsOwnFlags(t *testing.T) {
+	open := filepath.Join(t.TempDir(), "open")
+	if err := errors.Join(os.WriteFile(open, []byte("0123456789abcdef"), 0o600), os.Chmod(open, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--token " + open: "of --token: every user of the machine may read it (chmod o= " + open + ")",
+		"--ca " + open:    "of --ca: it holds no certificate",
+		"--from http://plumb:secret@127.0.0.1:1/metrics": "(--token FILE",
+		"--from http://":                    "(such as http://127.0.0.1:9931/metrics)",
+		"--from http://127.0.0.1:1/metrics": "(does plumb watch metrics run?)",
+	} {
+		var out, errs bytes.Buffer
+		s := shell.New(strings.NewReader(""), &out, &errs)
+		c := Nagios(&s)
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs(strings.Fields(args))
+		err := c.ExecuteContext(t.Context())
+		if ended, is := errors.AsType[shell.Ended](err); !is || ended.Code != 3 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "remote") || strings.Contains(out.String(), "secret") {
 			t.Errorf("%s: got %q, %v; want %q", args, out.String(), err, want)
 		}
 	}

@@ -125,7 +125,11 @@ type point struct {
 
 func readPage(from io.Reader) (map[string][]point, error) {
 	p := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := p.TextToMetricFamilies(io.LimitReader(from, mostPage))
+	page := &io.LimitedReader{R: from, N: mostPage + 1}
+	families, err := p.TextToMetricFamilies(page)
+	if page.N == 0 { // what is bad may stand in what was not read
+		return nil, fmt.Errorf("they are longer than %s: plumb watch metrics --most-series N exports fewer", units.Bytes(mostPage))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,16 @@ plumb_newest_point_age_seconds{server="mysql:3306"} 1814400
 	}
 }
 
+// TestPluginWithoutTheWholePage: what is bad may stand in the part that was not read.
+func TestPluginWithoutTheWholePage(t *testing.T) {
+	page := "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\n"
+	page += strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", mostPage/1024) + "plumb_server_up{server=\"mysql:3307\"} 0\n"
+	line, state := Plugin(strings.NewReader(page), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute})
+	if state != Unknown || !strings.Contains(line, "longer than 8M: plumb watch metrics --most-series N") {
+		t.Errorf("got %s %q", state, line)
+	}
+}
+
 // What is no page of ours is unknown, and never fine.
 func FuzzPlugin(f *testing.F) {
 	f.Add("")

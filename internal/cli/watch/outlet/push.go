@@ -83,10 +83,11 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	flag := cmp.Or(t.Flag, "--remote-write")
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage(flag+" is no URL of http or https", "such as https://metrics.example:8428/api/v1/write")
+		return nil, hint.Usage(flag+" is no URL of http or https", "such as "+t.either("https://metrics.example:8428/api/v1/write", "http://127.0.0.1:9931/metrics"))
 	}
 	if u.User != nil {
-		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there", "--remote-login FILE, with user:password in its first line")
+		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there",
+			t.either("--remote-login FILE, with user:password in its first line", "--token FILE, with a token in its first line"))
 	}
 	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, second: t.Second, more: make(chan struct{}, 1), pause: sleep}
 	if p.authorization, err = t.authorization(); err != nil {
@@ -129,15 +130,26 @@ func onlyHere(to net.Addr) error {
 	return nil
 }
 
+// flag is what a flag about the target is called.
+func (t Target) flag(name string) string { return t.either("--remote-"+name, "--"+name) }
+
+// either is what is said of remote write, or of a page that is read.
+func (t Target) either(remote, page string) string {
+	if t.Flag == "" {
+		return remote
+	}
+	return page
+}
+
 func (t Target) authorization() (string, error) {
 	switch {
 	case t.Token != "" && t.Login != "":
-		return "", hint.Usage("--remote-token and --remote-login are two ways to log in", "give one of them")
+		return "", hint.Usage(t.flag("token")+" and "+t.flag("login")+" are two ways to log in", "give one of them")
 	case t.Token != "":
-		token, err := Secret("--remote-token", t.Token)
+		token, err := Secret(t.flag("token"), t.Token)
 		return "Bearer " + token, err
 	case t.Login != "":
-		login, err := Secret("--remote-login", t.Login)
+		login, err := Secret(t.flag("login"), t.Login)
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(login)), err
 	}
 	return "", nil
@@ -147,7 +159,7 @@ func (t Target) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	var err error
 	if t.CA != "" {
-		if c.RootCAs, err = shell.Authorities("--remote-ca", t.CA); err != nil {
+		if c.RootCAs, err = shell.Authorities(t.flag("ca"), t.CA); err != nil {
 			return nil, err
 		}
 	}
