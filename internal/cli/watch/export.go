@@ -132,6 +132,9 @@ func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
 	})
 }
 
+// errOver ends reading.
+var errOver = errors.New("there is something")
+
 // something finds a span of which nothing is recorded before a file is made of it.
 func something(ctx context.Context, r *record.Reader, from, to time.Time) error {
 	var lost *record.Lost

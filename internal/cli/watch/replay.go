@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
+	"plumb/internal/series"
 	recordview "plumb/internal/view/record"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -106,33 +108,55 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err := p.found(); err != nil {
 		return err
 	}
-	if p.coarse {
-		fmt.Fprintln(s.Err, "note: of this time only some values are left: what shows itself within seconds cannot be told")
+	for _, note := range p.notes() {
+		fmt.Fprintln(s.Err, "note: "+note)
 	}
-	return s.Answer(f.json, view.Document(*p.moment, cat), view.Text(*p.moment, cat, shell.Screen(s.Out)))
+	text := ""
+	for _, m := range append(p.earlier, *p.moment) {
+		text += view.Text(m, cat, shell.Screen(s.Out))
+	}
+	return s.Answer(f.json, view.Document(*p.moment, cat), text)
 }
 
 // player gives a judge what is recorded, and keeps what it says of the moment.
 type player struct {
-	judge  *watch.Judge
-	at     time.Time
-	moment *watch.Moment
-	known  time.Time
-	lost   *record.Lost // the last one at that time
-	coarse bool
-	span   [2]time.Time // that is recorded; zero: not known
-	file   string       // that is read instead of a recording
+	judge   *watch.Judge
+	at      time.Time
+	moment  *watch.Moment
+	earlier []watch.Moment       // what it said of that time before the clock was set back over it
+	over    bool                 // nothing more is said of that time, unless the clock is set back
+	beyond  map[string]time.Time // the last batch of each source that is after it
+	known   time.Time
+	lost    *record.Lost // the last one at that time
+	coarse  bool
+	anew    bool         // what was learned by then is damaged
+	span    [2]time.Time // that is recorded; zero: not known
+	file    string       // that is read instead of a recording
 }
 
-// errOver ends reading.
-var errOver = errors.New("the moment is over")
+// mostPasses is how often a clock that is set back again and again shows a moment.
+const mostPasses = 10
+
+// notes are what a reader of the moment must know.
+func (p *player) notes() (all []string) {
+	if p.coarse {
+		all = append(all, "of this time only some values are left: what shows itself within seconds cannot be told")
+	}
+	if p.anew {
+		all = append(all, "what was learned of the devices by then is damaged, and is learned again from here: less can be told")
+	}
+	if n := len(p.earlier); n > 0 {
+		all = append(all, fmt.Sprintf("the clock was set back over this time, which came %d times: all are shown, in the order in which they came; JSON has the last", n+1))
+	}
+	return all
+}
 
 // play replays a recording from a moment at which it is known what watch had
 // learned.
 func (p *player) play(ctx context.Context, r *record.Reader, before time.Duration) error {
 	from := p.at.Add(-before)
 	known, since, err := r.Learned(ctx, from)
-	if err != nil {
+	if p.anew = record.Damaged(err); err != nil && !p.anew {
 		return err
 	}
 	if !since.IsZero() && from.Sub(since) < learnedEach {
@@ -142,11 +166,7 @@ func (p *player) play(ctx context.Context, r *record.Reader, before time.Duratio
 	if p.span[0], p.span[1], err = r.Span(ctx); err != nil {
 		return err
 	}
-	err = r.Each(ctx, from, p.at.Add(afterwards), p.item)
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
+	return r.Each(ctx, from, p.at.Add(afterwards), p.item)
 }
 
 func (p *player) playFile(name string, in io.Reader) error {
@@ -158,7 +178,6 @@ func (p *player) playFile(name string, in io.Reader) error {
 		defer f.Close()
 		in = f
 	}
-	over := false
 	err := record.ReadLines(in, func(i record.Item) error {
 		if i.Batch != nil {
 			if p.span[0].IsZero() {
@@ -166,17 +185,9 @@ func (p *player) playFile(name string, in io.Reader) error {
 			}
 			p.span[1] = i.At
 		}
-		if over {
-			return nil
-		}
-		err := p.item(i)
-		over = errors.Is(err, errOver)
-		if over && p.moment == nil {
-			return nil // what is there instead is read to its end
-		}
-		return err
+		return p.item(i)
 	})
-	if err != nil && !errors.Is(err, errOver) {
+	if err != nil && !(p.over && p.moment != nil) { // all of the moment was there
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
@@ -191,29 +202,64 @@ func (p *player) item(i record.Item) error {
 		}
 	case i.Picture != nil:
 		p.judge.Picture(i.At, i.Picture)
-	case i.At.After(p.at.Add(afterwards)):
-		return errOver
 	default:
-		p.coarse = len(i.Least) > 0
-		p.judge.Batch(*i.Batch)
-		known := p.judge.Known()
-		if known.Equal(p.known) {
-			return nil
+		if p.turnedBack(*i.Batch) {
+			p.again()
 		}
-		p.known = known
-		if known.After(p.at) {
-			return errOver
-		}
-		if p.at.Sub(known) < stale {
-			m := p.judge.Moment(known)
-			p.moment = &m
+		p.over = p.over || i.At.After(p.at.Add(afterwards))
+		if !p.over {
+			p.coarse = len(i.Least) > 0
+			p.batch(*i.Batch)
 		}
 	}
 	return nil
 }
 
+// batch has one judged.
+func (p *player) batch(b series.Batch) {
+	p.judge.Batch(b)
+	known := p.judge.Known()
+	if known.Equal(p.known) {
+		return
+	}
+	p.known, p.over = known, known.After(p.at)
+	if !p.over && p.at.Sub(known) < stale {
+		m := p.judge.Moment(known)
+		p.moment = &m
+	}
+}
+
+// setBack is by how much a source's time goes back at least when the clock was set.
+const setBack = 3 * time.Second
+
+// turnedBack tells that the clock was set back over the moment: a source that was
+// beyond it is before it again.
+func (p *player) turnedBack(b series.Batch) bool {
+	if p.beyond == nil {
+		p.beyond = map[string]time.Time{}
+	}
+	if b.At.After(p.at) {
+		p.beyond[b.Source] = b.At
+		return false
+	}
+	last, was := p.beyond[b.Source]
+	return was && last.Sub(b.At) >= setBack
+}
+
+// again begins another time at which the clock showed the moment.
+func (p *player) again() {
+	clear(p.beyond)
+	p.over = false
+	if p.moment != nil && len(p.earlier) < mostPasses {
+		p.earlier, p.moment = append(p.earlier, *p.moment), nil
+	}
+}
+
 // found says why there is no moment to show.
 func (p *player) found() error {
+	if n := len(p.earlier); n > 0 && p.moment == nil {
+		p.moment, p.earlier = &p.earlier[n-1], p.earlier[:n-1]
+	}
 	if p.moment != nil {
 		return nil
 	}
@@ -249,11 +295,14 @@ func list(ctx context.Context, s *shell.Shell, r *record.Reader) error {
 		return hint.With(errors.New("nothing is recorded yet"), "a recorder writes each half minute")
 	}
 	h := recordview.Holds{From: from, To: to}
-	if h.Verdicts, err = r.Spans(ctx, from, to.Add(time.Hour)); err != nil {
+	var damaged []record.Lost
+	if h.Verdicts, damaged, err = r.Spans(ctx, from, to.Add(time.Hour)); err != nil {
 		return err
 	}
 	if h.Lost, err = r.Lost(ctx, from, to); err != nil {
 		return err
 	}
+	h.Lost = append(h.Lost, damaged...)
+	slices.SortStableFunc(h.Lost, func(a, b record.Lost) int { return a.Since.Compare(b.Since) })
 	return s.Print(h.Text(time.Local))
 }

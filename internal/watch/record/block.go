@@ -9,12 +9,15 @@ import (
 	"plumb/internal/series"
 )
 
-// What a block holds at most. A minute of a large host is far below.
+// What a block holds at most: a reader refuses one with more. A minute of most hosts
+// is far below, and [minute.full] ends the block of a host with very many series.
 const (
-	mostRows     = 1 << 16 // batches in a block
-	mostColumns  = 1 << 17 // in a section
-	mostValues   = 1 << 21 // in a block
-	mostSessions = 1 << 17 // in a block
+	mostRows       = 1 << 16        // batches in a block
+	mostColumns    = 1 << 17        // in a section
+	mostValues     = 1 << 21        // in a block
+	mostSessions   = 1 << 17        // in a block
+	mostStatements = mostValues / 4 // in a block
+	mostReadings   = mostColumns / 3 // in a batch: a coarser tier may have the least and the most of each
 )
 
 var errDamaged = errors.New("the block is damaged")
@@ -26,10 +29,24 @@ type minute struct {
 	order    []int64 // of each batch, the number of its section
 	sessions []sessionRow
 	stated   []statementRow
+	listed   [2]int // how many sessions and statements these are
 }
+
+// full tells that no more should be added. One batch more never makes it too large.
+func (m *minute) full() bool {
+	cells := 0
+	for _, s := range m.sections {
+		cells += cellsOf(len(s.columns), len(s.at))
+	}
+	return cells >= mostValues/2 || len(m.order) >= mostRows/2 || m.listed[0] >= mostSessions/2 || m.listed[1] >= mostStatements/2
+}
+
+// cellsOf is what a section takes of what a block may hold, also where values are missing.
+func cellsOf(columns, rows int) int { return (columns + 1) * max(rows, 1) }
 
 func (m *minute) add(e entry, gaps int64) {
 	number := int64(len(m.order))
+	m.listed[0], m.listed[1] = m.listed[0]+len(e.Sessions), m.listed[1]+len(e.Statements)
 	if len(e.Sessions) > 0 {
 		m.sessions = append(m.sessions, sessionRow{number, e.Sessions})
 	}
@@ -166,7 +183,7 @@ func decode(in *input, t0 time.Time, schemas []schema) (entries []entry, gaps []
 	entries, gaps = make([]entry, len(order)), make([]int64, len(order))
 	budget := mostValues
 	for i, sc := range schemas {
-		if budget -= (len(sc.columns) + 1) * max(len(members[i]), 1); budget < 0 || len(sc.columns) > mostColumns {
+		if budget -= cellsOf(len(sc.columns), len(members[i])); budget < 0 || len(sc.columns) > mostColumns {
 			return nil, nil, fmt.Errorf("more than %d values: %w", mostValues, errDamaged)
 		}
 		in.section(sc, members[i], t0, entries, gaps)

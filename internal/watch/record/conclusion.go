@@ -96,34 +96,42 @@ func (c conclusion) write(b *batchOf) {
 	}
 }
 
-// Spans gives when verdicts held that held within a span of time, oldest first.
-func (r *Reader) Spans(ctx context.Context, from, to time.Time) (spans []watch.Span, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT span, until FROM verdict WHERE since < ? AND (until = 0 OR until >= ?) ORDER BY since, id, server`, to.UnixNano(), from.UnixNano())
+// Spans gives when verdicts held that held within a span of time, oldest first, and
+// those that can no longer be read.
+func (r *Reader) Spans(ctx context.Context, from, to time.Time) (spans []watch.Span, lost []Lost, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read the verdicts of %s: %w", r.dir, explain(err))
+		}
+	}()
+	rows, err := r.db.QueryContext(ctx, `SELECT id, server, since, until, span FROM verdict WHERE since < ? AND (until = 0 OR until >= ?) ORDER BY since, id, server`, to.UnixNano(), from.UnixNano())
 	if err != nil {
-		return nil, fmt.Errorf("read the verdicts of %s: %w", r.dir, explain(err))
+		return nil, nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var text []byte
+		var key spanKey
 		var until int64
-		if err := rows.Scan(&text, &until); err != nil {
-			return nil, err
+		var text []byte
+		if err := rows.Scan(&key.id, &key.server, &key.since, &until, &text); err != nil {
+			return nil, nil, err
 		}
 		var s watch.Span
-		if err := json.Unmarshal(text, &s); err != nil {
-			return nil, fmt.Errorf("read the verdicts of %s: %w", r.dir, errDamaged)
+		if err := json.Unmarshal(text, &s); err != nil || s.ID != key.id || s.From.UnixNano() != key.since {
+			lost = append(lost, damaged(key.since, max(key.since, until), "the verdict "+key.id+" about "+key.server+" is damaged"))
+			continue
 		}
 		if s.To.IsZero() && until != 0 {
 			s.To = time.Unix(0, until).UTC()
 		}
 		spans = append(spans, s)
 	}
-	return spans, rows.Err()
+	return spans, lost, rows.Err()
 }
 
 // Learned gives what watch had learned of the devices at a moment, and until
 // when: who judges from there on says the same again. Zero: nothing is recorded
-// before it.
+// before it. The error may be only [Damaged].
 func (r *Reader) Learned(ctx context.Context, before time.Time) (all []watch.Baseline, at time.Time, err error) {
 	return learned(ctx, r.db, before)
 }

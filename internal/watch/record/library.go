@@ -83,6 +83,10 @@ func (l *library) block(ctx context.Context, r blockRow, sessions bool) (entries
 	return entries, damage, nil
 }
 
+// Damaged tells whether an error says that something stored is damaged, so that all
+// else can be read.
+func Damaged(err error) bool { return err != nil && onlyDamage(err) == nil }
+
 // onlyDamage gives the error, unless it says that something stored is damaged.
 func onlyDamage(err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqliteCorrupt || errors.Is(err, errDamaged) {

@@ -43,6 +43,11 @@ type Lost struct {
 	Hint  string    `json:"hint,omitempty"`
 }
 
+// damaged is what can no longer be read of a span.
+func damaged(since, until int64, why string) Lost {
+	return Lost{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Why: why, Hint: "the disk may be failing: see the kernel's log"}
+}
+
 // OpenReader opens the recording of a directory. The error is fs.ErrNotExist
 // when there is none, and ErrNewer when a newer plumb wrote it.
 func OpenReader(ctx context.Context, dir string) (*Reader, error) {
@@ -182,29 +187,33 @@ func (w walk) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
+	for i, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := w.block(ctx, row); err != nil {
+		until := spanEnd(row.t0, w.level)
+		if i+1 < len(rows) && rows[i+1].t0 >= row.t0 {
+			until = min(until, rows[i+1].t0) // a span of very many series has several blocks
+		}
+		if err := w.block(ctx, row, until); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w walk) block(ctx context.Context, row blockRow) error {
+func (w walk) block(ctx context.Context, row blockRow, until int64) error {
 	entries, damage, err := w.lib.block(ctx, row, withSessions)
 	if err != nil {
 		return err
 	}
 	if damage != "" && row.t0 < w.to && row.last >= w.from {
-		until := time.Unix(0, max(row.last, row.t0)).UTC()
-		if err := w.do(Item{At: time.Unix(0, row.t0).UTC(), Lost: &Lost{Since: time.Unix(0, row.t0).UTC(), Until: until, Why: damage, Hint: "the disk may be failing: see the kernel's log"}}); err != nil {
+		lost := damaged(row.t0, max(row.last, row.t0), damage)
+		if err := w.do(Item{At: lost.Since, Lost: &lost}); err != nil {
 			return err
 		}
 	}
-	pictures, err := w.pictures(ctx, row)
+	pictures, err := w.pictures(ctx, row, until)
 	if err != nil {
 		return err
 	}
@@ -258,11 +267,12 @@ func (w walk) picture(ctx context.Context, p pictureRow) error {
 	return w.show(ctx, p, w.do)
 }
 
-// pictures gives those of a block; of a coarser tier, those of its time.
-func (w walk) pictures(ctx context.Context, row blockRow) (list []pictureRow, err error) {
+// pictures gives those of a block; of a coarser tier, those of its time, which ends
+// with until.
+func (w walk) pictures(ctx context.Context, row blockRow, until int64) (list []pictureRow, err error) {
 	query, args := `SELECT at, place, stack FROM picture WHERE block = ? ORDER BY place, rowid`, []any{row.id}
 	if row.tier != seconds {
-		query, args = `SELECT at, place, stack FROM picture WHERE at >= ? AND at < ? ORDER BY at`, []any{row.t0, row.t0 + int64(w.level.span)}
+		query, args = `SELECT at, place, stack FROM picture WHERE at >= ? AND at < ? ORDER BY at`, []any{row.t0, until}
 	}
 	rows, err := w.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -304,7 +314,8 @@ func (r *Reader) show(ctx context.Context, p pictureRow, do func(Item) error) er
 		if onlyDamage(err) != nil {
 			return err
 		}
-		return do(Item{At: at, Lost: &Lost{Since: at, Until: at, Why: "the picture of this time is damaged"}})
+		lost := damaged(p.at, p.at, "the picture of this time is damaged")
+		return do(Item{At: at, Lost: &lost})
 	}
 	return do(Item{At: at, Picture: s})
 }

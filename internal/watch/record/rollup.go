@@ -17,7 +17,7 @@ func (s *store) rollUp(ctx context.Context, fine, coarse level, now time.Time) e
 	}
 	after := int64(0)
 	if done.Valid {
-		after = done.Int64 + int64(coarse.span)
+		after = spanEnd(done.Int64, coarse)
 	}
 	for {
 		var first sql.NullInt64
@@ -35,7 +35,12 @@ func (s *store) rollUp(ctx context.Context, fine, coarse level, now time.Time) e
 	}
 }
 
-// rollSpan makes one block of a coarser tier.
+// spanEnd is when the span ends in which a block of a tier begins.
+func spanEnd(t0 int64, l level) int64 {
+	return time.Unix(0, t0).Truncate(l.span).Add(l.span).UnixNano()
+}
+
+// rollSpan makes a block of a coarser tier, or several where there are very many series.
 func (s *store) rollSpan(ctx context.Context, fine, coarse level, t0 time.Time) error {
 	lib := newLibrary(s.db)
 	rows, err := lib.list(ctx, fine.tier, t0.UnixNano(), t0.Add(coarse.span).UnixNano())
@@ -51,13 +56,26 @@ func (s *store) rollSpan(ctx context.Context, fine, coarse level, t0 time.Time) 
 		entries = append(entries, found...)
 	}
 	m := &minute{t0: t0.UTC()}
+	var blocks []*flush
+	end := func() { blocks = append(blocks, s.words.flushOf(s.numbers.next(), coarse.tier, m, nil, &bases{})) }
 	for _, e := range fold(entries, coarse.tier.step(), s.opt.Counter) {
+		if m.full() {
+			end()
+			m = &minute{t0: e.At.Truncate(coarse.tier.step()).UTC()}
+		}
 		gaps := int64(0)
 		if len(e.Gaps) > 0 {
-			gaps = s.words.gapLists.id(coarse.tier, t0.UnixNano(), encodeGaps(e.Gaps))
+			gaps = s.words.gapLists.id(coarse.tier, m.t0.UnixNano(), encodeGaps(e.Gaps))
 		}
 		m.add(e, gaps)
 	}
-	f := s.words.flushOf(s.numbers.next(), coarse.tier, m, nil, &bases{})
-	return s.transact(ctx, func(tx *sql.Tx) error { return s.block(ctx, tx, f, nil) })
+	end()
+	return s.transact(ctx, func(tx *sql.Tx) error { // all or none: what has a block is not rolled up again
+		for _, f := range blocks {
+			if err := s.block(ctx, tx, f, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -121,10 +121,16 @@ func (s *section) merge(cols []column) bool {
 		}
 	}
 	if len(fresh) > 0 {
+		if rows := len(s.at); rows > 0 && cellsOf(len(s.columns)+len(fresh), rows+1) > mostCells {
+			return false // of names that come and go most are missing in most rows
+		}
 		s.insert(cols, fresh)
 	}
 	return true
 }
+
+// mostCells is what a section takes at most while its columns become more.
+const mostCells = mostValues / 8
 
 func (s *section) only(cols []column) bool {
 	s.columns, s.place = cols, nil

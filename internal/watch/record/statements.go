@@ -150,24 +150,29 @@ func (c *counted) add(row, rank int64, s series.Statement) {
 	}
 }
 
+// mostPlaces is in how many places, one for each digest and row, statements of a block
+// are looked for at most. Of several servers each has most of its rows for itself.
+const mostPlaces = 64 * mostValues
+
 // decodeStatements reads what encodeStatements wrote. digests gives those of a number.
 func decodeStatements(data []byte, against base, digests func(int64) (digest, bool)) (rows []statementRow, first base, err error) {
 	in := &input{data: data}
 	n := in.count(mostRows)
 	batches := in.ints(0, n)
 	ids := in.ints(0, in.count(mostValues/statementCounts))
-	if in.bad || len(ids)*max(n, 1) > mostValues {
+	if in.bad || len(ids)*max(n, 1) > mostPlaces {
 		return nil, nil, errDamaged
 	}
 	ranked := make([][]rankedStatement, n)
 	first = base{}
+	total := 0
 	for _, id := range ids {
 		d, known := digests(id)
 		if !known {
 			return nil, nil, errDamaged
 		}
 		c := in.counted(id, n, d, against[id], ranked)
-		if in.bad {
+		if total += len(c.rank); in.bad || total > mostStatements {
 			return nil, nil, errDamaged
 		}
 		first.take(c)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -61,7 +62,6 @@ type Writer struct {
 	pictures []picture
 	number   int64     // of the block that is being filled
 	began    time.Time // when its first batch came, by the monotonic clock
-	values   int       // in it
 	halved   bool      // it was written once
 	closed   bool
 	jobs     chan job
@@ -217,12 +217,15 @@ func (w *Writer) Batch(b series.Batch) {
 		return
 	}
 	w.turn(b.At)
+	if more := len(b.Readings) - mostReadings; more > 0 {
+		b.Readings = b.Readings[:mostReadings]
+		b.Gaps = append(slices.Clone(b.Gaps), series.Gap{Why: fmt.Sprintf("%d of its values are not recorded: it gave more than %d", more, mostReadings)})
+	}
 	gaps := int64(0)
 	if len(b.Gaps) > 0 {
 		gaps = w.words.gapLists.id(seconds, w.now.t0.UnixNano(), encodeGaps(b.Gaps))
 	}
 	w.now.add(entry{Batch: b}, gaps)
-	w.values += len(b.Readings)
 }
 
 // turn begins a new minute when it is time. A batch that comes a little late
@@ -231,13 +234,13 @@ func (w *Writer) Batch(b series.Batch) {
 func (w *Writer) turn(at time.Time) {
 	if w.now != nil {
 		off := at.Sub(w.now.t0)
-		if off < time.Minute && off > -time.Minute && w.values < mostValues/2 && len(w.now.order) < mostRows/2 {
+		if off < time.Minute && off > -time.Minute && !w.now.full() {
 			return
 		}
 		w.seal()
 	}
 	w.now, w.number, w.began = &minute{t0: at.UTC().Truncate(time.Minute)}, w.numbers.next(), time.Now()
-	w.pictures, w.values, w.halved = nil, 0, false
+	w.pictures, w.halved = nil, false
 }
 
 // seal hands the minute to the encoder, or loses it.
