@@ -171,9 +171,12 @@ func (p *player) play(ctx context.Context, r *record.Reader, before time.Duratio
 
 func (p *player) playFile(name string, in io.Reader) error {
 	if name != "-" {
+		if st, err := os.Stat(name); err == nil && st.IsDir() {
+			return hint.Usage("--from-file "+name+" is a directory", "before.jsonl.gz in it, if it is a capture; --dir if it is a recording")
+		}
 		f, err := os.Open(name)
 		if err != nil {
-			return err
+			return fmt.Errorf("read %s: %w", name, hint.Cause(err))
 		}
 		defer f.Close()
 		in = f

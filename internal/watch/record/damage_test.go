@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/stack"
+	"plumb/internal/watch"
 )
 
 // recorded makes a recording of some minutes, and gives its directory.
@@ -68,6 +70,35 @@ func TestDamagedBlockIsAGap(t *testing.T) {
 				t.Errorf("%d batches of %d are left", batches, whole)
 			}
 		})
+	}
+}
+
+// TestDamagedVerdictIsAGap: the others are listed all the same.
+func TestDamagedVerdictIsAGap(t *testing.T) {
+	for what, statement := range map[string]string{
+		"no JSON":      `UPDATE verdict SET span = x'7b22' WHERE id = 'device/saturated'`,
+		"another time": `UPDATE verdict SET since = since + 1000000000 WHERE id = 'device/saturated'`,
+		"another name": `UPDATE verdict SET span = (SELECT span FROM verdict WHERE id = 'log/flush') WHERE id = 'device/saturated'`,
+	} {
+		dir := filepath.Join(t.TempDir(), "watch")
+		w := opened(t, Options{Dir: dir})
+		server := stack.Ref{Kind: "mysql", Name: "3306"}
+		w.Spans([]watch.Span{{ID: "device/saturated", Server: server, From: sunday, To: sunday.Add(30 * time.Second)}, {ID: "log/flush", Server: server, From: sunday}})
+		feed(w, newMaker(1, 1), 1)
+		closed(t, w)
+		change(t, dir, statement)
+		r, err := OpenReader(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans, lost, err := r.Spans(t.Context(), ever, later)
+		r.Close()
+		if err != nil || len(spans) != 1 || spans[0].ID != "log/flush" {
+			t.Errorf("%s: %v, %v", what, spans, err)
+		}
+		if len(lost) != 1 || lost[0].Why != "the verdict device/saturated about mysql:3306 is damaged" || !lost[0].Until.Equal(sunday.Add(30*time.Second)) || lost[0].Hint == "" {
+			t.Errorf("%s: lost %+v", what, lost)
+		}
 	}
 }
 

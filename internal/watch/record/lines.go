@@ -51,6 +51,8 @@ func WriteLines(to io.Writer, host string, each func(do func(Item) error) error)
 	return errors.Join(err, w.Flush())
 }
 
+const cutOff = "the file is cut off: copy or export it again"
+
 // mostLine is how long a line may be: bytes. A picture of a large host is below.
 const mostLine = 64 << 20
 
@@ -78,6 +80,9 @@ func readLines(from io.Reader, do func(Item) error) error {
 			continue
 		}
 		item, err := readLine(lines.Bytes())
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset == int64(len(lines.Bytes())) {
+			err = hint.With(err, cutOff)
+		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
@@ -86,6 +91,8 @@ func readLines(from io.Reader, do func(Item) error) error {
 		}
 	}
 	switch err := lines.Err(); {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("line %d: %w", n+1, hint.With(err, cutOff))
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("line %d is longer than %s", n+1, units.Bytes(mostLine))
 	case err != nil:
