@@ -1,0 +1,151 @@
+package watch
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/cli/shell"
+	"plumb/internal/hint"
+	"plumb/internal/watch"
+	"plumb/internal/watch/record"
+)
+
+// told runs plumb watch replay, and gives what it writes.
+func told(t *testing.T, args ...string) (out, errs string, err error) {
+	t.Helper()
+	var o, e bytes.Buffer
+	s := shell.New(strings.NewReader(""), &o, &e)
+	c := Replay(&s)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	err = c.ExecuteContext(t.Context())
+	return o.String(), e.String(), err
+}
+
+// setBackTwice records two minutes and a half, sets the clock back by two minutes, and
+// records some more, in which the disk is full.
+func setBackTwice(t *testing.T) (dir string) {
+	t.Helper()
+	cat, _ := known()
+	dir = filepath.Join(t.TempDir(), "watch")
+	w, err := record.Open(t.Context(), record.Options{Dir: dir, Now: func() time.Time { return night }, Counter: counterIn(cat)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := &madeHost{}
+	w.Picture(night, madePicture())
+	for i := range 150 {
+		for _, b := range made.second(i, false) {
+			w.Batch(b)
+		}
+	}
+	for i := range 140 {
+		for _, b := range made.second(30+i, true) {
+			w.Batch(b)
+		}
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestReplayShowsEachTimeThatAMomentCame: after the clock was set back a moment came
+// twice, and what was so the second time is no less true.
+func TestReplayShowsEachTimeThatAMomentCame(t *testing.T) {
+	dir := setBackTwice(t)
+	r, err := record.OpenReader(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := &player{judge: watch.NewJudge(known()), at: night.Add(2 * time.Minute)}
+	if err := p.play(t.Context(), r, usualBefore); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.found(); err != nil {
+		t.Fatal(err)
+	}
+	full := func(m watch.Moment) bool {
+		return slices.ContainsFunc(m.Verdicts, func(v watch.Verdict) bool { return v.ID == "device/saturated" })
+	}
+	if len(p.earlier) != 1 || full(p.earlier[0]) || !full(*p.moment) || !p.moment.At.Equal(p.earlier[0].At) {
+		t.Fatalf("before: %+v\nthe last: %+v", p.earlier, *p.moment)
+	}
+	const at = "2026-11-25T03:02:00Z"
+	text, note, err := told(t, "--dir", dir, "--at", at)
+	if err != nil || !strings.Contains(note, "set back over this time, which came 2 times") || strings.Count(text, "mysql:3306") < 2 || !strings.Contains(text, "device/saturated") {
+		t.Errorf("%v, %q\n%s", err, note, text)
+	}
+	if json, _, err := told(t, "--dir", dir, "--at", at, "--json"); err != nil || !strings.Contains(json, `"device/saturated"`) {
+		t.Errorf("%v\n%s", err, json)
+	}
+	if _, note, err := told(t, "--dir", dir, "--at", "2026-11-25T03:00:20Z"); err != nil || note != "" { // before that
+		t.Errorf("%v, %q", err, note)
+	}
+	file := filepath.Join(t.TempDir(), "part.jsonl")
+	var out bytes.Buffer
+	s := shell.New(strings.NewReader(""), &out, &out)
+	c := Export(&s)
+	c.SetArgs([]string{"--dir", dir, "--from", "2026-11-25T03:00Z", "--to", "2026-11-25T03:05Z", "--format", "jsonl", "--output", file})
+	if err := c.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, note, err := told(t, "--from-file", file, "--at", at); err != nil || got != text || !strings.Contains(note, "2 times") {
+		t.Errorf("from the file: %v, %q\n%s", err, note, got)
+	}
+}
+
+// TestReplayOfADamagedRecording: what is not damaged is shown, and what is, is named.
+func TestReplayOfADamagedRecording(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	live(t, dir, 6)
+	const at = "2026-11-25T03:03:40Z"
+	_, note, err := told(t, "--dir", dir, "--at", at, "--before", "1m")
+	if err != nil || note != "" {
+		t.Fatalf("%v, %q", err, note)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, record.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{`UPDATE verdict SET span = x'7b' WHERE id = 'device/saturated'`, `UPDATE baseline SET crc = crc + 1`} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, _, err := told(t, "--dir", dir); err != nil || !strings.Contains(text, "not recorded") || !strings.Contains(text, "the verdict device/saturated about mysql:3306 is damaged") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	text, note, err := told(t, "--dir", dir, "--at", at, "--before", "1m")
+	if err != nil || !strings.Contains(note, "learned of the devices by then is damaged") || text == "" {
+		t.Errorf("%v, %q\n%s", err, note, text)
+	}
+}
+
+// TestReplayOfWhatIsNoFile: a directory is taken for a file by who names a capture.
+func TestReplayOfWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cut.jsonl"), []byte(`{"plumb_recording":2,"host":"db1"}`+"\n"+`{"lost":{"since`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]string{
+		dir:                              {"is a directory", "before.jsonl.gz"},
+		filepath.Join(dir, "none.jsonl"): {"read " + filepath.Join(dir, "none.jsonl") + ": no such file", ""},
+		filepath.Join(dir, "cut.jsonl"):  {"line 2: unexpected end", "the file is cut off"},
+	} {
+		_, _, err := told(t, "--from-file", name, "--at", "2026-11-25T03:00Z")
+		if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(hint.Of(err), want[1]) {
+			t.Errorf("%s: %v, with the hint %q", name, err, hint.Of(err))
+		}
+	}
+}
