@@ -12,7 +12,7 @@ type Dips struct {
 	Depth  Estimate // fall, as a part of the level around
 	Share  Estimate // part of the time spent in dips
 	Count  int
-	First  int     // step at which the first began
+	First  int     // step at which the first of them began, in its series
 	P      float64 // chance that dips at random times look as regular
 }
 
@@ -28,8 +28,31 @@ const (
 	sureDips     = 0.01
 )
 
-// findDips looks for dips on several scales of time, so that dips of a second
-// and of minutes are found alike, and gives the series without them too.
+// FindDips looks for dips that come back after equal times in several series of one
+// thing, such as trials, each of which alone may be too short to show them. The chance
+// P is corrected for so many looks; nil: none beyond what chance would show.
+func FindDips(looks int, all ...[]float64) *Dips {
+	d, _ := dipsIn(looks, all)
+	return d
+}
+
+// findDips looks for dips in a series, and gives it without them too.
+func findDips(x []float64) (*Dips, []float64) {
+	d, runs := dipsIn(1, [][]float64{x})
+	if d == nil {
+		return nil, x
+	}
+	level := slices.Clone(x)
+	for _, d := range runs[0] {
+		for i := d.from; i < d.to; i++ {
+			level[i] = d.level
+		}
+	}
+	return d, level
+}
+
+// dipsIn looks for dips on several scales of time, so that dips of a second
+// and of minutes are found alike.
 //
 // On each scale a dip is a run of blocks far below the median around. Whether
 // they are regular is judged by how many of the intervals between them are
@@ -37,31 +60,31 @@ const (
 // one that is missing or too many spoils nothing, and the period need not be
 // exact, as that of a log filling up is not. Noise gives dips too, at random
 // times, which are not regular; what counts is thus the chance P alone.
-func findDips(x []float64) (*Dips, []float64) {
-	var best *Dips
-	var runs []dip
-	scales := 0.0
-	for block := 1; len(x)/block >= around; block *= 4 {
+func dipsIn(looks int, all [][]float64) (best *Dips, runs [][]dip) {
+	longest := 0
+	for _, x := range all {
+		longest = max(longest, len(x))
+	}
+	scales := 0
+	for block := 1; longest/block >= around; block *= 4 {
 		scales++
-		found := dipsAt(x, block)
+		found := make([][]dip, len(all))
+		for i, x := range all {
+			if len(x)/block >= around {
+				found[i] = dipsAt(x, block)
+			}
+		}
 		if d := regular(found); d != nil && (best == nil || d.P < best.P) {
 			best, runs = d, found
 		}
 	}
 	if best == nil {
-		return nil, x
+		return nil, nil
 	}
-	best.P = min(1, best.P*scales)
-	if best.P > sureDips {
-		return nil, x
+	if best.P = min(1, best.P*float64(scales*looks)); best.P > sureDips {
+		return nil, nil
 	}
-	level := slices.Clone(x)
-	for _, d := range runs {
-		for i := d.from; i < d.to; i++ {
-			level[i] = d.level
-		}
-	}
-	return best, level
+	return best, runs
 }
 
 // dip is one fall: from is in it, to is not.
@@ -182,34 +205,40 @@ func (d *dip) refine(x []float64, from, to, fine int) {
 	d.depth = 1 - Quantile(within, 0.5)/d.level // the ends are partly outside
 }
 
-// regular gives the dips as regular ones, whatever the chance of it is; nil
-// when there are too few.
-func regular(found []dip) *Dips {
-	if len(found) < leastDips {
-		return nil
+// regular gives the dips of some series as regular ones, whatever the chance of it is;
+// nil when there are too few. Between two series nothing is known.
+func regular(found [][]dip) *Dips {
+	var between []float64
+	for _, one := range found {
+		for i := 1; i < len(one); i++ {
+			between = append(between, float64(one[i].from-one[i-1].to))
+		}
 	}
-	between := make([]float64, len(found)-1)
-	for i := range between {
-		between[i] = float64(found[i+1].from - found[i].to)
+	if len(between) < leastDips-1 {
+		return nil
 	}
 	usual := Quantile(slices.Sorted(slices.Values(between)), 0.5)
 	var periods, depths, shares []float64
-	for i, b := range between {
-		if math.Abs(b-usual) <= alike*usual {
-			period := float64(found[i+1].from - found[i].from)
-			periods = append(periods, period)
-			shares = append(shares, float64(found[i].to-found[i].from)/period)
+	for _, one := range found {
+		for i, d := range one {
+			depths = append(depths, d.depth)
+			if i == 0 {
+				continue
+			}
+			before := one[i-1]
+			if math.Abs(float64(d.from-before.to)-usual) <= alike*usual {
+				period := float64(d.from - before.from)
+				periods = append(periods, period)
+				shares = append(shares, float64(before.to-before.from)/period)
+			}
 		}
 	}
 	if usual < leastBetween || len(periods) < leastDips-1 {
 		return nil
 	}
-	for _, d := range found {
-		depths = append(depths, d.depth)
-	}
 	return &Dips{
 		Period: Independent(periods), Depth: Independent(depths), Share: Independent(shares),
-		Count: len(found), First: found[0].from, P: atLeast(len(periods), len(between), byChance),
+		Count: len(depths), First: slices.Concat(found...)[0].from, P: atLeast(len(periods), len(between), byChance),
 	}
 }
 

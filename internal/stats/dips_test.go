@@ -153,3 +153,42 @@ func TestDipsBesideAStep(t *testing.T) {
 		t.Errorf("of 20 found %d dips and %d steps", found, steps)
 	}
 }
+
+// TestDipsOfSeveralSeries: four dips in a minute are too few to be sure of, twice four
+// are not, and noise in many series shows no more than in one.
+func TestDipsOfSeveralSeries(t *testing.T) {
+	for seed := range uint64(20) {
+		r := random(seed)
+		planted := dipping{60, 15, 3, 0.47, 1, 0}
+		one, two := planted.series(r), planted.series(r)
+		if d := FindDips(1, one); d != nil {
+			t.Errorf("seed %d: of one series %+v", seed, d)
+		}
+		d := FindDips(4, one, two)
+		if d == nil {
+			t.Errorf("seed %d: none were found", seed)
+			continue
+		}
+		within(t, "period", d.Period.Value, 15, 0.02)
+		within(t, "depth", d.Depth.Value, 0.47, 0.05)
+		within(t, "share", d.Share.Value, 0.2, 0.1)
+	}
+	for _, rho := range []float64{0, 0.5, 0.8, 0.95} {
+		wrong, tries := 0, 200
+		for seed := range tries {
+			r, all := random(uint64(seed)), [][]float64(nil)
+			for range 8 {
+				all = append(all, autoregressive(r, 60, 100, 15, rho))
+			}
+			if FindDips(1, all...) != nil {
+				wrong++
+			}
+		}
+		if wrong > tries/50 {
+			t.Errorf("correlation %g: dips in noise %d of %d times", rho, wrong, tries)
+		}
+	}
+	if FindDips(1) != nil || FindDips(1, nil, []float64{1, 2, 3}) != nil {
+		t.Error("there are dips in nothing")
+	}
+}

@@ -36,6 +36,7 @@ func (t *table) arm(a experiment.Arm) ArmResult {
 	}
 	out.Latency = latency(trials)
 	out.Variation, out.Stalls = seconds(trials)
+	out.Dips = t.dips(trials)
 	out.Costs = costs(trials)
 	return out
 }

@@ -41,6 +41,7 @@ type ArmResult struct {
 	Latency   Latency      // of merged histograms, intervals by bootstrap of trials
 	Variation float64      // coefficient of variation of the seconds within trials, mean over trials
 	Stalls    float64      // seconds in a thousand in which less than a tenth of the mean was done
+	Dips      *Dips        // of the seconds within trials; nil: none are known
 	Costs     []CostResult // per operation, by layer
 	Risks     []string     // what its settings may cost besides time; filled in by who knows them
 	Failed    string       // the arm could not run at all: why

@@ -66,6 +66,9 @@ func labArm(r report.Report, a report.ArmResult) LabArmJSON {
 	if a.Trials > 0 {
 		j.Variation, j.Stalls = page.Known(a.Variation), page.Known(a.Stalls)
 	}
+	if d := a.Dips; d != nil {
+		j.Dips = &LabDipsJSON{Every: LabEstimate(d.Every), Length: LabEstimate(d.Length), Depth: LabEstimate(d.Depth), Count: d.N, P: page.Finite(d.P)}
+	}
 	if l := a.Latency; l.N > 0 {
 		j.Response = &LabLatencyJSON{N: l.N, Mean: LabEstimate(l.Mean), P50: LabEstimate(l.P50), P95: LabEstimate(l.P95), P99: LabEstimate(l.P99), Max: LabEstimate(l.Max)}
 		if hdr, err := page.Encoded(merged(r, a.Name)); err == nil { // an empty one has none

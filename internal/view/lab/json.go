@@ -83,7 +83,17 @@ type LabArmJSON struct {
 	Response  *LabLatencyJSON   `json:"response,omitempty"`
 	Variation *float64          `json:"variation,omitempty"`             // standard deviation of a trial's seconds by their mean
 	Stalls    *float64          `json:"stalls_per_thousand_s,omitempty"` // seconds in a thousand in which less than a tenth of the mean was done
+	Dips      *LabDipsJSON      `json:"dips,omitempty"`                  // missing: none beyond what chance would show, or too few seconds to tell
 	Costs     []LabCostJSON     `json:"costs"`                           // of an operation, by layer
+}
+
+// LabDipsJSON are falls of the rate that come back after equal times.
+type LabDipsJSON struct {
+	Every  LabEstimateJSON `json:"every_s"`
+	Length LabEstimateJSON `json:"length_s"`
+	Depth  LabEstimateJSON `json:"depth"` // as a part of the rate between them
+	Count  int             `json:"count"` // in all trials
+	P      float64         `json:"p"`     // that falls at random times look as regular, corrected for the number of arms
 }
 
 // LabPublishedJSON is a number of the source.

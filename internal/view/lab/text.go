@@ -29,7 +29,8 @@ func Text(r report.Report, screen page.Screen, next ...string) string {
 		p.Blank()
 		labLatency(p, r)
 	}
-	labVerdicts(p, r)
+	labSentences(p, DipSentences(r))
+	labSentences(p, VerdictSentences(r))
 	labCurves(p, r)
 	labPublished(p, r)
 	LabInvalid(p, r)
@@ -182,8 +183,7 @@ func percentOf(part float64) string {
 	return units.Percent(part)
 }
 
-func labVerdicts(p *page.Page, r report.Report) {
-	all := VerdictSentences(r)
+func labSentences(p *page.Page, all []string) {
 	if len(all) > 0 {
 		p.Blank()
 	}
