@@ -205,7 +205,8 @@ func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err 
 			f.repeat(func() error { push.Add(remote.Request(time.Now())); return nil }))
 	}
 	if f.textfile.Path != "" {
-		o.runs = append(o.runs, f.repeat(func() error { s.Warn("textfile", f.textfile.Write(e.Text)); return nil }))
+		changed := outlet.OnChange(func(err error) { s.Warn("textfile", err) })
+		o.runs = append(o.runs, f.repeat(func() error { changed(f.textfile.Write(e.Text)); return nil }))
 		o.close = f.textfile.Remove
 	}
 	return o, nil

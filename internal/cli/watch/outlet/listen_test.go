@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plumb/internal/cli/shell"
@@ -282,6 +284,10 @@ func TestTextfile(t *testing.T) {
 	}
 	if err := place.Write(func(io.Writer) error { return io.ErrUnexpectedEOF }); err == nil {
 		t.Error("half a file is written")
+	}
+	full := &fs.PathError{Op: "write", Path: filepath.Join(dir, ".plumb.prom.0123456789abcdef"), Err: syscall.ENOSPC}
+	if err := place.Write(func(io.Writer) error { return full }); err == nil || err.Error() != "write "+place.Path+": no space left on device" {
+		t.Errorf("on a full disk: %v", err)
 	}
 	got, _ := os.ReadFile(place.Path)
 	left, _ := os.ReadDir(dir)

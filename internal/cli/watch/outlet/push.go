@@ -207,7 +207,7 @@ func (p *Push) Counts() Counts {
 
 // Run sends until the context ends.
 func (p *Push) Run(ctx context.Context) {
-	backoff, failing := firstBackoff, false
+	backoff, changed := firstBackoff, OnChange(p.changed)
 	for ctx.Err() == nil {
 		next, ok := p.oldest()
 		if !ok {
@@ -226,19 +226,27 @@ func (p *Push) Run(ctx context.Context) {
 			p.changed(fmt.Errorf("%s takes no remote write 2.0: it is sent 1.0", p.shown))
 			continue
 		}
-		err, again := a.err, a.again
-		if failing != (err != nil) {
-			failing = err != nil
-			p.changed(err)
-		}
+		changed(a.err)
 		p.note(next, a)
-		if !again {
+		if !a.again {
 			backoff = firstBackoff
 			continue
 		}
 		// Many agents that lost one receiver do not come back all at once.
 		p.pause(ctx, max(a.wait, backoff/2+rand.N(backoff)))
 		backoff = min(2*backoff, lastBackoff)
+	}
+}
+
+// OnChange tells when something that is done again and again begins to fail, and with
+// nil when it goes well again.
+func OnChange(tell func(error)) func(error) {
+	failing := false
+	return func(err error) {
+		if failing != (err != nil) {
+			failing = err != nil
+			tell(err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -281,5 +282,17 @@ func TestWrittenInPart(t *testing.T) {
 	run(t, p)
 	if c := p.Counts(); c.Sent != 13 || c.Refused != 7 {
 		t.Errorf("got %+v", c)
+	}
+}
+
+// TestADiskThatStaysFullIsToldOnce, and not every 15 s.
+func TestADiskThatStaysFullIsToldOnce(t *testing.T) {
+	var told []error
+	changed := OnChange(func(err error) { told = append(told, err) })
+	for _, err := range []error{nil, io.EOF, io.EOF, io.ErrNoProgress, nil, nil, io.EOF} {
+		changed(err)
+	}
+	if !slices.Equal(told, []error{io.EOF, nil, io.EOF}) {
+		t.Errorf("told %v", told)
 	}
 }

@@ -47,7 +47,7 @@ func (t Textfile) Write(write func(io.Writer) error) error {
 	}
 	if err != nil {
 		os.Remove(f.Name()) // ours, and half a file is of no use
-		return fmt.Errorf("write %s: %w", t.Path, err)
+		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))
 	}
 	return nil
 }
