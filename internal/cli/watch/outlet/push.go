@@ -59,6 +59,7 @@ type Push struct {
 	mu      sync.Mutex
 	waiting []request
 	added   int // requests ever
+	sending int // number of the request that is on its way
 	bytes   int
 	counts  Counts
 	more    chan struct{}
@@ -180,7 +181,9 @@ func (p *Push) Add(r Request, samples int) {
 	p.waiting = append(p.waiting, request{r, p.added, samples})
 	p.bytes += r.Len()
 	for len(p.waiting) > 1 && (len(p.waiting) > mostWaiting || p.bytes > mostBytes) {
-		p.counts.Dropped += float64(p.waiting[0].samples)
+		if p.waiting[0].number != p.sending { // what becomes of that one is not known yet, and a counter never falls
+			p.counts.Dropped += float64(p.waiting[0].samples)
+		}
 		p.shift()
 	}
 	p.mu.Unlock()
@@ -263,6 +266,7 @@ func (p *Push) oldest() (request, bool) {
 	if len(p.waiting) == 0 {
 		return request{}, false
 	}
+	p.sending = p.waiting[0].number
 	return p.waiting[0], true
 }
 
@@ -271,13 +275,16 @@ func (p *Push) oldest() (request, bool) {
 func (p *Push) note(r request, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	waits := len(p.waiting) > 0 && p.waiting[0].number == r.number
+	p.sending = 0
 	if a.again {
 		p.counts.Retries++
+		if !waits {
+			p.counts.Dropped += float64(r.samples)
+		}
 		return
 	}
-	if len(p.waiting) == 0 || p.waiting[0].number != r.number {
-		p.counts.Dropped -= float64(r.samples) // it went out after all
-	} else {
+	if waits {
 		p.shift()
 	}
 	sent := r.samples

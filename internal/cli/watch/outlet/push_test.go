@@ -296,3 +296,23 @@ func TestADiskThatStaysFullIsToldOnce(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 }
+
+// TestDroppedNeverFalls: of what is dropped while it is on its way it is known only
+// then whether it was lost. A counter that falls is taken for one that began anew.
+func TestDroppedNeverFalls(t *testing.T) {
+	for again, dropped := range map[bool]float64{false: 1, true: 4} {
+		p, _, _ := pushing(t, Target{}, 204)
+		p.Add(text("first"), 3)
+		first, _ := p.oldest()
+		for range mostWaiting + 1 { // which drops the first, and one more
+			p.Add(text("x"), 1)
+		}
+		if c := p.Counts(); c.Dropped != 1 {
+			t.Errorf("on its way: %+v", c)
+		}
+		p.note(first, answer{again: again})
+		if c := p.Counts(); c.Dropped != dropped || c.Sent != 4-dropped {
+			t.Errorf("again %v: %+v", again, c)
+		}
+	}
+}
