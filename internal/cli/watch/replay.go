@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	j, cat := feed.NewJudge(s)
 	p := &player{judge: j, at: at, file: f.file}
 	if f.file != "" {
-		err = p.playFile(f.file, s.In)
+		err = p.playFile(ctx, f.file, s.In)
 	} else {
 		err = f.recorded(ctx, func(r *record.Reader) error { return p.play(ctx, r, f.before) })
 	}
@@ -169,7 +170,7 @@ func (p *player) play(ctx context.Context, r *record.Reader, before time.Duratio
 	return r.Each(ctx, from, p.at.Add(afterwards), p.item)
 }
 
-func (p *player) playFile(name string, in io.Reader) error {
+func (p *player) playFile(ctx context.Context, name string, in io.Reader) error {
 	if name != "-" {
 		if st, err := os.Stat(name); err == nil && st.IsDir() {
 			return hint.Usage("--from-file "+name+" is a directory", "before.jsonl.gz in it, if it is a capture; --dir if it is a recording")
@@ -188,9 +189,10 @@ func (p *player) playFile(name string, in io.Reader) error {
 			}
 			p.span[1] = i.At
 		}
-		return p.item(i)
+		return cmp.Or(ctx.Err(), p.item(i))
 	})
-	if err != nil && !(p.over && p.moment != nil) { // all of the moment was there
+	whole := p.over && p.moment != nil // what is wrong is behind the moment
+	if err != nil && (ctx.Err() != nil || !whole) {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil

@@ -2,7 +2,9 @@ package watch
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,6 +131,17 @@ func TestReplayOfADamagedRecording(t *testing.T) {
 	text, note, err := told(t, "--dir", dir, "--at", at, "--before", "1m")
 	if err != nil || !strings.Contains(note, "learned of the devices by then is damaged") || text == "" {
 		t.Errorf("%v, %q\n%s", err, note, text)
+	}
+}
+
+// TestReplayOfALongFileEndsWhenItIsTold and does not read it to its end.
+func TestReplayOfALongFileEndsWhenItIsTold(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &player{judge: watch.NewJudge(known()), at: night, file: "-"}
+	long := `{"plumb_recording":2,"host":"db1"}` + "\n" + strings.Repeat(`{"lost":{"since":"2026-11-25T03:00:00Z","until":"2026-11-25T03:01:00Z","why":"x"}}`+"\n", 10)
+	if err := p.playFile(ctx, "-", strings.NewReader(long)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -37,7 +37,15 @@ func asNobody(t *testing.T, do func()) {
 func TestWhatWasRecordedLastIsNotLeftOut(t *testing.T) {
 	dir, kept := recorded(t, 1), t.TempDir()
 	w := opened(t, Options{Dir: dir, Now: func() time.Time { return sunday.Add(time.Hour) }})
-	feed(w, newMaker(7, 10), 1)
+	feed(w, newMaker(7, 10), 3)
+	log := func() int64 {
+		st, err := os.Stat(filepath.Join(dir, File+"-wal"))
+		must0(t, err)
+		return st.Size()
+	}
+	for log() == 0 { // until the first of these minutes is written
+		time.Sleep(time.Millisecond)
+	}
 	for _, name := range []string{File, File + "-wal"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
