@@ -40,7 +40,9 @@ func TestWhatWasRecordedLastIsNotLeftOut(t *testing.T) {
 	feed(w, newMaker(7, 10), 3)
 	log := func() int64 {
 		st, err := os.Stat(filepath.Join(dir, File+"-wal"))
-		must0(t, err)
+		if err != nil {
+			return 0
+		}
 		return st.Size()
 	}
 	for log() == 0 { // until the first of these minutes is written
