@@ -42,8 +42,9 @@ watch --once would have shown then. The same recording gives the same answer.
 
 --at takes a time (03:12 is the most recent one), a date and time, and an offset or
 UTC, as plumb watch shows it; without one it is in this machine's time zone. An
-hour that occurred twice, when clocks were set back, needs its offset. Without --at
-it lists the verdicts that were raised, and the gaps in the recording.
+hour that occurred twice, when clocks were set back, needs its offset. If the clock
+itself was set back over a time, each is shown. Without --at it lists the verdicts
+that were raised, and the gaps in the recording.
 
 Of data older than two days only ten-second values are kept, and beyond two weeks
 one value a minute, so much less can be concluded.
