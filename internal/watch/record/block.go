@@ -12,11 +12,11 @@ import (
 // What a block holds at most: a reader refuses one with more. A minute of most hosts
 // is far below, and [minute.full] ends the block of a host with very many series.
 const (
-	mostRows       = 1 << 16        // batches in a block
-	mostColumns    = 1 << 17        // in a section
-	mostValues     = 1 << 21        // in a block
-	mostSessions   = 1 << 17        // in a block
-	mostStatements = mostValues / 4 // in a block
+	mostRows       = 1 << 16         // batches in a block
+	mostColumns    = 1 << 17         // in a section
+	mostValues     = 1 << 21         // in a block
+	mostSessions   = 1 << 17         // in a block
+	mostStatements = mostValues / 4  // in a block
 	mostReadings   = mostColumns / 3 // in a batch: a coarser tier may have the least and the most of each
 )
 
