@@ -21,7 +21,7 @@ func DipSentences(r report.Report) (all []string) {
 	return all
 }
 
-// secondsOf writes seconds with their interval: 15.0 s (14.5 to 15.5 s).
+// secondsOf writes seconds with their interval: 15.0 s (14.5 to 15.5).
 func secondsOf(e stats.Estimate) string {
-	return fmt.Sprintf("%s s (%s to %s s)", units.Digits3(e.Value), units.Digits3(e.Low), units.Digits3(e.High))
+	return fmt.Sprintf("%s s (%s to %s)", units.Digits3(e.Value), units.Digits3(e.Low), units.Digits3(e.High))
 }

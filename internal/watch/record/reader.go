@@ -86,7 +86,7 @@ func openReader(ctx context.Context, where string) (*Reader, error) {
 			break
 		}
 		if log, e := os.Lstat(filepath.Join(dir, File+"-wal")); e == nil && log.Size() > 0 {
-			return nil, hint.With(fmt.Errorf("what was recorded last is in %s-wal, which cannot be read where nothing can be written: %w", File, err), "copy the directory to where you may write, and name the copy with --dir")
+			return nil, hint.With(fmt.Errorf("what was recorded last is in %s-wal, which cannot be read where nothing can be written", File), "copy the directory to where you may write, and name the copy with --dir")
 		}
 	}
 	return nil, err
