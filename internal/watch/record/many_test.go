@@ -40,7 +40,7 @@ func whole(t *testing.T, items []Item, batches, readings int) {
 		n, values = n+1, values+len(i.Batch.Readings)
 	}
 	if n != batches || values != readings {
-		t.Errorf("%d batches with %d values are left, want %d with %d", n, values, batches, readings)
+		t.Fatalf("%d batches with %d values are left, want %d with %d", n, values, batches, readings)
 	}
 }
 
