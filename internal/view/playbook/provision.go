@@ -52,6 +52,7 @@ type provisioning struct {
 	edits  map[string][]splice // by file, in their order
 	next   map[string]int      // the next of these
 	stages []stageText
+	made   []string // directories that acts make
 	left   []string // what only plumb does, in words; with the first of it the rest is left too
 }
 
@@ -168,7 +169,9 @@ func (w *provisioning) act(a change.Act) (string, error) {
 	case a.Edit != nil:
 		return w.edit(a.Edit)
 	case a.Switch != nil:
-		return switchText(a.Switch)
+		return w.switchText(a.Switch)
+	case a.Make.Directory != nil:
+		w.made = append(w.made, a.Make.Path)
 	}
 	return makeText(a.Make, w.mark(a))
 }
