@@ -90,6 +90,8 @@ func TestOfNamesTheProvision(t *testing.T) {
 	for want, sp := range map[string]spec.Spec{
 		"tank/mariadb":                {Pool: pool, Server: spec.Server{Product: "mariadb"}},
 		"tank/mariadb-3307":           {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:3307"}},
+		"tank/mariadb-3308":           {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "3308"}},
+		"tank/mariadb--run-a-b":       {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mysql:/run/a@b"}},
 		"tank/db/postgres":            {Use: "tank/db", Server: spec.Server{Product: "postgres"}},
 		"tank/mariadb--run-db-s.sock": {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:/run/db/s.sock"}},
 		"/dev/vg/db mariadb":          {Filesystem: &spec.Filesystem{Device: spec.Disk{Path: "/dev/vg/db"}}, Server: spec.Server{Product: "mariadb"}},
