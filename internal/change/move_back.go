@@ -35,6 +35,35 @@ func (m *moving) starts(p Recorded) bool {
 	})
 }
 
+// movedOn refuses to take back a move whose data somebody has moved on by hand: the old files would be made like the empty
+// place that is left. Nothing is touched then, and the server not stopped.
+func (c *Change) movedOn() error {
+	for _, p := range c.Acts {
+		if p.Act.Move == nil || p.Act.Move.Phase != MoveGive || p.State != Done {
+			continue
+		}
+		pairs := p.Act.Move.Pairs
+		if now, err := identities(pairs, func(q Pair) string { return q.At }); err != nil || now != p.Identity {
+			continue // who takes it back says so
+		}
+		r, err := tree.Open(pairs[0].At)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		names, err := r.Names()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return !matches(pairs[0].Skip, name) }) {
+			continue
+		}
+		return &Refusal{Why: fmt.Sprintf("%s, where the data were moved to, is empty: somebody has moved them on, and %s would be made like it", pairs[0].At, pairs[0].Old),
+			What: "move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them"}
+	}
+	return nil
+}
+
 // take copies back what was written in the new places, while they are in place and whole. Only then is the server
 // kept out of them.
 func (m *moving) take(ctx context.Context) error {

@@ -54,6 +54,11 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"/dev/disk/by-id/a", "/dev/disk/../sda", "is an absolute path"},
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/a b"`, "has no blanks"},
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/$(x)"`, "has no blanks"},
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/a\\n\"", "has no blanks"},
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
+		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount
+		{"mariadb}", "mariadb, name: \"mariadb:\\n3306\"}", "server.name is one word"},
+		{"name: tank", "name: \"tank\\n\"", "pool.name begins with a letter"},
 		{"/dev/disk/by-id/a", "/var/tmp/a", "a file needs a size"},
 		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, erase: x}", "a file is made and never erased"},
 		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, serial: x}", "a file has no serial number"},
