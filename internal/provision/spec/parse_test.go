@@ -67,6 +67,8 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"size: 1G", "size: 1K", "is 1K: 64M to 1E are possible"},
 		{"size: 1G", "size: 9999999999P", "larger than any disk"},
 		{"name: tank", "name: mirror-1", "a pool's name does not begin with mirror"},
+		{"name: tank", "name: c0t0", "a pool's name does not begin with c and a digit"},
+		{"name: tank", "name: spares", "a pool's name does not begin with spare"},
 		{"name: tank", "name: -f", "pool.name begins with a letter"},
 		{"layout: mirror", "layout: raidz1", "raidz1 needs groups of at least 3 disks, and this has 2: a mirror of them"},
 		{"layout: mirror", "layout: mirror\n  width: 1", "mirror needs groups of at least 2 disks, and this has 1: one disk is a stripe"},
