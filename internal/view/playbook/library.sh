@@ -3,14 +3,15 @@
 
 PATH=$PATH:/usr/sbin:/sbin # su leaves them out
 
-die() { echo "$0: $*" >&2; exit 3; }
+say() { printf '%s\n' "$*"; } # as it is: some shells' echo takes \ for more
+die() { say "$0: $*" >&2; exit 3; }
 
 # change NAME: tells whether NAME may be changed now, and says so. What waits for a restart is
 # owed one until it is done, whatever happens before.
 change() {
-	if [ "${PLUMB_DRY:-}" = 1 ]; then would=$owed; echo "would change: $1"; return 1; fi
+	if [ "${PLUMB_DRY:-}" = 1 ]; then would=$owed; say "would change: $1"; return 1; fi
 	[ -z "$owed" ] || : >"$owed"
-	echo "changing: $1"
+	say "changing: $1"
 }
 
 unknown= # set once something could not be read
@@ -19,7 +20,7 @@ unknown= # set once something could not be read
 unsure() {
 	[ "${PLUMB_DRY:-}" = 1 ] || die "cannot read a state: $2"
 	unknown=1
-	echo "unknown: $1, which cannot be read"
+	say "unknown: $1, which cannot be read"
 }
 
 # digest FILE: fails where it cannot be read.
@@ -103,7 +104,7 @@ switch() {
 	eval "$do" || die "$name: it could not be set"
 	while state "$name" "$look" ''; [ "$now" != "$after" ] && [ "$patience" -gt 0 ]; do sleep 1; patience=$((patience - 1)); done
 	[ "$now" != "$before" ] || die "$name did not take $after: it is still $now"
-	[ "$now" = "$after" ] || echo "$name took $now in place of $after"
+	[ "$now" = "$after" ] || say "$name took $now in place of $after"
 }
 
 # directory PATH MODE UID GID: what is mounted on it hides it, and was mounted once it was made.

@@ -154,7 +154,7 @@ func (w *provisioning) stage(s provision.Stage) error {
 			}
 			ops.WriteString(again)
 			out.owed = "/run/plumb-restart-" + word26(w.Host+"\n"+s.Name)
-			once := actText{oneLineOf(step.Recipe.Waits), call("restart", step.Recipe.Waits, ops.String())}
+			once := actText{oneLineOf(step.Recipe.Waits), call("restart", oneLineOf(step.Recipe.Waits), ops.String())}
 			out.acts = slices.DeleteFunc(out.acts, func(x actText) bool { return x == once }) // once, after the last that needs it
 			out.acts = append(out.acts, once)
 		}

@@ -79,7 +79,7 @@ func (w *provisioning) switchText(s *change.Switch) (string, error) {
 	if s.Inspect.Bare != "" { // what is mounted there hides it, and was mounted once it was done
 		look = "if mountpoint -q -- " + word(s.Inspect.Bare) + "; then printf '%s\\n' " + word(s.After) + "; else " + look + "; fi"
 	}
-	words := []string{s.On, w.above(s.Inspect), look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
+	words := []string{oneLineOf(s.On), w.above(s.Inspect), look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
 	return call("switch", append(words, s.Beyond...)...), nil
 }
 
@@ -113,7 +113,7 @@ func makeText(m *change.Make, mark string) (string, error) {
 	if m.Moved != nil {
 		known = m.Moved.Identity
 	}
-	return call("make", m.Name, look, known, marked(do)), nil
+	return call("make", oneLineOf(m.Name), look, known, marked(do)), nil
 }
 
 // operations writes operations so that the first that fails ends them.
