@@ -81,7 +81,7 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 		return err
 	}
 	for _, c := range todo {
-		if err := c.movedOn(); err != nil && !o.Discard {
+		if err := c.movedOn(o.Discard); err != nil {
 			return err
 		}
 	}

@@ -256,7 +256,11 @@ func TestMovedOnByHand(t *testing.T) {
 	if now := sh(t, "cat "+y.dir+"/pid"); !y.listens() || now != pid {
 		t.Errorf("the server was %s and is %s", pid, now)
 	}
-	sh(t, `[ -e "$1".before-*/base/large ]; mv "$2"/on/* "$1"`, y.data, y.dir)
+	sh(t, `mount -t tmpfs none "$1"`, y.data)
+	if err := y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "is not what was there") || !y.listens() {
+		t.Errorf("with something else mounted: %v", err)
+	}
+	sh(t, `umount "$1"; [ -e "$1".before-*/base/large ]; mv "$2"/on/* "$1"`, y.data, y.dir)
 	y.undo(change.UndoOptions{})
 	y.kept("moved back by hand")
 }
