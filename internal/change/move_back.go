@@ -48,7 +48,7 @@ func (c *Change) movedOn(discard bool) error {
 		if discard {
 			continue
 		}
-		if err := p.Act.Move.Pairs[0].filled(); err != nil {
+		if err := p.Act.Move.Pairs[0].holds(); err != nil {
 			return err
 		}
 	}
@@ -64,8 +64,8 @@ func (o *Move) inPlace(want string) error {
 	return err
 }
 
-// filled refuses a new place that was emptied: the old files would be made like it. No database is empty.
-func (p Pair) filled() error {
+// holds refuses a new place that was emptied: the old files would be made like it. No database is empty.
+func (p Pair) holds() error {
 	r, err := tree.Open(p.At)
 	if err != nil {
 		return err
