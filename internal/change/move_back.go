@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func (c *Change) movedOn(discard bool) error {
 // inPlace refuses other directories in the new places than the server was let into.
 func (o *Move) inPlace(want string) error {
 	now, err := identities(o.Pairs, func(p Pair) string { return p.At })
-	if err == nil && now != want {
+	if err == nil && now != want || errors.Is(err, fs.ErrNotExist) {
 		err = &Refusal{Why: "what is mounted in the places of the data is not what was there", What: "mount it there again, and undo"}
 	}
 	return err
