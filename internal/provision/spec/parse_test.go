@@ -54,11 +54,6 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"/dev/disk/by-id/a", "/dev/disk/../sda", "is an absolute path"},
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/a b"`, "has no blanks"},
 		{"/dev/disk/by-id/a", `"/dev/disk/by-id/$(x)"`, "has no blanks"},
-		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/a\\n\"", "has no blanks"},
-		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
-		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount
-		{"mariadb}", "mariadb, name: \"mariadb:\\n3306\"}", "server.name is one word"},
-		{"name: tank", "name: \"tank\\n\"", "pool.name begins with a letter"},
 		{"/dev/disk/by-id/a", "/var/tmp/a", "a file needs a size"},
 		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, erase: x}", "a file is made and never erased"},
 		{"/dev/disk/by-id/a", "{path: /var/tmp/a, size: 1G, serial: x}", "a file has no serial number"},
@@ -67,8 +62,6 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"size: 1G", "size: 1K", "is 1K: 64M to 1E are possible"},
 		{"size: 1G", "size: 9999999999P", "larger than any disk"},
 		{"name: tank", "name: mirror-1", "a pool's name does not begin with mirror"},
-		{"name: tank", "name: c0t0", "a pool's name does not begin with c and a digit"},
-		{"name: tank", "name: spares", "a pool's name does not begin with spare"},
 		{"name: tank", "name: -f", "pool.name begins with a letter"},
 		{"layout: mirror", "layout: raidz1", "raidz1 needs groups of at least 3 disks, and this has 2: a mirror of them"},
 		{"layout: mirror", "layout: mirror\n  width: 1", "mirror needs groups of at least 2 disks, and this has 1: one disk is a stripe"},
@@ -115,6 +108,23 @@ func TestParseTellsMistakes(t *testing.T) {
 }
 
 // One run shows them all, in the order of the file, and no more than a person reads.
+// TestParseRefusesWhatIsNoName: what a command or a file on the way would take for something else.
+func TestParseRefusesWhatIsNoName(t *testing.T) {
+	for _, m := range []struct{ from, to, want string }{
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/a\\n\"", "has no blanks"},
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
+		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount
+		{"mariadb}", "mariadb, name: \"mariadb:\\n3306\"}", "server.name is one word"},
+		{"name: tank", "name: \"tank\\n\"", "pool.name begins with a letter"},
+		{"name: tank", "name: c0t0", "a pool's name does not begin with c and a digit"},
+		{"name: tank", "name: spares", "a pool's name does not begin with spare"},
+	} {
+		if _, err := Parse("x.yaml", []byte(strings.Replace(small, m.from, m.to, 1))); err == nil || !strings.Contains(err.Error(), m.want) {
+			t.Errorf("%s: got %v, want %s", m.to, err, m.want)
+		}
+	}
+}
+
 func TestParseTellsAllMistakesAtOnce(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("pool: {name: 1, layout: mirrr, disks: [x]}\nserver: {product: x, colour: red}\nuse: -x\n"))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 7 {
