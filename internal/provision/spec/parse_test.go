@@ -107,7 +107,6 @@ func TestParseTellsMistakes(t *testing.T) {
 	}
 }
 
-// One run shows them all, in the order of the file, and no more than a person reads.
 // TestParseRefusesWhatIsNoName: what a command or a file on the way would take for something else.
 func TestParseRefusesWhatIsNoName(t *testing.T) {
 	for _, m := range []struct{ from, to, want string }{
@@ -125,6 +124,7 @@ func TestParseRefusesWhatIsNoName(t *testing.T) {
 	}
 }
 
+// One run shows them all, in the order of the file, and no more than a person reads.
 func TestParseTellsAllMistakesAtOnce(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("pool: {name: 1, layout: mirrr, disks: [x]}\nserver: {product: x, colour: red}\nuse: -x\n"))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 7 {
