@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,7 +63,7 @@ func (w *provisioning) edit(e *change.Edit) (string, error) {
 	return call("edit", e.File, strings.Join(before, " "), strings.Join(past, " "), strconv.Itoa(s.At), strconv.Itoa(len(s.Old)), fmt.Sprintf("%04o", perm), string(s.New), apply), nil
 }
 
-func switchText(s *change.Switch) (string, error) {
+func (w *provisioning) switchText(s *change.Switch) (string, error) {
 	look, err := looking(s.Inspect)
 	if err != nil {
 		return "", err
@@ -78,8 +79,18 @@ func switchText(s *change.Switch) (string, error) {
 	if s.Inspect.Bare != "" { // what is mounted there hides it, and was mounted once it was done
 		look = "if mountpoint -q -- " + word(s.Inspect.Bare) + "; then printf '%s\\n' " + word(s.After) + "; else " + look + "; fi"
 	}
-	words := []string{s.On, look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
+	words := []string{oneLineOf(s.On), w.above(s.Inspect), look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
 	return call("switch", append(words, s.Beyond...)...), nil
+}
+
+// above gives the directory that a look is at and an earlier act makes; "" for none.
+func (w *provisioning) above(l change.Inspection) string {
+	for _, at := range w.made {
+		if slices.Contains(l.Argv, at) {
+			return at
+		}
+	}
+	return ""
 }
 
 func makeText(m *change.Make, mark string) (string, error) {
@@ -102,7 +113,7 @@ func makeText(m *change.Make, mark string) (string, error) {
 	if m.Moved != nil {
 		known = m.Moved.Identity
 	}
-	return call("make", m.Name, look, known, marked(do)), nil
+	return call("make", oneLineOf(m.Name), look, known, marked(do)), nil
 }
 
 // operations writes operations so that the first that fails ends them.
