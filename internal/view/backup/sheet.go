@@ -2,11 +2,11 @@ package backup
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/host"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
@@ -58,8 +58,8 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		}
 		p.Hang(page.Normal, "  signed by   ", inert(s.Public))
 		p.Line(page.Normal, "On another machine, with a key that opens them in key.txt:")
-		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+quoted(s.Public)))
-		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+quoted(s.Public)+" --identity key.txt --into "+into(s)))
+		p.Line(page.Normal, inert("  plumb backup list --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)))
+		p.Line(page.Normal, inert("  plumb restore --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)+" --identity key.txt --into "+into(s)))
 		p.Para(page.Normal, 0, "In place of --into: a base of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; what another command gave to a file or a command, with --output FILE or --command 'LINE'.")
 		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
 	}
@@ -68,18 +68,15 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 
 // at is the place as a command line names it.
 func at(s backup.Sheet) string {
-	text := quoted(s.URL)
+	text := host.ShellQuoted(s.URL)
 	if s.Endpoint != "" {
-		text += " --endpoint " + quoted(s.Endpoint)
+		text += " --endpoint " + host.ShellQuoted(s.Endpoint)
 	}
 	if s.Region != "" {
-		text += " --region " + quoted(s.Region)
+		text += " --region " + host.ShellQuoted(s.Region)
 	}
 	return text
 }
-
-// quoted is a word as a shell reads it.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Copied says what was copied.
 func Copied(from, to string, all []backup.Copied, took time.Duration, screen page.Screen) string {
