@@ -62,9 +62,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 			return err
 		}
 	}
-	if shell.IsTerminal(a.Err) {
-		shell.Rewrite(a.Err, "")
-	}
+	a.Done()
 	if !f.json {
 		fmt.Fprint(a.Out, sum.Text(f.all, shell.Screen(a.Out)))
 	}

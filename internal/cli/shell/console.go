@@ -30,6 +30,13 @@ func Rewrite(w io.Writer, text string) {
 	_, _ = io.WriteString(w, "\r"+OneLine(text)+"\x1b[K")
 }
 
+// Done wipes the line that rewrites itself, where a person watches.
+func (s *Shell) Done() {
+	if IsTerminal(s.Err) {
+		Rewrite(s.Err, "")
+	}
+}
+
 // OneLine is a text of which others may have written part, as one line that
 // cannot be taken for two.
 func OneLine(text string) string {
