@@ -113,7 +113,7 @@ func (c *checking) start(look change.Inspection, again string) change.Switch {
 func safety(v Volume) change.Act {
 	name := v.Name + "@plumb-before-" + v.tag[:strings.LastIndexByte(v.tag, '-')]
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name},
-		Do: change.Commands(zfs.TakeSnapshots(false, map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: change.Commands(zfs.Destroy(name))}}
+		Do: change.Commands(zfs.TakeSnapshots(map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: change.Commands(zfs.Destroy(name))}}
 }
 
 // clone makes the clone aside, mounted nowhere. Undoing it removes it while no server can
@@ -146,7 +146,7 @@ func (c *checking) promote(v Volume) change.Switch {
 func pin(v Volume) change.Switch {
 	look := change.Inspection{Argv: zfs.Marks("mountpoint", above(v)), // the dataset is known under both of its names
 		Match: `^(?:` + regexp.QuoteMeta(v.Name) + `|` + regexp.QuoteMeta(v.Before) + `)\t` + regexp.QuoteMeta(v.Mountpoint) + `\t(local)$`}
-	return change.Exactly("mountpoint of "+v.Name, look, "local", zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Inherit("mountpoint", v.Name, false))
+	return change.Exactly("mountpoint of "+v.Name, look, "local", zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Inherit("mountpoint", v.Name))
 }
 
 // mounted reads which dataset is uppermost on the mount point, from the mount table.
@@ -215,7 +215,7 @@ func (c *checking) takePlace(v Volume) change.Switch {
 func (c *checking) mountpoint(v Volume) change.Switch {
 	do := zfs.Set("mountpoint", v.Mountpoint, v.Name)
 	if v.inherits {
-		do = zfs.Inherit("mountpoint", v.Name, false)
+		do = zfs.Inherit("mountpoint", v.Name)
 	}
 	return change.Exactly("mountpoint of what is now "+v.Name, *c.reads(v, "mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
 }
@@ -237,5 +237,5 @@ func (v Volume) canmount(name string) []string {
 	if v.said {
 		return zfs.Set("canmount", "on", name)
 	}
-	return zfs.Inherit("canmount", name, true)
+	return zfs.InheritReceived("canmount", name)
 }
