@@ -3,7 +3,6 @@ package shell
 import (
 	"io"
 	"os"
-	"strings"
 
 	"plumb/internal/view/page"
 )
@@ -39,9 +38,7 @@ func (s *Shell) Done() {
 
 // OneLine is a text of which others may have written part, as one line that
 // cannot be taken for two.
-func OneLine(text string) string {
-	return strings.ReplaceAll(page.Clean(strings.TrimSpace(text)), "\n", "; ")
-}
+func OneLine(text string) string { return page.OneLine(text) }
 
 // fileOf gives the file behind a writer, nil for none.
 func fileOf(w io.Writer) *os.File {
