@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -213,7 +214,7 @@ func Foreign(all []protect.Foreign, screen page.Screen) string {
 			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
 		}
 		_, name, _ := strings.Cut(f.Snapshot, "@")
-		p.Hang(page.Normal, "  ", page.OneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+madeBy(policy.By(name))))
+		p.Hang(page.Normal, "  ", page.OneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody)))
 	}
 	return p.String()
 }

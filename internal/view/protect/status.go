@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"time"
 
 	"plumb/internal/protect/policy"
@@ -27,7 +28,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		serverStatus(p, v)
 	}
 	for _, f := range s.Foreign {
-		p.Para(page.Dim, 0, page.OneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+madeBy(f.By)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
+		p.Para(page.Dim, 0, page.OneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
 	}
 	p.Blank()
 	switch {
@@ -43,12 +44,8 @@ func Status(s policy.Status, screen page.Screen) string {
 	return p.String()
 }
 
-func madeBy(by string) string {
-	if by == "" {
-		return "somebody"
-	}
-	return by
-}
+// somebody has taken a snapshot whose name says nothing of who.
+const somebody = "somebody"
 
 func serverStatus(p *page.Page, v policy.ServerStatus) {
 	name := v.Server.String()
