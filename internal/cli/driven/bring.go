@@ -44,7 +44,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		b, err := chosen(f, label)
+		b, err := chosen(f, s, label)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 			return err
 		}
 		if label != "" {
-			b, err := chosen(f, label)
+			b, err := chosen(f, s, label)
 			if err != nil {
 				return err
 			}
