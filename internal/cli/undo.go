@@ -163,10 +163,15 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	back := how.TakeBack(ctx, todo...)
 	a.follow(ctx, f, executor.Dir, back.Changes)
 	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
-	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {
+	if err == nil && f.leavesOut(all, todo[0].Number) {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// leavesOut tells whether a change that cannot be read is among those that were asked for, of which the newest is given.
+func (f undoFlags) leavesOut(all []*change.Change, newest int) bool {
+	return f.number == 0 && fix.NewestDamaged(all, newest) != nil || f.all && fix.NewestDamaged(all, 0) != nil
 }
 
 // chosen gives the changes that are meant, the newest first.

@@ -210,7 +210,7 @@ func (s *sending) open(ctx context.Context) error {
 
 // readHolder reads the marks of the dataset that holds the replicas, which must be ours.
 func (s *sending) readHolder(ctx context.Context) error {
-	out, err := s.at(ctx, look(s.t.Dataset)...)
+	out, err := s.at(ctx, zfs.Properties(s.t.Dataset)...)
 	if err != nil {
 		return err
 	}

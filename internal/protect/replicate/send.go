@@ -53,7 +53,7 @@ func (d dataset) of(guid string) (found moment, ok bool) {
 
 // read reads one side; run says where.
 func read(ctx context.Context, run func(context.Context, ...string) ([]byte, error), name string) (d dataset, err error) {
-	out, err := run(ctx, look(name)...)
+	out, err := run(ctx, zfs.Properties(name)...)
 	if absent(err) {
 		return d, nil
 	}

@@ -184,8 +184,8 @@ func TestRefusedBeforeTheStop(t *testing.T) {
 func TestLabelsComeLast(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()
-	label := exact("the label", change.Inspection{File: y.dir + "/label", Match: `^(.+)$`}, "set", nil, []string{"rm", y.dir + "/label"})
-	label.Do = ops([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
+	label := change.Exactly("the label", change.Inspection{File: y.dir + "/label", Match: `^(.+)$`}, "set", nil, []string{"rm", y.dir + "/label"})
+	label.Do = change.Commands([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
 	w.Label = []change.Act{{Switch: &label}}
 	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
 	must(t, err)

@@ -155,19 +155,12 @@ func (v Opener) open(p Place) (*Machine, error) {
 	return m, nil
 }
 
-// Doing shows what goes on in one line, where a person watches.
+// Doing shows what goes on in one line, where a person watches; Done wipes it.
 func (v Opener) Doing(quiet bool) func(string) {
 	if quiet || !shell.IsTerminal(v.Err) {
 		return nil
 	}
 	return func(what string) { shell.Rewrite(v.Err, what+" ...") }
-}
-
-// Done wipes that line.
-func (v Opener) Done() {
-	if shell.IsTerminal(v.Err) {
-		shell.Rewrite(v.Err, "")
-	}
 }
 
 // On opens the machine for one command.
