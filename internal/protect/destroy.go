@@ -210,13 +210,13 @@ func (k *Keeper) restore(ctx context.Context, p Point) error {
 	}
 	for _, m := range p.Members {
 		s, err := k.MemberState(ctx, k.Do, m)
-		if err != nil || s.Gone || s.Other {
+		if err != nil || s.Usable(m) != nil {
 			return err
 		}
 	}
 	ready := func(m Member) bool {
 		s, err := k.MemberState(ctx, k.Do, m)
-		return err != nil || s.Gone || s.Other
+		return err != nil || s.Usable(m) != nil
 	}
 	if slices.ContainsFunc(p.Ready, ready) {
 		p.Ready = nil

@@ -164,6 +164,9 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 			return f
 		}
 		own := i < len(pt.Members)
+		if own {
+			f.Gone = append(f.Gone, s.Lacks...)
+		}
 		switch {
 		case s.Gone || s.Other:
 			there = there || s.Now != "" || p.Keeper.Told(m)

@@ -211,7 +211,7 @@ func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
 	m := &told{answers: map[string]string{"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a"}]}`, "aws ec2 describe-volumes": "{}"},
 		fails: map[string]error{"aws ec2 describe-volumes --output json --volume-ids vol-b": errors.New("InvalidVolume.NotFound")}}
 	var members []protect.Member
-	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b"} {
+	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b", "snap-4,snap-1": "vol-b,vol-a"} {
 		members = append(members, protect.Member{Volume: protect.Volume{Storage: "ebs", Name: volume}, Snapshot: id, GUID: id})
 	}
 	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
@@ -219,7 +219,10 @@ func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
 	if got[0].Err != nil || got[0].Gone || got[1].Err != nil || !got[1].Gone || got[2].Err == nil || got[2].Gone || len(m.did) != 3 {
 		t.Errorf("%+v after %q", got, m.did)
 	}
-	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3 --output json")
+	if half := got[3]; half.Err != nil || half.Gone || half.Usable(members[3]) == nil || !slices.Equal(half.Lacks, []string{"snap-4"}) || len(got[0].Lacks) > 0 {
+		t.Errorf("one of two is gone: %+v", half)
+	}
+	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3,snap-4,snap-1 --output json")
 }
 
 func TestPointsByACommand(t *testing.T) {
