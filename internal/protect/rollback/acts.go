@@ -179,7 +179,7 @@ func (v Volume) mounted() change.Inspection {
 // A volume can be mounted in a directory of the server's, where a process of its user could put a link in the place of the mount
 // point. ZFS cannot be kept from following it: zfs mount gives the path to mount(2), mount.zfs resolves it first (realpath), neither
 // takes a directory that was opened, and mount -i would leave out what properties say of the mount. So it is seen afterwards, in the
-// mount table: the act fails, and taking back its mount point unmounts the dataset, wherever it is.
+// mount table: the act fails, and taking back its mount point unmounts the clone, wherever it is. An undo fails, and leaves it to a person.
 func (v Volume) mountOf(name string) []string {
 	if v.top == "" {
 		return zfs.Mount(name)

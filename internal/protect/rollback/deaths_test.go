@@ -190,7 +190,8 @@ echo now >'%[2]s/f'; echo now >log/f`, top, at))
 
 // TestMountPointsLeadNowhere: a subvolume is mounted on the directory that has the name, not where a link in its place leads.
 func TestMountPointsLeadNowhere(t *testing.T) {
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
 	must(t, os.Mkdir(filepath.Join(dir, "elsewhere"), 0o700))
 	must(t, os.Symlink("elsewhere", filepath.Join(dir, "log")))
 	v := Volume{Member: protect.Member{Volume: protect.Volume{Mountpoint: filepath.Join(dir, "log")}}, top: "/top", source: "/dev/null", options: "rw"}
