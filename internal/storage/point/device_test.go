@@ -241,6 +241,9 @@ func TestPointsByACommand(t *testing.T) {
 	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
+	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be told to a command") {
+		t.Errorf("a line break makes another volume: %v", err)
+	}
 	began := time.Now()
 	if _, err := (Command{Line: "sleep 60", Progress: time.Second}).Snapshot(ctx, d, vols, name, facts); err == nil || time.Since(began) > 20*time.Second {
 		t.Errorf("one that stands still: %v after %v", err, time.Since(began))
@@ -279,6 +282,21 @@ func removedByACommand(t *testing.T, all []protect.Member, file string) {
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error("it was removed")
+	}
+}
+
+// TestRemovalOfFilesThatWasBegun: a copy of files of which some are removed is there, and no copy of it can be started.
+func TestRemovalOfFilesThatWasBegun(t *testing.T) {
+	born := time.Unix(1_800_000_000, 0)
+	m := protect.Member{Volume: protect.Volume{Storage: "xfs", Pool: "/dev/vdb"}, Snapshot: pointsDir + "/p.db", GUID: "7", Birth: born.UTC().Format(time.RFC3339Nano)}
+	for end, whole := range map[string]bool{"": true, goneEnd: false} {
+		dir := "/top/" + m.Snapshot + end
+		h := hosttest.Map{Files: map[string]string{"/proc/self/mountinfo": "1 1 8:1 / /top rw - xfs /dev/vdb rw\n"}, Errors: map[string]error{"link " + dir: errors.New("no link")},
+			Stats: map[string]host.Stat{dir: {Inode: 7, Born: born, Resolved: dir}}}
+		st, err := Reflink{}.State(t.Context(), h, m)
+		if err != nil || st.Gone || st.Other || (st.Usable(m) == nil) != whole {
+			t.Errorf("%q: %+v, %v", end, st, err)
+		}
 	}
 }
 
