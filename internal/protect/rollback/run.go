@@ -41,7 +41,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
 			"start it, and look at its log; a rollback stops a server that runs"))
 	}
-	unlock, err := r.Keeper.Store.Lock(ctx, r.Keeper.Do) // of what is swapped nobody takes or destroys a point
+	unlock, err := r.alone(ctx, plan)
 	if err != nil {
 		return res, fmt.Errorf("roll %s back to point %s (nothing was changed): %w", plan.Server.Ref, plan.Point.ID, err)
 	}
@@ -72,6 +72,26 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		err = fmt.Errorf("roll %s back to point %s: %w", plan.Server.Ref, plan.Point.ID, err)
 	}
 	return res, err
+}
+
+// alone keeps other Plumbs from taking and destroying points of what is swapped. The snapshots of the plan must still be there: a person
+// may have thought about it for long.
+func (r Rollback) alone(ctx context.Context, plan Plan) (unlock func(), err error) {
+	unlock, err = r.Keeper.Store.Lock(ctx, r.Keeper.Do)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range plan.Point.Members {
+		st, err := r.Keeper.MemberState(ctx, r.Keeper.Do, m)
+		if err == nil {
+			err = st.Usable(m)
+		}
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+	}
+	return unlock, nil
 }
 
 func (r Rollback) say(what string) {

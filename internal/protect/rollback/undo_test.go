@@ -92,16 +92,24 @@ func TestPointsThatAreAwayFailNothing(t *testing.T) {
 	}
 }
 
-// TestRollbackBesideAnotherPlumb: while another takes or destroys points nothing is stopped, and nothing is swapped.
+// TestRollbackBesideAnotherPlumb: while another takes or destroys points nothing is stopped, and nothing is swapped; nor when another
+// destroyed the point since the plan was made.
 func TestRollbackBesideAnotherPlumb(t *testing.T) {
 	c := listener(t, nil, zfs.Tools{})
 	k := &protect.Keeper{Do: here{hosttest.LiveDoer(t)}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
 	unlock, err := k.Store.Lock(t.Context(), k.Do)
 	must(t, err)
-	defer unlock()
 	res, err := Rollback{Keeper: k}.Run(t.Context(), *c.plan, change.Begin{})
 	if !errors.Is(err, protect.ErrBusy) || res.Change != 0 || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("%+v, %v", res, err)
+	}
+	unlock()
+	k.Storages = []protect.Storage{shelf{gone: "pruned meanwhile"}}
+	plan := *c.plan
+	plan.Point.Members = []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: "pruned meanwhile"}}
+	res, err = Rollback{Keeper: k}.Run(t.Context(), plan, change.Begin{})
+	if err == nil || res.Change != 0 || !strings.Contains(err.Error(), "(nothing was changed): the snapshot pruned meanwhile is gone") {
+		t.Errorf("of a point that went since it was planned: %+v, %v", res, err)
 	}
 }
 
