@@ -28,8 +28,8 @@ type Store struct {
 	Guard func(dir, pattern string) error
 }
 
-// ErrBusy says that another process makes, changes or destroys points.
-var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host"), "wait until it has ended")
+// ErrBusy says that another process makes, changes or destroys points, or swaps what they are of.
+var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host, or rolling a server back"), "wait until it has ended")
 
 const pointFiles = "*.json"
 
@@ -43,7 +43,7 @@ func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error)
 func (s Store) lockWithin(ctx context.Context, d host.Doer, most time.Duration) (unlock func(), err error) {
 	unlock, err = host.LockWithin(ctx, d, path.Join(s.Dir, "lock"), most)
 	if errors.Is(err, host.ErrLocked) {
-		return nil, ErrBusy
+		return nil, fmt.Errorf("%w: %w", ErrBusy, err) // which names the process
 	}
 	if err != nil {
 		return nil, err
