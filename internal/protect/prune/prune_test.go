@@ -21,6 +21,7 @@ type shelf struct {
 	gone []string
 	dead string // a snapshot of which nothing is learned
 	half string // one of which a part is gone
+	size int64  // of each
 }
 
 func (shelf) Name() string { return "shelf" }
@@ -29,7 +30,7 @@ func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protec
 	if m.Snapshot == s.dead {
 		return protect.MemberState{}, errors.New("the disk does not answer")
 	}
-	st := protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot)}
+	st := protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot), Space: s.size}
 	if m.Snapshot == s.half {
 		st.Lacks = []string{"snap-2"}
 	}
@@ -93,6 +94,21 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || !f[2].Record() || !strings.Contains(f[2].Why[0], "all of its snapshots are gone") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestMountedTwice: a snapshot of what the server has mounted in two places is one.
+func TestMountedTwice(t *testing.T) {
+	twice := proven(-1)
+	twice.Members = append(twice.Members, twice.Members[0])
+	twice.Members[1].Mountpoint = "/srv/log"
+	p := pruner(t, shelf{size: 512}, twice)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{twice})[twice.ID]; f.Space != 512 {
+		t.Errorf("it keeps 512 bytes, and %d are told", f.Space)
+	}
+	p = pruner(t, shelf{gone: []string{twice.ID}}, twice)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{twice})[twice.ID]; f.Lost() != twice.ID+" is gone or another now" || !f.Ended {
 		t.Errorf("%+v", f)
 	}
 }
