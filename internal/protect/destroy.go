@@ -84,7 +84,7 @@ func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []stri
 	for _, h := range p.Holds {
 		why = append(why, "it is held by "+h.Owner)
 	}
-	for _, m := range slices.Concat(p.Members, p.Ready) {
+	for _, m := range slices.Concat(p.Snapshots(), p.Ready) {
 		if m.Left != "" {
 			continue
 		}
