@@ -150,7 +150,7 @@ func TestBase(t *testing.T) {
 		{dataset{}, "", ""},
 		{dataset{there: true, moments: []moment{{"r/a@1", "11", 99}}}, "t/a@1", ""},
 		{dataset{there: true, moments: []moment{{"r/a@0", "10", 98}}}, "t/a#0", ""},
-		{dataset{there: true, moments: []moment{{"r/a@1", "11", 98}, {"r/a@x", "77", 99}}}, "", "not known here: somebody took it there"},
+		{dataset{there: true, moments: []moment{{"r/a@1", "11", 98}, {"r/a@x", "77", 99}}}, "", "not known here: it was taken there"},
 		{dataset{there: true, moments: []moment{{"r/a@8", "88", 97}, {"r/a@9", "99", 98}}}, "", "not known here, nor any other of it"},
 		{dataset{there: true, moments: []moment{{"r/a@3", "13", 99}}}, "", "newer point"},
 		{dataset{there: true}, "", "without any snapshot"},

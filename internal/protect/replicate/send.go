@@ -202,7 +202,7 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 	common := slices.ContainsFunc(replica.moments, func(m moment) bool { _, both := source.of(m.guid); return both })
 	switch {
 	case !ok && common:
-		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: somebody took it there, after what both have in common", last.name),
+		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it was taken there after what both have in common, or destroyed here", last.name),
 			"nothing of the target is rolled back: destroy it there when nobody needs it, or begin anew with another target")
 	case !ok:
 		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here, nor any other of it: what both had in common was destroyed here", last.name),
