@@ -210,7 +210,7 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 	case base.birth > this.birth:
 		return "", hint.With(fmt.Errorf("the target has a newer point already: %s", last.name), "send a point that is newer than that")
 	case replica.values["written"] != "" && replica.values["written"] != "-" && replica.values["written"] != "0":
-		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: look at it, or begin anew with another target")
+		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: zfs rollback "+last.name+" throws that away there, or begin anew with another target")
 	}
 	return base.name, nil
 }
