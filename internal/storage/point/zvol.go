@@ -29,7 +29,7 @@ func (z Zvol) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 }
 
 // Place implements protect.Placer: the device of a volume has a number alone.
-func (Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+func (z Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
 	if err := wholeDevice(v); err != nil {
 		return v, err
 	}
