@@ -159,12 +159,22 @@ func (v Volume) mounted() change.Inspection {
 }
 
 // mountOf and unmountOf give what mounts and unmounts a volume, under a name.
+//
+// A volume can be mounted in a directory of the server's, where a process of its user could put a link in the place of the mount
+// point. ZFS cannot be kept from following it: zfs mount gives the path to mount(2), mount.zfs resolves it first (realpath), neither
+// takes a directory that was opened, and mount -i would leave out what properties say of the mount. So it is seen afterwards, in the
+// mount table: the act fails, and taking back its mount point unmounts the clone, wherever it is. An undo fails, and leaves it to a person.
 func (v Volume) mountOf(name string) []string {
 	if v.top == "" {
 		return zfs.Mount(name)
 	}
-	return []string{"mount", "-t", "btrfs", "-o", v.options + ",subvol=" + name, "--", v.source, v.Mountpoint}
+	return []string{"sh", "-c", mountHere, "sh", v.Mountpoint, v.options + ",subvol=" + name, v.source}
 }
+
+// mountHere enters the mount point and mounts there: what is put in its place meanwhile leads nowhere.
+const mountHere = `cd -P -- "$1" || exit
+[ "$(pwd -P)" = "$1" ] || { echo "$1 leads to $(pwd -P)" >&2; exit 1; }
+exec mount --no-canonicalize -t btrfs -o "$2" -- "$3" .`
 
 func (v Volume) unmountOf() []string {
 	if v.top == "" {
