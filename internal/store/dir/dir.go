@@ -110,7 +110,7 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error {
 	if o.New {
 		if err := d.root.Link(made, name); err != nil {
-			return err
+			return unlinked(err)
 		}
 		return errors.Join(d.root.Remove(made), d.sync(path.Dir(name)))
 	}
@@ -132,6 +132,14 @@ func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error
 		return err
 	}
 	return d.sync(path.Dir(name))
+}
+
+// unlinked says of a filesystem that it has no links: FAT has none, and exFAT, and some that are reached over a network.
+func unlinked(err error) error {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
+		return hint.With(errors.New("its filesystem makes no hard links, by which two who write at once are told apart"), "use ext4, XFS, btrfs, ZFS or NFS; FAT and exFAT have no hard links")
+	}
+	return err
 }
 
 // lockTime is how long another may compare and replace, which takes no time: one that has the lock for longer stands still, or

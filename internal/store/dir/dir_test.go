@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/store/storetest"
+	"plumb/internal/hint"
 )
 
 func open(t *testing.T) (*Dir, string) {
@@ -77,6 +79,16 @@ func TestFull(t *testing.T) {
 	}
 	if err := said("keep", "a", &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, store.ErrFull) {
 		t.Error(err)
+	}
+}
+
+// A disk without hard links is told as one, and not as one that may not be written to.
+func TestNoLinks(t *testing.T) {
+	for no, is := range map[error]bool{syscall.EPERM: true, syscall.EOPNOTSUPP: true, syscall.ENOSYS: true, syscall.EEXIST: false, syscall.EACCES: false} {
+		err := said("keep", "a", unlinked(&os.LinkError{Op: "linkat", Old: "a", New: "b", Err: no}))
+		if strings.Contains(err.Error(), "no hard links") != is || is == (hint.Of(err) == "") || is && errors.Is(err, store.ErrDenied) {
+			t.Errorf("%v: %v, hint: %s", no, err, hint.Of(err))
+		}
 	}
 }
 
