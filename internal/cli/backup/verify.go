@@ -83,7 +83,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.follow(new(standing), o.json)}
+	r := o.restoring(d, vault, keys, v.follow(new(standing), o.json))
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		got, notes, err := v.proof(ctx, d, here, r, m, under, o.json)
 		v.wipe()
