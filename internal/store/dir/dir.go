@@ -301,11 +301,36 @@ func (d *Dir) Delete(_ context.Context, name string) error {
 		return said("remove", name, err)
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if d.root.Remove(dir) != nil {
+		if d.root.Remove(dir) == nil {
+			continue
+		}
+		if d.sweep(dir); d.root.Remove(dir) != nil {
 			break // something is in it
 		}
 	}
 	return nil
+}
+
+// abandoned is how old a file is that nobody writes to any more: one object is written at once.
+const abandoned = 24 * time.Hour
+
+// sweep removes what writers that were killed left in a directory that has nothing else.
+func (d *Dir) sweep(dir string) {
+	f, err := d.root.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	const most = 100 // a few at most are written at once
+	all, err := f.ReadDir(most)
+	if err != nil || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), aside) }) {
+		return
+	}
+	for _, e := range all {
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > abandoned {
+			_ = d.root.Remove(path.Join(dir, e.Name()))
+		}
+	}
 }
 
 // said words an error, and says what it means to who keeps objects.

@@ -82,6 +82,27 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// What a writer left that was killed goes with the last object beside it; what another is just writing stays.
+func TestKilledWriters(t *testing.T) {
+	d, at := open(t)
+	for left, age := range map[string]time.Duration{"old": 2 * abandoned, "new": 0} {
+		if _, err := d.Put(t.Context(), left+"/b/object", []byte("x"), store.Put{}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(at, left, "b", aside+"0123456789abcdef")
+		when := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(file, []byte("half"), 0o600), os.Chtimes(file, when, when)); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Delete(t.Context(), left+"/b/object"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(at, left)); (err == nil) != (left == "new") {
+			t.Errorf("%s: %v", left, err)
+		}
+	}
+}
+
 // A disk without hard links is told as one, and not as one that may not be written to.
 func TestNoLinks(t *testing.T) {
 	for no, is := range map[error]bool{syscall.EPERM: true, syscall.EOPNOTSUPP: true, syscall.ENOSYS: true, syscall.EEXIST: false, syscall.EACCES: false} {
