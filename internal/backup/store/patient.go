@@ -152,7 +152,7 @@ func (s *Patient) again(ctx context.Context, do func() error) error {
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
-		case <-time.After(max(may.After, rand.N(pause)+time.Millisecond)):
+		case <-time.After(rand.N(pause) + time.Millisecond):
 		}
 	}
 }
