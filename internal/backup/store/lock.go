@@ -39,5 +39,5 @@ func MayLock(ctx context.Context, s Store) error {
 			return nil
 		}
 	}
-	return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "a bucket can that was made with object lock; without --lock-days nothing is locked")
+	return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "only a bucket that was made with object lock can; without --lock-days nothing is locked")
 }
