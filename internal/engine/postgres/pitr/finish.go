@@ -11,10 +11,14 @@ import (
 	"strings"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 )
+
+// Ready implements moment.Engine. All that is needed is tar: the server is started by a person.
+func (Engine) Ready(context.Context, host.Launcher, manifest.Manifest, moment.At) error { return nil }
 
 // Unpack implements moment.Engine.
 func (Engine) Unpack(dir string) []string {
