@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -28,10 +28,7 @@ func unplaced(kind, name string, settings map[string]stack.Value) *stack.Stack {
 
 func adviceOn(t *testing.T, s *stack.Stack) advise.Advice {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -15,10 +15,7 @@ import (
 // foretold judges a stack by the embedded rules and says what is foretold.
 func foretold(t *testing.T, s *stack.Stack) ([]advise.Foretold, advise.Advice) {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

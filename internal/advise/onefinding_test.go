@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -13,10 +13,7 @@ import (
 // TestOneFindingForOneKnob: where several rules say the same of one setting,
 // people see one finding that names the others.
 func TestOneFindingForOneKnob(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -3,12 +3,14 @@ package archive
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
 )
 
@@ -48,6 +50,9 @@ func TestFormerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := keep("s-3")
+	if _, err := w.Keep(ctx, Entry{Piece: before}, bytes.NewReader(noise(t, 7))); !errors.Is(err, manifest.ErrStranger) || !strings.Contains(hint.Of(err), "remove "+before.Name()) {
+		t.Errorf("the same piece again, by another key: %v, hint: %s", err, hint.Of(err))
+	}
 	v, err := backup.Vault{Store: w.Keeper.Store}.Own(ctx, do, state)
 	if err != nil {
 		t.Fatal(err)

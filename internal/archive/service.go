@@ -49,7 +49,8 @@ type Inlet struct {
 // atOnce is how many may be handing over at a time. A server does one after the other.
 const atOnce = 8
 
-// Run archives until the context ends.
+// Run archives until the context ends. What cannot be written down of it is said, and does not end it: on a disk that is full the
+// server's log must go on leaving.
 func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 	s.turn = make(chan struct{}, 1)
 	ctx, end := context.WithCancel(ctx)
@@ -58,9 +59,7 @@ func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 	defer all.Wait()
 	defer end() // before the wait
 	for _, f := range follow {
-		if err := s.Board.Tell(ctx, f.Name(), func(one *Source) { one.Follows = true }); err != nil {
-			return err
-		}
+		s.tell(ctx, f.Name(), nil, func(one *Source) { one.Follows = true })
 		all.Go(func() { s.follow(ctx, f) })
 	}
 	all.Go(func() { s.beat(ctx) })

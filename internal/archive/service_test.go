@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"plumb/internal/backup/store"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/host/reach"
 )
@@ -48,6 +51,11 @@ func serve(t *testing.T, w *world, within time.Duration, follow ...Follower) *se
 	s.socket = filepath.Join(s.dir, "socket/s")
 	s.board = &Board{Do: hosttest.LiveDoer(t), File: StatusFile(s.dir, "main"), Now: time.Now}
 	must(t, s.board.Begin(t.Context(), Status{Name: "main"}))
+	return s.run(t, w, within, follow...)
+}
+
+func (s *served) run(t *testing.T, w *world, within time.Duration, follow ...Follower) *served {
+	t.Helper()
 	in, err := reach.NewInlet(s.socket)
 	must(t, err)
 	service := &Service{Keeper: w.Keeper, Board: s.board, Every: 10 * time.Millisecond, Within: within, Say: func(text string) {
@@ -149,6 +157,32 @@ func TestStoreHangs(t *testing.T) {
 	}
 }
 
+// fullDisk is a machine on whose disk nothing can be written any more.
+type fullDisk struct{ host.Doer }
+
+func (fullDisk) Replace(context.Context, string, []byte, fs.FileMode) error { return syscall.ENOSPC }
+
+// A service that cannot write down how it is archives all the same, or a disk that is full of log would stay so.
+func TestDiskIsFull(t *testing.T) {
+	s := &served{world: newWorld(t), dir: t.TempDir()}
+	s.socket = filepath.Join(s.dir, "socket/s")
+	s.board = &Board{Do: fullDisk{hosttest.LiveDoer(t)}, File: StatusFile(s.dir, "main"), Now: time.Now}
+	if err := s.board.Begin(t.Context(), Status{Name: "main"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	f := &turning{}
+	s.run(t, s.world, time.Minute, f)
+	if err := s.push("a", []byte("text")); err != nil {
+		t.Error(err)
+	}
+	f.reach(t, 3)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !strings.Contains(strings.Join(s.told, "\n"), "no space left") {
+		t.Errorf("%q", s.told)
+	}
+}
+
 // turning is a log that is looked at.
 type turning struct {
 	mu    sync.Mutex
@@ -172,16 +206,22 @@ func (f *turning) Turn(context.Context, *Keeper) (Turn, error) {
 	return Turn{Last: "f:1", Whole: true}, nil
 }
 
-// What a log that is followed says is told; that it broke off stays.
-func TestFollowed(t *testing.T) {
-	f := &turning{}
-	s := serve(t, newWorld(t), time.Minute, f)
-	turns := func() int { f.mu.Lock(); defer f.mu.Unlock(); return f.turns }
-	for end := time.Now().Add(time.Minute); turns() < 5; time.Sleep(time.Millisecond) {
+// reach waits until it was looked at so often.
+func (f *turning) reach(t *testing.T, turns int) {
+	t.Helper()
+	is := func() int { f.mu.Lock(); defer f.mu.Unlock(); return f.turns }
+	for end := time.Now().Add(time.Minute); is() < turns; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is not looked at")
 		}
 	}
+}
+
+// What a log that is followed says is told; that it broke off stays.
+func TestFollowed(t *testing.T) {
+	f := &turning{}
+	s := serve(t, newWorld(t), time.Minute, f)
+	f.reach(t, 5)
 	if got := s.trouble(t); got != "log: the log broke off: it was reset" {
 		t.Error(got)
 	}

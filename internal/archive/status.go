@@ -135,7 +135,7 @@ const Beat = 15 * time.Second
 func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 	switch age := now.Sub(s.Alive); {
 	case age > Old:
-		all = append(all, fmt.Sprintf("the service has said nothing for %s: it has ended, or hangs", age.Round(time.Second)))
+		all = append(all, fmt.Sprintf("the service has said nothing for %s: it has ended, hangs, or cannot write to the disk", age.Round(time.Second)))
 	case age < -Old: // one that runs would have said something since
 		all = append(all, fmt.Sprintf("the service last said something at %s, which is still to come: a clock was set back, and whether it runs is not known", s.Alive.Format(time.RFC3339)))
 	}

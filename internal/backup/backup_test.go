@@ -398,6 +398,9 @@ func TestNewestIsPassedOver(t *testing.T) {
 	if _, err := w.Run(t.Context(), command("seq 20")); err != nil {
 		t.Errorf("a backup beside it: %v", err)
 	}
+	if _, err := v.Find(t.Context(), "", "mysql:3306"); err == nil || !strings.Contains(err.Error(), "has no backup of mysql:3306") { // others are believed
+		t.Errorf("of another server: %v", err)
+	}
 }
 
 // Several Plumbs that begin at once, on a host that has no key yet, have one.

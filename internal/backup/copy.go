@@ -42,7 +42,11 @@ type Copied struct {
 
 // Run copies backups in their order: those that others need come first.
 func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copied, err error) {
-	if err := c.claim(ctx); err != nil {
+	err = c.claim(ctx)
+	if err == nil && c.Lock > 0 {
+		err = store.MayLock(ctx, c.To)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("copy backups to %s: %w", c.To.URL(), err)
 	}
 	var total int64
@@ -79,16 +83,16 @@ func (c Copying) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a, b := signer(text), signer(there); a != b {
-		return hint.With(fmt.Errorf("its prefix is another host's: %s, and not %s", b, a), "give each host a prefix of its own")
-	}
-	return c.successions(ctx)
-}
-
-func (c Copying) successions(ctx context.Context) error {
 	all, err := c.From.successions(ctx)
 	if err != nil {
 		return err
+	}
+	known, err := Vault{Store: c.To}.successions(ctx) // of a key that was given up while the source was away
+	if err != nil {
+		return err
+	}
+	if a, b := signer(text), signer(there); !kin(append(known, all...), a, b) {
+		return hint.With(fmt.Errorf("its prefix is another host's: %s, and not %s", b, a), "give each host a prefix of its own")
 	}
 	return key{past: all}.publish(ctx, c.To)
 }

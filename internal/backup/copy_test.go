@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/store/dir"
 )
 
@@ -174,5 +176,86 @@ func TestCopyOfWhatIsWrong(t *testing.T) {
 	c.To = stranger.Store
 	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); err == nil || !strings.Contains(err.Error(), "another host's") {
 		t.Errorf("another host's prefix: %v", err)
+	}
+}
+
+// A prefix that is another host's is left alone, also where a run begins anew because it was given up elsewhere.
+func TestGivenUpBesideAnotherHosts(t *testing.T) {
+	w, theirs := newWorld(t), newWorld(t)
+	if _, err := theirs.Run(t.Context(), command("seq 10")); err != nil {
+		t.Fatal(err)
+	}
+	good := w.Store
+	w.Store, w.Also = &dying{good, 2}, []store.Store{theirs.Store}
+	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, errDied) {
+		t.Fatal(err)
+	}
+	claims, err := filepath.Glob(filepath.Join(w.at, "backups/*/claim"))
+	if err != nil || len(claims) != 1 {
+		t.Fatalf("%v, %v", claims, err)
+	}
+	if err := os.Remove(claims[0]); err != nil { // as prune does, which gives the run up
+		t.Fatal(err)
+	}
+	w.Store = good
+	res, err := w.Run(t.Context(), command("seq 60000"))
+	if err != nil || res.GoesOn || len(res.Lost) != 1 || !strings.Contains(res.Lost[0].Err.Error(), "another host's") {
+		t.Errorf("%+v, %v", res.Lost, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(theirs.at, "backups/*")); err != nil || len(left) != 1 {
+		t.Errorf("it wrote there: %v, %v", left, err)
+	}
+}
+
+// A place that was made after a key was given up is the same host's as one that the old key claimed.
+func TestCopyAfterRotation(t *testing.T) {
+	w := newWorld(t)
+	run := func() manifest.Manifest {
+		t.Helper()
+		res, err := w.Run(t.Context(), command("seq 10"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Manifest
+	}
+	run()
+	w.rotate(t)
+	first := w.Store
+	to, _ := other(t)
+	w.Store = to
+	run()
+	w.Store = first
+	for _, seen := range []bool{false, true} { // whether the new key was seen where it is copied from
+		if seen {
+			run()
+		}
+		v, err := Vault{Store: first}.Own(t.Context(), w.Do, w.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := v.Find(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := (Copying{From: v, To: to, Now: w.Now}).Run(t.Context(), []manifest.Manifest{m}); err != nil || len(done) != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+}
+
+// What cannot be locked is told before anything is run or sent.
+func TestNothingToLockWith(t *testing.T) {
+	w := newWorld(t)
+	w.Lock = 24 * time.Hour
+	ran := filepath.Join(t.TempDir(), "ran")
+	if _, err := w.Run(t.Context(), command("touch "+ran+"; echo x")); err == nil || !strings.Contains(err.Error(), "cannot lock objects") || !strings.Contains(hint.Of(err), "--lock-days") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the producer ran")
+	}
+	to, _ := other(t)
+	if _, err := (Copying{From: w.vault(t), To: to, Lock: time.Hour, Now: w.Now}).Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "cannot lock objects") {
+		t.Errorf("a copy: %v", err)
 	}
 }

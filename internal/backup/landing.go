@@ -89,6 +89,9 @@ func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err == nil {
 		err = linked(chain, manifest.Btrfs)
 	}
+	if err == nil {
+		err = r.opens(ctx, chain)
+	}
 	if err != nil {
 		return "", nil, err
 	}

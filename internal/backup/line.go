@@ -30,7 +30,8 @@ func Line(ctx context.Context, d host.Doer, home, line string) []string {
 func Told(line string) string { return redact.Text(line) }
 
 // NameOf is what the output of a line is called where nobody said: by its program. What is assigned before that can be a
-// password, and the name stands in the manifest, which everybody reads who reaches the store.
+// password, and the name stands in the manifest, which everybody reads who reaches the store. Where only a shell knows the end of
+// what is assigned the name is none.
 func NameOf(line string) string {
 	quote := "" // that is open
 	for word := range strings.FieldsSeq(line) {
@@ -41,15 +42,20 @@ func NameOf(line string) string {
 			continue
 		}
 		if name, value, is := strings.Cut(word, "="); is && !strings.Contains(name, "/") {
+			if strings.ContainsAny(value, "\\`$") {
+				return unnamed
+			}
 			quote = leftOpen(value)
 			continue
 		}
-		if word = strings.Trim(path.Base(word), `'"();&|./`); word != "" {
+		if word = strings.Trim(path.Base(word), `'"(){};&|!./`); word != "" {
 			return word
 		}
 	}
-	return "command"
+	return unnamed
 }
+
+const unnamed = "command"
 
 // leftOpen is the quote that a word opens and does not close.
 func leftOpen(word string) string {

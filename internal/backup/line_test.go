@@ -19,6 +19,10 @@ func TestNameOf(t *testing.T) {
 		`A="s3 cret's" B=c pg_dump`:                 "pg_dump",
 		"  /opt/a=b/bin/dump":                       "dump",
 		"(pg_dump a; pg_dump b)":                    "pg_dump",
+		"{ pg_dump a; pg_dump b; }":                 "pg_dump",
+		`PGPASSWORD=s3\ cret pg_dump db`:            "command",
+		"PGPASSWORD=$(echo s3 cret) pg_dump db":     "command",
+		"PGPASSWORD=`echo s3 cret` pg_dump db":      "command",
 		"X=y":                                       "command",
 		"":                                          "command",
 	} {

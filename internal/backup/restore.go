@@ -85,6 +85,9 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	if err == nil {
 		err = r.free(ctx, chain, names, there)
 	}
+	if err == nil {
+		err = r.opens(ctx, chain)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +120,24 @@ func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[
 		}
 		if !slices.ContainsFunc(chain, func(m manifest.Manifest) bool { return snapshots[streamOf(m, from).GUID] }) { // of no earlier run, to go on with
 			return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", names[from]), "name another dataset to restore to: nothing is replaced")
+		}
+	}
+	return nil
+}
+
+// opens sees that the keys open each backup of a chain, by its smallest stream: before anything is made, and not after the hours that
+// those before it take. Backups of a chain can have been made for others.
+func (r Restore) opens(ctx context.Context, chain []manifest.Manifest) error {
+	for _, m := range chain {
+		number := 0
+		for i, s := range m.Streams {
+			if s.Bytes < m.Streams[number].Bytes {
+				number = i
+			}
+		}
+		first := func(chunk int64) bool { return chunk == 0 }
+		if err := stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: m.Streams[number], Keys: r.Keys, Workers: 1, Only: first}, nil); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -112,6 +112,20 @@ func (k key) is(of string) bool {
 		slices.ContainsFunc(k.past, func(s succession) bool { return keyName(s.old) == of })
 }
 
+// kin tells whether two keys are of one host: each was given up for the next, and both signed that.
+func kin(all []succession, a, b string) bool {
+	of := map[string]bool{a: true}
+	for found := true; found; {
+		found = false
+		for _, s := range all {
+			if old, next := keyName(s.old), keyName(s.new); of[old] != of[next] {
+				of[old], of[next], found = true, true, true
+			}
+		}
+	}
+	return of[b]
+}
+
 // successions is where a store has them, one an object, for those who have only the sheet of an old key.
 const successions = "keys/"
 

@@ -31,8 +31,8 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 			err = fmt.Errorf("back up %s to %s: %w", Told(job.Name), b.where(), err)
 		}
 	}()
-	to := store.NewFan(b.targets()...)
-	if err := to.Each(ctx, func(s store.Store) error { return b.claim(ctx, s) }); err != nil {
+	to, err := b.reached(ctx)
+	if err != nil {
 		return res, err
 	}
 	r, goesOn, end, err := b.begin(ctx, to, job.Name)
@@ -42,8 +42,11 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	defer end()
 	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
 	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone, or of a backup that is whole
-		goesOn, to = false, store.NewFan(b.targets()...)
-		if err = r.start(ctx, to, job.Name); err == nil {
+		goesOn = false
+		if to, err = b.reached(ctx); err == nil {
+			err = r.start(ctx, to, job.Name)
+		}
+		if err == nil {
 			run, c, still, err = b.alive(ctx, to, r.head.ID, false, job.needs())
 		}
 	}
@@ -99,6 +102,17 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 
 // targets are the stores it goes to.
 func (b *Backup) targets() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
+
+// reached gives those that answer, and in which this host alone writes and may lock what it is to lock.
+func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
+	to := store.NewFan(b.targets()...)
+	return to, to.Each(ctx, func(s store.Store) error {
+		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
+			return err
+		}
+		return store.MayLock(ctx, s)
+	})
+}
 
 // where names them.
 func (b *Backup) where() string {

@@ -155,12 +155,14 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, err
 	}
 	var fit []Found
-	var doubt error // why the newest is not believed
+	var doubt error // why the newest is not believed of those that are not
+	believed := false
 	latest := id == "" || id == "latest"
 	for _, f := range all {
 		if f.Err != nil {
 			doubt = fmt.Errorf("backup %s: %w", f.ID, f.Err)
 		}
+		believed = believed || f.Err == nil
 		if latest && f.Err == nil && v.Bases != nil && !v.Bases(f.Manifest) {
 			continue
 		}
@@ -169,7 +171,7 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		}
 	}
 	switch {
-	case len(fit) == 0 && latest && doubt != nil:
+	case len(fit) == 0 && latest && doubt != nil && !believed:
 		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
 	case len(fit) == 0 && latest && v.Bases != nil && len(all) > 0:
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")

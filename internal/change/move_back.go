@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -35,16 +36,57 @@ func (m *moving) starts(p Recorded) bool {
 	})
 }
 
+// movedOn refuses to take back moves whose data somebody has moved on by hand. Nothing is touched then: the server is not
+// stopped.
+func (c *Change) movedOn(discard bool) error {
+	for _, p := range c.Acts {
+		if p.Act.Move == nil || p.Act.Move.Phase != MoveGive || p.State != Done || p.Identity == "" {
+			continue
+		}
+		if err := p.Act.Move.inPlace(p.Identity); err != nil {
+			return err
+		}
+		if discard {
+			continue
+		}
+		if err := p.Act.Move.Pairs[0].holds(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inPlace refuses other directories in the new places than the server was let into.
+func (o *Move) inPlace(want string) error {
+	now, err := identities(o.Pairs, func(p Pair) string { return p.At })
+	if err == nil && now != want || errors.Is(err, fs.ErrNotExist) {
+		err = &Refusal{Why: "what is mounted in the places of the data is not what was there", What: "mount it there again, and undo"}
+	}
+	return err
+}
+
+// holds refuses a new place that was emptied: the old files would be made like it. No database is empty.
+func (p Pair) holds() error {
+	r, err := tree.Open(p.At)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	names, err := r.Names()
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !matches(p.Skip, name) }) {
+		return err
+	}
+	return &Refusal{Why: fmt.Sprintf("%s, where the data were moved to, is empty: somebody has moved them on, and %s would be made like it", p.At, p.Old),
+		What: "move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them"}
+}
+
 // take copies back what was written in the new places, while they are in place and whole. Only then is the server
 // kept out of them.
 func (m *moving) take(ctx context.Context) error {
 	if m.p.Identity == "" {
 		return nil
 	}
-	now, err := identities(m.o.Pairs, func(p Pair) string { return p.At })
-	if err == nil && now != m.p.Identity {
-		err = &Refusal{Why: "what is mounted in the places of the data is not what was there", What: "mount it there again, and undo"}
-	}
+	err := m.o.inPlace(m.p.Identity)
 	if err == nil {
 		err = m.idle(ctx, atPlace, atOld)
 	}

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"fmt"
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
@@ -64,6 +65,11 @@ type Recipe struct {
 type Refusal struct {
 	Why  string // "innodb_page_size is fixed when the server is initialised"
 	What string // hint; may be ""
+}
+
+// Refuse makes a refusal: what helps, and why it is one.
+func Refuse(what, why string, args ...any) error {
+	return &Refusal{Why: fmt.Sprintf(why, args...), What: what}
 }
 
 // Error implements error.

@@ -16,7 +16,7 @@ import (
 	"plumb/internal/units"
 )
 
-// inspect reads the state that a Look names.
+// inspect reads a state.
 func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	part, err := regexp.Compile("(?m)" + l.Match)
 	if err != nil {

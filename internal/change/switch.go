@@ -12,6 +12,22 @@ import (
 	"plumb/internal/host/memory"
 )
 
+// Commands gives operations that run one command each.
+func Commands(all ...[]string) (ops []Op) {
+	for _, argv := range all {
+		ops = append(ops, Op{Argv: argv})
+	}
+	return ops
+}
+
+// busy is how long is waited for who is just leaving a filesystem.
+const busy = 30 * time.Second
+
+// Exactly makes a switch of one command each way, whose state is read whole. While a filesystem is busy, it is tried again.
+func Exactly(on string, look Inspection, after string, do, undo []string) Switch {
+	return Switch{On: on, Inspect: look, After: after, Do: Commands(do), Undo: Commands(undo), Exact: true, Again: busy.Milliseconds()}
+}
+
 func (s *Switch) place() string { return s.On }
 
 func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, err error) {

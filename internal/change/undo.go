@@ -80,6 +80,11 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 	if err := lastFirst(all, todo); err != nil {
 		return err
 	}
+	for _, c := range todo {
+		if err := c.movedOn(o.Discard); err != nil {
+			return err
+		}
+	}
 	if !o.Force && !o.Keep {
 		if err := k.drifted(ctx, all, todo); err != nil {
 			return err

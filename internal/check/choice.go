@@ -90,7 +90,7 @@ func (c Choice) Keeps(v rule.Evaluation) bool {
 	if !c.Asks(v.Rule.ID) {
 		return false
 	}
-	return len(c.Only) == 0 || c.names(Area(v.Rule.ID)) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
+	return len(c.Only) == 0 || c.names(areaOf(v.Rule.ID)) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
 		return c.names(r.Kind) || slices.Contains(c.Only, r.String())
 	})
 }
@@ -98,7 +98,7 @@ func (c Choice) Keeps(v rule.Evaluation) bool {
 // Lists reports whether a list of rules should have this one: like Keeps,
 // before anything is bound.
 func (c Choice) Lists(r *rule.Rule) bool {
-	return c.Asks(r.ID) && (len(c.Only) == 0 || c.names(Area(r.ID)) || slices.ContainsFunc(r.Kinds(), c.names) ||
+	return c.Asks(r.ID) && (len(c.Only) == 0 || c.names(areaOf(r.ID)) || slices.ContainsFunc(r.Kinds(), c.names) ||
 		slices.ContainsFunc(c.Only, func(o string) bool {
 			kind, _, thing := strings.Cut(o, ":")
 			return thing && slices.Contains(r.Kinds(), kind)
@@ -111,8 +111,8 @@ func (c Choice) names(kind string) bool {
 	return slices.Contains(c.Only, kind) || slices.Contains(c.Only, "zfs") && (kind == "pool" || kind == "dataset")
 }
 
-// Area gives the first word of a rule's id.
-func Area(id string) string {
+// areaOf gives the first word of a rule's id.
+func areaOf(id string) string {
 	area, _, _ := strings.Cut(id, "/")
 	return area
 }
@@ -121,7 +121,7 @@ func Area(id string) string {
 func Areas(ids []string, cat *catalog.Catalog) []string {
 	list := slices.Collect(maps.Keys(cat.Kinds))
 	for _, id := range ids {
-		list = append(list, Area(id))
+		list = append(list, areaOf(id))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -134,5 +134,5 @@ func (c Choice) Takes(s advise.Step) bool {
 		return false
 	}
 	return len(c.Only) == 0 || c.names(s.Knob.Of.Kind) || slices.Contains(c.Only, s.Knob.Of.String()) ||
-		slices.ContainsFunc(s.Why, func(rule string) bool { return c.names(Area(rule)) })
+		slices.ContainsFunc(s.Why, func(rule string) bool { return c.names(areaOf(rule)) })
 }

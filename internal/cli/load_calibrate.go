@@ -73,7 +73,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 			}
 		}
 	}
-	a.wipe()
+	a.Done()
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
 	return a.Answer(asJSON, loadview.CalibrateDocument(all, cores, shell.Version()), loadview.Calibrate(all, cores, shell.Screen(a.Out)))
 }

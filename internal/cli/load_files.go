@@ -169,7 +169,7 @@ func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags
 		default:
 		}
 	})
-	a.wipe()
+	a.Done()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errors.New("prepare fileio: interrupted; plumb load fileio cleanup removes what is there")
@@ -211,7 +211,7 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 			shell.Rewrite(a.Err, loadview.LevelDone(l))
 		}
 	})
-	a.wipe()
+	a.Done()
 	if s == nil || len(s.Levels) == 0 {
 		return files.WithHint(err, cfg.Dir)
 	}
@@ -273,7 +273,7 @@ func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJS
 			shell.Rewrite(a.Err, m.Row.Name)
 		}
 	})
-	a.wipe()
+	a.Done()
 	if r == nil || len(r.Rows) == 0 {
 		return files.WithHint(err, dir)
 	}

@@ -44,7 +44,7 @@ func (a *app) progress() func(fill.Progress) {
 
 // prepared shows what a prepare did.
 func (a *app) prepared(what string, r fill.Report, err error) error {
-	a.wipe()
+	a.Done()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return hint.With(fmt.Errorf("prepare %s: interrupted", what), "the same command continues where it stopped")
@@ -52,13 +52,6 @@ func (a *app) prepared(what string, r fill.Report, err error) error {
 		return err
 	}
 	return a.Print(loadview.Prepared(what, r))
-}
-
-// wipe clears a line that rewrites itself.
-func (a *app) wipe() {
-	if shell.IsTerminal(a.Err) {
-		shell.Rewrite(a.Err, "")
-	}
 }
 
 // cleaned says what a cleanup removed.

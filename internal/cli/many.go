@@ -38,33 +38,14 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		if done++; shell.IsTerminal(a.Err) {
 			shell.Rewrite(a.Err, fmt.Sprintf("%d of %d tapes", done, len(names)))
 		}
-		if t.Err != nil {
-			sum.Fail(relative(f.Tape, t.Name), t.Err)
-			if f.json { // the summary, which lists them, is not shown
-				fmt.Fprintf(a.Err, "plumb: %s\n", shell.OneLine(t.Err.Error()))
-			}
-			continue
-		}
-		if err := f.verdict(t.Report.Advice.Findings); err != nil {
+		if err := f.verdict(t.Report.Advice.Findings); t.Err == nil && err != nil {
 			worst = err
 		}
-		if err := count(&sum, k, relative(f.Tape, t.Name), t.Report, f); err != nil {
-			return err
-		}
-		if !f.json {
-			continue
-		}
-		line, err := json.Marshal(checkview.Document(t.Report))
-		if err == nil {
-			_, err = a.Out.Write(append(page.Inert(line), '\n'))
-		}
-		if err != nil {
+		if err := a.judged(&sum, k, t, f); err != nil {
 			return err
 		}
 	}
-	if shell.IsTerminal(a.Err) {
-		shell.Rewrite(a.Err, "")
-	}
+	a.Done()
 	if !f.json {
 		fmt.Fprint(a.Out, sum.Text(f.all, shell.Screen(a.Out)))
 	}
@@ -78,6 +59,26 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 		}
 	}
 	return outcome(ctx, &sum, worst, f)
+}
+
+// judged takes one tape into the summary, and writes its document, if that is wanted.
+func (a *app) judged(sum *checkview.Summary, k check.Knowledge, t check.Result, f checkFlags) error {
+	name := relative(f.Tape, t.Name)
+	if t.Err != nil {
+		sum.Fail(name, t.Err)
+		if f.json { // the summary, which lists them, is not shown
+			fmt.Fprintf(a.Err, "plumb: %s\n", shell.OneLine(t.Err.Error()))
+		}
+		return nil
+	}
+	if err := count(sum, k, name, t.Report, f); err != nil || !f.json {
+		return err
+	}
+	line, err := json.Marshal(checkview.Document(t.Report))
+	if err == nil {
+		_, err = a.Out.Write(append(page.Inert(line), '\n'))
+	}
+	return err
 }
 
 // count takes a report into the summary, where one is shown.

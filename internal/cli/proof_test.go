@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
@@ -17,7 +16,6 @@ import (
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/page"
 	stackview "plumb/internal/view/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -48,21 +46,12 @@ func servers(t *testing.T) {
 	}
 }
 
-func loadCatalog(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
-
 // Check, stack and capture are one look, with or without a recorder. Probes
 // get a reader that could change the machine, and fails and remembers when it
 // is asked to. Explain and rules get no reader at all.
 func TestReadingAsksForNoChange(t *testing.T) {
 	servers(t)
-	cat := loadCatalog(t)
+	cat := hosttest.Catalog(t)
 	live := host.NewLive(host.LiveOptions{Dialers: dialers(dsn.Given{})})
 	defer live.Close()
 	for name, wrap := range map[string]func(host.Reader) host.Reader{

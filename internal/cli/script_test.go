@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"plumb/internal/strictyaml/schematest"
 )
 
 // TestMain lets the scripts run plumb in this process's own program.
@@ -54,14 +54,5 @@ func fits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: fits DOCUMENT SCHEMA")
 	}
-	read := func(name string) any {
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(ts.ReadFile(name))))
-		ts.Check(err)
-		return doc
-	}
-	c := jsonschema.NewCompiler()
-	ts.Check(c.AddResource("schema.json", read(args[1])))
-	schema, err := c.Compile("schema.json")
-	ts.Check(err)
-	ts.Check(schema.Validate(read(args[0])))
+	ts.Check(schematest.JSON([]byte(ts.ReadFile(args[1])), []byte(ts.ReadFile(args[0]))))
 }

@@ -160,13 +160,20 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return err
 	}
 	doer.Close()
-	back := how.TakeBack(ctx, todo...)
-	a.follow(ctx, f, executor.Dir, back.Changes)
+	back, err := a.takeBack(ctx, f, how, executor.Dir, todo)
+	if err != nil {
+		return err
+	}
 	err = errors.Join(a.undone(f, back.Changes, back.Trail), back.Verdict())
-	if err == nil && f.number == 0 && fix.NewestDamaged(all, todo[0].Number) != nil || err == nil && f.all && fix.NewestDamaged(all, 0) != nil {
+	if err == nil && f.leavesOut(all, todo[0].Number) {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// leavesOut tells whether a change that cannot be read is among those that were asked for, of which the newest is given.
+func (f undoFlags) leavesOut(all []*change.Change, newest int) bool {
+	return f.number == 0 && fix.NewestDamaged(all, newest) != nil || f.all && fix.NewestDamaged(all, 0) != nil
 }
 
 // chosen gives the changes that are meant, the newest first.
@@ -190,19 +197,20 @@ func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error
 	return todo, err
 }
 
-// follow notes where the snapshots of points lie once a rollback was undone.
-func (a *app) follow(ctx context.Context, f undoFlags, state string, undone []*change.Change) {
-	if f.image != "" {
-		return
+// takeBack undoes changes. Of what a rollback swapped nobody takes or destroys a point meanwhile.
+func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state string, todo []*change.Change) (back *fix.Back, err error) {
+	undo := func() { back = how.TakeBack(ctx, todo...) }
+	if f.image != "" { // whose points lie on storage that is not there
+		undo()
+		return back, nil
 	}
 	doer, _, err := f.open()
-	if err == nil {
-		defer doer.Close()
-		err = protectcli.Follow(ctx, doer, keepers(), state, undone)
-	}
 	if err != nil {
-		a.Warn("look where the snapshots of points lie", err)
+		return nil, err
 	}
+	defer doer.Close()
+	err = protectcli.Undoing(ctx, doer, keepers(), state, a.Warn, todo, undo)
+	return back, err
 }
 
 // unreadable says why no journal can be read, and what helps whom.

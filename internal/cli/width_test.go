@@ -8,10 +8,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/coverage"
 	"plumb/internal/explain"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	explainview "plumb/internal/view/explain"
 	"plumb/internal/view/page"
@@ -40,10 +40,7 @@ func TestRealOutputFitsTheScreen(t *testing.T) {
 }
 
 func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	rules, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -6,20 +6,16 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // rulesOf loads rules against the built-in catalogue. Each is given as "id |
 // bindings | condition | ranges", the last may be empty.
 func rulesOf(t *testing.T, rules ...[4]string) *rule.Base {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	files := fstest.MapFS{}
 	for _, r := range rules {
 		ranges := ""

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/coverage"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/knowledge"
 )
@@ -16,10 +16,7 @@ import (
 // real host rests on its author's belief. Each has, or testdata/unfired.txt says
 // why no host at hand can make it.
 func TestSevereRulesHaveFired(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/rule"
@@ -20,19 +20,10 @@ import (
 	"plumb/knowledge"
 )
 
-func load(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
-
 // A name finds the facts of all kinds that have it, as written or as shown, and
 // with a kind or a thing before it only that kind's.
 func TestFactsNamed(t *testing.T) {
-	cat := load(t)
+	cat := hosttest.Catalog(t)
 	for name, want := range map[string][]string{
 		"recordsize": {"dataset"}, "dataset#recordsize": {"dataset"}, "dataset:tank/db#recordsize": {"dataset"},
 		"mysql#recordsize": nil, "no_such_fact": nil, "": nil, "#": nil, "mysql#": nil, "vm.swappiness": {"host"}, "vm_swappiness": {"host"},
@@ -65,7 +56,7 @@ func TestUses(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	f := FactsNamed(load(t), "mysql#sync_binlog")
+	f := FactsNamed(hosttest.Catalog(t), "mysql#sync_binlog")
 	if len(f) != 1 {
 		t.Fatalf("there are %d facts", len(f))
 	}
@@ -75,7 +66,7 @@ func TestUses(t *testing.T) {
 }
 
 func TestNotKnown(t *testing.T) {
-	cat := load(t)
+	cat := hosttest.Catalog(t)
 	for name, want := range map[string]string{"sync-binlog-of": "did you mean sync-binlog-off?", "recordsiz": "did you mean recordsize?", "xyzzyplugh": "plumb rules lists the rules"} {
 		err := NotKnown(cat, check.RuleIDs(), name)
 		if hint.AsUsage(err) == nil || hint.Of(err) != want || !strings.Contains(err.Error(), name) {
@@ -171,7 +162,7 @@ func TestProofWithoutALedger(t *testing.T) {
 
 func ruleCalled(t *testing.T, id string) *rule.Rule {
 	t.Helper()
-	r, err := rule.Read(knowledge.FS, load(t), id)
+	r, err := rule.Read(knowledge.FS, hosttest.Catalog(t), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,17 +3,13 @@ package fix
 import (
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // A kind stands for its thing where there is one of it, as explain names knobs.
 func TestSetNamesAThing(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	var s stack.Stack
 	s.Add("test", stack.Observation{Things: []*stack.Thing{stack.NewThing("zfs", "module"), stack.NewThing("mysql", "3306"), stack.NewThing("mysql", "3307")}})
 	for text, want := range map[string]string{

@@ -86,5 +86,8 @@ func ShellWord(word string) string {
 	if word != "" && !strings.ContainsFunc(word, special) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return ShellQuoted(word)
 }
+
+// ShellQuoted writes a word of a command for sh in quotes, whatever is in it.
+func ShellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -18,9 +18,6 @@ import (
 	"time"
 )
 
-// Version of the form. A file of a later one is refused.
-const Version = 1
-
 // Record is one entry.
 type Record struct {
 	N    int             `json:"n"`    // 1, 2, 3 ... without gaps

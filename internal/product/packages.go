@@ -4,7 +4,7 @@ import "strings"
 
 // Packages are those of one flavour in systems' own archives.
 type Packages struct {
-	Apt, Dnf string // without a version: what the system has
+	Apt, Dnf string // without a version: what the system has, in the words of apt and of dnf
 	Of       string // with one, which stands for {}: "postgresql-{}"; "" where archives have one only
 	// Answers are given to Debian's questions before the packages are removed
 	// together with a server that holds nothing.

@@ -84,7 +84,7 @@ func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []stri
 	for _, h := range p.Holds {
 		why = append(why, "it is held by "+h.Owner)
 	}
-	for _, m := range slices.Concat(p.Members, p.Ready) {
+	for _, m := range slices.Concat(p.Snapshots(), p.Ready) {
 		if m.Left != "" {
 			continue
 		}
@@ -210,13 +210,13 @@ func (k *Keeper) restore(ctx context.Context, p Point) error {
 	}
 	for _, m := range p.Members {
 		s, err := k.MemberState(ctx, k.Do, m)
-		if err != nil || s.Gone || s.Other {
+		if err != nil || s.Usable(m) != nil {
 			return err
 		}
 	}
 	ready := func(m Member) bool {
 		s, err := k.MemberState(ctx, k.Do, m)
-		return err != nil || s.Gone || s.Other
+		return err != nil || s.Usable(m) != nil
 	}
 	if slices.ContainsFunc(p.Ready, ready) {
 		p.Ready = nil

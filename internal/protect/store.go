@@ -28,8 +28,8 @@ type Store struct {
 	Guard func(dir, pattern string) error
 }
 
-// ErrBusy says that another process makes, changes or destroys points.
-var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host"), "wait until it has ended")
+// ErrBusy says that another process makes, changes or destroys points, or swaps what they are of.
+var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host, or rolling a server back"), "wait until it has ended")
 
 const pointFiles = "*.json"
 
@@ -43,7 +43,7 @@ func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error)
 func (s Store) lockWithin(ctx context.Context, d host.Doer, most time.Duration) (unlock func(), err error) {
 	unlock, err = host.LockWithin(ctx, d, path.Join(s.Dir, "lock"), most)
 	if errors.Is(err, host.ErrLocked) {
-		return nil, ErrBusy
+		return nil, fmt.Errorf("%w: %w", ErrBusy, err) // which names the process
 	}
 	if err != nil {
 		return nil, err
@@ -83,6 +83,11 @@ func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error)
 	var bad []error
 	for _, file := range files {
 		p, err := s.read(ctx, h, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if left, failed := h.Glob(ctx, host.Verbatim(file)); failed == nil && len(left) == 0 {
+				continue // another Plumb destroyed it meanwhile
+			}
+		}
 		if err != nil {
 			bad = append(bad, err)
 			continue
@@ -128,10 +133,23 @@ func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, e
 	if err := ReadKept(ctx, h, file, "it is a point", Form, &p); err != nil {
 		return p, fmt.Errorf("read %s: %w", file, hint.Cause(err))
 	}
-	if s.file(p.ID) != file || p.Form < 1 {
-		return p, fmt.Errorf("read %s: it is no point of this name", file)
+	if why := s.odd(p, file); why != "" {
+		return p, hint.With(fmt.Errorf("read %s: %s", file, why), "repair the file, or move it away: the snapshots stay where they are")
 	}
 	return p, nil
+}
+
+// odd says what no Plumb wrote into the file of a point; "" for nothing. Somebody may have edited it.
+func (s Store) odd(p Point, file string) string {
+	switch {
+	case s.file(p.ID) != file || p.Form < 1:
+		return "it is no point of this name"
+	case p.State != Taking && p.State != Taken && p.State != Destroying:
+		return fmt.Sprintf("%q is no state of a point", p.State)
+	case p.State == Taken && len(p.Members) == 0:
+		return "it has no snapshots"
+	}
+	return ""
 }
 
 // Put writes a point down, in place of what is there of it.

@@ -67,13 +67,12 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 
 // taking is a point that is being taken.
 type taking struct {
-	k       *Keeper
-	e       Engine
-	storage Storage
-	plan    Plan
-	mode    Mode
-	o       TakeOptions
-	point   Point
+	k     *Keeper
+	e     Engine
+	plan  Plan
+	mode  Mode
+	o     TakeOptions
+	point Point
 }
 
 // begin writes down what is going to be made.
@@ -82,8 +81,7 @@ func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions)
 	if err != nil {
 		return nil, err
 	}
-	storage, err := k.StorageOf(plan.Set.Volumes[0])
-	if err != nil {
+	if _, err := k.StorageOf(plan.Set.Volumes[0]); err != nil {
 		return nil, err
 	}
 	if o.Wait <= 0 {
@@ -93,7 +91,7 @@ func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions)
 		o.Hold = holdTime
 	}
 	now := k.Now().UTC()
-	t := &taking{k: k, e: e, storage: storage, plan: plan, mode: mode, o: o}
+	t := &taking{k: k, e: e, plan: plan, mode: mode, o: o}
 	t.point = Point{ID: NewID(now), State: Taking, Host: k.Host, Plumb: k.Plumb, Server: plan.Server, Mode: mode.Name,
 		Label: Crash, Doubts: mode.Doubts, Times: Times{Began: now}}
 	for _, v := range plan.Set.Volumes {

@@ -10,8 +10,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// StageNext is a look at the server with all advice followed.
-const StageNext = "next"
+// stageNext is a look at the server with all advice followed.
+const stageNext = "next"
 
 // AfterTheRest is the note of a step that a check of the sandbox added.
 const AfterTheRest = "it shows in the sandbox, under its load, once the other advice is followed"
@@ -20,7 +20,7 @@ const AfterTheRest = "it shows in the sandbox, under its load, once the other ad
 // for so long. A check of it says what shows only where the advice is followed:
 // what the log lacks, once the cache is large enough.
 func (p Proposal) Next(measure time.Duration) (Stage, error) {
-	return derived{name: StageNext, question: "What does check advise once all advice is followed?", keep: []string{AllAdvice}, least: 1, most: 1,
+	return derived{name: stageNext, question: "What does check advise once all advice is followed?", keep: []string{AllAdvice}, least: 1, most: 1,
 		warmup: p.Stages[0].Experiment.Warmup, measure: measure}.of(p.Stages[0], AllAdvice)
 }
 

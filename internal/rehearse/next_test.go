@@ -21,7 +21,7 @@ func TestNextIsOneTrialWithAllAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := s.Experiment
-	if len(x.Arms) != 1 || x.Most != 1 || x.Measure != 40*time.Second || len(x.Pairs) != 0 || s.Name != StageNext {
+	if len(x.Arms) != 1 || x.Most != 1 || x.Measure != 40*time.Second || len(x.Pairs) != 0 || s.Name != stageNext {
 		t.Errorf("%s", s.Text)
 	}
 	if diff := cmp.Diff(armOf(t, p.Stages[0], AllAdvice), armOf(t, s, AllAdvice)); diff != "" {

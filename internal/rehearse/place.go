@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -151,11 +152,11 @@ func (site *Site) below(s *stack.Stack, server stack.Ref, f *stack.Thing) error 
 		return fmt.Errorf("%s is mounted for the server alone, as in a container", point)
 	}
 	data := dataPath(s, server)
-	if contained, _ := s.Find(server).Bool("in_container"); contained || !path.IsAbs(data) || !under(data, point) {
+	if contained, _ := s.Find(server).Bool("in_container"); contained || !path.IsAbs(data) || !observe.Within(data, point) {
 		data = point // what is above it in the container is not so here
 	}
 	dir := ""
-	for at := data; under(at, point) && at != "/"; at = path.Dir(at) {
+	for at := data; observe.Within(at, point) && at != "/"; at = path.Dir(at) {
 		if !keptIn(s, at) {
 			dir = at
 		}
@@ -180,11 +181,6 @@ func describe(f *stack.Thing) string {
 
 func (site *Site) say(format string, args ...any) {
 	site.Says = append(site.Says, fmt.Sprintf(format, args...))
-}
-
-// under tells whether a path is a directory or lies below it.
-func under(name, dir string) bool {
-	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
 }
 
 // dataPath gives the server's data directory without links, "" when unknown.
@@ -216,7 +212,7 @@ var kept = []struct{ role, words string }{
 func keptIn(s *stack.Stack, dir string) bool {
 	for _, r := range s.Roles {
 		for _, k := range kept {
-			if r.Name == k.role && r.Path != "" && under(dir, rolePath(r)) {
+			if r.Name == k.role && r.Path != "" && observe.Within(dir, rolePath(r)) {
 				return true
 			}
 		}

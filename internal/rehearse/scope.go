@@ -8,6 +8,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
+	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
@@ -79,7 +80,7 @@ func holds(all map[stack.Ref]bool, of stack.Ref) bool {
 		return false
 	}
 	for r := range all {
-		if r.Kind == of.Kind && under(path.Clean(r.Name), path.Clean(of.Name)) {
+		if r.Kind == of.Kind && observe.Within(path.Clean(r.Name), path.Clean(of.Name)) {
 			return true
 		}
 	}

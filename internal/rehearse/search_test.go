@@ -11,19 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
-	"plumb/knowledge"
 )
-
-func embedded(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 const stageText = `experiment: rehearse-mysql-3306-all
 question: What does all advice bring?
@@ -62,7 +53,7 @@ func searchable(t *testing.T, engine, text string) Proposal {
 
 func newSearch(t *testing.T, p Proposal, r report.Report, trials int) *Search {
 	t.Helper()
-	s, err := p.NewSearch([]report.Report{r}, embedded(t), trials)
+	s, err := p.NewSearch([]report.Report{r}, hosttest.Catalog(t), trials)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +62,7 @@ func newSearch(t *testing.T, p Proposal, r report.Report, trials int) *Search {
 
 // TestNoValueIsLessDurable goes over every value that a search can try.
 func TestNoValueIsLessDurable(t *testing.T) {
-	cat := embedded(t)
+	cat := hosttest.Catalog(t)
 	for _, engine := range []string{"mariadb", "mysql", "percona", "postgres"} {
 		for _, kind := range []string{experiment.Directory, experiment.Zpool, experiment.Dataset} {
 			arm := experiment.Arm{Name: AsIs, Setup: experiment.Setup{Volume: experiment.Volume{Kind: kind}, Server: &experiment.Server{Engine: engine, Memory: 64 << 30}}}

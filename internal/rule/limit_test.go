@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/knowledge"
 )
 
@@ -29,10 +30,7 @@ examples:
 
 func limits(t testing.TB, text string) ([]*Limit, error) {
 	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	return Limits(fstest.MapFS{"v/a/b.yaml": {Data: []byte(text)}}, "v", cat)
 }
 

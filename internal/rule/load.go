@@ -64,9 +64,9 @@ func Test(fsys fs.FS, cat *catalog.Catalog) ([]Tested, error) {
 	return tests, err
 }
 
-// OwnArea begins the ids of rules that a user brings, so that none can be taken
+// ownArea begins the ids of rules that a user brings, so that none can be taken
 // for one that is built in.
-const OwnArea = "own"
+const ownArea = "own"
 
 // Own reads the rules of a user's directory for judging beside the built-in
 // ones. They pass the same tests as those, or none of them is taken: the
@@ -80,7 +80,7 @@ func Own(fsys fs.FS, cat *catalog.Catalog) (*Base, error) {
 		return nil, err
 	}
 	for _, r := range b.rules {
-		r.ID = path.Join(OwnArea, r.ID)
+		r.ID = path.Join(ownArea, r.ID)
 	}
 	return newBase(b.rules), nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/knowledge"
 )
 
@@ -16,10 +16,7 @@ func TestMeasuredIsOfRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := Open(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

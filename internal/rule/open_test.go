@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/knowledge"
 )
@@ -12,10 +13,7 @@ import (
 // TestOpen judges every built-in example by the rules as a check opens them:
 // in parts, compiled when needed.
 func TestOpen(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	opened, err := rule.Open(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/knowledge"
 )
@@ -16,10 +16,7 @@ import (
 // before that was asked; it only gets shorter, and names none that has a quote,
 // needs none or is gone.
 func TestSevereRulesQuoteTheirSource(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/knowledge"
 )
@@ -13,10 +13,7 @@ import (
 // says which thing it is about, or what value. Only a rule about the whole
 // host, with no value to tell, may go without.
 func TestTitlesOfNotesNameTheThing(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

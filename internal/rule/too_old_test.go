@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -15,10 +15,7 @@ import (
 // that version, is judged; what speaks of later ones is unknown and says why;
 // quiet stays quiet.
 func TestOldServersAreJudgedWhereTheRuleHolds(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 var (
@@ -19,15 +19,6 @@ var (
 	disk  = stack.Ref{Kind: "block", Name: "sda"}
 	db    = stack.Ref{Kind: "mysql", Name: "3306"}
 )
-
-func windows(t testing.TB) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 // feed makes batches of one series, one each pace.
 func feed(every time.Duration, of stack.Ref, name string, values ...float64) []series.Batch {
@@ -50,7 +41,7 @@ func over(t testing.TB, cat *catalog.Catalog, batches []series.Batch, from, to t
 }
 
 func TestWindowTells(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	for name, c := range map[string]struct {
 		batches  []series.Batch
 		from, to time.Duration
@@ -83,7 +74,7 @@ func TestWindowTells(t *testing.T) {
 
 // A server that restarted counts from nought, and may have come further since.
 func TestWindowKnowsARestart(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	batches := feed(time.Second, db, "questions", 10, 20, 500, 510, 520, 530)
 	for i, up := range []float64{100, 101, 1, 2, 3, 4} {
 		batches[i].Set(db, "uptime", up)
@@ -94,7 +85,7 @@ func TestWindowKnowsARestart(t *testing.T) {
 }
 
 func TestWindowAfterTheClockWentBack(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	batches := feed(time.Second, disk, "reads", 0, 100, 200, 300, 400, 500)
 	again := feed(time.Second, disk, "reads", 500, 510, 520, 530, 540, 550)
 	if got := over(t, cat, append(batches, again...), 0, 6*time.Second)["reads_rate"]; got != 10 {
@@ -105,7 +96,7 @@ func TestWindowAfterTheClockWentBack(t *testing.T) {
 // Whatever comes, a counter that only grows has the rate it grew by, and no
 // rate is negative.
 func TestRatesAreOfWhatGrew(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "batches")
 		var batches []series.Batch

@@ -155,14 +155,14 @@ func Everything(name string) []string {
 // Rename gives a dataset or snapshot another name.
 func Rename(from, to string) []string { return []string{"zfs", "rename", from, to} }
 
-// Values prints all properties of a dataset; see [ParseValues]. With exact,
-// sizes are in bytes.
-func Values(name string, exact bool) []string {
-	flags := "-H"
-	if exact {
-		flags = "-Hp"
-	}
-	return []string{"zfs", "get", flags, "-o", "property,value", "all", name}
+// Values prints all properties of a dataset, sizes in bytes; see [ParseValues].
+func Values(name string) []string {
+	return []string{"zfs", "get", "-Hp", "-o", "property,value", "all", name}
+}
+
+// ShownValues is Values with sizes as people read them.
+func ShownValues(name string) []string {
+	return []string{"zfs", "get", "-H", "-o", "property,value", "all", name}
 }
 
 // Value prints one property of a dataset, alone on its line.
@@ -186,14 +186,12 @@ func Set(property, value, name string) []string {
 	return []string{"zfs", "set", property + "=" + value, name}
 }
 
-// Inherit takes a property off a dataset; with received, what zfs receive
-// brought is in force again.
-func Inherit(property, name string, received bool) []string {
-	argv := []string{"zfs", "inherit"}
-	if received {
-		argv = append(argv, "-S")
-	}
-	return append(argv, property, name)
+// Inherit takes a property off a dataset.
+func Inherit(property, name string) []string { return []string{"zfs", "inherit", property, name} }
+
+// InheritReceived takes a property off a dataset, so that what zfs receive brought is in force again.
+func InheritReceived(property, name string) []string {
+	return []string{"zfs", "inherit", "-S", property, name}
 }
 
 // Create makes a dataset; the options are in the order given.

@@ -13,14 +13,14 @@ import (
 const MaxValue = 8191
 
 // TakeSnapshots makes snapshots of datasets of one pool, in one transaction group, with
-// properties written in the same step. With below, it makes them of one dataset and of
-// all below it.
-func TakeSnapshots(below bool, properties map[string]string, names ...string) []string {
-	argv := []string{"zfs", "snapshot"}
-	if below {
-		argv = append(argv, "-r")
-	}
-	return append(append(argv, options("-o", properties)...), names...)
+// properties written in the same step.
+func TakeSnapshots(properties map[string]string, names ...string) []string {
+	return slices.Concat([]string{"zfs", "snapshot"}, options("-o", properties), names)
+}
+
+// TakeSnapshotsBelow does so of a dataset and of all below it.
+func TakeSnapshotsBelow(properties map[string]string, name string) []string {
+	return slices.Concat([]string{"zfs", "snapshot", "-r"}, options("-o", properties), []string{name})
 }
 
 // SnapshotsBelow prints the names of the snapshots of a dataset and of all below it; see [Names].

@@ -11,8 +11,8 @@ import (
 func TestCommandsOfPoints(t *testing.T) {
 	facts := map[string]string{"org.plumb:b": "two words", "org.plumb:a": "1"}
 	for want, argv := range map[string][]string{
-		"zfs snapshot -o org.plumb:a=1 -o org.plumb:b=two words t/a@p t/b@p": TakeSnapshots(false, facts, "t/a@p", "t/b@p"),
-		"zfs snapshot -r t@p":                                  TakeSnapshots(true, nil, "t@p"),
+		"zfs snapshot -o org.plumb:a=1 -o org.plumb:b=two words t/a@p t/b@p": TakeSnapshots(facts, "t/a@p", "t/b@p"),
+		"zfs snapshot -r t@p":                                  TakeSnapshotsBelow(nil, "t@p"),
 		"zfs list -H -r -t snapshot -o name t":                 SnapshotsBelow("t"),
 		"zfs list -H -r -t filesystem,volume -o name,origin t": Origins("t"),
 		"zfs allow t":                            Granted("t"),

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"plumb/internal/strictyaml/schematest"
 )
 
 // runTime ends a command that hangs. The long tests run whole experiments.
@@ -75,33 +75,12 @@ func (p Program) Document(t *testing.T, name, text string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fits(schema, text); err != nil {
+	if err := schematest.JSON(schema, []byte(text)); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// fits checks a document against a schema.
-func fits(schema []byte, text string) error {
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return err
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", parsed); err != nil {
-		return err
-	}
-	compiled, err := c.Compile("schema.json")
-	if err != nil {
-		return err
-	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return compiled.Validate(doc)
 }
 
 // Reads wants text to match all of some expressions.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,9 @@ func (b *bare) disks() (spec string) {
 	return fmt.Sprintf("filesystem: {type: %s, device: %s}\n", b.fstype, loop)
 }
 
-func (b *bare) whole() {
+// lays makes the disks, and writes the spec.
+func (b *bare) lays() {
+	b.Helper()
 	text := b.disks() + "server: {product: " + b.product + ", databases: [{name: shop, owner: games}]}\n"
 	if b.at != "" {
 		text = strings.Replace(text, "server: {", "server: {at: "+b.at+", ", 1)
@@ -87,6 +90,10 @@ func (b *bare) whole() {
 	must(b.T, os.WriteFile(b.spec, []byte(text), 0o600))
 	service := map[string]string{"mariadb": "mariadb", "postgres": "postgresql"}[b.product]
 	b.args = []string{"--stop", "service " + service + " stop", "--start", "service " + service + " start", "--skip", ofTheMachine, "--timeout", "2m"}
+}
+
+func (b *bare) whole() {
+	b.lays()
 	before := manifest(b.T)
 	began := time.Now()
 	doc := b.provision("--yes")
@@ -144,10 +151,14 @@ func (b *bare) sql(user, statement string) {
 	}
 }
 
+func (b *bare) command(more ...string) *exec.Cmd {
+	return exec.Command("/run/plumb", slices.Concat([]string{"provision", b.spec}, b.args, more)...)
+}
+
 func (b *bare) typed(more ...string) string {
 	b.Helper()
 	var errs strings.Builder
-	c := exec.Command("/run/plumb", append(append([]string{"provision", b.spec}, b.args...), more...)...)
+	c := b.command(more...)
 	c.Stderr = &errs
 	out, err := c.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) {

@@ -32,6 +32,8 @@ type Engine interface {
 	Alone(m manifest.Manifest) (is, known bool)
 	// Plan finds what is replayed. It reads the archive alone, and refuses a way with a hole.
 	Plan(ctx context.Context, s archive.Shelf, m manifest.Manifest, a Asked) (Way, error)
+	// Ready finds what this machine lacks to bring a base back, before the log is read and anything is written.
+	Ready(ctx context.Context, d host.Launcher, m manifest.Manifest, a At) error
 	// Unpack is the command that unpacks a base, from its standard input into a directory.
 	Unpack(dir string) []string
 	// Finish gives an unpacked base what it replays.
@@ -77,7 +79,7 @@ func (a *Asked) Read(to string, now time.Time) (err error) {
 		return nil
 	}
 	if a.To, err = replay.Parse(to); err == nil && a.To.Time.After(now) {
-		err = hint.Usage(to+" is still to come", "--to latest replays all that is archived")
+		err = hint.Usage(fmt.Sprintf("%s is still to come: it is %s by the clock of this machine", to, now.UTC().Format("2006-01-02 15:04:05 MST")), "--to latest replays all that is archived")
 	}
 	return err
 }
@@ -125,18 +127,51 @@ func (r Restore) Shelf() archive.Shelf {
 
 // Plan finds what is replayed onto a backup, and changes nothing.
 func (r Restore) Plan(ctx context.Context, m manifest.Manifest, a Asked) (Way, Engine, error) {
+	e, err := r.engine(m)
+	if err != nil {
+		return Way{}, nil, err
+	}
+	w, err := r.plan(ctx, e, m, a)
+	w.Base = m.ID
+	if err != nil {
+		err = fmt.Errorf("bring backup %s to %s: %w", m.ID, a.To.Text, err)
+	}
+	return w, e, err
+}
+
+// engine is of the product whose base a backup is.
+func (r Restore) engine(m manifest.Manifest) (Engine, error) {
 	for _, e := range r.Engines {
 		if e.Knows(m) {
-			w, err := r.plan(ctx, e, m, a)
-			w.Base = m.ID
-			if err != nil {
-				err = fmt.Errorf("bring backup %s to %s: %w", m.ID, a.To.Text, err)
-			}
-			return w, e, err
+			return e, nil
 		}
 	}
-	return Way{}, nil, hint.With(fmt.Errorf("backup %s does not say where in a log it begins", m.ID),
+	return nil, hint.With(fmt.Errorf("backup %s does not say where in a log it begins", m.ID),
 		"a base is what pg_basebackup -D - -Ft -X none or mariadb-backup --backup --stream=mbstream gives to plumb backup --command, uncompressed")
+}
+
+// ready refuses, before the log is read, a directory that is there and a machine that lacks what is needed.
+func (r Restore) ready(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) error {
+	e, err := r.engine(m)
+	if err != nil {
+		return err
+	}
+	real, err := backup.NewDirectory(ctx, r.Do, dir)
+	if err == nil {
+		err = e.Ready(ctx, r.Do, m, r.at(real, uid, gid, a))
+	}
+	if err != nil {
+		err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+	}
+	return err
+}
+
+// at is where a base is brought forward that gets the name of a directory in the end.
+func (r Restore) at(real string, uid, gid int, a Asked) At {
+	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
+	at.Data = path.Join(at.Aside, "data")
+	at.As = protect.Server{UID: uid, GID: gid}.As(r.Do.About().Root)
+	return at
 }
 
 func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Asked) (Way, error) {
@@ -159,6 +194,9 @@ func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Aske
 
 // Run restores a backup to a directory that is not there yet, and brings it to the moment.
 func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (Way, error) {
+	if err := r.ready(ctx, m, dir, uid, gid, a); err != nil {
+		return Way{}, err
+	}
 	w, e, err := r.Plan(ctx, m, a)
 	if err != nil {
 		return w, err
@@ -173,6 +211,9 @@ func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, 
 // copy of its server is started from.
 func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, uid, gid int) (p protect.Point, w Way, err error) {
 	a := Asked{To: replay.Target{Text: "the end of the archive"}, Proof: true}
+	if err := r.ready(ctx, m, dir, uid, gid, a); err != nil {
+		return p, w, err
+	}
 	w, e, err := r.Plan(ctx, m, a)
 	if err != nil {
 		return p, w, err
@@ -199,9 +240,7 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid,
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
-	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
-	at.Data = path.Join(at.Aside, "data")
-	at.As = protect.Server{UID: uid, GID: gid}.As(r.Do.About().Root)
+	at := r.at(real, uid, gid, a)
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}

@@ -34,6 +34,8 @@ func (tarred) Plan(context.Context, archive.Shelf, manifest.Manifest, moment.Ask
 	return moment.Way{Notes: []string{"no log"}}, nil
 }
 
+func (tarred) Ready(context.Context, host.Launcher, manifest.Manifest, moment.At) error { return nil }
+
 func (tarred) Unpack(dir string) []string { return []string{"tar", "-x", "-C", dir} }
 
 func (tarred) Finish(context.Context, host.Launcher, archive.Shelf, *moment.Way, moment.At) error {

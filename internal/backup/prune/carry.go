@@ -37,6 +37,11 @@ type Trouble struct {
 // Carry does what a plan says that was shown. All is looked at again: what goes must go now and by that plan. What
 // is not about a rule, such as what killed runs left, goes in any case.
 func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, err error) {
+	defer func() {
+		if errors.Is(err, store.ErrFull) {
+			err = hint.With(err, "a prune writes small objects before it removes any, and what it marks goes only when the grace is over: make some room first, by a larger quota or by removing what is not Plumb's")
+		}
+	}()
 	p, locks, unknown, err := p.locked(ctx)
 	if err != nil {
 		return done, err

@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/protect/keep"
 )
 
@@ -341,4 +343,24 @@ func TestAnotherKey(t *testing.T) {
 	if got := w.there(t); len(got) != 3 {
 		t.Errorf("there are %v", got)
 	}
+}
+
+// full is a store in which there is no room for anything.
+type full struct{ store.Store }
+
+func (full) Put(context.Context, string, []byte, store.Put) (string, error) {
+	return "", store.ErrFull
+}
+
+// A store that is full says what a prune needs, and loses nothing.
+func TestFull(t *testing.T) {
+	w := newWorld(t)
+	all := []string{w.backup(t, ""), w.backup(t, "")}
+	good := w.Store
+	w.Store = full{good}
+	if _, err := w.try(t, "last=1", 1); !errors.Is(err, store.ErrFull) || !strings.Contains(hint.Of(err), "make some room first") {
+		t.Errorf("%v, hint: %s", err, hint.Of(err))
+	}
+	w.Store = good
+	equal(t, "there", w.there(t), all)
 }

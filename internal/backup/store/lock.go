@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"plumb/internal/hint"
 )
 
 // Locker is a store that may keep objects from being removed, whoever wants to.
@@ -27,4 +30,14 @@ func AsLocker(s Store) (Locker, bool) {
 	}
 	l, is := s.(Locker)
 	return l, is
+}
+
+// MayLock gives an error for a store that cannot lock objects, before the first of them is sent. One that does not let us ask is tried.
+func MayLock(ctx context.Context, s Store) error {
+	if l, is := AsLocker(s); is {
+		if locks, err := l.Locks(ctx); err != nil || locks.Can {
+			return nil
+		}
+	}
+	return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "only a bucket that was made with object lock can; without --lock-days nothing is locked")
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,12 +104,14 @@ func (s *Patient) Get(ctx context.Context, name string, into []byte) (data []byt
 }
 
 // List implements Store. A list that broke off is asked for anew, and goes on behind the last name. One that is not in order, or
-// repeats itself, is an error: what it leaves out nobody would see, and it may never end.
+// repeats itself, is an error: what it leaves out nobody would see, and it may never end. It is not one of those who are at it at
+// once: who is told of an object may ask the store something, and would wait for himself where the store bears one alone.
 func (s *Patient) List(ctx context.Context, prefix string, each func(Info) error) error {
 	last := ""
-	return s.again(ctx, func() error {
+	var stopped error // by who is told, whose errors are not tried again here
+	err := s.tried(ctx, func() error {
 		before := ""
-		return s.Store.List(ctx, prefix, func(i Info) error {
+		err := s.Store.List(ctx, prefix, func(i Info) error {
 			if i.Name <= before {
 				return fmt.Errorf("list %s: it names %s after %s, and is out of order or repeats itself: such a list cannot be relied on", s.URL(), i.Name, before)
 			}
@@ -117,9 +120,15 @@ func (s *Patient) List(ctx context.Context, prefix string, each func(Info) error
 				return nil
 			}
 			last = i.Name
-			return each(i)
+			stopped = each(i)
+			return stopped
 		})
+		if stopped != nil {
+			return nil
+		}
+		return err
 	})
+	return cmp.Or(stopped, err)
 }
 
 // Delete implements Store.
@@ -127,14 +136,21 @@ func (s *Patient) Delete(ctx context.Context, name string) error {
 	return s.again(ctx, func() error { return s.Store.Delete(ctx, name) })
 }
 
-// again does something until it is done, cannot be done, or the patience is over. Pauses are of
-// any length up to one that doubles, so that many who failed at once do not come back at once.
+// again does something, with as many others as the store bears, until it is done, cannot be done, or the patience is over.
 func (s *Patient) again(ctx context.Context, do func() error) error {
+	return s.tried(ctx, func() error {
+		s.crowd.enter()
+		defer s.crowd.leave()
+		return do()
+	})
+}
+
+// tried does something until it is done, cannot be done, or the patience is over. Pauses are of
+// any length up to one that doubles, so that many who failed at once do not come back at once.
+func (s *Patient) tried(ctx context.Context, do func() error) error {
 	var since time.Time
 	for pause := s.patience.First; ; pause = min(2*pause, s.patience.Most) {
-		s.crowd.enter()
 		err := do()
-		s.crowd.leave()
 		may, is := errors.AsType[*Trouble](err)
 		s.crowd.tell(is && may.Slow)
 		if !is || ctx.Err() != nil {
@@ -152,7 +168,7 @@ func (s *Patient) again(ctx context.Context, do func() error) error {
 		select {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
-		case <-time.After(max(may.After, rand.N(pause)+time.Millisecond)):
+		case <-time.After(rand.N(pause) + time.Millisecond):
 		}
 	}
 }

@@ -136,3 +136,32 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("%d", c.most)
 	}
 }
+
+// A store that bears one request at a time is asked by who is told of an object of a list, as a prune does in a storm of 503.
+func TestAsksWhileItLists(t *testing.T) {
+	s := Patiently(&flaky{fail: func(int64) error { return nil }}, soon, 1, nil)
+	done := make(chan error, 1)
+	go func() {
+		done <- s.List(t.Context(), "", func(i Info) error {
+			_, err := s.Put(t.Context(), i.Name, nil, Put{})
+			return err
+		})
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for itself")
+	}
+}
+
+// What goes wrong with who is told of an object is not the fault of the list, which is not asked for anew.
+func TestListIsStopped(t *testing.T) {
+	f := &flaky{fail: func(int64) error { return nil }}
+	bad := &Trouble{Err: errors.New("given up")}
+	if err := Patiently(f, soon, 1, nil).List(t.Context(), "", func(Info) error { return bad }); !errors.Is(err, bad) || f.calls.Load() != 1 {
+		t.Errorf("%v, after %d lists", err, f.calls.Load())
+	}
+}

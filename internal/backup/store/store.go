@@ -62,9 +62,8 @@ var (
 // Trouble is an error after which the same may be tried again: a line that was cut, a
 // server that is overloaded.
 type Trouble struct {
-	Err   error
-	Slow  bool          // the store asks to be asked less often
-	After time.Duration // it asks to be left alone for so long; 0: it does not say
+	Err  error
+	Slow bool // the store asks to be asked less often
 }
 
 // Error implements error.

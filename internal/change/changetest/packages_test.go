@@ -35,7 +35,7 @@ func TestInstallAndTakeAway(t *testing.T) {
 	}
 	Run(t, c)
 	c.Makes = true // it is gone on with too
-	must(t, Resumes(t.Context(), c))
+	must(t, resumes(t.Context(), c))
 }
 
 // TestFromAnotherState: what the plan found is no longer so.

@@ -60,7 +60,7 @@ func Run(t *testing.T, c Case) {
 		{"set, set again, undo, undo again", thereAndBack},
 		{"a value changed since is not overwritten", drifts},
 		{"a death at every operation", Deaths},
-		{"a death at every operation, and then on", Resumes},
+		{"a death at every operation, and then on", resumes},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			if c.Reset != nil {
@@ -277,10 +277,10 @@ func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
 	return nil
 }
 
-// Resumes lets the machine die at every operation of apply, and then of going
+// resumes lets the machine die at every operation of apply, and then of going
 // on with it: what comes of that must be what an undisturbed apply makes, and be
 // undone like it.
-func Resumes(ctx context.Context, c Case) error {
+func resumes(ctx context.Context, c Case) error {
 	if !c.Makes {
 		return nil
 	}

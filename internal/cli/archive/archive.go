@@ -200,7 +200,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	}
 	s := archive.Service{Keeper: k, Every: o.every, Within: o.within, Say: v.say, Board: &archive.Board{Do: d, File: status, Now: time.Now}}
 	if err := s.Board.Begin(ctx, archive.Status{Name: o.name, PID: os.Getpid(), To: plain.URL()}); err != nil {
-		return err
+		v.say(err.Error()) // the disk may be full of the log that is to leave it
 	}
 	in, err := o.inlet()
 	if err != nil {

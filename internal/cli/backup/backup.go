@@ -32,7 +32,7 @@ import (
 const exits = `Exit codes:
   0  done
   2  the command line is wrong
-  3  refused, or failed: there is no backup`
+  3  refused, or failed`
 
 // verbs are the commands, with what they need of the process.
 type verbs struct {
@@ -79,7 +79,7 @@ $AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the instance role. The key that open
 backups (age-keygen) belongs on another machine: this one needs only its
 recipient, age1….
 
-` + exits,
+` + exits + `: there is no backup, or not every place has it`,
 		Example: `  plumb backup 20261123T2105 --to s3://backups/db1 --recipient age1…
   plumb backup --command 'mariadb-backup --backup --stream=mbstream' --to file:///mnt/nas/db1 --recipient age1…
   plumb backup key`,
@@ -116,6 +116,14 @@ recipient, age1….
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
 	c.AddCommand(v.list(), v.show(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
+}
+
+// lock is for how long objects are locked; 0 for not.
+func lock(days int) (time.Duration, error) {
+	if days < 0 || days > 36500 {
+		return 0, hint.Usage(fmt.Sprintf("--lock-days %d makes no sense", days), "1 to 36500; without it nothing is locked")
+	}
+	return time.Duration(days) * 24 * time.Hour, nil
 }
 
 // make makes a backup.
@@ -193,7 +201,10 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Workers: o.parallel, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Doing: v.doing(o.json)}
+	if b.Lock, err = lock(o.lockDays); err != nil {
+		return b, err
+	}
 	if o.low {
 		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
 	}

@@ -41,7 +41,7 @@ sent again.
 
 Only backups signed by a trusted host are copied.
 
-` + exits,
+` + exits + `: the same command continues`,
 		Example: `  plumb backup copy --from s3://backups/db1 --to file:///mnt/usb/db1
   plumb backup copy --all --from s3://backups/db1 --to 's3://offsite/db1?endpoint=https://s3.example.org&profile=offsite'`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -92,7 +92,11 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	if err != nil {
 		return err
 	}
-	c := backup.Copying{From: vault, To: to, Workers: o.parallel, Lock: time.Duration(o.lockDays) * 24 * time.Hour, Now: time.Now, Doing: v.doing(o.json)}
+	locked, err := lock(o.lockDays)
+	if err != nil {
+		return err
+	}
+	c := backup.Copying{From: vault, To: to, Workers: o.parallel, Lock: locked, Now: time.Now, Doing: v.doing(o.json)}
 	if o.rate > 0 {
 		c.Pace = &stream.Pace{PerSecond: int64(o.rate)}
 	}

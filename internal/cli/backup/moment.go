@@ -129,7 +129,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	r := moment.Restore{Restore: backup.Restore{Vault: vault, Do: d, Keys: keys, Doing: v.follow(new(standing), o.json)}, Do: d, Engines: v.moments.Engines}
+	r := moment.Restore{Restore: o.restoring(d, vault, keys, v.follow(new(standing), o.json)), Do: d, Engines: v.moments.Engines}
 	if r.Books, err = o.books(); err != nil {
 		return err
 	}

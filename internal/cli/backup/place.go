@@ -68,12 +68,7 @@ func (p *place) trustFlag(c *cobra.Command) {
 }
 
 // directory is where this host's key is.
-func (p *place) directory() (string, error) {
-	if p.state == "" {
-		return backup.Directory, nil
-	}
-	return filepath.Abs(p.state)
-}
+func (p *place) directory() (string, error) { return filepath.Abs(cmp.Or(p.state, backup.Directory)) }
 
 // open opens a store. It is closed by the caller.
 func (p *place) open(at string) (store.Store, func() error, error) {

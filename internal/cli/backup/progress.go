@@ -81,7 +81,5 @@ func (v *verbs) rest() {
 
 func (v *verbs) wipe() {
 	v.rest()
-	if shell.IsTerminal(v.Err) {
-		shell.Rewrite(v.Err, "")
-	}
+	v.Done()
 }

@@ -151,6 +151,11 @@ func (v *verbs) opened(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	return keys, vault, err
 }
 
+// restoring says how backups are brought back.
+func (o *opening) restoring(d *host.LiveDoer, vault backup.Vault, keys []age.Identity, doing func(backup.Progress)) backup.Restore {
+	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: doing, Home: home()}
+}
+
 func oneID(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return hint.Usage(c.CommandPath()+" wants one ID at most", "plumb backup list shows them")
@@ -248,7 +253,7 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.doing(o.json || t.output == "-"), Home: home()}
+	r := o.restoring(d, vault, keys, v.doing(o.json || t.output == "-"))
 	var all []backup.Received
 	var told protect.Point
 	if t.start != "" { // before hours of restoring

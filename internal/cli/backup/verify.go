@@ -44,7 +44,11 @@ directory, with all the log that plumb archive has after it. This needs the key,
 the server's program of the same release, and the user plumb-verify, as whom it
 runs without network.
 
-` + exits,
+Exit codes:
+  0  what was read is what was sent; with --restore, a server started on it
+  1  with --restore: no server started on it, or a check found something wrong
+  2  the command line is wrong
+  3  refused, or failed: what was read is not what was sent, or was not read`,
 		Example: `  plumb verify --from s3://backups/db1
   plumb verify --from s3://backups/db1 --sample 100 --identity key.txt
   plumb verify --from s3://backups/db1 --restore tank --identity key.txt --trust db1.pub
@@ -83,7 +87,7 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	if err != nil {
 		return err
 	}
-	r := backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: v.follow(new(standing), o.json)}
+	r := o.restoring(d, vault, keys, v.follow(new(standing), o.json))
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		got, notes, err := v.proof(ctx, d, here, r, m, under, o.json)
 		v.wipe()

@@ -44,7 +44,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		b, err := chosen(f, label)
+		b, err := chosen(f, s, label)
 		if err != nil {
 			return err
 		}
@@ -95,31 +95,17 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 	if err := o.place("from"); err != nil {
 		return err
 	}
-	directory, to := o.flags.Lookup("directory").Value.String(), o.flags.Lookup("to").Value.String()
-	if directory == "" || to == "" {
-		return hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--directory /srv/pg --to latest")
-	}
-	a := moment.Asked{}
-	a.Timeline, _ = o.flags.GetInt("timeline")
-	a.Replace, _ = o.flags.GetBool("replace")
-	if err := a.Read(to, time.Now()); err != nil {
+	directory, a, err := o.moment()
+	if err != nil {
 		return err
-	}
-	if a.Alone {
-		return hint.Usage("--to "+to+" is for backups that Plumb made itself", "--to latest")
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		s, err := v.from(ctx, here, t, o, directory)
 		if err != nil {
 			return err
 		}
-		if user := o.flags.Lookup("user").Value.String(); user != "" {
-			if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
-				return err
-			}
-		}
-		if here.Doer.About().Root && s.Server.UID <= 0 {
-			return hint.Usage("as whom the server will run is not said", "--user postgres")
+		if err := o.owned(&s, here.Doer.About().Root); err != nil {
+			return err
 		}
 		there := s
 		there.Server.Dirs = []protect.Dir{{Role: "data", Path: directory}}
@@ -130,15 +116,14 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		all := f.Backups
 		if label != "" {
-			b, err := chosen(f, label)
+			b, err := chosen(f, s, label)
 			if err != nil {
 				return err
 			}
-			all = []driven.Taken{b}
+			f.Backups = []driven.Taken{b}
 		}
-		b, err := t.Choose(all, a)
+		b, err := t.Choose(f.Backups, a)
 		if err != nil {
 			return err
 		}
@@ -154,6 +139,37 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 		w := moment.Way{Base: b.Label, Server: s.Name, From: b.FromLSN, Last: cmp.Or(b.ToLSN, b.To), Next: next, Notes: notes}
 		return v.Answer(o.json, view.MomentDocument(memory.Of(s, b), w, directory, time.Since(began)), view.DrivenMoment(b, directory, a.To.Text, next, notes, time.Since(began), shell.Screen(v.Out)))
 	})
+}
+
+// moment reads where to and up to when a restore goes.
+func (o asked) moment() (directory string, a moment.Asked, err error) {
+	directory = o.flags.Lookup("directory").Value.String()
+	to := o.flags.Lookup("to").Value.String()
+	if directory == "" || to == "" {
+		return "", a, hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--directory /srv/pg --to latest")
+	}
+	a.Timeline, _ = o.flags.GetInt("timeline")
+	a.Replace, _ = o.flags.GetBool("replace")
+	if err := a.Read(to, time.Now()); err != nil {
+		return "", a, err
+	}
+	if a.Alone {
+		return "", a, hint.Usage("--to "+to+" is for backups that Plumb made itself", "--to latest")
+	}
+	return directory, a, nil
+}
+
+// owned finds as whom the server of a set will run.
+func (o asked) owned(s *driven.Set, root bool) (err error) {
+	if user := o.flags.Lookup("user").Value.String(); user != "" {
+		if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
+			return err
+		}
+	}
+	if root && s.Server.UID <= 0 {
+		return hint.Usage("as whom the server will run is not said", "--user postgres")
+	}
+	return nil
 }
 
 // from gives the set to restore from: that of this host, or, with a URL and a key, one of a machine that is gone, whose

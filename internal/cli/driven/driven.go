@@ -204,12 +204,7 @@ func (o *asked) place(flag string) error {
 }
 
 // directory is where this host keeps what it knows of its backups.
-func (o asked) directory() (string, error) {
-	if o.state == "" {
-		return backup.Directory, nil
-	}
-	return filepath.Abs(o.state)
-}
+func (o asked) directory() (string, error) { return filepath.Abs(cmp.Or(o.state, backup.Directory)) }
 
 // usual is where configurations are.
 const usual = "/etc/plumb/"

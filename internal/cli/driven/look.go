@@ -2,7 +2,6 @@ package driven
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -80,7 +79,7 @@ func found(ctx context.Context, d host.Streamer, t driven.Tool, s driven.Set) (d
 }
 
 // chosen finds the backup of a label, the newest without one.
-func chosen(f driven.Found, label string) (driven.Taken, error) {
+func chosen(f driven.Found, s driven.Set, label string) (driven.Taken, error) {
 	if label == "" && f.Last() != nil {
 		return *f.Last(), nil
 	}
@@ -88,7 +87,7 @@ func chosen(f driven.Found, label string) (driven.Taken, error) {
 		return f.Backups[i], nil
 	}
 	if label == "" {
-		return driven.Taken{}, errors.New("there is no backup")
+		return driven.Taken{}, fmt.Errorf("%s has no backup of %s", s.URL, s.Name)
 	}
-	return driven.Taken{}, hint.Usage(fmt.Sprintf("there is no backup %s", label), "plumb backup list --with shows them")
+	return driven.Taken{}, hint.Usage(fmt.Sprintf("%s has no backup %s of %s", s.URL, label, s.Name), "plumb backup list --with shows them")
 }

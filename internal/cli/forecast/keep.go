@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
@@ -20,20 +18,16 @@ import (
 	"plumb/internal/units"
 )
 
-// Where forecasts are kept, a file for each run.
+// Forecasts are kept in a file for each run.
 const (
-	keptDirectory = "/var/lib/plumb/forecasts"
 	keptEnding    = ".json"
 	mostKeptFiles = 1000    // the oldest go
 	mostKeptBytes = 8 << 20 // of one file
 )
 
-func keptFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "kept", "", "forecasts are kept in `DIR` instead of "+keptDirectory+", or, of an ordinary user, ~/.local/state/plumb/forecasts")
-}
-
-func keptIn(dir string) (string, error) {
-	return shell.Kept{Of: "forecasts", Flag: "kept", Root: keptDirectory, Own: "plumb/forecasts"}.In(dir)
+// keptPlace is where forecasts are kept.
+func keptPlace() shell.Kept {
+	return shell.Kept{Of: "forecasts", Flag: "kept", Root: "/var/lib/plumb/forecasts", Own: "plumb/forecasts"}
 }
 
 // ownDirectory makes a directory that nobody else can put anything into, or
@@ -56,7 +50,7 @@ func private(dir string) error {
 
 // keepAll keeps what is not refused, whole or not at all.
 func keepAll(s *shell.Shell, where string, results []space.Result) error {
-	dir, err := keptIn(where)
+	dir, err := keptPlace().In(where)
 	if err == nil {
 		err = ownDirectory(dir)
 	}
@@ -123,7 +117,7 @@ func trimKept(dir string) error {
 // readKept gives all forecasts that are kept. What cannot be read is told, and
 // hides no other.
 func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
-	dir, err := keptIn(where)
+	dir, err := keptPlace().In(where)
 	if err == nil {
 		err = private(dir)
 	}

@@ -18,10 +18,7 @@ import (
 type recording struct{ dir string }
 
 func (r *recording) flag(c *cobra.Command) {
-	c.Flags().StringVar(&r.dir, "dir", "", "the recording of plumb watch is in `DIR` instead of "+record.Directory+", or, of an ordinary user, ~/.local/state/plumb/watch")
-	if err := c.MarkFlagDirname("dir"); err != nil {
-		panic(err)
-	}
+	shell.Recording().Var(c, &r.dir, "the recording of plumb watch is in")
 }
 
 // sampled is one value at a moment.

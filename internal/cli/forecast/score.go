@@ -35,7 +35,7 @@ It reads the same sources as plumb forecast space, and changes nothing.
 		RunE: func(c *cobra.Command, _ []string) error { return runScore(c.Context(), s, f) },
 	}
 	f.source.flags(c)
-	keptFlag(c, &f.kept)
+	keptPlace().Var(c, &f.kept, "forecasts are kept in")
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	return c
 }

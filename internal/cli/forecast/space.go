@@ -67,7 +67,7 @@ Exit codes:
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
 	fl.BoolVar(&f.keep, "keep", false, "keep the forecast for plumb forecast score")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
-	keptFlag(c, &f.kept)
+	keptPlace().Var(c, &f.kept, "forecasts are kept in")
 	return c
 }
 

@@ -290,10 +290,14 @@ and mask. What was written in it is lost.
 				if err != nil {
 					return err
 				}
-				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", args[0], point.ID), yes); err != nil {
+				one, err := m.Clones.Get(c.Context(), m.Doer, args[0])
+				if err != nil {
 					return err
 				}
-				one, err := m.Clones.Refresh(c.Context(), args[0], point, from)
+				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", one.Name, point.ID), yes); err != nil {
+					return err
+				}
+				one, err = m.Clones.Refresh(c.Context(), one.Name, point, from)
 				v.Done()
 				if err != nil {
 					return err

@@ -44,10 +44,10 @@ All times are in UTC. Within an hour or a day, a proven point is preferred.
 
 A snapshot is destroyed by its name, its GUID and its birth: another one of the same
 name is left alone. A point that is held, also by a target that still needs it, or
-that has clones, stays. Nothing at all is destroyed if a clock jumped,
-if more than a quarter would go (--all-right N allows exactly N), or if the last
-proven point would. Of a point of which nothing is there any more only the record
-goes; one whose storage does not answer stays.
+that has clones, stays. Nothing at all is destroyed if a clock jumped, if more than
+two points and more than a quarter would go (--all-right N allows exactly N), or if
+the last proven point would. Of a point of which nothing is there any more only the
+record goes; one whose storage does not answer stays.
 
 Snapshots that a command took (plumb snapshot --with) are also looked up and removed
 by a command: with PLUMB_DO=look it prints the identity of what has the name in

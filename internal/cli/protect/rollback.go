@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -212,13 +211,9 @@ func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	}
 }
 
-// Follow notes where the snapshots of points lie after changes were undone; state is the directory of the journal.
-func Follow(ctx context.Context, d protect.Machine, a Adapters, state string, undone []*change.Change) error {
-	ours := func(s change.Step) bool { return s.Knob.Name == rollback.Knob }
-	if !slices.ContainsFunc(undone, func(c *change.Change) bool { return slices.ContainsFunc(c.Steps, ours) }) {
-		return nil
-	}
-	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now,
+// Undoing does what takes changes back, as rollback.Undoing says; state is the directory of the journal.
+func Undoing(ctx context.Context, d protect.Machine, a Adapters, state string, warn func(string, error), changes []*change.Change, undo func()) error {
+	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now, Warn: warn,
 		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}
-	return rollback.Rollback{Keeper: k}.Follow(ctx)
+	return rollback.Rollback{Keeper: k}.Undoing(ctx, changes, undo)
 }

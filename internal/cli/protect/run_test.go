@@ -3,12 +3,15 @@ package protect
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 
+	"plumb/internal/change"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/rollback"
 	"plumb/internal/stack"
 )
 
@@ -46,5 +49,25 @@ func TestPointsThatAreGonePutNothingOff(t *testing.T) {
 	points, err := (&acts{m: &machine.Machine{Doer: live, Keeper: k}}).Points(t.Context())
 	if err != nil || len(points) != 2 || points[0].Members[0].Snapshot != "there" || points[1].Members[0].Snapshot != "unread" {
 		t.Errorf("%+v, %v", points, err)
+	}
+}
+
+// TestUndoOfARollbackBesideAnotherPlumb: the lock that an undo takes is the one under which points of that journal's host are taken.
+func TestUndoOfARollbackBesideAnotherPlumb(t *testing.T) {
+	state, d := t.TempDir(), deaf{hosttest.LiveDoer(t)}
+	store := protect.Store{Dir: filepath.Join(state, "points")}
+	unlock, err := store.Lock(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Adapters{Storages: func(string, string) []protect.Storage { return []protect.Storage{shelf{}} }}
+	rolled := []*change.Change{{Begin: change.Begin{Steps: []change.Step{{Knob: stack.Knob{Name: rollback.Knob}}}}}}
+	undone := false
+	if err := Undoing(t.Context(), d, a, state, nil, rolled, func() { undone = true }); !errors.Is(err, protect.ErrBusy) || undone {
+		t.Errorf("%v, undone: %v", err, undone)
+	}
+	unlock()
+	if err := Undoing(t.Context(), d, a, state, nil, rolled, func() { undone = true }); err != nil || !undone {
+		t.Errorf("alone: %v, undone: %v", err, undone)
 	}
 }

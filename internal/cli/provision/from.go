@@ -33,7 +33,7 @@ func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
 		return err
 	}
 	var head strings.Builder
-	head.WriteString("# Written by plumb provision --from " + f.from + ": what is there. plumb provision --dry-run shows what a host of this spec gets.\n")
+	head.WriteString("# Written by plumb provision --from " + shell.OneLine(f.from) + ": what is there. plumb provision --dry-run shows what a host of this spec gets.\n")
 	for _, n := range notes {
 		head.WriteString("# " + shell.OneLine(n) + "\n")
 	}

@@ -3,7 +3,6 @@ package shell
 import (
 	"io"
 	"os"
-	"strings"
 
 	"plumb/internal/view/page"
 )
@@ -30,11 +29,16 @@ func Rewrite(w io.Writer, text string) {
 	_, _ = io.WriteString(w, "\r"+OneLine(text)+"\x1b[K")
 }
 
+// Done wipes the line that rewrites itself, where a person watches.
+func (s *Shell) Done() {
+	if IsTerminal(s.Err) {
+		Rewrite(s.Err, "")
+	}
+}
+
 // OneLine is a text of which others may have written part, as one line that
 // cannot be taken for two.
-func OneLine(text string) string {
-	return strings.ReplaceAll(page.Clean(strings.TrimSpace(text)), "\n", "; ")
-}
+func OneLine(text string) string { return page.OneLine(text) }
 
 // fileOf gives the file behind a writer, nil for none.
 func fileOf(w io.Writer) *os.File {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"plumb/internal/hint"
 )
 
@@ -16,6 +18,14 @@ type Kept struct {
 	Flag string // that names another directory, without the dashes
 	Root string // where root and services keep it
 	Own  string // where an ordinary user does, below what lasts of his programs: "plumb/watch"
+}
+
+// Var adds the flag that names another directory.
+func (k Kept) Var(c *cobra.Command, named *string, says string) {
+	c.Flags().StringVar(named, k.Flag, "", says+" `DIR` instead of "+k.Root+", or, of an ordinary user, ~/.local/state/"+k.Own)
+	if err := c.MarkFlagDirname(k.Flag); err != nil {
+		panic(err)
+	}
 }
 
 // In is the directory: the one that was named, or the usual one.

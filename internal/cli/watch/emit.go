@@ -10,8 +10,8 @@ import (
 	"plumb/knowledge"
 )
 
-// Emit makes the command plumb watch emit.
-func Emit(s *shell.Shell) *cobra.Command {
+// emitCommand makes the command plumb watch emit.
+func emitCommand(s *shell.Shell) *cobra.Command {
 	forms := []string{"alerts", "dashboard"}
 	return &cobra.Command{
 		Use:   "emit alerts|dashboard",

@@ -35,8 +35,8 @@ const (
 
 func exportForms() []string { return []string{formOpenMetrics, formLines} }
 
-// Export makes the command plumb watch export.
-func Export(s *shell.Shell) *cobra.Command {
+// exportCommand makes the command plumb watch export.
+func exportCommand(s *shell.Shell) *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export",

@@ -40,8 +40,8 @@ type metricsFlags struct {
 // usualListen is where metrics are offered when nobody says otherwise.
 const usualListen = "127.0.0.1:9931"
 
-// Metrics makes the command plumb watch metrics.
-func Metrics(s *shell.Shell, a feed.Adapters, from feed.Feed) *cobra.Command {
+// metricsCommand makes the command plumb watch metrics.
+func metricsCommand(s *shell.Shell, a feed.Adapters, from feed.Feed) *cobra.Command {
 	var f metricsFlags
 	c := &cobra.Command{
 		Use:   "metrics",

@@ -25,8 +25,8 @@ type nagiosFlags struct {
 	limits metrics.Limits
 }
 
-// Nagios makes the command plumb watch nagios.
-func Nagios(s *shell.Shell) *cobra.Command {
+// nagiosCommand makes the command plumb watch nagios.
+func nagiosCommand(s *shell.Shell) *cobra.Command {
 	var f nagiosFlags
 	c := &cobra.Command{
 		Use:   "nagios",

@@ -25,7 +25,7 @@ func TestNagiosRefusesLimitsThatMeanNothing(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		s := shell.New(strings.NewReader(""), &out, &errs)
-		c := Nagios(&s)
+		c := nagiosCommand(&s)
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(append(strings.Fields(args), "--from", "/nonexistent/plumb.prom"))
 		err := c.ExecuteContext(t.Context())

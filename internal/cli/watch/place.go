@@ -13,10 +13,7 @@ import (
 type place struct{ dir string }
 
 func (p *place) flag(c *cobra.Command) {
-	c.Flags().StringVar(&p.dir, "dir", "", "the recording is in `DIR` instead of "+record.Directory+", or, of an ordinary user, ~/.local/state/plumb/watch")
-	if err := c.MarkFlagDirname("dir"); err != nil {
-		panic(err)
-	}
+	shell.Recording().Var(c, &p.dir, "the recording is in")
 }
 
 // directory is where it is.

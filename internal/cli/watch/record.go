@@ -34,8 +34,8 @@ const leastRecording = 32 << 20
 
 func recordForms() []string { return []string{view.Systemd} }
 
-// Record makes the command plumb watch record.
-func Record(s *shell.Shell, from feed.Feed) *cobra.Command {
+// recordCommand makes the command plumb watch record.
+func recordCommand(s *shell.Shell, from feed.Feed) *cobra.Command {
 	f := recordFlags{most: record.MostBytes}
 	c := &cobra.Command{
 		Use:   "record",

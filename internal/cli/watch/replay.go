@@ -31,8 +31,8 @@ type replayFlags struct {
 	json   bool
 }
 
-// Replay makes the command plumb watch replay.
-func Replay(s *shell.Shell) *cobra.Command {
+// replayCommand makes the command plumb watch replay.
+func replayCommand(s *shell.Shell) *cobra.Command {
 	var f replayFlags
 	c := &cobra.Command{
 		Use:   "replay",

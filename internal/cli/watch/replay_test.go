@@ -186,9 +186,9 @@ func TestExportedLinesReplayTheSame(t *testing.T) {
 	do := func(args ...string) string {
 		t.Helper()
 		out.Reset()
-		c := Replay(&s)
+		c := replayCommand(&s)
 		if args[0] == "export" {
-			c = Export(&s)
+			c = exportCommand(&s)
 		}
 		c.SetArgs(args[1:])
 		if err := c.ExecuteContext(t.Context()); err != nil {
@@ -230,9 +230,9 @@ func refusesWhatIsNotRecorded(t *testing.T, dir, file string) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		s := shell.New(strings.NewReader(""), &out, &errs)
-		c := Replay(&s)
+		c := replayCommand(&s)
 		if args[0] == "export" {
-			c = Export(&s)
+			c = exportCommand(&s)
 		}
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(args[1:])

@@ -12,8 +12,8 @@ import (
 	"plumb/internal/change/changetest"
 	"plumb/internal/engine/mongo"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -43,10 +43,7 @@ func newLive(t *testing.T, o sandbox.MongoOptions) *live {
 	o.Port = sandbox.FreePort(t)
 	server, err := box.Mongo(o)
 	sandbox.Need(t, err)
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
 	t.Cleanup(func() { doer.Close() })
 	uid, _ := box.User()

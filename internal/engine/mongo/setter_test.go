@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // The documents and the effects of commands here are written from MongoDB's
@@ -63,10 +62,7 @@ func (s server) recipe(t *testing.T, name string, to stack.Value) (change.Recipe
 	thing := stack.NewThing("mongo", number)
 	thing.Set("version", stack.Text(s.version), "test")
 	seen.Add("mongo", stack.Observation{Things: []*stack.Thing{thing}})
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	return NewSetter(Probe{}).Recipe(t.Context(), m, seen, change.Want{Knob: stack.Knob{Of: thing.Ref, Name: name}, To: to, Fact: cat.Fact("mongo", name), Image: s.image})
 }
 

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change/changetest"
 	"plumb/internal/engine/mongo"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // The conformance suite on a real file and a fake server.
@@ -28,10 +27,7 @@ func TestSuite(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mongo": mongo.NewDialer("")}}))
 	t.Cleanup(func() { doer.Close() })
 	observe := func() *stack.Stack {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
@@ -29,7 +30,7 @@ func collectFromRogue(t *testing.T, file string) (*tape.Tape, stack.Observation)
 	t.Cleanup(func() { live.Close() })
 	rec := taped.NewRecorder(host.NewCached(live))
 	seen := running(strconv.Itoa(pid), append([]string{"mysqld"}, args...), []string{})
-	obs, err := NewProbe(load(t), nil).Collect(t.Context(), rec, seen)
+	obs, err := NewProbe(hosttest.Catalog(t), nil).Collect(t.Context(), rec, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

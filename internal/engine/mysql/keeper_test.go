@@ -94,7 +94,7 @@ func TestKeeperDerives(t *testing.T) {
 		h := hosttest.Map{Files: map[string]string{conf: c.file}, Who: host.About{Root: true, User: "root"}}
 		keep(h.Files, c.keeper)
 		seen := running("77", []string{"/usr/sbin/mariadbd", "--datadir=/var/lib/mysql"}, []string{"unix:/run/a.sock"})
-		if got := NewSetter(load(t), nil).Derived(t.Context(), h, seen, stack.Ref{Kind: "mysql", Name: "/run/a.sock"}); !slices.Equal(got, c.want) {
+		if got := NewSetter(hosttest.Catalog(t), nil).Derived(t.Context(), h, seen, stack.Ref{Kind: "mysql", Name: "/run/a.sock"}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

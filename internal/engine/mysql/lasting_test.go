@@ -44,7 +44,7 @@ var readOnly = []string{"4", "BIGINT UNSIGNED", "1", "64", "0", "", "YES", "GLOB
 
 func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Recipe, error) {
 	t.Helper()
-	cat := load(t)
+	cat := hosttest.Catalog(t)
 	h := hosttest.Map{Files: maps.Clone(s.disk), Stats: map[string]host.Stat{}, Queries: map[string]host.Rows{}, Who: host.About{Root: true, User: "root"}}
 	for file := range s.disk {
 		mode := fs.FileMode(0o644)

@@ -6,21 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
-
-func load(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	c, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // running makes what the process probe would have seen.
 func running(pid string, args []string, listen []string) *stack.Stack {
@@ -52,7 +41,7 @@ func TestWithoutLoginFilesStillTell(t *testing.T) {
 		Errors:  map[string]error{"query mysql:/run/a.sock SHOW GLOBAL VARIABLES": host.ErrLogin},
 	}
 	seen := running("77", []string{"/usr/sbin/mariadbd", "--port=3307"}, []string{"unix:/run/a.sock", "tcp:127.0.0.1:3307"})
-	c := load(t)
+	c := hosttest.Catalog(t)
 	obs, err := NewProbe(c, nil).Collect(context.Background(), h, seen)
 	if err != nil || len(obs.Things) != 1 {
 		t.Fatalf("%v, %d things", err, len(obs.Things))
@@ -93,7 +82,7 @@ func TestRemoteServerHasNothingOfThisHost(t *testing.T) {
 	h := hosttest.Map{Queries: map[string]host.Rows{
 		"mysql:db.example.com:3306 SHOW GLOBAL VARIABLES": {Values: [][]*string{{&one, &two}}},
 	}}
-	obs, err := NewProbe(load(t), &target).Collect(context.Background(), h, &stack.Stack{})
+	obs, err := NewProbe(hosttest.Catalog(t), &target).Collect(context.Background(), h, &stack.Stack{})
 	if err != nil || len(obs.Things) != 1 {
 		t.Fatalf("%v, %d things", err, len(obs.Things))
 	}
@@ -112,7 +101,7 @@ func TestRemoteServerHasNothingOfThisHost(t *testing.T) {
 func TestSeveralServersWithoutSightAreNotGuessed(t *testing.T) {
 	seen := running("10", []string{"mysqld"}, nil)
 	seen.Add("process", stack.Observation{Things: running("11", []string{"mysqld"}, nil).Things})
-	obs, err := NewProbe(load(t), nil).Collect(context.Background(), hosttest.Map{}, seen)
+	obs, err := NewProbe(hosttest.Catalog(t), nil).Collect(context.Background(), hosttest.Map{}, seen)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"plumb/internal/change/changetest"
 	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -52,10 +52,7 @@ func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{"mysql": mysql.Dialer{}}, DSN: "root@unix(" + server.Socket + ")/"}))
 	t.Cleanup(func() { doer.Close() })
 	return &live{t, server, db, doer, cat, filepath.Join(filepath.Dir(server.Socket), "my.cnf")}

@@ -127,9 +127,9 @@ func TestImage(t *testing.T) {
 		{map[string]string{"/etc/my.cnf": "[mysqld]\ndatadir=/var/lib/mysql\n"}, "/etc/my.cnf"},
 		{nil, ""},
 	} {
-		fact := load(t).Fact("mysql", "sync_binlog")
+		fact := hosttest.Catalog(t).Fact("mysql", "sync_binlog")
 		h := hosttest.Map{Files: c.disk}
-		r, err := NewSetter(load(t), nil).Recipe(t.Context(), h, &stack.Stack{},
+		r, err := NewSetter(hosttest.Catalog(t), nil).Recipe(t.Context(), h, &stack.Stack{},
 			change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "mysql", Name: "3306"}, Name: "sync_binlog"}, To: stack.Int(1), Fact: fact, Image: true})
 		if (err == nil) != (c.want != "") || acts(r) != c.want {
 			t.Errorf("%s, want %s: %v", acts(r), c.want, err)

@@ -60,12 +60,11 @@ func parseArguments(args []string) (data string, lines []assigned) {
 
 // pidFile is what postmaster.pid says.
 type pidFile struct {
-	pid, data, port, socketDir, status string
+	pid, data, port, socketDir string
 }
 
 // parsePidFile reads postmaster.pid: the process id, the data directory, the
-// start time, the port, the first socket directory, the address, the shared
-// memory key, the state. Lines that are not there yet stay empty.
+// start time, the port and the first socket directory. Lines that are not there yet stay empty.
 func parsePidFile(text []byte) pidFile {
 	lines := strings.Split(string(text), "\n")
 	at := func(i int) string {
@@ -74,5 +73,5 @@ func parsePidFile(text []byte) pidFile {
 		}
 		return ""
 	}
-	return pidFile{pid: at(0), data: at(1), port: at(3), socketDir: at(4), status: at(7)}
+	return pidFile{pid: at(0), data: at(1), port: at(3), socketDir: at(4)}
 }

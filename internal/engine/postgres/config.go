@@ -54,10 +54,18 @@ func parseSome(file string, text []byte, most int) (lines []assigned, bad []stri
 	return lines, bad, false
 }
 
-// Assignment writes a line of a configuration file. The server reads numbers and
+// Assignment is a setting and its value.
+type Assignment [2]string
+
+// Lines writes settings as lines of a configuration file. The server reads numbers and
 // words in quotes as it does without.
-func Assignment(name, value string) string {
-	return name + " = '" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value) + "'\n"
+func Lines(all []Assignment) string {
+	var b strings.Builder
+	quote := strings.NewReplacer(`\`, `\\`, `'`, `''`)
+	for _, a := range all {
+		b.WriteString(a[0] + " = '" + quote.Replace(a[1]) + "'\n")
+	}
+	return b.String()
 }
 
 // files are all lines the server would read at its next start, in order.

@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/host/taped"
 	"plumb/internal/stack"
 	"plumb/internal/tape"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -37,10 +36,7 @@ func collectFromRogue(t *testing.T, dir string) (*tape.Tape, stack.Observation) 
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
 	rec := taped.NewRecorder(host.NewCached(live))
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	obs, err := NewProbe(cat, nil).Collect(t.Context(), rec, &seen)
 	if err != nil {
 		t.Fatal(err)

@@ -5,18 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 func TestRecipeOfImage(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	const debian, redhat = "/etc/postgresql/15/main/postgresql.conf", "/var/lib/pgsql/data/postgresql.conf"
 	one := map[string]string{debian: "data_directory = '/var/lib/postgresql/15/main'\nmax_connections = 100 # (change requires restart)\ninclude_dir = 'conf.d'\n"}
 	with := func(file, text string) map[string]string {

@@ -93,7 +93,7 @@ func TestParseArguments(t *testing.T) {
 
 func TestParsePidFile(t *testing.T) {
 	f := parsePidFile([]byte("8963\n/tmp/15/data\n1795229085\n5515\n/tmp/15/sock\nlocalhost\n  1234  0\nready   \n"))
-	if f != (pidFile{"8963", "/tmp/15/data", "5515", "/tmp/15/sock", "ready"}) {
+	if f != (pidFile{"8963", "/tmp/15/data", "5515", "/tmp/15/sock"}) {
 		t.Errorf("got %+v", f)
 	}
 }

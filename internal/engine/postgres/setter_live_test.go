@@ -15,8 +15,8 @@ import (
 	"plumb/internal/change/changetest"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -53,10 +53,7 @@ func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	l := &live{t: t, box: box, server: server, db: db, cat: cat}
 	l.logIn(server.User)
 	return l

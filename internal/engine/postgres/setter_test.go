@@ -13,7 +13,6 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/host/statement"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // standing is a server as a setter sees it: rows as PostgreSQL 17 gives them.
@@ -73,10 +72,7 @@ func (s standing) recipe(t *testing.T, name string, to stack.Value) (change.Reci
 		thing.Facts[name] = stack.Fact{Next: &stack.Next{Value: v}}
 	}
 	seen.Add("postgres", stack.Observation{Things: []*stack.Thing{thing}})
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	fact := cat.Fact("postgres", name)
 	if fact == nil {
 		fact = &catalog.Fact{Kind: "postgres", Name: name, Type: catalog.Text, Knob: &catalog.Knob{}}

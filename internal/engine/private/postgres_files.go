@@ -14,16 +14,18 @@ import (
 
 // writePostgres writes one file, which begins with what initdb left.
 func writePostgres(in box, s experiment.Server) string {
-	text := engine.Assignment("include", filepath.Join(in.data, "postgresql.conf")) +
-		engine.Assignment("unix_socket_directories", `"`+in.run+`"`) + // a list of names
-		engine.Assignment("unix_socket_permissions", "0700") +
-		engine.Assignment("listen_addresses", "") +
-		engine.Assignment("port", "5432")
+	lines := []engine.Assignment{
+		{"include", filepath.Join(in.data, "postgresql.conf")},
+		{"unix_socket_directories", `"` + in.run + `"`}, // a list of names
+		{"unix_socket_permissions", "0700"},
+		{"listen_addresses", ""},
+		{"port", "5432"},
+	}
 	all := postgresRules().spelled(s.Settings)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		text += engine.Assignment(name, all[name])
+		lines = append(lines, engine.Assignment{name, all[name]})
 	}
-	return text
+	return engine.Lines(lines)
 }
 
 // Install implements lab.Engine. Locale and encoding do not depend on the

@@ -94,7 +94,7 @@ func servers(n int, do func(data, ceiling float64, rate func(bytes float64) floa
 		cpu, disk := 0.001*math.Pow(10, random.Float64()), 0.002*math.Pow(10, random.Float64())
 		channels := math.Pow(64, random.Float64())
 		rate := func(bytes float64) float64 {
-			w := Network{Stations: []Station{{Demand: cpu, Speed: Cores(cores)}, {Demand: disk * m.at(bytes/(100*gib)), Speed: ofChannels(channels)}}}
+			w := Network{Stations: []Station{{Demand: cpu, Speed: ofCores(cores)}, {Demand: disk * m.at(bytes/(100*gib)), Speed: ofChannels(channels)}}}
 			return w.Rate(clients) * math.Exp(0.01*random.NormFloat64())
 		}
 		do(100*gib, rate(100*gib), rate)

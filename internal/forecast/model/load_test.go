@@ -158,6 +158,11 @@ func ofChannels(m float64) func(float64) float64 {
 	return func(jobs float64) float64 { return occupied(jobs, m) }
 }
 
+// ofCores is the speed of equal servers with one queue.
+func ofCores(n int) func(float64) float64 {
+	return func(jobs float64) float64 { return max(1, min(jobs, float64(n))) }
+}
+
 // TestNetworkExact: against networks whose rate is known. One queue of one server
 // does at most 1/demand; with think time it is the machine repairman's, and a
 // device of channels alone follows its own formula.
@@ -177,7 +182,7 @@ func TestNetworkExact(t *testing.T) {
 	if got, want := device.Rate(8), occupied(8, 16)/0.001; math.Abs(got-want) > 1e-6 {
 		t.Errorf("channels: %.3f, want %.3f", got, want)
 	}
-	cores := Network{Stations: []Station{{Demand: 0.001, Speed: Cores(4)}}}
+	cores := Network{Stations: []Station{{Demand: 0.001, Speed: ofCores(4)}}}
 	if got := cores.Rate(100); math.Abs(got-4000) > 1e-6 {
 		t.Errorf("four cores: %.3f", got)
 	}

@@ -17,11 +17,6 @@ type Station struct {
 	Speed  func(n float64) float64 // how much faster n requests are done than one; nil: no faster
 }
 
-// Cores is the speed of a station of equal servers with one queue.
-func Cores(n int) func(float64) float64 {
-	return func(jobs float64) float64 { return max(1, min(jobs, float64(n))) }
-}
-
 // occupied is the speed of a device of m channels that requests hit at random,
 // so that some idle while requests wait for others: the classic result of balls
 // in bins.

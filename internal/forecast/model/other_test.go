@@ -114,7 +114,7 @@ func TestWearFasterLately(t *testing.T) {
 // the rest of an operation waits for processors as well.
 func TestTwoVolumesForetellTheThird(t *testing.T) {
 	truth := func(iops float64) float64 {
-		return Network{Think: 0.002, Stations: []Station{{Demand: 4 / iops}, {Demand: 0.001, Speed: Cores(4)}}}.Rate(16)
+		return Network{Think: 0.002, Stations: []Station{{Demand: 4 / iops}, {Demand: 0.001, Speed: ofCores(4)}}}.Rate(16)
 	}
 	c := LimitCurve{Clients: 16, Points: []LimitPoint{{IOPS: 2000, Rate: truth(2000)}, {IOPS: 16000, Rate: truth(16000)}}}
 	for _, iops := range []float64{1000, 4000, 6000, 8000, 12000} {

@@ -15,7 +15,7 @@ const mostLine = 4096
 // ReadTrace learns from a file of any length: a line for each read, which is what
 // the block is called. name is the file's, for messages.
 func ReadTrace(name string, r io.Reader) (*Trace, error) {
-	t := NewTrace()
+	t := newTrace()
 	lines := bufio.NewReaderSize(r, mostLine)
 	for {
 		line, err := lines.ReadSlice('\n')

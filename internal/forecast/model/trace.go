@@ -16,7 +16,6 @@ import (
 // hash is below a threshold, and lowers that when they become too many, so that
 // its memory is bounded whatever is read.
 type Trace struct {
-	most      int
 	threshold uint64
 	last      map[uint64]int // of each sampled block: when it was read last
 	highest   hashes         // the sampled blocks, the highest hash first
@@ -37,11 +36,8 @@ const hashSpace = 1 << 32
 // binsPerDoubling is how finely distances are kept.
 const binsPerDoubling = 16
 
-// NewTrace begins one.
-func NewTrace() *Trace { return newTrace(sampledBlocks) }
-
-func newTrace(most int) *Trace {
-	return &Trace{most: most, threshold: hashSpace, last: map[uint64]int{}, times: newCounts(4 * most), reuse: map[int]float64{}}
+func newTrace() *Trace {
+	return &Trace{threshold: hashSpace, last: map[uint64]int{}, times: newCounts(4 * sampledBlocks), reuse: map[int]float64{}}
 }
 
 // spreadBits mixes the bits of a block's number: the finaliser of MurmurHash3.
@@ -75,7 +71,7 @@ func (t *Trace) Read(block uint64) {
 	t.last[block] = t.clock
 	t.times.add(t.clock, 1)
 	t.clock++
-	if len(t.last) > t.most {
+	if len(t.last) > sampledBlocks {
 		t.lower()
 	}
 }
@@ -108,7 +104,7 @@ func (t *Trace) compact() {
 		all = append(all, at{b, when})
 	}
 	slices.SortFunc(all, func(a, b at) int { return cmp.Compare(a.time, b.time) })
-	t.times = newCounts(4 * t.most)
+	t.times = newCounts(4 * sampledBlocks)
 	for i, a := range all {
 		t.last[a.block] = i
 		t.times.add(i, 1)

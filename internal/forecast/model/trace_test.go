@@ -43,7 +43,7 @@ func reads(n int, blocks uint64, skew float64, seed uint64, do func(uint64)) {
 // that were really kept did.
 func TestTraceAgainstRealCaches(t *testing.T) {
 	for _, skew := range []float64{1.05, 1.3} {
-		trace := NewTrace()
+		trace := newTrace()
 		sizes := []int{500, 5000, 20000, 60000}
 		missed := make([]int, len(sizes))
 		var caches []*cacheOf
@@ -105,7 +105,7 @@ func TestCheAgainstRealCaches(t *testing.T) {
 }
 
 func TestTraceRefuses(t *testing.T) {
-	trace := NewTrace()
+	trace := newTrace()
 	for b := range uint64(10) {
 		trace.Read(b)
 	}

@@ -29,9 +29,9 @@ type Call struct {
 
 // Why there is no answer.
 var (
-	ErrStays    = errors.New("it waits in the kernel and does not end, even when killed")
-	ErrCutOff   = errors.New("its answer is cut off")
-	ErrTooLarge = errors.New("its answer is too large")
+	errStays    = errors.New("it waits in the kernel and does not end, even when killed")
+	errCutOff   = errors.New("its answer is cut off")
+	errTooLarge = errors.New("its answer is too large")
 )
 
 const (
@@ -49,7 +49,7 @@ func (p *Program) Run(ctx context.Context, c Call) (answer []byte, err error) {
 		}
 	}()
 	if p.stays.Load() {
-		return nil, fmt.Errorf("the one before: %w", ErrStays)
+		return nil, fmt.Errorf("the one before: %w", errStays)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Limit)
 	defer cancel()
@@ -63,14 +63,14 @@ func (p *Program) Run(ctx context.Context, c Call) (answer []byte, err error) {
 		}
 	}
 	switch {
-	case errors.Is(err, ErrStays):
+	case errors.Is(err, errStays):
 		return nil, err
 	case r.out.cut:
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	case err != nil:
 		return nil, r.said(err)
 	case !r.out.whole:
-		return nil, ErrCutOff
+		return nil, errCutOff
 	}
 	return r.out.text, nil
 }
@@ -87,7 +87,7 @@ func (p *Program) end(r *run) error {
 	}
 	p.stays.Store(true)
 	go func() { <-r.ended; p.stays.Store(false) }()
-	return ErrStays
+	return errStays
 }
 
 // run is one run. All of it that can hang is done by a goroutine of its own.
@@ -192,7 +192,7 @@ func (l *line) Write(p []byte) (int, error) {
 	if len(l.text)+len(p) > l.most {
 		l.cut = true
 		l.full()
-		return 0, ErrTooLarge
+		return 0, errTooLarge
 	}
 	if len(p) > 0 && p[len(p)-1] == '\n' && !l.whole {
 		l.whole = true

@@ -61,7 +61,7 @@ func again() Call {
 }
 
 func TestAgain(t *testing.T) {
-	for does, want := range map[string]string{"dies": "it has no memory", "is cut off": ErrCutOff.Error(), "says too much": ErrTooLarge.Error(), "hangs": context.DeadlineExceeded.Error()} {
+	for does, want := range map[string]string{"dies": "it has no memory", "is cut off": errCutOff.Error(), "says too much": errTooLarge.Error(), "hangs": context.DeadlineExceeded.Error()} {
 		t.Run(does, func(t *testing.T) {
 			t.Setenv("PLUMB_TEST_AGAIN", does)
 			a := again()
@@ -131,10 +131,10 @@ func TestAgainDiesWithItsParent(t *testing.T) {
 func TestAgainWaitsForTheOneBefore(t *testing.T) {
 	p := new(Program)
 	r := newRun(again(), func() {}) // never started, so it never ends: a test has no process that stays in the kernel
-	if err := p.end(r); !errors.Is(err, ErrStays) {
+	if err := p.end(r); !errors.Is(err, errStays) {
 		t.Fatalf("it ended with %v", err)
 	}
-	if _, err := p.Run(t.Context(), again()); !errors.Is(err, ErrStays) {
+	if _, err := p.Run(t.Context(), again()); !errors.Is(err, errStays) {
 		t.Errorf("it gave %v", err)
 	}
 	t.Setenv("PLUMB_TEST_AGAIN", "answers")

@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -22,7 +23,7 @@ type Fault struct {
 
 // String describes the fault for a test's log.
 func (f Fault) String() string {
-	text := fmt.Sprintf("%s %s", or(f.Op, "any call"), or(f.Name, "*"))
+	text := fmt.Sprintf("%s %s", cmp.Or(f.Op, "any call"), cmp.Or(f.Name, "*"))
 	if f.Nth > 0 {
 		text += fmt.Sprintf(" (call %d)", f.Nth)
 	}
@@ -36,13 +37,6 @@ func (f Fault) String() string {
 		text += fmt.Sprintf(" fails: %v", f.Err)
 	}
 	return text
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // Faulty passes calls on to another reader or doer, except where its plan

@@ -1,7 +1,7 @@
-// Package hosttest offers a reader for tests of parsers and probes: a handful
-// of maps in place of a machine.
+// Package hosttest has what tests of parsers, probes and setters share: a handful
+// of maps in place of a machine, machines that fail and die, and the catalogue.
 //
-// It is a fake. It shows that a probe makes the right facts of a given text,
+// A map is a fake. It shows that a probe makes the right facts of a given text,
 // not that a machine gives that text: for that, record a tape from a real
 // server and replay it with taped.New.
 package hosttest

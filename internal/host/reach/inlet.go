@@ -28,7 +28,11 @@ type Caller struct {
 // a lock that says that no other runs.
 func NewInlet(name string) (*Inlet, error) {
 	dir := path.Dir(name)
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := os.Mkdir(dir, 0o755)
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // whatever the umask says, servers must come through
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("listen on %s: %w", name, err)
 	}
 	real, err := host.OnlyOurs(dir)

@@ -127,7 +127,7 @@ func (l *listing) entry(fd int, name string) error {
 		return nil
 	case unix.S_IFDIR:
 		if e.Kind = 'd'; st.Dev != l.r.dev {
-			err = ErrMounted
+			err = errMounted
 		}
 	case unix.S_IFLNK:
 		e.Kind = 'l'
@@ -137,7 +137,7 @@ func (l *listing) entry(fd int, name string) error {
 			err = fmt.Errorf("it is a file with holes of %d bytes", st.Size-st.Blocks*512)
 		}
 	default:
-		err = ErrKind
+		err = errKind
 	}
 	if err == nil && e.Kind != 'l' {
 		e.Extended, err = extended(fd)
@@ -245,5 +245,5 @@ func Full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err,
 
 // Replaced tells whether an error is that of a name that became another thing meanwhile.
 func Replaced(err error) bool {
-	return errors.Is(err, ErrKind) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	return errors.Is(err, errKind) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

@@ -128,8 +128,8 @@ func (r *Root) parent(name string) (fd int, base string, err error) {
 	return fd, parts[len(parts)-1], nil
 }
 
-// ErrMounted is the error of a directory on which something else is mounted.
-var ErrMounted = errors.New("another filesystem is mounted there")
+// errMounted is the error of a directory on which something else is mounted.
+var errMounted = errors.New("another filesystem is mounted there")
 
 func (r *Root) same(fd int) error {
 	var st unix.Stat_t
@@ -137,7 +137,7 @@ func (r *Root) same(fd int) error {
 		return err
 	}
 	if st.Dev != r.dev {
-		return ErrMounted
+		return errMounted
 	}
 	return nil
 }
@@ -172,8 +172,8 @@ func (r *Root) look(name string) (fd int, st unix.Stat_t, err error) {
 // path names what is held open, whatever it is called now.
 func path(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// ErrKind is the error of what is neither a file, a directory nor a link.
-var ErrKind = errors.New("it is neither a plain file, a directory nor a link")
+// errKind is the error of what is neither a file, a directory nor a link.
+var errKind = errors.New("it is neither a plain file, a directory nor a link")
 
 // file opens a plain file for reading.
 func (r *Root) file(name string) (*os.File, unix.Stat_t, error) {
@@ -183,7 +183,7 @@ func (r *Root) file(name string) (*os.File, unix.Stat_t, error) {
 	}
 	defer unix.Close(fd)
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, st, said("open", r.Path, name, ErrKind)
+		return nil, st, said("open", r.Path, name, errKind)
 	}
 	f, err := os.Open(path(fd))
 	return f, st, err

@@ -103,10 +103,10 @@ func TestNoLinkIsFollowed(t *testing.T) {
 func TestOddKindsAreNamed(t *testing.T) {
 	from, to := two(t)
 	must(t, syscall.Mkfifo(from.Path+"/pipe", 0o600))
-	if _, err := from.List(t.Context(), Options{}); !errors.Is(err, ErrKind) || !strings.Contains(err.Error(), "/pipe") {
+	if _, err := from.List(t.Context(), Options{}); !errors.Is(err, errKind) || !strings.Contains(err.Error(), "/pipe") {
 		t.Error(err)
 	}
-	if _, _, err := to.Copy(t.Context(), from, Entry{Name: "pipe", Kind: 'f'}); !errors.Is(err, ErrKind) {
+	if _, _, err := to.Copy(t.Context(), from, Entry{Name: "pipe", Kind: 'f'}); !errors.Is(err, errKind) {
 		t.Error(err)
 	}
 }

@@ -125,7 +125,7 @@ func (r *Root) Give(e Entry) error {
 	}
 	defer unix.Close(fd)
 	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFDIR && kind != unix.S_IFREG {
-		return said("give", r.Path, e.Name, ErrKind)
+		return said("give", r.Path, e.Name, errKind)
 	}
 	if err := give(fd, e); err != nil {
 		return said("give owner, attributes, mode and time to", r.Path, e.Name, err)

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -12,56 +11,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/draw"
 	"plumb/internal/strictyaml"
+	"plumb/internal/strictyaml/schematest"
 )
 
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("experiment", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("experiment")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// fits validates a file as an editor does.
-func fits(t *testing.T, s *jsonschema.Schema, text []byte) error {
-	t.Helper()
-	var v any
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	asJSON, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Validate(doc)
-}
-
 func TestSchemaTakesWhatTheParserTakes(t *testing.T) {
-	s := compiled(t)
 	for _, text := range []string{syncBinlog, small, small + "until: decided\n"} {
-		if err := fits(t, s, []byte(text)); err != nil {
+		if err := schematest.YAML(Schema(), []byte(text)); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := fits(t, s, []byte(strings.Replace(syncBinlog, "budget:", "bugdet:", 1))); err == nil {
+	if err := schematest.YAML(Schema(), []byte(strings.Replace(syncBinlog, "budget:", "bugdet:", 1))); err == nil {
 		t.Error("an unknown key fits")
 	}
 }
@@ -72,7 +34,6 @@ func TestExperimentsFitSchemaAndParser(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no experiments: %v", err)
 	}
-	s := compiled(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -83,7 +44,7 @@ func TestExperimentsFitSchemaAndParser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := fits(t, s, text); err != nil {
+			if err := schematest.YAML(Schema(), text); err != nil {
 				t.Error(err)
 			}
 			if x.Name != strings.TrimSuffix(filepath.Base(file), ".yaml") {

@@ -16,9 +16,9 @@ import (
 	"plumb/internal/hint"
 )
 
-// Most is how many bytes a file of the ledger may have: PostgreSQL takes up to
+// mostBytes is how many bytes a file of the ledger may have: PostgreSQL takes up to
 // 1 GB in a row, and what trials leave is far smaller.
-const Most = 256 << 20
+const mostBytes = 256 << 20
 
 // errDamaged says that a file is not what was put into the ledger.
 var errDamaged = errors.New("its contents do not fit its SHA-256")
@@ -31,8 +31,8 @@ var shaForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 func (l *Ledger) Put(ctx context.Context, data []byte) (string, error) {
 	sum := sha256.Sum256(data)
 	sha := hex.EncodeToString(sum[:])
-	if len(data) > Most {
-		return "", l.fail("keep a file", fmt.Errorf("it has %d bytes, more than %d", len(data), Most))
+	if len(data) > mostBytes {
+		return "", l.fail("keep a file", fmt.Errorf("it has %d bytes, more than %d", len(data), mostBytes))
 	}
 	err := l.insist(ctx, func(ctx context.Context) error { return l.files.put(ctx, sha, data) })
 	if err != nil {
@@ -121,7 +121,7 @@ func (d directory) get(_ context.Context, sha string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, Most+1)) // one byte more cannot fit the sum
+	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1)) // one byte more cannot fit the sum
 	return data, err
 }
 

@@ -67,36 +67,7 @@ func Create(path string, h Header) (*Ledger, error) {
 	if err := errors.Join(f.Sync(), syncDir(filepath.Dir(path))); err != nil {
 		return nil, errors.Join(fmt.Errorf("begin the ledger: %w", err), f.Close(), os.Remove(path))
 	}
-	return begin(f, path, h, 0), nil
-}
-
-// Append goes on with the ledger of a run that stopped. It refuses the ledger of
-// another run, and cuts off a torn tail.
-func Append(path string, h Header) (*Ledger, error) {
-	r, err := Read(path)
-	if err != nil {
-		return nil, err
-	}
-	if r.Header.Run != h.Run || r.Header.Target != h.Target || r.Header.Workload != h.Workload || r.Header.Seed != h.Seed {
-		return nil, fmt.Errorf("append to %s: it belongs to another run (%s with seed %d on %s, begun %s)",
-			path, r.Header.Workload, r.Header.Seed, r.Header.Target, r.Header.Began)
-	}
-	if r.Damaged > 0 {
-		return nil, fmt.Errorf("append to %s: %d records in the midst of it are damaged", path, r.Damaged)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("append to the ledger: %w", err)
-	}
-	end := headerSize + r.Records*recordSize
-	err = f.Truncate(end)
-	if err == nil {
-		_, err = f.Seek(end, 0)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("append to the ledger: %w", err), f.Close())
-	}
-	return begin(f, path, r.Header, uint32(r.Records)), nil
+	return begin(f, path, h), nil
 }
 
 func syncDir(dir string) error {
@@ -107,8 +78,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-func begin(f *os.File, path string, h Header, place uint32) *Ledger {
-	b := &Ledger{Header: h, path: path, file: f, place: place, stop: make(chan struct{}), done: make(chan struct{})}
+func begin(f *os.File, path string, h Header) *Ledger {
+	b := &Ledger{Header: h, path: path, file: f, stop: make(chan struct{}), done: make(chan struct{})}
 	b.room = sync.NewCond(&b.mu)
 	go b.keep()
 	return b

@@ -28,15 +28,15 @@ func Read(path string) (*Noted, error) {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	defer f.Close()
-	n, err := ReadFrom(f)
+	n, err := readFrom(f)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger %s: %w", path, err)
 	}
 	return n, nil
 }
 
-// ReadFrom reads a ledger from a stream.
-func ReadFrom(in io.Reader) (*Noted, error) {
+// readFrom reads a ledger from a stream.
+func readFrom(in io.Reader) (*Noted, error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	head := make([]byte, headerSize)
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -51,9 +51,6 @@ func Begin(ctx context.Context, s load.Server, path string, h Header) (*Ledger, 
 	return book, err
 }
 
-// DropTable gives the statement that removes the table and all runs in it.
-func DropTable() string { return "DROP TABLE IF EXISTS " + Table }
-
 // Fill sets the two parameters of Insert for operation n. It allocates nothing.
 func (b *Ledger) Fill(args []load.Arg, n int64) {
 	args[0], args[1] = load.Int(b.Header.Run), load.Int(n)

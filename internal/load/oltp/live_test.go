@@ -211,7 +211,7 @@ func keepsLedger(t *testing.T, s load.Server) {
 			t.Errorf("%s: %+v", script, v)
 		}
 	}
-	ok(t, a.Exec(t.Context(), durability.DropTable()))
+	ok(t, a.Exec(t.Context(), "DROP TABLE "+durability.Table))
 }
 
 func refuses(t *testing.T, s load.Server) {

@@ -85,7 +85,7 @@ func (m Maker) List(ctx context.Context, h host.Reader) (all []Clone, err error)
 	for _, file := range files {
 		c, err := read(ctx, h, file)
 		if err != nil {
-			bad = append(bad, fmt.Errorf("read %s: %w", file, err))
+			bad = append(bad, err)
 			continue
 		}
 		all = append(all, c)
@@ -135,8 +135,24 @@ func (m Maker) Get(ctx context.Context, h host.Reader, name string) (Clone, erro
 }
 
 func read(ctx context.Context, h host.Reader, file string) (c Clone, err error) {
-	err = protect.ReadKept(ctx, h, file, "it is a clone", Form, &c)
+	if err = protect.ReadKept(ctx, h, file, "it is a clone", Form, &c); err == nil {
+		err = odd(c, file)
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", file, hint.Cause(err))
+	}
 	return c, err
+}
+
+// odd is an error for what no Plumb wrote into the file of a clone. Somebody may have edited it: nothing is taken away for it.
+func odd(c Clone, file string) (err error) {
+	switch {
+	case c.Form < 1 || c.Name+".json" != path.Base(file):
+		err = errors.New("it is no clone of this name")
+	case !slices.Contains([]State{Making, Made, Dropping, Refreshing}, c.State):
+		err = fmt.Errorf("%q is no state of a clone", c.State)
+	}
+	return hint.With(err, "repair the file, or move it away: plumb inventory shows what was made of the clone")
 }
 
 func (m Maker) put(ctx context.Context, c Clone) error {

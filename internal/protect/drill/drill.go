@@ -52,7 +52,7 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 	err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
-	case errors.Is(err, errSetup) || errors.Is(err, instance.ErrStarved) || errors.Is(err, instance.ErrConfined) || ctx.Err() != nil: // says nothing of the point
+	case errors.Is(err, errSetup) || errors.Is(err, instance.ErrStarved) || errors.Is(err, instance.ErrFull) || errors.Is(err, instance.ErrConfined) || ctx.Err() != nil: // says nothing of the point
 		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
 	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil

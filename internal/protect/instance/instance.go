@@ -295,7 +295,7 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 	}
 	a, err := c.answer(ctx, within)
 	if err != nil {
-		err = fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(ctx, err), c.tail(ctx, log, p.Log))
+		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(ctx, err), c.tail(ctx, log, p.Log)))
 		err = c.confined(ctx, err)
 		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
 	}
@@ -343,9 +343,9 @@ func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error
 // ErrStarved says that a copy's server was killed for want of memory, which says nothing of the point.
 var ErrStarved = errors.New("the kernel killed it")
 
-// Starved adds to an error that the copy's server was killed for want of memory, if it was.
+// Starved adds to an error that the copy's server was killed for want of memory, or had no room to write, if it was so.
 func (c *Copy) Starved(ctx context.Context, err error) error {
-	if err == nil || c.limits == nil {
+	if err = full(err); err == nil || c.limits == nil {
 		return err
 	}
 	if n, known := c.limits.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {

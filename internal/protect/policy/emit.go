@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 )
 
 // Emitted is a file that makes a service call plumb protect run.
@@ -162,6 +163,5 @@ func crontab(program string, p *Policy, minutes int) string {
 // quoteCron quotes a word for the shell, and then for cron, which ends a command at %: crontab(5).
 // Outside of the quotes the backslash does no harm if cron leaves it to the shell.
 func quoteCron(word string) string {
-	word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	return strings.ReplaceAll(word, "%", `'\%'`)
+	return strings.ReplaceAll(host.ShellQuoted(word), "%", `'\%'`)
 }

@@ -149,7 +149,11 @@ func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point
 // facts are what the answers about its snapshots, in their order, say of a point.
 func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts) {
 	there := len(pt.Members) == 0 // or may be: anything of it
-	for i, m := range slices.Concat(pt.Members, pt.Ready) {
+	all := slices.Concat(pt.Members, pt.Ready)
+	for i, m := range all {
+		if slices.ContainsFunc(all[:i], func(had protect.Member) bool { return had.Storage == m.Storage && had.Snapshot == m.Snapshot }) {
+			continue // of what the server has mounted twice
+		}
 		if m.Left != "" {
 			f.Space, there = -1, true
 			continue
@@ -164,6 +168,9 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 			return f
 		}
 		own := i < len(pt.Members)
+		if own {
+			f.Gone = append(f.Gone, s.Lacks...)
+		}
 		switch {
 		case s.Gone || s.Other:
 			there = there || s.Now != "" || p.Keeper.Told(m)

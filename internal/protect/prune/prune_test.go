@@ -20,6 +20,8 @@ type shelf struct {
 	protect.Storage
 	gone []string
 	dead string // a snapshot of which nothing is learned
+	half string // one of which a part is gone
+	size int64  // of each
 }
 
 func (shelf) Name() string { return "shelf" }
@@ -28,7 +30,11 @@ func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protec
 	if m.Snapshot == s.dead {
 		return protect.MemberState{}, errors.New("the disk does not answer")
 	}
-	return protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot)}, nil
+	st := protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot), Space: s.size}
+	if m.Snapshot == s.half {
+		st.Lacks = []string{"snap-2"}
+	}
+	return st, nil
 }
 
 func pruner(t *testing.T, on shelf, points ...protect.Point) Pruner {
@@ -89,6 +95,37 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 	}
 	if f := plans[0].Fates; !f[0].Goes || f[1].Goes || !f[2].Record() || !strings.Contains(f[2].Why[0], "all of its snapshots are gone") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestMountedTwice: a snapshot of what the server has mounted in two places is one.
+func TestMountedTwice(t *testing.T) {
+	twice := proven(-1)
+	twice.Members = append(twice.Members, twice.Members[0])
+	twice.Members[1].Mountpoint = "/srv/log"
+	p := pruner(t, shelf{size: 512}, twice)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{twice})[twice.ID]; f.Space != 512 {
+		t.Errorf("it keeps 512 bytes, and %d are told", f.Space)
+	}
+	p = pruner(t, shelf{gone: []string{twice.ID}}, twice)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{twice})[twice.ID]; f.Lost() != twice.ID+" is gone or another now" || !f.Ended {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestPartsThatAreGone: a point of which a part of one snapshot is gone is counted by no rule, and stays until it is named: something of it is there.
+func TestPartsThatAreGone(t *testing.T) {
+	old, half := proven(-5), proven(-1)
+	p := pruner(t, shelf{half: half.ID}, old, half)
+	plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: keep.Rules{Last: 1, Verified: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := plans[0].Fates; f[0].Goes || f[1].Goes || f[1].Record() || !strings.Contains(f[1].Why[0], "cannot be started, and is not counted: snap-2 is gone") {
+		t.Errorf("%+v", f)
+	}
+	if plans, err = p.Plan(t.Context(), p.Keeper.Do, Options{Point: half.ID}); err != nil || !plans[0].Fates[0].Goes {
+		t.Errorf("by its name: %+v, %v", plans, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 func TestParseTarget(t *testing.T) {
@@ -32,7 +33,7 @@ func TestParseTarget(t *testing.T) {
 }
 
 func TestReach(t *testing.T) {
-	got := Target{User: "u", Host: "h", Port: 22, Dataset: "t/a"}.reach([]string{"-i", "key"}, look("t/a"))
+	got := Target{User: "u", Host: "h", Port: 22, Dataset: "t/a"}.reach([]string{"-i", "key"}, zfs.Properties("t/a"))
 	want := []string{"-i", "key", "-p", "22", "-l", "u", "h", "zfs get -Hp -o name,property,value,source all t/a"}
 	if !slices.Equal(got[len(got)-len(want):], want) {
 		t.Errorf("%q", got)
@@ -73,7 +74,7 @@ func TestHoldsOfOthersStay(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	const only = "tank/copies"
 	for _, words := range [][]string{
-		look(only), look(only + "/tank:db"), identities(only + "/a"), holder(only), holder(only + "/host1"),
+		zfs.Properties(only), zfs.Properties(only + "/tank:db"), identities(only + "/a"), holder(only), holder(only + "/host1"),
 		setChain(only, "15903956383140518150", wayRaw), setLast(only, "20261123T210500Z-4f3a"), receive(true, only+"/a"), receive(false, only+"/a"), abort(only + "/a"), verify(only, "20261123T210500Z-4f3a"),
 	} {
 		if got := allowed(only, strings.Join(words, " ")); !slices.Equal(got, words) {
@@ -150,7 +151,8 @@ func TestBase(t *testing.T) {
 		{dataset{}, "", ""},
 		{dataset{there: true, moments: []moment{{"r/a@1", "11", 99}}}, "t/a@1", ""},
 		{dataset{there: true, moments: []moment{{"r/a@0", "10", 98}}}, "t/a#0", ""},
-		{dataset{there: true, moments: []moment{{"r/a@1", "11", 98}, {"r/a@x", "77", 99}}}, "", "not known here"},
+		{dataset{there: true, moments: []moment{{"r/a@1", "11", 98}, {"r/a@x", "77", 99}}}, "", "not known here: it was taken there"},
+		{dataset{there: true, moments: []moment{{"r/a@8", "88", 97}, {"r/a@9", "99", 98}}}, "", "not known here, nor any other of it"},
 		{dataset{there: true, moments: []moment{{"r/a@3", "13", 99}}}, "", "newer point"},
 		{dataset{there: true}, "", "without any snapshot"},
 		{dataset{there: true, values: map[string]string{"written": "4096"}, moments: []moment{{"r/a@1", "11", 99}}}, "", "written to"},

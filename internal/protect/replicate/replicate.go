@@ -144,7 +144,7 @@ func (s *sending) possible() error {
 		case m.Storage != "zfs" && m.Storage != "zfs-fuse" || !ok:
 			return hint.With(fmt.Errorf("%s is on %s", m.Name, m.Storage), "only points on ZFS are sent")
 		case !plain.MatchString(strings.Replace(m.Snapshot, "@", "/", 1)):
-			return fmt.Errorf("%q is a name that is not sent: want letters, digits and _.:-", m.Snapshot)
+			return hint.With(fmt.Errorf("%q is a name that is not sent: want letters, digits and _.:-", m.Snapshot), "zfs rename gives the dataset another; then take a new point")
 		case s.t.Host == "" && (dataset == s.t.Dataset || strings.HasPrefix(dataset, s.t.Dataset+"/") || strings.HasPrefix(s.t.Dataset, dataset+"/")):
 			return hint.With(fmt.Errorf("%s and the target lie in one another", dataset), "name another dataset, of another pool")
 		}
@@ -210,7 +210,7 @@ func (s *sending) open(ctx context.Context) error {
 
 // readHolder reads the marks of the dataset that holds the replicas, which must be ours.
 func (s *sending) readHolder(ctx context.Context) error {
-	out, err := s.at(ctx, look(s.t.Dataset)...)
+	out, err := s.at(ctx, zfs.Properties(s.t.Dataset)...)
 	if err != nil {
 		return err
 	}

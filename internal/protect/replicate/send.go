@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (d dataset) of(guid string) (found moment, ok bool) {
 
 // read reads one side; run says where.
 func read(ctx context.Context, run func(context.Context, ...string) ([]byte, error), name string) (d dataset, err error) {
-	out, err := run(ctx, look(name)...)
+	out, err := run(ctx, zfs.Properties(name)...)
 	if absent(err) {
 		return d, nil
 	}
@@ -198,14 +199,18 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 	}
 	base, ok := source.of(last.guid)
 	this, _ := source.of(m.GUID)
+	common := slices.ContainsFunc(replica.moments, func(m moment) bool { _, both := source.of(m.guid); return both })
 	switch {
+	case !ok && common:
+		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it was taken there after what both have in common, or destroyed here", last.name),
+			"nothing of the target is rolled back: destroy it there when nobody needs it, or begin anew with another target")
 	case !ok:
-		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it is newer than what both have in common, or the common one was destroyed here", last.name),
-			"nothing of the target is rolled back: look at it, or begin anew with another target")
+		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here, nor any other of it: what both had in common was destroyed here", last.name),
+			"nothing of the target is rolled back: begin anew with another target")
 	case base.birth > this.birth:
 		return "", hint.With(fmt.Errorf("the target has a newer point already: %s", last.name), "send a point that is newer than that")
 	case replica.values["written"] != "" && replica.values["written"] != "-" && replica.values["written"] != "0":
-		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: look at it, or begin anew with another target")
+		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: zfs rollback "+last.name+" throws that away there, or begin anew with another target")
 	}
 	return base.name, nil
 }

@@ -31,11 +31,6 @@ func flags(way string) []string {
 
 func isWay(way string) bool { return way == wayPlain || flags(way) != nil }
 
-// look prints all of a dataset; properties are read by zfs.ParseProperties.
-func look(dataset string) []string {
-	return []string{"zfs", "get", "-Hp", "-o", "name,property,value,source", "all", dataset}
-}
-
 // identities prints the GUID and birth of a dataset, its snapshots and bookmarks.
 func identities(dataset string) []string {
 	return []string{"zfs", "get", "-Hp", "-d", "1", "-o", "name,property,value", "guid,createtxg", dataset}
@@ -77,7 +72,7 @@ func allowed(only, line string) []string {
 	last := words[len(words)-1]
 	var known [][]string
 	if isOurs(last) && isOurs(only) && (last == only || strings.HasPrefix(last, only+"/")) {
-		known = append(known, look(last), identities(last), holder(last))
+		known = append(known, zfs.Properties(last), identities(last), holder(last))
 		if last == only && pointID.MatchString(words[min(2, len(words)-1)]) {
 			known = append(known, verify(last, words[2]))
 		}

@@ -6,16 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/protect/service"
 	"plumb/internal/zfs"
 )
-
-// What a filesystem is busy with for a moment is waited for.
-const busy = int64(30 * time.Second / time.Millisecond)
 
 // acts lists what is done, in order. What a start of the machine in between may have undone
 // is looked at again, as an act of its own: it costs nothing where all is well.
@@ -74,24 +70,12 @@ func (c *checking) of(these func(Volume) bool) []Volume {
 	return slices.DeleteFunc(slices.Clone(c.plan.Volumes), func(v Volume) bool { return !these(v) })
 }
 
-// exact makes a switch of one command each way, whose state is read whole.
-func exact(on string, look change.Inspection, after string, do, undo []string) change.Switch {
-	return change.Switch{On: on, Inspect: look, After: after, Do: ops(do), Undo: ops(undo), Exact: true, Again: busy}
-}
-
-func ops(all ...[]string) (o []change.Op) {
-	for _, argv := range all {
-		o = append(o, change.Op{Argv: argv})
-	}
-	return o
-}
-
 // stop stops the server; while it runs for the first time, until its process has ended.
 func (c *checking) stop(look change.Inspection, when string, first bool) change.Switch {
-	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: ops(c.plan.Stop), Undo: ops(c.plan.Start),
+	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: change.Commands(c.plan.Stop), Undo: change.Commands(c.plan.Start),
 		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
 	if first {
-		s.Do = append(s.Do, ops(service.UntilEnded(c.plan.Server.PID))...)
+		s.Do = append(s.Do, change.Commands(service.UntilEnded(c.plan.Server.PID))...)
 	}
 	return s
 }
@@ -113,15 +97,15 @@ func (p Plan) stopSurely() []string {
 // and again by its unit, and must not be while its datasets are swapped.
 func (c *checking) start(look change.Inspection, again string) change.Switch {
 	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
-	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: ops(c.plan.stopSurely()), Always: true, Patience: c.o.within().Milliseconds()}
+	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: change.Commands(c.plan.stopSurely()), Always: true, Patience: c.o.within().Milliseconds()}
 	for _, v := range c.plan.Volumes {
 		mark := zfs.Set(usedMark, "yes", v.Name)
 		if v.top != "" {
 			mark = []string{"touch", "--", path.Join(v.top, v.next+usedEnd)}
 		}
-		s.Do = append(s.Do, ops(mark)...)
+		s.Do = append(s.Do, change.Commands(mark)...)
 	}
-	s.Do = append(s.Do, ops(c.plan.Start)...)
+	s.Do = append(s.Do, change.Commands(c.plan.Start)...)
 	return s
 }
 
@@ -129,7 +113,7 @@ func (c *checking) start(look change.Inspection, again string) change.Switch {
 func safety(v Volume) change.Act {
 	name := v.Name + "@plumb-before-" + v.tag[:strings.LastIndexByte(v.tag, '-')]
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name},
-		Do: ops(zfs.TakeSnapshots(false, map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: ops(zfs.Destroy(name))}}
+		Do: change.Commands(zfs.TakeSnapshots(map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: change.Commands(zfs.Destroy(name))}}
 }
 
 // clone makes the clone aside, mounted nowhere. Undoing it removes it while no server can
@@ -140,8 +124,8 @@ func (c *checking) clone(v Volume) change.Act {
 		options = append(options, "mountpoint=none")
 	}
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
-		Do: ops(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: ops(zfs.Destroy(v.next)),
-		Unchanged: c.reads(v, usedMark), Keep: ops(zfs.Rename(v.next, v.Undone))}}
+		Do: change.Commands(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: change.Commands(zfs.Destroy(v.next)),
+		Unchanged: c.reads(v, usedMark), Keep: change.Commands(zfs.Rename(v.next, v.Undone))}}
 }
 
 // reads reads a property of the clone, whatever its name is by then.
@@ -154,7 +138,7 @@ func above(v Volume) string { return zfs.PoolOf(v.Name) }
 
 // promote makes the dataset a clone of its clone: the snapshots up to the point go over.
 func (c *checking) promote(v Volume) change.Switch {
-	return exact("origin of "+v.next, *c.reads(v, "origin"), "-", zfs.Promote(v.next), zfs.Promote(v.Name))
+	return change.Exactly("origin of "+v.next, *c.reads(v, "origin"), "-", zfs.Promote(v.next), zfs.Promote(v.Name))
 }
 
 // pin sets an inherited mount point on the dataset itself, so that it stays when the dataset
@@ -162,7 +146,7 @@ func (c *checking) promote(v Volume) change.Switch {
 func pin(v Volume) change.Switch {
 	look := change.Inspection{Argv: zfs.Marks("mountpoint", above(v)), // the dataset is known under both of its names
 		Match: `^(?:` + regexp.QuoteMeta(v.Name) + `|` + regexp.QuoteMeta(v.Before) + `)\t` + regexp.QuoteMeta(v.Mountpoint) + `\t(local)$`}
-	return exact("mountpoint of "+v.Name, look, "local", zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Inherit("mountpoint", v.Name, false))
+	return change.Exactly("mountpoint of "+v.Name, look, "local", zfs.Set("mountpoint", v.Mountpoint, v.Name), zfs.Inherit("mountpoint", v.Name))
 }
 
 // mounted reads which dataset is uppermost on the mount point, from the mount table.
@@ -175,12 +159,22 @@ func (v Volume) mounted() change.Inspection {
 }
 
 // mountOf and unmountOf give what mounts and unmounts a volume, under a name.
+//
+// A volume can be mounted in a directory of the server's, where a process of its user could put a link in the place of the mount
+// point. ZFS cannot be kept from following it: zfs mount gives the path to mount(2), mount.zfs resolves it first (realpath), neither
+// takes a directory that was opened, and mount -i would leave out what properties say of the mount. So it is seen afterwards, in the
+// mount table: the act fails, and taking back its mount point unmounts the clone, wherever it is. An undo fails, and leaves it to a person.
 func (v Volume) mountOf(name string) []string {
 	if v.top == "" {
 		return zfs.Mount(name)
 	}
-	return []string{"mount", "-t", "btrfs", "-o", v.options + ",subvol=" + name, "--", v.source, v.Mountpoint}
+	return []string{"sh", "-c", mountHere, "sh", v.Mountpoint, v.options + ",subvol=" + name, v.source}
 }
+
+// mountHere enters the mount point and mounts there: what is put in its place meanwhile leads nowhere.
+const mountHere = `cd -P -- "$1" || exit
+[ "$(pwd -P)" = "$1" ] || { echo "$1 leads to $(pwd -P)" >&2; exit 1; }
+exec mount --no-canonicalize -t btrfs -o "$2" -- "$3" .`
 
 func (v Volume) unmountOf() []string {
 	if v.top == "" {
@@ -190,12 +184,12 @@ func (v Volume) unmountOf() []string {
 }
 
 func unmount(v Volume) change.Switch {
-	return exact("mount of "+v.Mountpoint, v.mounted(), change.None, v.unmountOf(), v.mountOf(v.Name))
+	return change.Exactly("mount of "+v.Mountpoint, v.mounted(), change.None, v.unmountOf(), v.mountOf(v.Name))
 }
 
 // mount mounts the dataset that has the name by then.
 func mount(v Volume, again string) change.Switch {
-	return exact("mount of "+v.Mountpoint+" after the swap"+again, v.mounted(), v.shown(), v.mountOf(v.Name), v.unmountOf())
+	return change.Exactly("mount of "+v.Mountpoint+" after the swap"+again, v.mounted(), v.shown(), v.mountOf(v.Name), v.unmountOf())
 }
 
 // uncover takes the dataset of before away from where a start of the machine mounted it over
@@ -205,7 +199,7 @@ func uncover(v Volume, again string) change.Switch {
 	if v.top != "" {
 		before = v.Before
 	}
-	s := exact("mount of "+v.Before+again, v.mounted(), v.shown(), v.unmountOf(), v.mountOf(before))
+	s := change.Exactly("mount of "+v.Before+again, v.mounted(), v.shown(), v.unmountOf(), v.mountOf(before))
 	s.Beyond = []string{change.None}
 	return s
 }
@@ -216,7 +210,7 @@ func (c *checking) aside(v Volume) change.Switch {
 		return v.renamed()
 	}
 	look := change.Inspection{Argv: c.tools.GUIDs(path.Dir(v.Name)), Match: `^([^@\t]+)\t` + v.guid + `$`}
-	return exact("name of "+v.Name, look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
+	return change.Exactly("name of "+v.Name, look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
 }
 
 // takePlace gives the clone the name.
@@ -224,27 +218,27 @@ func (c *checking) takePlace(v Volume) change.Switch {
 	if v.top != "" {
 		return v.inPlace()
 	}
-	return exact("name of "+v.next, *c.reads(v, "name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
+	return change.Exactly("name of "+v.next, *c.reads(v, "name"), v.Name, zfs.Rename(v.next, v.Name), zfs.Rename(v.Name, v.next))
 }
 
 // mountpoint gives the clone the mount point, in the way in which the dataset has it.
 func (c *checking) mountpoint(v Volume) change.Switch {
 	do := zfs.Set("mountpoint", v.Mountpoint, v.Name)
 	if v.inherits {
-		do = zfs.Inherit("mountpoint", v.Name, false)
+		do = zfs.Inherit("mountpoint", v.Name)
 	}
-	return exact("mountpoint of what is now "+v.Name, *c.reads(v, "mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
+	return change.Exactly("mountpoint of what is now "+v.Name, *c.reads(v, "mountpoint"), v.Mountpoint, do, zfs.Set("mountpoint", "none", v.Name))
 }
 
 // mountable lets a start of the machine mount the clone, as it mounts the dataset.
 func (c *checking) mountable(v Volume) change.Switch {
-	return exact("canmount of what is now "+v.Name, *c.reads(v, "canmount"), "on", v.canmount(v.Name), zfs.Set("canmount", "noauto", v.Name))
+	return change.Exactly("canmount of what is now "+v.Name, *c.reads(v, "canmount"), "on", v.canmount(v.Name), zfs.Set("canmount", "noauto", v.Name))
 }
 
 // notMountable keeps the dataset of before from being mounted by a start of the machine.
 func notMountable(v Volume) change.Switch {
 	look := change.Inspection{Argv: zfs.Columns("name,canmount", above(v)), Match: `^` + regexp.QuoteMeta(v.Before) + `\t(.*)$`}
-	return exact("canmount of "+v.Before, look, "noauto", zfs.Set("canmount", "noauto", v.Before), v.canmount(v.Before))
+	return change.Exactly("canmount of "+v.Before, look, "noauto", zfs.Set("canmount", "noauto", v.Before), v.canmount(v.Before))
 }
 
 // canmount lets a dataset be mounted in the way in which the server's is: because it was said, or because
@@ -253,5 +247,5 @@ func (v Volume) canmount(name string) []string {
 	if v.said {
 		return zfs.Set("canmount", "on", name)
 	}
-	return zfs.Inherit("canmount", name, true)
+	return zfs.InheritReceived("canmount", name)
 }

@@ -188,6 +188,20 @@ echo now >'%[2]s/f'; echo now >log/f`, top, at))
 	everyDeath(t, d, c, state, fmt.Sprintf("cd %s; find . -maxdepth 2 -name '*.undone-*' -exec btrfs subvolume delete {} +; ! ls -A .plumb-points | grep rollback-", top))
 }
 
+// TestMountPointsLeadNowhere: a subvolume is mounted on the directory that has the name, not where a link in its place leads.
+func TestMountPointsLeadNowhere(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	must(t, os.Mkdir(filepath.Join(dir, "elsewhere"), 0o700))
+	must(t, os.Symlink("elsewhere", filepath.Join(dir, "log")))
+	v := Volume{Member: protect.Member{Volume: protect.Volume{Mountpoint: filepath.Join(dir, "log")}}, top: "/top", source: "/dev/null", options: "rw"}
+	argv := v.mountOf("/log")
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err == nil || string(out) != v.Mountpoint+" leads to "+filepath.Join(dir, "elsewhere")+"\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // listener is a rollback of a process that only listens.
 func listener(t *testing.T, members []protect.Member, tools zfs.Tools) *checking {
 	t.Helper()

@@ -231,5 +231,5 @@ func clones(do []change.Op, name string) bool {
 func adopt(v Volume) change.Switch {
 	look := change.Inspection{Argv: zfs.Columns("name,origin", v.from.Name), Match: `^` + regexp.QuoteMeta(v.from.Name) + `\t[^@]*@(.*)$`}
 	_, after, _ := strings.Cut(v.from.Snapshot, "@")
-	return exact("origin of "+v.from.Name, look, after, zfs.Promote(v.next), zfs.Promote(v.from.Name))
+	return change.Exactly("origin of "+v.from.Name, look, after, zfs.Promote(v.next), zfs.Promote(v.from.Name))
 }

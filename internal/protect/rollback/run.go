@@ -41,11 +41,11 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it does not listen on %s any more", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
 			"start it, and look at its log; a rollback stops a server that runs"))
 	}
-	unlock, err := r.Keeper.Store.Lock(ctx, r.Keeper.Do) // of what is swapped nobody takes or destroys a point
+	unlock, err := r.alone(ctx, plan)
 	if err != nil {
 		return res, fmt.Errorf("roll %s back to point %s (nothing was changed): %w", plan.Server.Ref, plan.Point.ID, err)
 	}
-	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point"}
+	step := change.Step{Knob: stack.Knob{Of: plan.Server.Ref, Name: Knob}, To: stack.Text(plan.Point.ID), Because: "rollback to a point", Data: true}
 	began := r.Keeper.Now()
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: []change.Prepared{{Step: step, Recipe: plan.Recipe}}}, change.ApplyOptions{Begin: begin,
 		Doing: func(_ int, a change.Act, done bool) {
@@ -74,6 +74,26 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 	return res, err
 }
 
+// alone keeps other Plumbs from taking and destroying points of what is swapped. The snapshots of the plan must still be there: a person
+// may have thought about it for long.
+func (r Rollback) alone(ctx context.Context, plan Plan) (unlock func(), err error) {
+	unlock, err = r.Keeper.Store.Lock(ctx, r.Keeper.Do)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range plan.Point.Members {
+		st, err := r.Keeper.MemberState(ctx, r.Keeper.Do, m)
+		if err == nil {
+			err = st.Usable(m)
+		}
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+	}
+	return unlock, nil
+}
+
 func (r Rollback) say(what string) {
 	if r.Doing != nil {
 		r.Doing(what)
@@ -93,6 +113,26 @@ func (r Rollback) answer(ctx context.Context, plan Plan) (protect.Position, erro
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// Undoing does what takes changes back. While a rollback is among them nobody takes or destroys a point of what is swapped, and then it
+// is noted where the snapshots of points lie. With an error nothing was done.
+func (r Rollback) Undoing(ctx context.Context, changes []*change.Change, undo func()) error {
+	swaps := func(c *change.Change) bool {
+		return slices.ContainsFunc(c.Steps, func(s change.Step) bool { return s.Knob.Name == Knob })
+	}
+	if !slices.ContainsFunc(changes, swaps) {
+		undo()
+		return nil
+	}
+	unlock, err := r.Keeper.Store.Lock(ctx, r.Keeper.Do)
+	if err != nil {
+		return fmt.Errorf("undo a rollback (nothing was changed): %w", err)
+	}
+	undo()
+	unlock()
+	r.Keeper.Tell("look where the snapshots of points lie", r.Follow(context.WithoutCancel(ctx)))
+	return nil
 }
 
 // Follow corrects where the snapshots of points lie: those taken after the point of a

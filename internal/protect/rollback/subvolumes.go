@@ -154,25 +154,25 @@ func (v Volume) copied() change.Switch {
 		from = v.from.Snapshot
 	}
 	to := path.Join(v.top, v.next)
-	return exact("subvolume "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), v.next[1:], btrfs.Clone(path.Join(v.top, from), to),
+	return change.Exactly("subvolume "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), v.next[1:], btrfs.Clone(path.Join(v.top, from), to),
 		[]string{"sh", "-c", putAside, "sh", to, to + usedEnd, path.Join(v.top, v.Undone), v.top})
 }
 
 // named renames a subvolume, unless the other name is taken: the state that is read then tells so.
 func (v Volume) named(from, to string) []change.Op {
-	return ops([]string{"mv", "-n", "-T", "--", path.Join(v.top, from), path.Join(v.top, to)}, []string{"btrfs", "filesystem", "sync", v.top})
+	return change.Commands([]string{"mv", "-n", "-T", "--", path.Join(v.top, from), path.Join(v.top, to)}, []string{"btrfs", "filesystem", "sync", v.top})
 }
 
 // renamed gives the server's subvolume the name that it keeps.
 func (v Volume) renamed() change.Switch {
-	s := exact("name of "+v.Name, v.listed(`^ID .* uuid `+v.guid+` path (.*)$`), v.Before[1:], nil, nil)
+	s := change.Exactly("name of "+v.Name, v.listed(`^ID .* uuid `+v.guid+` path (.*)$`), v.Before[1:], nil, nil)
 	s.Do, s.Undo = v.named(v.Name, v.Before), v.named(v.Before, v.Name)
 	return s
 }
 
 // inPlace gives the copy the name of the server's.
 func (v Volume) inPlace() change.Switch {
-	s := exact("name of "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), change.None, nil, nil)
+	s := change.Exactly("name of "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), change.None, nil, nil)
 	s.Do, s.Undo = v.named(v.next, v.Name), v.named(v.Name, v.next)
 	return s
 }

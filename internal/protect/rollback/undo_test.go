@@ -81,23 +81,69 @@ func TestPointsThatAreAwayFailNothing(t *testing.T) {
 	if err != nil || res.Position.Offset != 7 || len(told) != 1 || !strings.Contains(told[0], "x is on away") {
 		t.Errorf("%+v, %v, told %q", res, err, told)
 	}
+	all, err := r.Executor.Changes(t.Context())
+	must(t, err)
+	if !all[0].Steps[0].Data { // by which an undo of what moved its data before is refused
+		t.Error("the journal does not say that it replaced the server's data")
+	}
 	sh(t, strings.Join(c.plan.Stop, " "))
 	if _, err := r.Run(t.Context(), plan, change.Begin{}); err == nil || !strings.Contains(err.Error(), "does not listen") {
 		t.Errorf("a server that does not listen is rolled back: %v", err)
 	}
 }
 
-// TestRollbackBesideAnotherPlumb: while another takes or destroys points nothing is stopped, and nothing is swapped.
+// TestRollbackBesideAnotherPlumb: while another takes or destroys points nothing is stopped, and nothing is swapped; nor when another
+// destroyed the point since the plan was made.
 func TestRollbackBesideAnotherPlumb(t *testing.T) {
 	c := listener(t, nil, zfs.Tools{})
 	k := &protect.Keeper{Do: here{hosttest.LiveDoer(t)}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
 	unlock, err := k.Store.Lock(t.Context(), k.Do)
 	must(t, err)
-	defer unlock()
 	res, err := Rollback{Keeper: k}.Run(t.Context(), *c.plan, change.Begin{})
 	if !errors.Is(err, protect.ErrBusy) || res.Change != 0 || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("%+v, %v", res, err)
 	}
+	unlock()
+	k.Storages = []protect.Storage{shelf{gone: "pruned meanwhile"}}
+	plan := *c.plan
+	plan.Point.Members = []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: "pruned meanwhile"}}
+	res, err = Rollback{Keeper: k}.Run(t.Context(), plan, change.Begin{})
+	if err == nil || res.Change != 0 || !strings.Contains(err.Error(), "(nothing was changed): the snapshot pruned meanwhile is gone") {
+		t.Errorf("of a point that went since it was planned: %+v, %v", res, err)
+	}
+}
+
+// TestUndoBesideAnotherPlumb: while another takes or destroys points no rollback is taken back, while one is taken back no other may,
+// and what is no rollback needs no lock of theirs.
+func TestUndoBesideAnotherPlumb(t *testing.T) {
+	k := &protect.Keeper{Do: here{hosttest.LiveDoer(t)}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
+	r, ctx := Rollback{Keeper: k}, t.Context()
+	of := func(knob string) []*change.Change {
+		return []*change.Change{{Begin: change.Begin{Steps: []change.Step{{Knob: stack.Knob{Of: db, Name: knob}}}}}}
+	}
+	done := 0
+	undo := func() {
+		if done++; done > 1 {
+			if _, err := k.Store.Lock(ctx, k.Do); !errors.Is(err, protect.ErrBusy) {
+				t.Errorf("another Plumb takes points meanwhile: %v", err)
+			}
+		}
+	}
+	unlock, err := k.Store.Lock(ctx, k.Do)
+	must(t, err)
+	if err := r.Undoing(ctx, of(Knob), undo); !errors.Is(err, protect.ErrBusy) || done != 0 || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("beside another: %v, undone %d times", err, done)
+	}
+	if err := r.Undoing(ctx, of("innodb_buffer_pool_size"), undo); err != nil || done != 1 {
+		t.Errorf("what is no rollback: %v, undone %d times", err, done)
+	}
+	unlock()
+	if err := r.Undoing(ctx, of(Knob), undo); err != nil || done != 2 {
+		t.Errorf("alone: %v, undone %d times", err, done)
+	}
+	unlock, err = k.Store.Lock(ctx, k.Do)
+	must(t, err)
+	unlock()
 }
 
 // TestUnitThatStartsNothing: a unit that was made for one run, or was masked since, is refused before the server is stopped.

@@ -63,7 +63,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 		return a, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
 	}
 	if d.IsFile() {
-		return a, refusal("name a device: ls -l /dev/disk/by-id", "%s is no device, and a file is as slow as what it lies on", d.Path)
+		return a, change.Refuse("name a device: ls -l /dev/disk/by-id", "%s is no device, and a file is as slow as what it lies on", d.Path)
 	}
 	fuse := Fuse(s)
 	there, state, err := Find(ctx, h, fuse, pool, d.Path)
@@ -73,7 +73,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 	if there != "" {
 		a.Dead = state != "ONLINE"
 		if there != class {
-			return a, refusal("plumb stack shows it", "%s is in the pool %s already, as its %s", d.Path, pool, there)
+			return a, change.Refuse("plumb stack shows it", "%s is in the pool %s already, as its %s", d.Path, pool, there)
 		}
 		return a, nil
 	}
@@ -199,7 +199,7 @@ func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
 	if !volatile {
 		return nil
 	}
-	return refusal("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
+	return change.Refuse("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
 		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
 }
 
@@ -242,10 +242,6 @@ func unfed(t *stack.Thing) string {
 		return fmt.Sprintf("secondarycache of %s is %s: no data of it reach a cache device", t.Ref.Name, second)
 	}
 	return ""
-}
-
-func refusal(what, why string, args ...any) error {
-	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
 }
 
 // Added gives the number of the change that added a device and is in force, 0 for none.

@@ -21,17 +21,17 @@ func Refuse(d Disk) error {
 	off := float64(d.Size - s.Size)
 	switch {
 	case len(d.Users) > 0:
-		return refusal("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
+		return change.Refuse("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
 	case s.Serial != "" && d.Serial == "":
-		return refusal("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
+		return change.Refuse("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
 	case s.Serial != "" && s.Serial != d.Serial:
-		return refusal("look which disk it is: ls -l /dev/disk/by-id", "%s has the serial number %s, and the spec wants %s", path, d.Serial, s.Serial)
+		return change.Refuse("look which disk it is: ls -l /dev/disk/by-id", "%s has the serial number %s, and the spec wants %s", path, d.Serial, s.Serial)
 	case s.Size != 0 && (off > sizeTolerance*float64(s.Size) || off < -sizeTolerance*float64(s.Size)):
-		return refusal("look which disk it is; sizes in a spec may differ by 1 %", "%s has %s (%d bytes), and the spec wants %s (%d bytes)", path, units.Bytes(d.Size), d.Size, units.Bytes(s.Size), s.Size)
+		return change.Refuse("look which disk it is; sizes in a spec may differ by 1 %", "%s has %s (%d bytes), and the spec wants %s (%d bytes)", path, units.Bytes(d.Size), d.Size, units.Bytes(s.Size), s.Size)
 	case d.Identity == "":
-		return refusal("name a disk that tells its serial number", "%s has nothing by which it can be known again: no serial number, and a kernel that does not count its disks (before 5.15)", path)
+		return change.Refuse("name a disk that tells its serial number", "%s has nothing by which it can be known again: no serial number, and a kernel that does not count its disks (before 5.15)", path)
 	case len(d.On) > 0 && (s.Erase == "" || s.Erase != d.Serial):
-		return refusal(eraseHint(d), "%s is not empty: %s", path, strings.Join(d.On, ", "))
+		return change.Refuse(eraseHint(d), "%s is not empty: %s", path, strings.Join(d.On, ", "))
 	}
 	return nil
 }
@@ -41,10 +41,6 @@ func eraseHint(d Disk) string {
 		return "save what you need; then make its first and last 16 MiB zero by hand: it tells no serial number by which the spec could name it"
 	}
 	return fmt.Sprintf("save what you need; then {path: %s, erase: %s} in the spec overwrites it", d.Spec.Path, d.Serial)
-}
-
-func refusal(what, why string, args ...any) error {
-	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
 }
 
 // Erases tells whether the disk has something on it that will be lost.

@@ -16,37 +16,22 @@ import (
 	"plumb/internal/zfs"
 )
 
-// busy is how long is waited for who is just leaving a filesystem.
-const busy = int64(30 * time.Second / time.Millisecond)
-
-func ops(all ...[]string) (o []change.Op) {
-	for _, argv := range all {
-		o = append(o, change.Op{Argv: argv})
-	}
-	return o
-}
-
-// exact makes a switch of one command each way, whose state is read whole.
-func exact(on string, look change.Inspection, after string, do, undo []string) change.Switch {
-	return change.Switch{On: on, Inspect: look, After: after, Do: ops(do), Undo: ops(undo), Exact: true, Again: busy}
-}
-
 func (p *planning) patience() int64 { return cmp.Or(p.Within, 10*time.Minute).Milliseconds() }
 
 // stopping stops the server, and waits until its process has ended. What it would write while everybody waits it
 // writes before.
 func (p *planning) stopping() change.Switch {
-	s := change.Switch{On: p.Home.Server.String(), Inspect: p.look, After: change.None, Undo: ops(p.Start), Patience: p.patience(), Exact: p.Stop[0] != "systemctl"}
+	s := change.Switch{On: p.Home.Server.String(), Inspect: p.look, After: change.None, Undo: change.Commands(p.Start), Patience: p.patience(), Exact: p.Stop[0] != "systemctl"}
 	if first := product.DialectOf(p.Home.Target.Engine).Checkpoint; first != "" {
 		target := p.Home.Target
 		s.Do = append(s.Do, change.Op{Target: &target, Statement: first})
 	}
-	s.Do = append(s.Do, ops(p.Stop, service.UntilEnded(p.Home.PID))...)
+	s.Do = append(s.Do, change.Commands(p.Stop, service.UntilEnded(p.Home.PID))...)
 	return s
 }
 
 func (p *planning) starting() change.Switch {
-	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: ops(p.Start), Undo: ops(p.Stop), Patience: p.patience()}
+	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: change.Commands(p.Start), Undo: change.Commands(p.Stop), Patience: p.patience()}
 }
 
 // mounted reads which dataset is uppermost at a place.
@@ -55,25 +40,25 @@ func mounted(at string) change.Inspection {
 }
 
 func unmount(v provision.Volume) change.Switch {
-	return exact("mount of "+v.Aside, mounted(v.Aside), change.None, zfs.Unmount(v.Dataset), zfs.Mount(v.Dataset))
+	return change.Exactly("mount of "+v.Aside, mounted(v.Aside), change.None, zfs.Unmount(v.Dataset), zfs.Mount(v.Dataset))
 }
 
 // mountPoint makes an empty directory to mount on, in which no server can write, whoever it runs as.
 func mountPoint(at string) change.Switch {
 	dir, base := path.Split(at)
-	s := exact("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", host.Verbatim(base), "-printf", "%y"}}, "d", nil, nil)
-	s.Do = ops([]string{"sh", "-c", `mkdir -m 000 -- "$1" && { chattr +i -- "$1" 2>/dev/null || :; }`, "sh", at}) // not every filesystem has that
-	s.Undo = ops([]string{"sh", "-c", `chattr -i -- "$1" 2>/dev/null; rmdir -- "$1"`, "sh", at})
+	s := change.Exactly("directory "+at, change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", host.Verbatim(base), "-printf", "%y"}}, "d", nil, nil)
+	s.Do = change.Commands([]string{"sh", "-c", `mkdir -m 000 -- "$1" && { chattr +i -- "$1" 2>/dev/null || :; }`, "sh", at}) // not every filesystem has that
+	s.Undo = change.Commands([]string{"sh", "-c", `chattr -i -- "$1" 2>/dev/null; rmdir -- "$1"`, "sh", at})
 	return s
 }
 
 func mountpoint(v provision.Volume) change.Switch {
-	return exact("mountpoint of "+v.Dataset, change.Inspection{Argv: zfs.Value("mountpoint", v.Dataset)}, v.At,
+	return change.Exactly("mountpoint of "+v.Dataset, change.Inspection{Argv: zfs.Value("mountpoint", v.Dataset)}, v.At,
 		zfs.Set("mountpoint", v.At, v.Dataset), zfs.Set("mountpoint", v.Aside, v.Dataset))
 }
 
 func mount(v provision.Volume) change.Switch {
-	return exact("mount of "+v.At, mounted(v.At), edit.Octal(v.Dataset), zfs.Mount(v.Dataset), zfs.Unmount(v.Dataset))
+	return change.Exactly("mount of "+v.At, mounted(v.At), edit.Octal(v.Dataset), zfs.Mount(v.Dataset), zfs.Unmount(v.Dataset))
 }
 
 // bindHere mounts a directory on the empty one that was just made, and on no other that somebody has put into
@@ -83,7 +68,7 @@ const bindHere = `cd -P -- "$2" && [ "$(pwd -P)" = "$2" ] && [ "$(stat -c %u .)"
 // bind mounts a directory of a filesystem in its place.
 func bind(v provision.Volume) change.Switch {
 	look := change.Inspection{File: "/proc/self/mountinfo", Match: `^\S+ \S+ \S+ \S+ (` + regexp.QuoteMeta(edit.Octal(v.At)) + `) `}
-	return exact("mount of "+v.At, look, edit.Octal(v.At), []string{"sh", "-c", bindHere, "sh", v.Aside, v.At}, []string{"umount", "-c", "--", v.At})
+	return change.Exactly("mount of "+v.At, look, edit.Octal(v.At), []string{"sh", "-c", bindHere, "sh", v.Aside, v.At}, []string{"umount", "-c", "--", v.At})
 }
 
 // lasts has it mounted by every start of the machine, which does not wait for it: with the disk missing, the filesystem that it

@@ -184,8 +184,8 @@ func TestRefusedBeforeTheStop(t *testing.T) {
 func TestLabelsComeLast(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()
-	label := exact("the label", change.Inspection{File: y.dir + "/label", Match: `^(.+)$`}, "set", nil, []string{"rm", y.dir + "/label"})
-	label.Do = ops([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
+	label := change.Exactly("the label", change.Inspection{File: y.dir + "/label", Match: `^(.+)$`}, "set", nil, []string{"rm", y.dir + "/label"})
+	label.Do = change.Commands([]string{"sh", "-ec", `[ -e "$1/base/large" ] && mountpoint -q "$1/pg_wal"; echo set >"$2"`, "sh", y.data, y.dir + "/label"})
 	w.Label = []change.Act{{Switch: &label}}
 	made, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
 	must(t, err)
@@ -199,8 +199,8 @@ func TestLabelsComeLast(t *testing.T) {
 // Another place than theirs is refused where something is, or where others than root could put something.
 func TestElsewhereIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
-	sh(t, `cd "$1"; mkdir -p there/taken open; chmod 777 open; ln -s there led`, y.dir)
-	for at, says := range map[string]string{"there/taken": "is there already", "none/db": "what", "open/db": "of root's", "led/db": "of root's", "old/db/within": "in one another", "old": "in one another"} {
+	sh(t, `cd "$1"; mkdir -p there/taken open theirs/ours; chmod 777 open; chown 65534 theirs; ln -s there led`, y.dir)
+	for at, says := range map[string]string{"there/taken": "is there already", "none/db": "what", "open/db": "by everybody", "led/db": "a link", "theirs/ours/db": "belongs to user 65534", "old/db/within": "in one another", "old": "in one another"} {
 		y.at = y.dir + "/" + at
 		if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", at, err)
@@ -213,6 +213,56 @@ func TestElsewhereIsRefused(t *testing.T) {
 	if _, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{}); err == nil || !strings.Contains(err.Error(), "make it a relative link") && !strings.Contains(err.Error(), "names the directory") {
 		t.Error(err)
 	}
+}
+
+// A volume hides what is in its place: one with something in it is refused, and so is a link.
+func TestPlaceOfALogIsBare(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	sh(t, `cd "$1"; mkdir full bare; touch full/.theirs; ln -s there led`, y.dir)
+	for at, says := range map[string]string{"full": "is not empty", "led": "a link", "bare": "", "none": ""} {
+		w := y.move()
+		w.Volumes[1].At, w.Parts[0].At, w.Parts[0].Files = y.dir+"/"+at, y.dir+"/"+at, []string{"pg_wal"}
+		_, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+}
+
+// What fstab cannot name is refused while the server runs.
+func TestPlaceWithABlankIsRefused(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.at = y.dir + "/there/d b"
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, y.move()); err == nil || !strings.Contains(err.Error(), "six fields") || hint.Of(err) == "" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
+// Data that somebody has moved on by hand are not taken for none: the old files stay, and the server runs on.
+func TestMovedOnByHand(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	y.mover()
+	draft, _ := y.draft()
+	out, err := y.executor(y.d).Apply(t.Context(), draft, change.ApplyOptions{})
+	must(t, err)
+	pid := sh(t, "cat "+y.dir+"/pid")
+	sh(t, `cd "$1"; mkdir ../../on; for f in *; do [ "$f" = pg_wal ] || mv "$f" ../../on; done`, y.data)
+	for _, o := range []change.UndoOptions{{}, {Force: true}} {
+		err := y.executor(y.d).Undo(t.Context(), []int{out.Number}, o)
+		if _, refused := errors.AsType[*change.Refusal](err); !refused || !strings.Contains(err.Error(), "is empty") || !strings.Contains(hint.Of(err), "--discard-new") {
+			t.Errorf("%+v: %v, hint %q", o, err, hint.Of(err))
+		}
+	}
+	if now := sh(t, "cat "+y.dir+"/pid"); !y.listens() || now != pid {
+		t.Errorf("the server was %s and is %s", pid, now)
+	}
+	sh(t, `mount -t tmpfs none "$1"`, y.data)
+	if err := y.executor(y.d).Undo(t.Context(), []int{out.Number}, change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "is not what was there") || !y.listens() {
+		t.Errorf("with something else mounted: %v", err)
+	}
+	sh(t, `umount "$1"; [ -e "$1".before-*/base/large ]; mv "$2"/on/* "$1"`, y.data, y.dir)
+	y.undo(change.UndoOptions{})
+	y.kept("moved back by hand")
 }
 
 // A start of the machine waits for no mount of ours: with the data's disk missing it can be reached.

@@ -172,7 +172,7 @@ func (y *toy) move() provision.Move {
 	var told []change.Act
 	if y.at != y.data {
 		write := func(dir string) []string { return []string{"sh", "-c", `echo "$1" >"$2"`, "sh", dir, y.dir + "/conf"} }
-		tell := exact("where the data of the toy are", change.Inspection{File: y.dir + "/conf", Match: `^(/.*)$`}, y.at, write(y.at), write(y.data))
+		tell := change.Exactly("where the data of the toy are", change.Inspection{File: y.dir + "/conf", Match: `^(/.*)$`}, y.at, write(y.at), write(y.data))
 		told = append(told, change.Act{Switch: &tell})
 	}
 	return provision.Move{

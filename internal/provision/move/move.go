@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
@@ -191,10 +192,10 @@ func (p *planning) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return hint.With(fmt.Errorf("see what %s shall lie in: %w", at, err), "make the directory above it first")
 	}
-	if !st.Mode.IsDir() || st.Resolved != above || st.UID != 0 || st.Mode.Perm()&0o022 != 0 {
-		return hint.With(fmt.Errorf("%s is not a directory of root's, in which nobody else can put anything", above), "name a place in one that is")
+	if !st.Mode.IsDir() || st.Resolved != above {
+		return hint.With(fmt.Errorf("%s is no directory, or a link", above), "name a place without links")
 	}
-	return nil
+	return provision.RootsAlone(ctx, p.h, above)
 }
 
 // list lists what is done.
@@ -237,21 +238,27 @@ func (p *planning) add(s change.Switch) { p.acts = append(p.acts, change.Act{Swi
 
 // mount puts a volume in its place.
 func (p *planning) mount(ctx context.Context, v provision.Volume) error {
-	st, err := p.h.Stat(ctx, v.At)
 	renamed := slices.ContainsFunc(p.pairs, func(q change.Pair) bool { return q.Before != "" && q.From == v.At })
 	nested := v.At != p.data.At && observe.Within(v.At, p.data.At)
 	switch {
 	case nested: // it is there once the volume around it is mounted
-	case renamed || errors.Is(err, fs.ErrNotExist):
+	case renamed:
 		p.add(mountPoint(v.At))
-	case err != nil:
-		return err
-	case !st.Mode.IsDir():
-		return fmt.Errorf("%s is no directory", v.At)
+	default:
+		err := provision.Bare(ctx, p.h, v.At)
+		if errors.Is(err, fs.ErrNotExist) {
+			p.add(mountPoint(v.At))
+		} else if err != nil {
+			return err
+		}
 	}
 	if v.Dataset == "" {
+		e := lasts(cmp.Or(p.Fstab, "/etc/fstab"), v)
+		if _, err := edit.Set(e.Form, nil, e.Key, e.Value); err != nil {
+			return hint.With(fmt.Errorf("have %s mounted by every start: %w", v.At, err), "name a place without blanks as server.at, or lay out a pool of ZFS")
+		}
 		p.add(bind(v))
-		p.acts = append(p.acts, change.Act{Edit: lasts(cmp.Or(p.Fstab, "/etc/fstab"), v)})
+		p.acts = append(p.acts, change.Act{Edit: e})
 		return nil
 	}
 	p.add(mountpoint(v))

@@ -112,6 +112,9 @@ func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec, lasting Names) 
 	}
 	if why != "" {
 		sp.Pool, sp.Use = nil, p.Ref.Name
+		if no := mistake(*sp); no != "" {
+			return nil, hint.With(fmt.Errorf("a spec can neither name the pool %s nor use it: %s", p.Ref.Name, why), no)
+		}
 		return []string{fmt.Sprintf("the pool %s is used as it is, because a spec cannot name it: %s", p.Ref.Name, why)}, nil
 	}
 	if ds.Text("encryptionroot") != "" {

@@ -21,7 +21,8 @@ func hostOf(fstype, source string, pool map[string]stack.Value) *stack.Stack {
 	db.Link("data", fs.Ref)
 	fs.Link("dataset")
 	if pool != nil {
-		ds, p := see.New("dataset", source), see.New("pool", "tank")
+		name, _, _ := strings.Cut(source, "/")
+		ds, p := see.New("dataset", source), see.New("pool", name)
 		fs.Links["dataset"] = nil
 		fs.Link("dataset", ds.Ref)
 		ds.Link("pool", p.Ref)
@@ -72,6 +73,10 @@ func TestFromGivesWhatIsThere(t *testing.T) {
 			t.Errorf("%s: what it writes is no spec: %v", name, err)
 		}
 	}
+	odd := hostOf("zfs", "my pool/db", map[string]stack.Value{"layout": stack.Text("mirror"), "vdev_paths": two, "vdevs": stack.Int(1)})
+	if sp, _, err := From(odd, "", nil); err == nil || !strings.Contains(err.Error(), "my pool") {
+		t.Errorf("a pool whose name no spec takes: %v,\n%s", err, spec.Text(sp))
+	}
 	if _, _, err := From(hostOf("tmpfs", "tmpfs", nil), "", nil); err == nil {
 		t.Error("a filesystem in memory is given as what a spec makes")
 	}
@@ -90,6 +95,8 @@ func TestOfNamesTheProvision(t *testing.T) {
 	for want, sp := range map[string]spec.Spec{
 		"tank/mariadb":                {Pool: pool, Server: spec.Server{Product: "mariadb"}},
 		"tank/mariadb-3307":           {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:3307"}},
+		"tank/mariadb-3308":           {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "3308"}},
+		"tank/mariadb--run-a-b":       {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mysql:/run/a@b"}},
 		"tank/db/postgres":            {Use: "tank/db", Server: spec.Server{Product: "postgres"}},
 		"tank/mariadb--run-db-s.sock": {Pool: pool, Server: spec.Server{Product: "mariadb", Name: "mariadb:/run/db/s.sock"}},
 		"/dev/vg/db mariadb":          {Filesystem: &spec.Filesystem{Device: spec.Disk{Path: "/dev/vg/db"}}, Server: spec.Server{Product: "mariadb"}},

@@ -91,11 +91,16 @@ func Of(sp spec.Spec) string {
 
 // nameOf is the product, and the server where the spec names it.
 func nameOf(sp spec.Spec) string {
-	name := sp.Server.Product
-	if _, own, named := strings.Cut(sp.Server.Name, ":"); named {
-		name += "-" + strings.NewReplacer("/", "-", " ", "-").Replace(own)
+	own := sp.Server.Own()
+	if own == "" {
+		return sp.Server.Product
 	}
-	return name
+	return sp.Server.Product + "-" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:-", r) {
+			return r
+		}
+		return '-' // a dataset is called so
+	}, own)
 }
 
 // poolOf is the pool that a spec makes or uses; "" when it is for a filesystem.

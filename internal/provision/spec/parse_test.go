@@ -107,6 +107,23 @@ func TestParseTellsMistakes(t *testing.T) {
 	}
 }
 
+// TestParseRefusesWhatIsNoName: what a command or a file on the way would take for something else.
+func TestParseRefusesWhatIsNoName(t *testing.T) {
+	for _, m := range []struct{ from, to, want string }{
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/a\\n\"", "has no blanks"},
+		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
+		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount
+		{"mariadb}", "mariadb, name: \"mariadb:\\n3306\"}", "server.name is one word"},
+		{"name: tank", "name: \"tank\\n\"", "pool.name begins with a letter"},
+		{"name: tank", "name: c0t0", "a pool's name does not begin with c and a digit"},
+		{"name: tank", "name: spares", "a pool's name does not begin with spare"},
+	} {
+		if _, err := Parse("x.yaml", []byte(strings.Replace(small, m.from, m.to, 1))); err == nil || !strings.Contains(err.Error(), m.want) {
+			t.Errorf("%s: got %v, want %s", m.to, err, m.want)
+		}
+	}
+}
+
 // One run shows them all, in the order of the file, and no more than a person reads.
 func TestParseTellsAllMistakesAtOnce(t *testing.T) {
 	_, err := Parse("x.yaml", []byte("pool: {name: 1, layout: mirrr, disks: [x]}\nserver: {product: x, colour: red}\nuse: -x\n"))

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -123,6 +124,9 @@ func (r *reader) list(n *strictyaml.Node, what string) (all []Disk) {
 // reserved are words that zpool create takes for something else than a pool's name.
 var reserved = []string{"mirror", "raidz", "draid", "spare", "log", "cache", "special", "dedup"}
 
+// diskLike is what disks are called on Solaris: pool_namecheck refused it up to some release.
+var diskLike = regexp.MustCompile(`^c[0-9]`)
+
 func (r *reader) poolName(n *strictyaml.Node) string {
 	name := r.doc.Text(n, "pool.name")
 	if name == "" {
@@ -134,6 +138,10 @@ func (r *reader) poolName(n *strictyaml.Node) string {
 	}
 	if i := slices.IndexFunc(reserved, func(word string) bool { return strings.HasPrefix(name, word) }); i >= 0 {
 		r.doc.Errorf(n, "a pool's name does not begin with %s: to zpool create that means something else", reserved[i])
+		return ""
+	}
+	if diskLike.MatchString(name) {
+		r.doc.Errorf(n, "a pool's name does not begin with c and a digit: older releases of ZFS take that for a disk")
 		return ""
 	}
 	return name

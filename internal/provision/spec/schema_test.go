@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -11,28 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/product"
+	"plumb/internal/strictyaml/schematest"
 )
-
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("spec", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("spec")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // example is a spec with all keys.
 func example(t testing.TB) string {
@@ -44,36 +25,17 @@ func example(t testing.TB) string {
 	return string(text)
 }
 
-// fits validates a file as an editor does.
-func fits(t *testing.T, s *jsonschema.Schema, text []byte) error {
-	t.Helper()
-	var v any
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
-	asJSON, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.Validate(doc)
-}
-
 func TestSchemaTakesWhatTheParserTakes(t *testing.T) {
-	s := compiled(t)
 	for _, text := range []string{small, plain, example(t)} {
 		if _, err := Parse("x.yaml", []byte(text)); err != nil {
 			t.Error(err)
 		}
-		if err := fits(t, s, []byte(text)); err != nil {
+		if err := schematest.YAML(Schema(), []byte(text)); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, wrong := range []string{strings.Replace(small, "layout:", "lay-out:", 1), small + "use: tank\n", strings.Replace(small, "mirror", "miror", 1), strings.Replace(small, "1G", "1GB", 1)} {
-		if err := fits(t, s, []byte(wrong)); err == nil {
+		if err := schematest.YAML(Schema(), []byte(wrong)); err == nil {
 			t.Errorf("the schema takes %s", wrong)
 		}
 	}

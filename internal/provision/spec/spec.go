@@ -15,7 +15,10 @@
 // Sizes are bytes, or a number with K, M, G, T or P: powers of 1024. example.yaml has one with all keys.
 package spec
 
-import _ "embed"
+import (
+	_ "embed"
+	"strings"
+)
 
 //go:embed spec.v1.schema.json
 var schema []byte
@@ -87,6 +90,10 @@ type Server struct {
 	// Databases are made where they are not there, each for an owner who comes in by the socket alone.
 	Databases []Database
 }
+
+// Own is what tells the server from others of its product, "" where the spec does not name it: 3307 of mariadb:3307, and
+// of 3307.
+func (s Server) Own() string { return s.Name[strings.IndexByte(s.Name, ':')+1:] }
 
 // Database is one of a server.
 type Database struct {

@@ -98,7 +98,7 @@ func (r *reader) path(n *strictyaml.Node, what string) string {
 	case name == "":
 		return ""
 	case strings.ContainsFunc(name, unclear):
-		r.doc.Errorf(n, "%s has no blanks, quotes or control characters in its path, not %.80q", what, name)
+		r.doc.Errorf(n, "%s has no blanks, commas, quotes or control characters in its path, not %.80q", what, name)
 	case !path.IsAbs(name) || path.Clean(name) != name || name == "/" || len(name) > longest:
 		r.doc.Errorf(n, "%s is an absolute path without . and .., at most %d bytes, not %.80q", what, longest, name)
 	default:
@@ -109,7 +109,7 @@ func (r *reader) path(n *strictyaml.Node, what string) string {
 
 // unclear tells characters that some command or file on the way would take for something else.
 func unclear(c rune) bool {
-	return c > unicode.MaxASCII || c <= ' ' || c == 0x7f || strings.ContainsRune("\"'`\\$&;|<>()*?[]{}!#%", c)
+	return c > unicode.MaxASCII || c <= ' ' || c == 0x7f || strings.ContainsRune("\"'`\\$&;|<>()*?[]{}!#%,", c)
 }
 
 // place reads a path at which something is mounted or kept: none that the system needs.

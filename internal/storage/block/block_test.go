@@ -6,21 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
-
-func known(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 func TestMapperLayer(t *testing.T) {
 	for uuid, want := range map[string]string{
@@ -233,7 +222,7 @@ func lvmHost() hosttest.Map {
 }
 
 func TestLook(t *testing.T) {
-	obs, err := NewProbe(known(t)).Collect(context.Background(), lvmHost(), &stack.Stack{})
+	obs, err := NewProbe(hosttest.Catalog(t)).Collect(context.Background(), lvmHost(), &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +286,7 @@ func TestManyDevices(t *testing.T) {
 			}
 		}
 	})}}
-	obs, _ := NewProbe(known(t)).Collect(context.Background(), h, &stack.Stack{})
+	obs, _ := NewProbe(hosttest.Catalog(t)).Collect(context.Background(), h, &stack.Stack{})
 	cut := slices.ContainsFunc(obs.Gaps, func(g stack.Gap) bool { return strings.Contains(g.Why, "only the first 4096") })
 	if len(files) > deviceLimit && !cut {
 		t.Error("devices were cut and nothing says so")
@@ -340,7 +329,7 @@ func FuzzAttributes(f *testing.F) {
 // raid_disks_show of drivers/md/md.c writes both numbers during a reshape.
 func TestWantedDisksDuringAReshape(t *testing.T) {
 	for text, want := range map[string]stack.Value{"4": stack.Int(4), "11 (10)": stack.Int(11), "": {}, "11 (10": {}, "x (10)": {}} {
-		d := device{h: hosttest.Map{Files: map[string]string{"/md/raid_disks": text + "\n"}}, catalog: known(t)}
+		d := device{h: hosttest.Map{Files: map[string]string{"/md/raid_disks": text + "\n"}}, catalog: hosttest.Catalog(t)}
 		d.thing = d.obs.New("block", "md0")
 		d.group(t.Context(), "/", "md/")
 		if got, ok := d.thing.Get("md_disks"); ok != !want.IsAbsent() || !got.Equal(want) || ok == (len(d.obs.Gaps) > 0) {

@@ -10,13 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // loopDevice makes a disk that is our own.
@@ -48,10 +46,7 @@ func TestSuiteOnALoopDevice(t *testing.T) {
 	name := loopDevice(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	for knob, to := range map[string]stack.Value{"read_ahead_kb": stack.Int(67), "max_sectors_kb": stack.Int(64), "rq_affinity": stack.Int(2), "scheduler": stack.Text("mq-deadline"), "nomerges": stack.Int(2)} {
 		t.Run(knob, func(t *testing.T) {
 			file := "/sys/block/" + name + "/queue/" + knob

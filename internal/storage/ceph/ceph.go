@@ -43,8 +43,8 @@ func hours(begin, end []byte) string {
 	return strings.Join(all, "-")
 }
 
-// Parse reads `ceph osd dump`, `ceph osd tree` and `ceph df`, each with --format json.
-func Parse(dump, tree, df []byte) (*Cluster, error) {
+// parse reads `ceph osd dump`, `ceph osd tree` and `ceph df`, each with --format json.
+func parse(dump, tree, df []byte) (*Cluster, error) {
 	var d struct {
 		Pools []struct {
 			Name string `json:"pool_name"`

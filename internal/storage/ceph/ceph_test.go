@@ -17,7 +17,7 @@ const (
 )
 
 func TestParse(t *testing.T) {
-	c, err := Parse([]byte(cephDump), []byte(cephTree), []byte(cephDF))
+	c, err := parse([]byte(cephDump), []byte(cephTree), []byte(cephDF))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +31,11 @@ func TestParse(t *testing.T) {
 // TestAClusterThatTellsNothing is not one that is empty.
 func TestAClusterThatTellsNothing(t *testing.T) {
 	for _, text := range []string{"", "{}", "[]", `{"pools":[],"full_ratio":0.95}`, `{"pools":[{"pool_name":"db","type":1,"size":3,"min_size":2}]}`} {
-		if c, err := Parse([]byte(text), []byte(cephTree), []byte(cephDF)); err == nil {
+		if c, err := parse([]byte(text), []byte(cephTree), []byte(cephDF)); err == nil {
 			t.Errorf("%q was read as %+v", text, c)
 		}
 	}
-	c, err := Parse([]byte(cephDump), []byte(cephTree), []byte(`{"stats":{"total_bytes":0,"total_used_raw_bytes":0}}`))
+	c, err := parse([]byte(cephDump), []byte(cephTree), []byte(`{"stats":{"total_bytes":0,"total_used_raw_bytes":0}}`))
 	if err != nil || c.Used != -1 {
 		t.Errorf("without a manager: %+v, %v", c, err)
 	}
@@ -46,7 +46,7 @@ func TestAClusterThatTellsNothing(t *testing.T) {
 
 // TestTell has a pool that the cluster knows, and one that it does not: that image is of another.
 func TestTell(t *testing.T) {
-	c, err := Parse([]byte(cephDump), []byte(cephTree), []byte(cephDF))
+	c, err := parse([]byte(cephDump), []byte(cephTree), []byte(cephDF))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestHours(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(cephDump), []byte(cephTree), []byte(cephDF))
 	f.Fuzz(func(t *testing.T, dump, tree, df []byte) {
-		c, err := Parse(dump, tree, df)
+		c, err := parse(dump, tree, df)
 		if err != nil {
 			return
 		}

@@ -79,7 +79,7 @@ func ask(ctx context.Context, h host.Reader) (*Cluster, error) {
 	if err := errors.Join(errs[:needed]...); err != nil {
 		return nil, err
 	}
-	c, err := Parse(texts[0], texts[1], texts[2])
+	c, err := parse(texts[0], texts[1], texts[2])
 	if err == nil {
 		c.Scrubs = hours(texts[3], texts[4])
 	}

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -76,10 +74,7 @@ func TestSuiteWithFstab(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
 	for _, c := range []struct {

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -34,10 +33,7 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
 	for _, c := range []struct {
@@ -91,10 +87,7 @@ func TestFstabOfAnImage(t *testing.T) {
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
 	under := chroot.New(doer, dir)
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	k := &change.Executor{Doer: under, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
 	for _, c := range []struct {
 		point, knob string

@@ -134,7 +134,7 @@ fi`, at)},
 
 // mountLine matches the line of a mount in mountinfo, to before its type.
 func mountLine(at string) string {
-	return `^[0-9]+ [0-9]+ [0-9]+:[0-9]+ [^ ]+ ` + regexp.QuoteMeta(at) + ` .* - `
+	return `^[0-9]+ [0-9]+ [0-9]+:[0-9]+ [^ ]+ ` + regexp.QuoteMeta(edit.Octal(at)) + ` .* - `
 }
 
 // lasts enters the mount in fstab. A start does not wait for a disk that is missing: the machine can be reached

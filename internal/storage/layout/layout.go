@@ -80,7 +80,7 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 			if !st.Mode.IsDir() || st.Resolved != above {
 				return p, refusal("name a place without links", "%s is no directory, or a link", above)
 			}
-			if err := rootsAlone(ctx, h, above); err != nil {
+			if err := provision.RootsAlone(ctx, h, above); err != nil {
 				return p, err
 			}
 			break
@@ -96,7 +96,7 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 	} else {
 		p.note = fmt.Sprintf("the filesystem of %s knows no immutable directories: %s can be written to by root while nothing is mounted there", above, at)
 	}
-	st, err := h.Stat(ctx, at)
+	err = provision.Bare(ctx, h, at)
 	if errors.Is(err, fs.ErrNotExist) {
 		p.acts = append(append(p.acts, directory(at, 0)), guard...)
 		return p, nil
@@ -104,35 +104,8 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 	if err != nil {
 		return p, err
 	}
-	names, err := h.Glob(ctx, host.Verbatim(at)+"/*")
-	hidden, hiddenErr := h.Glob(ctx, host.Verbatim(at)+"/.[!.]*")
-	switch {
-	case err != nil || hiddenErr != nil:
-		return p, errors.Join(err, hiddenErr)
-	case !st.Mode.IsDir() || st.Resolved != at:
-		return p, refusal("name a place without links", "%s is no directory, or a link", at)
-	case len(names)+len(hidden) > 0:
-		return p, refusal("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
-	}
 	p.acts = append(p.acts, guard...)
 	return p, nil
-}
-
-// rootsAlone refuses a directory in which, or above which, another user could put something else in the place of
-// what is made there: a link would lead root anywhere. In a sticky directory such as /tmp nobody can.
-func rootsAlone(ctx context.Context, h host.Reader, dir string) error {
-	for ; ; dir = path.Dir(dir) {
-		st, err := h.Stat(ctx, dir)
-		if err != nil {
-			return err
-		}
-		if how := st.Changeable(); how != "" && (st.UID != 0 || st.Mode&fs.ModeSticky == 0) {
-			return refusal("name a place in a directory that is root's alone", "the directory %s %s, who could put a link in it", dir, how)
-		}
-		if dir == "/" {
-			return nil
-		}
-	}
 }
 
 func directory(at string, perm fs.FileMode) change.Act {

@@ -119,3 +119,13 @@ func TestStatesAreReadBySed(t *testing.T) {
 		}
 	}
 }
+
+// The kernel writes a blank in a mount point as its octal number: a journal kept below such a directory is no reason to
+// take a mount for none.
+func TestMountIsSeenBehindABlank(t *testing.T) {
+	look := mountDataset(tools{}, "tank/a", "/my state/new-tank-a").Switch.Inspect
+	const line = `36 25 0:31 / /my\040state/new-tank-a rw,relatime shared:1 - zfs tank/a rw,xattr`
+	if !regexp.MustCompile("(?m)" + look.Match).MatchString(line) {
+		t.Errorf("%s does not match %s", look.Match, line)
+	}
+}

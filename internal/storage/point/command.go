@@ -81,6 +81,9 @@ const longestIdentity = 1000 // bytes
 func (c Command) run(ctx context.Context, d host.Streamer, line, do, identity string, vols []protect.Volume, name string) (string, error) {
 	var lines []string
 	for _, v := range vols {
+		if strings.ContainsFunc(v.Name+v.Mountpoint, unicode.IsControl) {
+			return "", hint.With(fmt.Errorf("%q on %q cannot be told to a command, one volume on each line", v.Name, v.Mountpoint), "mount it on a directory without a line break or tab in its name")
+		}
 		lines = append(lines, v.Name+"\t"+v.Mountpoint)
 	}
 	var out said

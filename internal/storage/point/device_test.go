@@ -211,7 +211,7 @@ func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
 	m := &told{answers: map[string]string{"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a"}]}`, "aws ec2 describe-volumes": "{}"},
 		fails: map[string]error{"aws ec2 describe-volumes --output json --volume-ids vol-b": errors.New("InvalidVolume.NotFound")}}
 	var members []protect.Member
-	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b"} {
+	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-a", "snap-3": "vol-b", "snap-4,snap-1": "vol-b,vol-a"} {
 		members = append(members, protect.Member{Volume: protect.Volume{Storage: "ebs", Name: volume}, Snapshot: id, GUID: id})
 	}
 	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
@@ -219,7 +219,10 @@ func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
 	if got[0].Err != nil || got[0].Gone || got[1].Err != nil || !got[1].Gone || got[2].Err == nil || got[2].Gone || len(m.did) != 3 {
 		t.Errorf("%+v after %q", got, m.did)
 	}
-	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3 --output json")
+	if half := got[3]; half.Err != nil || half.Gone || half.Usable(members[3]) == nil || !slices.Equal(half.Lacks, []string{"snap-4"}) || len(got[0].Lacks) > 0 {
+		t.Errorf("one of two is gone: %+v", half)
+	}
+	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3,snap-4,snap-1 --output json")
 }
 
 func TestPointsByACommand(t *testing.T) {
@@ -237,6 +240,9 @@ func TestPointsByACommand(t *testing.T) {
 	}
 	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be told to a command") {
+		t.Errorf("a line break makes another volume: %v", err)
 	}
 	began := time.Now()
 	if _, err := (Command{Line: "sleep 60", Progress: time.Second}).Snapshot(ctx, d, vols, name, facts); err == nil || time.Since(began) > 20*time.Second {
@@ -276,6 +282,21 @@ func removedByACommand(t *testing.T, all []protect.Member, file string) {
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Error("it was removed")
+	}
+}
+
+// TestRemovalOfFilesThatWasBegun: a copy of files of which some are removed is there, and no copy of it can be started.
+func TestRemovalOfFilesThatWasBegun(t *testing.T) {
+	born := time.Unix(1_800_000_000, 0)
+	m := protect.Member{Volume: protect.Volume{Storage: "xfs", Pool: "/dev/vdb"}, Snapshot: pointsDir + "/p.db", GUID: "7", Birth: born.UTC().Format(time.RFC3339Nano)}
+	for end, whole := range map[string]bool{"": true, goneEnd: false} {
+		dir := "/top/" + m.Snapshot + end
+		h := hosttest.Map{Files: map[string]string{"/proc/self/mountinfo": "1 1 8:1 / /top rw - xfs /dev/vdb rw\n"}, Errors: map[string]error{"link " + dir: errors.New("no link")},
+			Stats: map[string]host.Stat{dir: {Inode: 7, Born: born, Resolved: dir}}}
+		st, err := Reflink{}.State(t.Context(), h, m)
+		if err != nil || st.Gone || st.Other || (st.Usable(m) == nil) != whole {
+			t.Errorf("%q: %+v, %v", end, st, err)
+		}
 	}
 }
 

@@ -197,7 +197,8 @@ func (e EBS) State(ctx context.Context, h host.Reader, m protect.Member) (protec
 	return a.MemberState, a.Err
 }
 
-// States implements protect.Surveyor: all are asked for with one command, and each of which nothing is found again.
+// States implements protect.Surveyor: all are asked for with one command, and each of which nothing is found again. Of a member with
+// several volumes some snapshots can be gone.
 func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member) []protect.Answer {
 	var ids []string
 	for _, m := range members {
@@ -207,11 +208,16 @@ func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member
 	all := make([]protect.Answer, len(members))
 	for i, m := range members {
 		all[i] = protect.Answer{MemberState: protect.MemberState{Space: -1}, Err: err}
-		if err != nil || slices.ContainsFunc(strings.Split(m.GUID, ","), func(id string) bool { return there[id] }) {
-			continue
+		own := strings.Split(m.GUID, ",")
+		gone := slices.DeleteFunc(slices.Clone(own), func(id string) bool { return there[id] })
+		switch {
+		case err != nil:
+		case len(gone) < len(own):
+			all[i].Lacks = gone
+		default:
+			all[i].Err = ebsSeen(ctx, h, m)
+			all[i].Gone = all[i].Err == nil
 		}
-		all[i].Err = ebsSeen(ctx, h, m)
-		all[i].Gone = all[i].Err == nil
 	}
 	return all
 }

@@ -214,6 +214,9 @@ func (Reflink) look(ctx context.Context, h host.Reader, m protect.Member) (dir s
 			return dir, st, err
 		}
 		if there && (id == identity{m.GUID, m.Birth}) {
+			if end == goneEnd {
+				st.Lacks = []string{"files, whose removal was begun"}
+			}
 			return dir, st, nil
 		}
 		other = other || there

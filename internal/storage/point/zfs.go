@@ -40,7 +40,7 @@ func (z ZFS) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 	if z.Fuse {
 		fstype = "fuse.zfs"
 	}
-	if fs.Text("fstype") != fstype || !zfs.IsDataset(source) { // a mounted snapshot is none
+	if fs.Text("fstype") != fstype || strings.Contains(source, "@") { // a mounted snapshot is none
 		return protect.Volume{}, false
 	}
 	v := protect.Volume{Storage: z.Name(), Name: source, Pool: zfs.PoolOf(source), Mountpoint: fs.Text("mountpoint")}
@@ -48,6 +48,14 @@ func (z ZFS) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 		v.Within = root
 	}
 	return v, true
+}
+
+// Place implements protect.Placer: a name that no other command of ours takes is refused with the reason.
+func (ZFS) Place(_ context.Context, _ host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+	if !zfs.IsDataset(v.Name) {
+		return v, hint.With(fmt.Errorf("on the dataset %q: where a name has a blank no snapshots are taken", v.Name), "zfs rename gives it a name without")
+	}
+	return v, nil
 }
 
 // Atomic implements protect.Storage. Of zfs-fuse, whose command takes one name, the

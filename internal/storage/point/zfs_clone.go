@@ -130,7 +130,7 @@ func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([
 	if err != nil {
 		return nil, err
 	}
-	out, err := d.Run(ctx, zfs.Values(m.Name, true)...)
+	out, err := d.Run(ctx, zfs.Values(m.Name)...)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 	var all []protect.Member
 	for _, vols := range byPool(vols) {
 		names := snapshotNames(vols, name)
-		argv := zfs.TakeSnapshots(false, kept(facts), names...)
+		argv := zfs.TakeSnapshots(kept(facts), names...)
 		if z.Fuse && len(names) > 1 {
-			argv = zfs.TakeSnapshots(true, kept(facts), above(vols)+"@"+name)
+			argv = zfs.TakeSnapshotsBelow(kept(facts), above(vols)+"@"+name)
 		}
 		_, err := d.Run(ctx, argv...)
 		if err != nil {

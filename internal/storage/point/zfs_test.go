@@ -42,6 +42,11 @@ func TestVolumeOfZFS(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, v, ok)
 		}
 	}
+	for name, taken := range map[string]bool{"tank/db": true, "tank/my db": false} {
+		if v, err := (ZFS{}).Place(t.Context(), nil, protect.Volume{Name: name}, ""); (err == nil) != taken || v.Name != name {
+			t.Errorf("%q: %+v, %v", name, v, err)
+		}
+	}
 }
 
 func TestAtomicOfZFS(t *testing.T) {

@@ -29,7 +29,7 @@ func (z Zvol) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 }
 
 // Place implements protect.Placer: the device of a volume has a number alone.
-func (Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
+func (z Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string) (protect.Volume, error) {
 	if err := wholeDevice(v); err != nil {
 		return v, err
 	}
@@ -44,11 +44,11 @@ func (Zvol) Place(ctx context.Context, h host.Reader, v protect.Volume, _ string
 		return v, fmt.Errorf("on %s, to which no link of a whole volume in /dev/zvol leads", v.Name)
 	}
 	v.Name, v.Pool = names[i], zfs.PoolOf(names[i])
-	return v, nil
+	return z.ZFS.Place(ctx, h, v, "")
 }
 
-// zvolDevice is the link that udev makes to the device of a volume.
-func zvolDevice(name string) string { return "/dev/zvol/" + name }
+// zvolDevice is the link that udev makes to the device of a volume. It has a + for each blank of the name, in which no + can be.
+func zvolDevice(name string) string { return "/dev/zvol/" + strings.ReplaceAll(name, " ", "+") }
 
 // Settle implements protect.Storage.
 func (z Zvol) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {

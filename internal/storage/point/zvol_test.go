@@ -19,8 +19,8 @@ const aSnapshot = "tank/vm/a@" + name + "\tguid\t7\ntank/vm/a@" + name + "\tcrea
 
 // onZvols is a machine with two volumes and their devices.
 func onZvols() *told {
-	m := &told{answers: map[string]string{"zfs list -H -t volume": "tank/vm/a\ntank/vm/ab\n"}}
-	m.Stats = map[string]host.Stat{"/dev/zvol/tank/vm/a": {Resolved: "/dev/zd0"}, "/dev/zvol/tank/vm/ab": {Resolved: "/dev/zd16"}}
+	m := &told{answers: map[string]string{"zfs list -H -t volume": "tank/vm/a\ntank/vm/ab\ntank/my vm/a b\n"}}
+	m.Stats = map[string]host.Stat{"/dev/zvol/tank/vm/a": {Resolved: "/dev/zd0"}, "/dev/zvol/tank/vm/ab": {Resolved: "/dev/zd16"}, "/dev/zvol/tank/my+vm/a+b": {Resolved: "/dev/zd32"}}
 	return m
 }
 
@@ -34,6 +34,9 @@ func TestPlaceOnVolumesOfZFS(t *testing.T) {
 	v, err := z.Place(t.Context(), m, v, "/db")
 	if must(t, err); v.Storage != "zvol" || v.Name != "tank/vm/ab" || v.Pool != "tank" {
 		t.Errorf("%+v", v)
+	}
+	if v, err := z.Place(t.Context(), m, protect.Volume{Name: "/dev/zd32"}, "/db"); err == nil || !strings.Contains(err.Error(), `"tank/my vm/a b": where a name has a blank`) {
+		t.Errorf("a name with blanks: %+v, %v", v, err)
 	}
 	if _, err := z.Place(t.Context(), m, protect.Volume{Name: "/dev/zd16p1"}, "/db"); err == nil || !strings.Contains(err.Error(), "whole volume") {
 		t.Errorf("a partition: %v", err)

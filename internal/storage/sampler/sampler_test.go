@@ -18,7 +18,6 @@ import (
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/captured"
 )
 
@@ -67,10 +66,7 @@ func values(b series.Batch) map[string]float64 {
 // TestOpenZFS reads the recorded figures of OpenZFS 2.1 and 2.3. All that the
 // catalogue has of a file is read.
 func TestOpenZFS(t *testing.T) {
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	for name, want := range map[string]struct {
 		txg   float64
 		newer bool

@@ -31,7 +31,7 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 			return need, err
 		}
 	}
-	text, err := h.Output(ctx, zfs.Values(v.Parent, true)...)
+	text, err := h.Output(ctx, zfs.Values(v.Parent)...)
 	if err != nil {
 		return need, hint.With(fmt.Errorf("volume.parent %s: %w", v.Parent, err), "zfs list shows those there are, and zpool import the pools that could be imported")
 	}

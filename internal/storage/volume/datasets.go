@@ -156,7 +156,7 @@ func (s *datasets) makeGoldenSet(ctx context.Context, uid, gid int) (string, err
 func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (experiment.VolumeFacts, error) {
 	f, _, err := mountFacts(ctx, s.do, s.clone())
 	f.Path, f.Cloned, f.Device = s.clone(), s.cloned, ""
-	set, err2 := s.do.Run(ctx, zfs.Values(s.name+"/data", false)...)
+	set, err2 := s.do.Run(ctx, zfs.ShownValues(s.name+"/data")...)
 	tools := zfs.Tools{Fuse: s.fuse}
 	pool, err3 := s.do.Run(ctx, tools.PoolProperties(zfs.PoolOf(s.name))...)
 	f.Properties = lasting(zfs.ParseValues(set))
@@ -166,7 +166,7 @@ func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (exper
 		}
 	}
 	if len(s.v.Logs) > 0 {
-		text, err4 := s.do.Run(ctx, zfs.Values(s.name+"/"+logs, false)...)
+		text, err4 := s.do.Run(ctx, zfs.ShownValues(s.name+"/"+logs)...)
 		err = errors.Join(err, err4)
 		for name, value := range lasting(zfs.ParseValues(text)) {
 			f.Properties["log "+name] = value
@@ -185,7 +185,7 @@ func (s *datasets) setFacts(ctx context.Context, asked map[string]string) (exper
 // countSpace adds what the clone and its logs refer to, shared with the golden
 // data or not. How well it compresses is told of the data alone.
 func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
-	text, err := s.do.Run(ctx, zfs.Values(s.name+"/data", true)...)
+	text, err := s.do.Run(ctx, zfs.Values(s.name+"/data")...)
 	if err != nil {
 		return
 	}
@@ -206,7 +206,7 @@ func (s *datasets) countSpace(ctx context.Context, out map[string]float64) {
 
 // countLogs adds the room of the logs. Where it is not known, neither is that of both.
 func (s *datasets) countLogs(ctx context.Context, out map[string]float64) {
-	text, err := s.do.Run(ctx, zfs.Values(s.name+"/"+logs, true)...)
+	text, err := s.do.Run(ctx, zfs.Values(s.name+"/"+logs)...)
 	n, ok := number(zfs.ParseValues(text)["referenced"])
 	if data, known := out[spaceUsed]; known && ok && err == nil {
 		out[spaceUsed] = data + n

@@ -31,7 +31,7 @@ const period = 100 * time.Millisecond
 // Amazon counts after merging, in units of 256 KiB.
 type limiter struct {
 	do      host.Doer
-	book    book
+	book    *inventory.Log // where a limit is written down before it is put in force
 	profile experiment.Profile
 	run     string   // name of the lab run, which is in the name of the server's control group
 	devices []string // "7:0"
@@ -44,12 +44,6 @@ type limiter struct {
 	ended  chan struct{}
 	broken error // why the limits could not be kept up
 	force  map[string]string
-}
-
-// book is where a limit is written down before it is put in force.
-type book interface {
-	Make(ctx context.Context, t inventory.Thing, make func(t *inventory.Thing) error) (inventory.Thing, error)
-	Remove(ctx context.Context, t inventory.Thing) error
 }
 
 // newLimiter makes the limiter of a volume. dir is a directory on it in which

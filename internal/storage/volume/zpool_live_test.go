@@ -88,7 +88,7 @@ func TestPoolWithLogsApart(t *testing.T) {
 		if st.Uid != 999 || st.Gid != 999 || st.Mode&0o777 != 0o700 {
 			t.Errorf("the logs belong to %d:%d, %o", st.Uid, st.Gid, st.Mode)
 		}
-		text, err := b.Do.Run(t.Context(), zfs.Values(v.(*pool).name+"/data", true)...)
+		text, err := b.Do.Run(t.Context(), zfs.Values(v.(*pool).name+"/data")...)
 		must(t, err)
 		data, ok := number(zfs.ParseValues(text)["referenced"])
 		if both := v.Counters(t.Context())[spaceUsed]; !ok || both <= data {

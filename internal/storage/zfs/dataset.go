@@ -52,8 +52,8 @@ func (l *look) readDatasets(ctx context.Context) {
 	for _, name := range order {
 		l.markAbsent(l.datasets[name], "zfs get")
 	}
-	l.sparse(cut)
-	if !cut { // with a part of the datasets missing, so may be the nearest quota
+	if !cut { // with a part of the datasets missing, sums would be too small, and the nearest quota may be missing too
+		l.sparse()
 		l.tellQuotas()
 	}
 	for name, p := range l.pools {

@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 const (
@@ -27,7 +25,7 @@ const (
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	obs, err := NewProbe(known(t)).Collect(context.Background(), m, &stack.Stack{})
+	obs, err := NewProbe(hosttest.Catalog(t)).Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,15 +232,6 @@ func TestLookReadsZFSFuse(t *testing.T) {
 			t.Fatalf("gaps\n%v\nand then\n%v", s.Gaps, again.Gaps)
 		}
 	}
-}
-
-func known(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	c, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // testdata is what the commands printed; the parsers keep it.

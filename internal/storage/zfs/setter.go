@@ -82,8 +82,10 @@ func (a *alteration) dataset() (change.Recipe, error) {
 
 // property sets what is inherited unless it is set here.
 func (a *alteration) property() *change.Switch {
-	o := a.thing.Facts[a.name].Origin
-	none := zfs.Inherit(a.name, a.of, o != nil && o.From == stack.FromReceived)
+	none := zfs.Inherit(a.name, a.of)
+	if o := a.thing.Facts[a.name].Origin; o != nil && o.From == stack.FromReceived {
+		none = zfs.InheritReceived(a.name, a.of)
+	}
 	return &change.Switch{
 		On:       "dataset " + a.of + " " + a.name,
 		Inspect:  change.Inspection{Argv: zfs.LocalValue(a.name, a.of)},

@@ -42,10 +42,7 @@ func TestSuiteOnADataset(t *testing.T) {
 	}
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	// What was received and not set here must be received again after an undo.
 	receive := exec.Command("sh", "-c", "zfs snapshot $1/db@s && zfs send -p $1/db@s | zfs receive $1/copy", "sh", pool.Name)
 	if out, err := receive.CombinedOutput(); err != nil {
@@ -85,7 +82,7 @@ func TestSuiteOnADataset(t *testing.T) {
 func observed(t *testing.T, h host.Reader) *stack.Stack {
 	t.Helper()
 	s := &stack.Stack{}
-	obs, err := NewProbe(known(t)).Collect(context.Background(), h, s)
+	obs, err := NewProbe(hosttest.Catalog(t)).Collect(context.Background(), h, s)
 	must(t, err)
 	s.Add("zfs", obs)
 	return s

@@ -8,12 +8,8 @@ import (
 )
 
 // sparse adds up, for each pool, what its volumes have promised without keeping
-// the space for it. cut says that some datasets were not read, so that the
-// sums would be too small.
-func (l *look) sparse(cut bool) {
-	if cut {
-		return
-	}
+// the space for it.
+func (l *look) sparse() {
 	type sum struct{ volumes, owed int64 }
 	sums := map[string]sum{}
 	for _, t := range l.datasets {

@@ -110,7 +110,7 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error {
 	if o.New {
 		if err := d.root.Link(made, name); err != nil {
-			return err
+			return unlinked(err)
 		}
 		return errors.Join(d.root.Remove(made), d.sync(path.Dir(name)))
 	}
@@ -132,6 +132,14 @@ func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error
 		return err
 	}
 	return d.sync(path.Dir(name))
+}
+
+// unlinked says of a filesystem that it has no links: FAT has none, and exFAT, and some that are reached over a network.
+func unlinked(err error) error {
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
+		return hint.With(errors.New("its filesystem makes no hard links, by which two who write at once are told apart"), "use ext4, XFS, btrfs, ZFS or NFS; FAT and exFAT have no hard links")
+	}
+	return err
 }
 
 // lockTime is how long another may compare and replace, which takes no time: one that has the lock for longer stands still, or
@@ -293,11 +301,36 @@ func (d *Dir) Delete(_ context.Context, name string) error {
 		return said("remove", name, err)
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if d.root.Remove(dir) != nil {
+		if d.root.Remove(dir) == nil {
+			continue
+		}
+		if d.sweep(dir); d.root.Remove(dir) != nil {
 			break // something is in it
 		}
 	}
 	return nil
+}
+
+// abandoned is how old a file is that nobody writes to any more: one object is written at once.
+const abandoned = 24 * time.Hour
+
+// sweep removes what writers that were killed left in a directory that has nothing else.
+func (d *Dir) sweep(dir string) {
+	f, err := d.root.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	const most = 100 // a few at most are written at once
+	all, err := f.ReadDir(most)
+	if err != nil || slices.ContainsFunc(all, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), aside) }) {
+		return
+	}
+	for _, e := range all {
+		if st, err := e.Info(); err == nil && time.Since(st.ModTime()) > abandoned {
+			_ = d.root.Remove(path.Join(dir, e.Name()))
+		}
+	}
 }
 
 // said words an error, and says what it means to who keeps objects.

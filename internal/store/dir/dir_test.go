@@ -4,12 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/store/storetest"
+	"plumb/internal/hint"
 )
 
 func open(t *testing.T) (*Dir, string) {
@@ -77,6 +79,37 @@ func TestFull(t *testing.T) {
 	}
 	if err := said("keep", "a", &os.PathError{Op: "write", Err: syscall.ENOSPC}); !errors.Is(err, store.ErrFull) {
 		t.Error(err)
+	}
+}
+
+// What a writer left that was killed goes with the last object beside it; what another is just writing stays.
+func TestKilledWriters(t *testing.T) {
+	d, at := open(t)
+	for left, age := range map[string]time.Duration{"old": 2 * abandoned, "new": 0} {
+		if _, err := d.Put(t.Context(), left+"/b/object", []byte("x"), store.Put{}); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(at, left, "b", aside+"0123456789abcdef")
+		when := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(file, []byte("half"), 0o600), os.Chtimes(file, when, when)); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Delete(t.Context(), left+"/b/object"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(at, left)); (err == nil) != (left == "new") {
+			t.Errorf("%s: %v", left, err)
+		}
+	}
+}
+
+// A disk without hard links is told as one, and not as one that may not be written to.
+func TestNoLinks(t *testing.T) {
+	for no, is := range map[error]bool{syscall.EPERM: true, syscall.EOPNOTSUPP: true, syscall.ENOSYS: true, syscall.EEXIST: false, syscall.EACCES: false} {
+		err := said("keep", "a", unlinked(&os.LinkError{Op: "linkat", Old: "a", New: "b", Err: no}))
+		if strings.Contains(err.Error(), "no hard links") != is || is == (hint.Of(err) == "") || is && errors.Is(err, store.ErrDenied) {
+			t.Errorf("%v: %v, hint: %s", no, err, hint.Of(err))
+		}
 	}
 }
 

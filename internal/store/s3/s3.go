@@ -296,7 +296,9 @@ func means(err error) error {
 	case answer.Code == minio.NoSuchKey, answer.StatusCode == http.StatusNotFound && answer.Code != minio.NoSuchBucket:
 		return store.ErrNotFound
 	case answer.Code == minio.NoSuchBucket:
-		return hint.With(fmt.Errorf("there is no bucket %s", answer.BucketName), "make it first: Plumb makes no buckets")
+		return hint.With(fmt.Errorf("there is no bucket %s", cmp.Or(answer.BucketName, "of that name")), "make it first: Plumb makes no buckets")
+	case answer.StatusCode == http.StatusNotImplemented, answer.Code == "NotImplemented": // it stays so, however often it is asked
+		return hint.With(fmt.Errorf("the store does not know what it was asked for: %s", cmp.Or(answer.Message, answer.Code)), "use a store that keeps If-None-Match and If-Match: Amazon S3, MinIO, VersityGW and Ceph do")
 	case answer.StatusCode == http.StatusPreconditionFailed:
 		return store.ErrExists
 	case answer.Code == "ConditionalRequestConflict", answer.Code == "OperationAborted": // another was at it: what came of that, the same request finds when it is made again
@@ -320,7 +322,11 @@ func means(err error) error {
 // no TLS.
 func misled(err error) error {
 	if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
-		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), "$AWS_CA_BUNDLE names a file of authorities that are believed in place of this machine's, and $SSL_CERT_FILE one for them")
+		help := "$AWS_CA_BUNDLE names a file of authorities that are believed in place of this machine's, and $SSL_CERT_FILE one for them"
+		if bad, is := errors.AsType[x509.CertificateInvalidError](c.Err); is && bad.Reason == x509.Expired {
+			help = "look at the clock of this machine; if it is right, the certificate must be renewed"
+		}
+		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), help)
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
 		return hint.With(errors.New("the endpoint speaks no TLS"), "give it as http://HOST:PORT, where the line to it is yours alone")

@@ -2,6 +2,8 @@ package s3
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log"
@@ -77,7 +79,9 @@ func TestAnswers(t *testing.T) {
 		{status: 400, code: "BadDigest", again: true},
 		{status: 403, code: "AccessDenied", means: store.ErrDenied},
 		{status: 403, code: "RequestTimeTooSkewed", afterwards: "clock"},
-		{status: 404, code: "NoSuchBucket", afterwards: "no bucket"},
+		{status: 404, code: "NoSuchBucket", afterwards: "no bucket of that name"},
+		{status: 501, code: "NotImplemented", afterwards: "does not know what it was asked for: m"},
+		{status: 501, afterwards: "does not know what it was asked for: 501"},
 		{status: 412, code: "PreconditionFailed", means: store.ErrExists},
 		{status: 409, code: "ConditionalRequestConflict", again: true},
 		{status: 409, code: "OperationAborted", again: true},
@@ -208,6 +212,14 @@ func TestMisled(t *testing.T) {
 		if _, again := errors.AsType[*store.Trouble](err); again || err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%s: %v", endpoint, err)
 		}
+	}
+}
+
+// A certificate that is good at another hour is told as one: it may be our clock that is wrong.
+func TestCertificateOfAnotherHour(t *testing.T) {
+	err := means(&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time is before"}})
+	if _, again := errors.AsType[*store.Trouble](err); again || !strings.Contains(err.Error(), "current time is before") || !strings.Contains(hint.Of(err), "clock") {
+		t.Errorf("%v, hint: %s", err, hint.Of(err))
 	}
 }
 

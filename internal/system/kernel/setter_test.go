@@ -9,24 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
-
-func load(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 // a LiveDoer can change this machine.
 func doer(t *testing.T) *host.LiveDoer {
@@ -77,7 +66,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	under := chroot.New(doer(t), dir)
 	for knob, lasts := range map[string]string{"vm_swappiness": "/etc/sysctl.conf", "vm_page_cluster": sysctlOurs} {
 		t.Run(knob, func(t *testing.T) {
-			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: load(t), Dir: "/var/lib/plumb", Observe: looking(t, under),
+			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: hosttest.Catalog(t), Dir: "/var/lib/plumb", Observe: looking(t, under),
 				Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "scratch"}, Name: knob}, To: stack.Int(1), Few: 7,
 				State: func() string {
 					return contents(dir+"/proc/sys/vm/swappiness", dir+"/proc/sys/vm/page-cluster", dir+"/etc/sysctl.conf", dir+sysctlOurs)
@@ -107,7 +96,7 @@ func TestSetterOnThisKernel(t *testing.T) {
 		"vm_dirty_background_bytes": stack.Int(128 << 20), "thp_defrag": stack.Text("defer"), "net_ipv4_ip_local_port_range": stack.Text("30000 60001"),
 	} {
 		t.Run(knob, func(t *testing.T) {
-			fact := load(t).Fact("host", knob)
+			fact := hosttest.Catalog(t).Fact("host", knob)
 			now, known := looking(t, h)().Host().Get(knob)
 			if !known || now.Equal(to) {
 				t.Skipf("this kernel has no %s, or it is %v already", fact.Shown, to)
@@ -115,7 +104,7 @@ func TestSetterOnThisKernel(t *testing.T) {
 			if err := h.Writable(t.Context(), shownFile(fact.Shown)); err != nil {
 				t.Skipf("not writable here: %v", err)
 			}
-			changetest.Run(t, changetest.Case{Doer: h, Setter: Setter{}, Catalog: load(t), Dir: filepath.Join(t.TempDir(), "plumb"), Observe: looking(t, h),
+			changetest.Run(t, changetest.Case{Doer: h, Setter: Setter{}, Catalog: hosttest.Catalog(t), Dir: filepath.Join(t.TempDir(), "plumb"), Observe: looking(t, h),
 				Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: name}, Name: knob}, To: to, Few: 5,
 				State: func() string {
 					return contents(shownFile(fact.Shown), "/proc/sys/vm/dirty_background_ratio", sysctlOurs, tmpfilesOurs, "/etc/sysctl.conf")
@@ -132,7 +121,7 @@ func shownFile(shown string) string {
 }
 
 func TestSetterRefuses(t *testing.T) {
-	cat := load(t)
+	cat := hosttest.Catalog(t)
 	inside := &stack.Stack{}
 	var obs stack.Observation
 	obs.New("host", "x").Set("in_container", stack.Bool(true), "test")
@@ -158,7 +147,7 @@ func TestSetterRefuses(t *testing.T) {
 
 // Which file decides depends on who reads them at boot.
 func TestLastingFile(t *testing.T) {
-	fact := load(t).Fact("host", "vm_swappiness")
+	fact := hosttest.Catalog(t).Fact("host", "vm_swappiness")
 	for _, c := range []struct {
 		name  string
 		files map[string]string

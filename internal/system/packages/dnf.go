@@ -27,10 +27,7 @@ func (d dnf) recipe(w Want) (r change.Recipe, err error) {
 		return r, fmt.Errorf("list the packages: %w", err)
 	}
 	var missing, lines []string
-	for _, n := range w.Names {
-		if n == w.Server.Apt {
-			n = w.Server.Dnf
-		}
+	for _, n := range w.rpms() {
 		if !isRPM(n) {
 			return r, fmt.Errorf("%q is no name of a package", n)
 		}

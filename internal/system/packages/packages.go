@@ -19,7 +19,7 @@ const (
 
 // Want is what shall be installed.
 type Want struct {
-	Names []string
+	Names []string // as Debian has them
 	// Server tells what the packages of a server make and leave; the zero value
 	// for those of no server.
 	Server product.Packages
@@ -40,6 +40,15 @@ func Server(flavor, version string, makers bool) (Want, error) {
 			What: "name no version, or install the server from its makers' repository"}
 	}
 	return Want{Names: []string{name}, Server: p}, nil
+}
+
+// rpms gives the names as dnf has them, which calls some servers differently.
+func (w Want) rpms() []string {
+	names := slices.Clone(w.Names)
+	if i := slices.Index(names, w.Server.Apt); i >= 0 {
+		names[i] = w.Server.Dnf
+	}
+	return names
 }
 
 // Recipe says what installs those of some packages that are not there. No acts: all

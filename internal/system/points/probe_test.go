@@ -25,6 +25,7 @@ func points(t *testing.T) map[string]string {
 		at := taken.Add(time.Duration(i-3) * 24 * time.Hour)
 		p := protect.Point{Form: 1, ID: at.Format("20060102T150405Z") + "-0000", State: protect.Taken, Label: label,
 			Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, Times: protect.Times{Snapshot: at.Add(-time.Hour)}}
+		p.Members = []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: p.ID}}
 		text, err := json.Marshal(p)
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +41,7 @@ func TestProbe(t *testing.T) {
 		{"kind": "drill", "server": "mysql:3306", "since": "2027-03-13T00:00:00Z", "why": "no memory"},
 		{"kind": "snapshot", "server": "postgres:5432", "ok": "2027-03-13T00:00:00Z"}]}`
 	seen := &stack.Stack{Things: []*stack.Thing{stack.NewThing("mysql", "3306")}}
-	obs, err := Probe{}.Collect(t.Context(), &hosttest.Map{Files: files, Who: host.About{Taken: taken}}, seen)
+	obs, err := Probe{Storages: []protect.Storage{shelf{}}}.Collect(t.Context(), &hosttest.Map{Files: files, Who: host.About{Taken: taken}}, seen)
 	if err != nil || len(obs.Things) != 2 {
 		t.Fatalf("%+v, %v", obs, err)
 	}
@@ -83,17 +84,6 @@ func TestLostPointsAreNone(t *testing.T) {
 	for i := range 4 {
 		at := taken.Add(time.Duration(i-3) * 24 * time.Hour)
 		ids[i] = at.Format("20060102T150405Z") + "-0000"
-		name := protect.Directory + "/" + ids[i] + ".json"
-		var p protect.Point
-		if err := json.Unmarshal([]byte(files[name]), &p); err != nil {
-			t.Fatal(err)
-		}
-		p.Members = []protect.Member{{Volume: protect.Volume{Storage: "shelf", Name: "data"}, Snapshot: ids[i]}}
-		text, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = string(text)
 	}
 	seen := &stack.Stack{}
 	ints := func(storages ...protect.Storage) (points, newest, lost int64, proven, asked bool) {

@@ -21,8 +21,8 @@ type Groups struct {
 	IO      []string // io.stat and io.max, or blkio.throttle.* in version 1
 	Unified []string // version 2: pressures
 
-	CPUV1, MemoryV1, IOV1 bool
-	Paths                 []string // the groups of IO, as paths in their tree
+	MemoryV1, IOV1 bool
+	Paths          []string // the groups of IO, as paths in their tree
 }
 
 var errOutside = errors.New("its control group lies outside the part of the tree that Plumb sees")
@@ -36,7 +36,7 @@ func (t Trees) GroupsOf(membership []byte) (Groups, error) {
 	if outside(m.memory) || outside(m.cpu) || outside(m.io) || outside(m.unified) {
 		return Groups{}, errOutside
 	}
-	g := Groups{CPUV1: m.cpuV1, MemoryV1: m.version == 1, IOV1: m.io != ""}
+	g := Groups{MemoryV1: m.version == 1, IOV1: m.io != ""}
 	v2 := func(group string) []string { return t.mounts.v2.directories(group) }
 	g.Unified, g.IO = v2(m.unified), v2(m.unified)
 	g.CPU, g.Memory = v2(m.cpu), v2(m.memory)

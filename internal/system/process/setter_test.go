@@ -7,14 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // running is a server as the probe shows it.
@@ -37,15 +35,6 @@ func running(group string, facts map[string]stack.Value) *stack.Stack {
 	return &s
 }
 
-func knobs(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
-
 // The suite in a scratch root: a drop-in of a unit, and limits.d for a server
 // that no unit started.
 func TestSetterInAScratchRoot(t *testing.T) {
@@ -59,7 +48,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			changetest.Run(t, changetest.Case{Doer: systemd{chroot.New(doer, dir)}, Setter: Setter{}, Catalog: knobs(t), Dir: "/var/lib/plumb", Few: 3,
+			changetest.Run(t, changetest.Case{Doer: systemd{chroot.New(doer, dir)}, Setter: Setter{}, Catalog: hosttest.Catalog(t), Dir: "/var/lib/plumb", Few: 3,
 				Observe: func() *stack.Stack { return running(c.group, map[string]stack.Value{"user": stack.Text("mysql")}) },
 				Knob:    stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536),
 				State: func() string {
@@ -74,7 +63,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 }
 
 func TestRecipes(t *testing.T) {
-	cat := knobs(t)
+	cat := hosttest.Catalog(t)
 	recipe := func(s *stack.Stack, h host.Reader, knob string, to stack.Value) (change.Recipe, error) {
 		return Setter{}.Recipe(t.Context(), h, s, change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: knob}, To: to, Fact: cat.Fact("process", knob)})
 	}
@@ -130,7 +119,7 @@ func TestAServiceWithMountsOfItsOwnIsNoContainer(t *testing.T) {
 	h := hosttest.Map{Stats: map[string]host.Stat{"/run/systemd/system": {}},
 		Outputs: map[string]string{"systemctl show --property=MainPID mariadb.service": "MainPID=7\n"}}
 	r, err := Setter{}.Recipe(t.Context(), h, running("/system.slice/mariadb.service", map[string]stack.Value{"own_mounts": stack.Bool(true)}),
-		change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536), Fact: knobs(t).Fact("process", "nofile_soft")})
+		change.Want{Knob: stack.Knob{Of: stack.Ref{Kind: "process", Name: "7"}, Name: "nofile_soft"}, To: stack.Int(65536), Fact: hosttest.Catalog(t).Fact("process", "nofile_soft")})
 	if err != nil || !strings.HasPrefix(r.Lasts, "/etc/systemd/system/mariadb.service.d/") {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -140,7 +129,7 @@ func TestAServiceWithMountsOfItsOwnIsNoContainer(t *testing.T) {
 // is not its own: a drop-in there would be for everything else in it, and a
 // restart would end that.
 func TestUnitOfSomebodyElse(t *testing.T) {
-	cat := knobs(t)
+	cat := hosttest.Catalog(t)
 	for _, c := range []struct {
 		unit, main string // the unit's main process
 		parent     string // its name

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCheckDocumentFitsItsSchema(t *testing.T) {
-	schema := viewtest.CompileSchema(t, schema.Of("check"))
+	schema := schema.Of("check")
 	for name, r := range map[string]check.Report{
 		"findings": viewtest.TestReport(viewtest.ZfsHost()),
 		"healthy":  viewtest.QuietReport(viewtest.LvmHost()),

@@ -4,22 +4,18 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/check"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	stackview "plumb/internal/view/stack"
-	"plumb/knowledge"
 )
 
 // TestUnknownVersionsAreSaid: a server older or newer than what Plumb knows
 // is said to be so in every form, and one that is known is not.
 func TestUnknownVersionsAreSaid(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	for version, want := range map[string]string{"5.6.51": "older than 5.7, the first that Plumb knows", "9.7.4": "", "26.7.0": "newer than 9.7, the last that Plumb knows"} {
 		var see stack.Observation
 		see.New("host", "db1")

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,18 +59,28 @@ func (w *writer) class(role string) string {
 	if f := w.Spec.Filesystem; f != nil {
 		role = f.Type // one for all: directories of a filesystem do not differ
 	}
-	return name("plumb-" + w.Spec.Server.Product + "-" + role)
+	server := w.Spec.Server.Product
+	if own := w.Spec.Server.Own(); own != "" {
+		server += "-" + own
+	}
+	return name("plumb-" + server + "-" + role)
 }
 
-// name makes a text a name of Kubernetes (RFC 1123).
+// name makes a text a name of Kubernetes (RFC 1123). One that is not the text itself ends with a digest of it, so that
+// two texts do not share it.
 func name(s string) string {
-	s = strings.Map(func(r rune) rune {
+	const longest = 63
+	is := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '-'
 	}, strings.ToLower(s))
-	return strings.Trim(s[:min(len(s), 63)], "-")
+	if is == s && len(s) <= longest && strings.Trim(s, "-") == s {
+		return s
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8]
+	return strings.Trim(is[:min(len(is), longest-len(sum)-1)], "-") + "-" + sum
 }
 
 // storageClass begins one. The volume of a database is kept when its claim goes.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -182,9 +183,38 @@ func TestHostpathIsWhereTheFilesystemIs(t *testing.T) {
 }
 
 func TestNameIsOneOfKubernetes(t *testing.T) {
-	for in, want := range map[string]string{"plumb-mariadb-data": "plumb-mariadb-data", "A_b/Cü": "a-b-c", "-x-": "x", strings.Repeat("a", 80): strings.Repeat("a", 63)} {
-		if got := name(in); got != want {
-			t.Errorf("name(%q) is %q", in, got)
+	valid := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	all := map[string]string{}
+	for _, in := range []string{"plumb-mariadb-data", "A_b/Cü", "a_b/Cü", "a-b-c", "-x-", "x", strings.Repeat("a", 80), strings.Repeat("a", 81)} {
+		got := name(in)
+		if other, shared := all[got]; shared || !valid.MatchString(got) {
+			t.Errorf("name(%q) is %q, like that of %q", in, got, other)
+		}
+		all[got] = in
+	}
+	if all["plumb-mariadb-data"] != "plumb-mariadb-data" {
+		t.Errorf("a name that is one already is %q", name("plumb-mariadb-data"))
+	}
+}
+
+// TestTwoServersShareNoClass: two servers of one product are two specs, and their classes lie in one cluster.
+func TestTwoServersShareNoClass(t *testing.T) {
+	for _, lay := range []func(string) Layout{onZFS, onExt4} {
+		all := map[string]string{}
+		for _, server := range []string{"", "postgres:5432", "postgres:5433", "postgres:/run/a/b", "postgres:/run/a-b"} {
+			l := lay("postgres")
+			l.Spec.Server.Name = server
+			text := written(t, l)
+			for _, doc := range documents(t, text) {
+				if doc["kind"] != "StorageClass" {
+					continue
+				}
+				class := doc["metadata"].(map[string]any)["name"].(string)
+				if other, shared := all[class]; shared {
+					t.Errorf("%q and %q share the class %s", other, server, class)
+				}
+				all[class] = server
+			}
 		}
 	}
 }

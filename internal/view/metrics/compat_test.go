@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/view/metrics/naming"
@@ -14,7 +15,7 @@ import (
 
 func loadCompat(t testing.TB, exporters ...string) *Compat {
 	t.Helper()
-	c, err := LoadCompat(knowledge.FS, windows(t), exporters)
+	c, err := LoadCompat(knowledge.FS, hosttest.Windows(t), exporters)
 	if err != nil {
 		t.Fatal(err)
 	}

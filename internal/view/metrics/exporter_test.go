@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"plumb/internal/advise"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -311,7 +312,7 @@ func TestSeriesAreBounded(t *testing.T) {
 
 // Every fact that can be sampled has a name of its own that promtool likes.
 func TestNamesOfTheCatalogue(t *testing.T) {
-	cat, had, n := windows(t), map[string]string{}, 0
+	cat, had, n := hosttest.Windows(t), map[string]string{}, 0
 	var page strings.Builder
 	for _, k := range cat.Kinds {
 		for _, f := range k.Facts {

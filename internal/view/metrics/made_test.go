@@ -7,13 +7,12 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/backup/known"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch"
-	"plumb/knowledge"
 )
 
 // What is fed in these tests is made up; the tests that need a real feed run a
@@ -23,15 +22,6 @@ var (
 	db   = stack.Ref{Kind: "mysql", Name: "3306"}
 	disk = stack.Ref{Kind: "block", Name: "sda"}
 )
-
-func windows(t testing.TB) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 // clock is a time that a test moves.
 type clock struct{ at time.Time }
@@ -44,7 +34,7 @@ func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
 func madeExporter(t testing.TB, o Options) (*Exporter, *clock) {
 	t.Helper()
 	c := &clock{time.Date(2026, 11, 25, 3, 12, 0, 0, time.UTC)}
-	o.Catalog, o.Now = windows(t), c.now
+	o.Catalog, o.Now = hosttest.Windows(t), c.now
 	if o.Verdicts == nil {
 		o.Verdicts = []string{"device/saturated", "lock/blocked", "log/flush"}
 	}

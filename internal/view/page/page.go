@@ -188,6 +188,11 @@ func Clean(s string) string {
 	}, s)
 }
 
+// OneLine is a text of which others may have written part, as one line that cannot be taken for two.
+func OneLine(text string) string {
+	return strings.ReplaceAll(Clean(strings.TrimSpace(text)), "\n", "; ")
+}
+
 // Columns pads s on the right to n columns, and always leaves one space.
 func Columns(s string, n int) string {
 	return s + strings.Repeat(" ", max(1, n-Width(s)))

@@ -3,16 +3,12 @@ package picture
 import (
 	"testing"
 
-	"plumb/internal/catalog"
-	"plumb/knowledge"
+	"plumb/internal/host/hosttest"
 )
 
 // A word for a fact that no probe sets would never be said.
 func TestMattersAreFacts(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	said := 0
 	for kind := range cat.Kinds {
 		for _, m := range notableFacts(kind) {

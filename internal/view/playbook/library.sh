@@ -3,22 +3,39 @@
 
 PATH=$PATH:/usr/sbin:/sbin # su leaves them out
 
-die() { echo "$0: $*" >&2; exit 3; }
+say() { printf '%s\n' "$*"; } # as it is: some shells' echo takes \ for more
+die() { say "$0: $*" >&2; exit 3; }
 
 # change NAME: tells whether NAME may be changed now, and says so. What waits for a restart is
 # owed one until it is done, whatever happens before.
 change() {
-	if [ "${PLUMB_DRY:-}" = 1 ]; then would=$owed; echo "would change: $1"; return 1; fi
+	if [ "${PLUMB_DRY:-}" = 1 ]; then would=$owed; say "would change: $1"; return 1; fi
 	[ -z "$owed" ] || : >"$owed"
-	echo "changing: $1"
+	say "changing: $1"
 }
 
-digest() { if [ -e "$1" ]; then sha256sum <"$1" | cut -d ' ' -f 1; else echo none; fi; }
+unknown= # set once something could not be read
 
-# state LOOK: reads a state into $now; (none) of what is not there. Who only shows cannot read
-# yet what an earlier act makes.
+# unsure NAME WHAT: WHAT cannot be read, so that it is unknown whether NAME would be changed. Who applies is refused.
+unsure() {
+	[ "${PLUMB_DRY:-}" = 1 ] || die "cannot read a state: $2"
+	unknown=1
+	say "unknown: $1, which cannot be read"
+}
+
+# digest FILE: fails where it cannot be read.
+digest() {
+	[ -e "$1" ] || { echo none; return 0; }
+	sum=$(sha256sum <"$1") && echo "${sum%% *}"
+}
+
+# state NAME LOOK ABOVE: reads a state into $now; (none) of what is not there. Who only shows cannot read yet what
+# is in ABOVE, which an earlier act makes; what else cannot be read is unknown, and state fails.
 state() {
-	now=$(eval "$1") || [ "${PLUMB_DRY:-}" = 1 ] || die "cannot read a state: $1"
+	if ! now=$(eval "$2"); then
+		if [ "${PLUMB_DRY:-}" != 1 ] || [ -z "$3" ] || [ -e "$3" ]; then unsure "$1" "$2"; return 1; fi
+		now=
+	fi
 	now=$(printf '%s\n' "$now" | sed -e '1s/^[[:space:]]*//' -e '$s/[[:space:]]*$//')
 	[ -n "$now" ] || now='(none)'
 }
@@ -37,7 +54,7 @@ edit() {
 	unread=
 	if [ -n "$8" ]; then unread=/run/plumb-unread-$(printf '%s' "$1 $8" | sha256sum | cut -c 1-26); fi
 	if [ -L "$file" ]; then file=$(readlink -f -- "$file") || die "$1 is a link that leads nowhere"; fi
-	now=$(digest "$file")
+	now=$(digest "$file") || { unsure "$1" "$1"; return 0; }
 	case " $3 " in *" $now "*) reread "$1" "$8"; return 0 ;; esac
 	was=${2%% *}
 	if [ "${PLUMB_DRY:-}" = 1 ]; then case " $2 " in *" $now "*) was=$now ;; esac; fi
@@ -56,7 +73,7 @@ edit() {
 		cp -a -- "$file" "$new"
 		{ head -c "$4" "$file" && printf '%s' "$7" && tail -c "+$(($4 + $5 + 1))" "$file"; } >"$new"
 	fi
-	now=$(digest "$new")
+	now=$(digest "$new") || now=unreadable
 	case " $3 " in *" $now "*) ;; *) rm -f -- "$new"; die "$1 would not become what was meant" ;; esac
 	sync "$new"
 	if [ -n "$unread" ]; then : >"$unread"; fi
@@ -72,11 +89,11 @@ reread() {
 	rm -f "$unread"
 }
 
-# switch NAME LOOK FROM PATIENCE GUARD DO AFTER [BEYOND...]
+# switch NAME ABOVE LOOK FROM PATIENCE GUARD DO AFTER [BEYOND...]
 switch() {
-	name=$1 look=$2 from=$3 patience=$4 guard=$5 do=$6 after=$7
-	shift 7
-	state "$look"
+	name=$1 above=$2 look=$3 from=$4 patience=$5 guard=$6 do=$7 after=$8
+	shift 8
+	state "$name" "$look" "$above" || return 0
 	before=$now
 	for past in "$after" "$@"; do [ "$now" != "$past" ] || return 0; done
 	[ -z "$from" ] || [ "$now" = "$from" ] || die "$name is no longer as the plan found it: $now"
@@ -85,9 +102,9 @@ switch() {
 		[ "$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo) * 1024))" -ge "$guard" ] || die "$name: too little memory is available"
 	fi
 	eval "$do" || die "$name: it could not be set"
-	while state "$look"; [ "$now" != "$after" ] && [ "$patience" -gt 0 ]; do sleep 1; patience=$((patience - 1)); done
+	while state "$name" "$look" ''; [ "$now" != "$after" ] && [ "$patience" -gt 0 ]; do sleep 1; patience=$((patience - 1)); done
 	[ "$now" != "$before" ] || die "$name did not take $after: it is still $now"
-	[ "$now" = "$after" ] || echo "$name took $now in place of $after"
+	[ "$now" = "$after" ] || say "$name took $now in place of $after"
 }
 
 # directory PATH MODE UID GID: what is mounted on it hides it, and was mounted once it was made.
@@ -109,10 +126,11 @@ directory() {
 
 # make_dataset NAME MARK DO
 make_dataset() {
-	if zfs list -H -o name "$1" >/dev/null 2>&1; then
+	if said=$(zfs list -H -o name "$1" 2>&1); then
 		[ "$(zfs get -H -o value org.plumb:act "$1")" = "$2" ] || die "the dataset $1 is there already, and was not made by this"
 		return 0
 	fi
+	case $said in *'does not exist'*) ;; *) unsure "$1" "the dataset $1: $said"; return 0 ;; esac
 	change "$1" || return 0
 	eval "$3" || die "$1 could not be made"
 	[ "$(zfs get -H -o value org.plumb:act "$1")" = "$2" ] || die "$1 was to be made, and is another"
@@ -120,12 +138,12 @@ make_dataset() {
 
 # make NAME LOOK KNOWN DO
 make() {
-	state "$2"
+	state "$1" "$2" '' || return 0
 	case $now in *"$3"*) return 0 ;; esac
 	[ "$now" = '(none)' ] || die "$1 is there already, and was not made by this"
 	change "$1" || return 0
 	eval "$4" || die "$1 could not be made"
-	state "$2"
+	state "$1" "$2" ''
 	case $now in *"$3"*) ;; *) die "$1 was to be made, and is $now" ;; esac
 }
 

@@ -52,6 +52,7 @@ type provisioning struct {
 	edits  map[string][]splice // by file, in their order
 	next   map[string]int      // the next of these
 	stages []stageText
+	made   []string // directories that acts make
 	left   []string // what only plumb does, in words; with the first of it the rest is left too
 }
 
@@ -153,7 +154,7 @@ func (w *provisioning) stage(s provision.Stage) error {
 			}
 			ops.WriteString(again)
 			out.owed = "/run/plumb-restart-" + word26(w.Host+"\n"+s.Name)
-			once := actText{oneLineOf(step.Recipe.Waits), call("restart", step.Recipe.Waits, ops.String())}
+			once := actText{oneLineOf(step.Recipe.Waits), call("restart", oneLineOf(step.Recipe.Waits), ops.String())}
 			out.acts = slices.DeleteFunc(out.acts, func(x actText) bool { return x == once }) // once, after the last that needs it
 			out.acts = append(out.acts, once)
 		}
@@ -168,7 +169,9 @@ func (w *provisioning) act(a change.Act) (string, error) {
 	case a.Edit != nil:
 		return w.edit(a.Edit)
 	case a.Switch != nil:
-		return switchText(a.Switch)
+		return w.switchText(a.Switch)
+	case a.Make.Directory != nil:
+		w.made = append(w.made, a.Make.Path)
 	}
 	return makeText(a.Make, w.mark(a))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,13 +16,10 @@ import (
 	"plumb/internal/product"
 )
 
-// word quotes a text for a shell, whatever is in it.
-func word(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-
 // call writes a call of a function of the library.
 func call(name string, words ...string) string {
 	for _, s := range words {
-		name += " " + word(s)
+		name += " " + host.ShellQuoted(s)
 	}
 	return name + "\n"
 }
@@ -62,7 +60,7 @@ func (w *provisioning) edit(e *change.Edit) (string, error) {
 	return call("edit", e.File, strings.Join(before, " "), strings.Join(past, " "), strconv.Itoa(s.At), strconv.Itoa(len(s.Old)), fmt.Sprintf("%04o", perm), string(s.New), apply), nil
 }
 
-func switchText(s *change.Switch) (string, error) {
+func (w *provisioning) switchText(s *change.Switch) (string, error) {
 	look, err := looking(s.Inspect)
 	if err != nil {
 		return "", err
@@ -76,10 +74,20 @@ func switchText(s *change.Switch) (string, error) {
 		guard = s.Guard.MemAvailable
 	}
 	if s.Inspect.Bare != "" { // what is mounted there hides it, and was mounted once it was done
-		look = "if mountpoint -q -- " + word(s.Inspect.Bare) + "; then printf '%s\\n' " + word(s.After) + "; else " + look + "; fi"
+		look = "if mountpoint -q -- " + host.ShellQuoted(s.Inspect.Bare) + "; then printf '%s\\n' " + host.ShellQuoted(s.After) + "; else " + look + "; fi"
 	}
-	words := []string{s.On, look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
+	words := []string{oneLineOf(s.On), w.above(s.Inspect), look, s.From, strconv.FormatInt((s.Patience+999)/1000, 10), strconv.FormatInt(guard, 10), do, s.After}
 	return call("switch", append(words, s.Beyond...)...), nil
+}
+
+// above gives the directory that a look is at and an earlier act makes; "" for none.
+func (w *provisioning) above(l change.Inspection) string {
+	for _, at := range w.made {
+		if slices.Contains(l.Argv, at) {
+			return at
+		}
+	}
+	return ""
 }
 
 func makeText(m *change.Make, mark string) (string, error) {
@@ -102,7 +110,7 @@ func makeText(m *change.Make, mark string) (string, error) {
 	if m.Moved != nil {
 		known = m.Moved.Identity
 	}
-	return call("make", m.Name, look, known, marked(do)), nil
+	return call("make", oneLineOf(m.Name), look, known, marked(do)), nil
 }
 
 // operations writes operations so that the first that fails ends them.
@@ -121,13 +129,13 @@ func operations(ops []change.Op) (string, error) {
 func operation(op change.Op) (string, error) {
 	switch {
 	case op.Write != nil:
-		return "printf '%s\\n' " + word(op.Write.Text) + " >" + word(op.Write.File), nil
+		return "printf '%s\\n' " + host.ShellQuoted(op.Write.Text) + " >" + host.ShellQuoted(op.Write.File), nil
 	case op.Statement != "":
 		client, err := clientOf(op.Target)
 		if err != nil {
 			return "", err
 		}
-		return "printf '%s\\n' " + word(op.Statement+";") + " | " + client, nil
+		return "printf '%s\\n' " + host.ShellQuoted(op.Statement+";") + " | " + client, nil
 	}
 	return argv(op.Argv), nil
 }
@@ -135,7 +143,7 @@ func operation(op change.Op) (string, error) {
 func argv(words []string) string {
 	quoted := make([]string, len(words))
 	for i, s := range words {
-		quoted[i] = word(s)
+		quoted[i] = host.ShellQuoted(s)
 	}
 	return strings.Join(quoted, " ")
 }
@@ -145,10 +153,10 @@ func argv(words []string) string {
 func clientOf(t *host.Target) (string, error) {
 	switch {
 	case t.Engine == product.MySQL && t.Network == "unix":
-		return "mysql_client --socket=" + word(t.Address), nil
+		return "mysql_client --socket=" + host.ShellQuoted(t.Address), nil
 	case t.Engine == product.Postgres && t.Network == "unix":
 		dir, port, _ := strings.Cut(t.Address, "/.s.PGSQL.")
-		return "psql_client -h " + word(dir) + " -p " + word(port), nil
+		return "psql_client -h " + host.ShellQuoted(dir) + " -p " + host.ShellQuoted(port), nil
 	}
 	return "", fmt.Errorf("%s cannot be asked from a script: it has no socket of this host", t.Name)
 }
@@ -157,7 +165,7 @@ func clientOf(t *host.Target) (string, error) {
 func looking(l change.Inspection) (text string, err error) {
 	switch {
 	case l.File != "":
-		text = "{ [ ! -e " + word(l.File) + " ] || cat " + word(l.File) + "; }"
+		text = "{ [ ! -e " + host.ShellQuoted(l.File) + " ] || cat " + host.ShellQuoted(l.File) + "; }"
 	case l.Argv != nil:
 		text = argv(l.Argv)
 	case l.Target != nil:
@@ -165,7 +173,7 @@ func looking(l change.Inspection) (text string, err error) {
 		if err != nil {
 			return "", err
 		}
-		text = "printf '%s\\n' " + word(l.Query+";") + " | " + client
+		text = "printf '%s\\n' " + host.ShellQuoted(l.Query+";") + " | " + client
 	default:
 		return "", errors.New("a script cannot read its state")
 	}
@@ -183,7 +191,7 @@ func looking(l change.Inspection) (text string, err error) {
 		if err != nil {
 			return "", err
 		}
-		text += " | sed -nE " + word("s"+separator+l.Match+separator+`\1`+separator+"p") + " | tail -n 1"
+		text += " | sed -nE " + host.ShellQuoted("s"+separator+l.Match+separator+`\1`+separator+"p") + " | tail -n 1"
 	case l.Choice:
 		text += ` | sed 's/.*\[\(.*\)\].*/\1/'`
 	}

@@ -14,10 +14,10 @@ func (p Provisioning) Ansible() (string, error) {
 	}
 	var y yamlWriter
 	y.WriteString("---\n" + comments(append(w.head("ansible"), "",
-		"ansible-playbook FILE           does it; --check only says what it would do",
+		"ansible-playbook FILE           does it; --check only says what it would do, and fails where something cannot be read",
 		"-e target=GROUP names the hosts. It needs no collection.",
 		"Nothing is taken back by it: who wants that has plumb provision do it.")))
-	texts := mapping{{"library", block(library)}}
+	texts := mapping{{"library", block(library)}, {"known", block(known)}}
 	type task struct{ stage, title, name, owed string }
 	var tasks []task
 	for i, s := range w.stages {
@@ -32,7 +32,7 @@ func (p Provisioning) Ansible() (string, error) {
 	y.WriteString("  tasks:\n")
 	for _, t := range tasks {
 		y.task(t.stage+": "+t.title, []string{"apply"},
-			pair{"ansible.builtin.shell", mapping{{"cmd", template("{{ 'set -eu; LC_ALL=C; export LC_ALL; owed=" + t.owed + "; ' + library + " + t.name + " }}")}, {"executable", "/bin/sh"}}},
+			pair{"ansible.builtin.shell", mapping{{"cmd", template("{{ 'set -eu; LC_ALL=C; export LC_ALL; owed=" + t.owed + "; ' + library + " + t.name + " + known }}")}, {"executable", "/bin/sh"}}},
 			pair{"environment", mapping{{"PLUMB_DRY", template("{{ ansible_check_mode | ternary('1', '') }}")}}},
 			pair{"register", "done"}, pair{"check_mode", false},
 			pair{"changed_when", "'changing: ' in (done.stdout | default('')) or 'would change: ' in (done.stdout | default(''))"})

@@ -10,6 +10,10 @@ import (
 //go:embed library.sh
 var library string
 
+// known ends a text in which something stayed unknown as one that was refused.
+const known = `[ -z "$unknown" ] || die "what is unknown above could not be read"
+`
+
 // Shell writes a plan as a script of POSIX's shell for a host without plumb. A second run does what
 // is left; what is neither as it was nor as it shall be is refused.
 func (p Provisioning) Shell() (string, error) {
@@ -20,7 +24,7 @@ func (p Provisioning) Shell() (string, error) {
 	var out strings.Builder
 	out.WriteString("#!/bin/sh\n" + comments(append(w.head("shell"), "",
 		"sh FILE apply   does it; a second time it does what is left",
-		"sh FILE show    only says what it would do",
+		"sh FILE show    only says what it would do, and what of it is unknown because something cannot be read",
 		"Nothing is taken back by it: who wants that has plumb provision do it.")))
 	out.WriteString("set -eu\nLC_ALL=C\nexport LC_ALL\n\n" + library + `
 case ${1:-} in
@@ -42,6 +46,7 @@ esac
 	for _, what := range w.left {
 		out.WriteString("\n" + call("echo", "not done here: "+oneLineOf(what)))
 	}
+	out.WriteString(known)
 	if len(w.left) > 0 {
 		out.WriteString("exit 4\n")
 	}

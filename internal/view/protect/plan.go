@@ -22,7 +22,7 @@ func Plan(plan protect.Plan, mode string, refused error, screen page.Screen) str
 	p.Blank()
 	switch {
 	case refused != nil:
-		p.Hang(page.Red, "Refused: ", oneLine(refused.Error()))
+		p.Hang(page.Red, "Refused: ", page.OneLine(refused.Error()))
 	default:
 		p.Para(page.Dim, 0, "Nothing was locked and nothing was made. Without --dry-run the point is taken in mode "+mode+".")
 	}
@@ -37,22 +37,22 @@ func volumes(p *page.Page, s protect.Set) {
 		if v.Within != "" {
 			text += ", directory " + v.Within
 		}
-		p.Hang(page.Normal, "  ", oneLine(text+" at "+v.Mountpoint))
+		p.Hang(page.Normal, "  ", page.OneLine(text+" at "+v.Mountpoint))
 	}
 	if len(s.Volumes) == 0 {
 		p.Line(page.Normal, "  nothing of which snapshots can be taken")
 	}
 	for _, stray := range s.Strays {
-		p.Hang(page.Red, "  outside: ", oneLine(stray.Path+", "+stray.Why))
+		p.Hang(page.Red, "  outside: ", page.OneLine(stray.Path+", "+stray.Why))
 		if stray.Hint != "" {
-			p.Hang(page.Dim, "           ", oneLine(stray.Hint))
+			p.Hang(page.Dim, "           ", page.OneLine(stray.Hint))
 		}
 	}
 	if s.Apart != "" {
-		p.Hang(page.Yellow, "  not one moment: ", oneLine(s.Apart))
+		p.Hang(page.Yellow, "  not one moment: ", page.OneLine(s.Apart))
 	}
 	if len(s.Others) > 0 {
-		p.Hang(page.Yellow, "  others on it: ", oneLine(strings.Join(s.Others, ", ")+"; they are in the snapshots too, and in a rollback"))
+		p.Hang(page.Yellow, "  others on it: ", page.OneLine(strings.Join(s.Others, ", ")+"; they are in the snapshots too, and in a rollback"))
 	}
 }
 
@@ -64,35 +64,31 @@ func modeOf(p *page.Page, m protect.Mode, chosen bool) {
 	}
 	p.Line(ink, head)
 	if m.Not != "" {
-		p.Hang(page.Dim, "  not possible: ", oneLine(m.Not))
+		p.Hang(page.Dim, "  not possible: ", page.OneLine(m.Not))
 		return
 	}
-	p.Hang(page.Normal, "  why: ", oneLine(m.Why))
+	p.Hang(page.Normal, "  why: ", page.OneLine(m.Why))
 	waits := m.Blocks
 	if waits == "" {
 		waits = "nobody"
 	}
-	p.Hang(page.Normal, "  who waits: ", oneLine(waits))
+	p.Hang(page.Normal, "  who waits: ", page.OneLine(waits))
 	for _, d := range m.Doubts {
-		p.Hang(page.Yellow, "  doubt: ", oneLine(d))
+		p.Hang(page.Yellow, "  doubt: ", page.OneLine(d))
 	}
 	if len(m.Will) > 0 {
-		p.Hang(page.Normal, "  if plumb dies: ", oneLine("another process, which is there first, runs "+strings.Join(m.Will, "; ")))
+		p.Hang(page.Normal, "  if plumb dies: ", page.OneLine("another process, which is there first, runs "+strings.Join(m.Will, "; ")))
 	}
 	if len(m.Order) > 0 {
-		p.Hang(page.Normal, "  one by one: ", oneLine(strings.Join(m.Order, ", ")))
+		p.Hang(page.Normal, "  one by one: ", page.OneLine(strings.Join(m.Order, ", ")))
 	}
 	for i, s := range m.Statements {
 		head := "             "
 		if i == 0 {
 			head = "  statements: "[:13]
 		}
-		p.Hang(page.Dim, head+" ", oneLine(s))
+		p.Hang(page.Dim, head+" ", page.OneLine(s))
 	}
-}
-
-func oneLine(text string) string {
-	return strings.ReplaceAll(page.Clean(strings.TrimSpace(text)), "\n", "; ")
 }
 
 func lines(err error) []string {

@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,10 +24,10 @@ func Point(at protect.Point, screen page.Screen) string {
 	if at.ByOthers() {
 		head = "Snapshot "
 	}
-	p.Line(page.Bold, oneLine(head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product))
+	p.Line(page.Bold, page.OneLine(head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product))
 	row := func(head string, ink page.Ink, text string) {
 		if text != "" {
-			p.Hang(ink, "  "+page.Columns(head, headWidth), oneLine(text))
+			p.Hang(ink, "  "+page.Columns(head, headWidth), page.OneLine(text))
 		}
 	}
 	row("mode", page.Normal, at.Mode)
@@ -55,7 +56,7 @@ func Point(at protect.Point, screen page.Screen) string {
 	}
 	if why := at.Fell(); why != "" {
 		p.Blank()
-		p.Hang(page.Red, "Less than asked: ", oneLine("it counts as a crash point, because "+why))
+		p.Hang(page.Red, "Less than asked: ", page.OneLine("it counts as a crash point, because "+why))
 	}
 	return p.String()
 }
@@ -137,7 +138,7 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	case why != "":
 		verdict, ink = "it started, but "+why, page.Red
 	}
-	p.Hang(ink, "  "+page.Columns("drill", headWidth), oneLine(verdict))
+	p.Hang(ink, "  "+page.Columns("drill", headWidth), page.OneLine(verdict))
 	under := "  " + page.Columns("", headWidth)
 	when := d.At.UTC().Format(time.DateTime + " UTC")
 	if d.Recovery > 0 { // one that did not start recovered in no time at all
@@ -146,20 +147,20 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	if d.Took > 0 {
 		when += ", " + span(d.Took) + " in all"
 	}
-	p.Hang(page.Dim, under, oneLine(when))
+	p.Hang(page.Dim, under, page.OneLine(when))
 	if pos := d.Position.String(); pos != "" {
 		text := "recovered position " + pos
 		if d.Exact != nil && *d.Exact {
 			text += ": exactly the point's"
 		}
-		p.Hang(page.Normal, under, oneLine(text))
+		p.Hang(page.Normal, under, page.OneLine(text))
 	}
 	for _, c := range d.Checks {
 		if c.Wrong != "" {
-			p.Hang(page.Red, under+"wrong: ", oneLine(c.What+": "+c.Wrong))
+			p.Hang(page.Red, under+"wrong: ", page.OneLine(c.What+": "+c.Wrong))
 			continue
 		}
-		p.Hang(page.Normal, under+"well: ", oneLine(c.What))
+		p.Hang(page.Normal, under+"well: ", page.OneLine(c.What))
 	}
 }
 
@@ -190,7 +191,7 @@ func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen
 				p.Blank()
 			}
 			server = of
-			p.Line(page.Bold, oneLine(of+", "+at.Server.Product))
+			p.Line(page.Bold, page.OneLine(of+", "+at.Server.Product))
 		}
 		what, known := string(at.Label), facts[at.ID]
 		switch {
@@ -199,7 +200,7 @@ func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen
 		case known.Lost() != "":
 			what = gone
 		}
-		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, oneLine(remark(at, known)))
+		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, page.OneLine(remark(at, known)))
 	}
 	return p.String()
 }
@@ -213,7 +214,7 @@ func Foreign(all []protect.Foreign, screen page.Screen) string {
 			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
 		}
 		_, name, _ := strings.Cut(f.Snapshot, "@")
-		p.Hang(page.Normal, "  ", oneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+madeBy(policy.By(name))))
+		p.Hang(page.Normal, "  ", page.OneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody)))
 	}
 	return p.String()
 }

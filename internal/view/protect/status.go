@@ -1,6 +1,7 @@
 package protect
 
 import (
+	"cmp"
 	"time"
 
 	"plumb/internal/protect/policy"
@@ -19,7 +20,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		if !s.LastRun.IsZero() {
 			text += ", last run " + s.LastRun.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Para(page.Normal, 0, oneLine(text))
+		p.Para(page.Normal, 0, page.OneLine(text))
 	}
 	missing(p, "", s.Unmet)
 	for _, v := range s.Servers {
@@ -27,7 +28,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		serverStatus(p, v)
 	}
 	for _, f := range s.Foreign {
-		p.Para(page.Dim, 0, oneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+madeBy(f.By)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
+		p.Para(page.Dim, 0, page.OneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
 	}
 	p.Blank()
 	switch {
@@ -43,19 +44,15 @@ func Status(s policy.Status, screen page.Screen) string {
 	return p.String()
 }
 
-func madeBy(by string) string {
-	if by == "" {
-		return "somebody"
-	}
-	return by
-}
+// somebody has taken a snapshot whose name says nothing of who.
+const somebody = "somebody"
 
 func serverStatus(p *page.Page, v policy.ServerStatus) {
 	name := v.Server.String()
 	if !v.Runs {
 		name += ", which was not seen running"
 	}
-	p.Line(page.Bold, oneLine(name))
+	p.Line(page.Bold, page.OneLine(name))
 	p.Hang(page.Normal, "  newest  ", aged(v.Newest, "there is no point"))
 	p.Hang(page.Normal, "  proven  ", aged(v.Proven, "none is proven to start"))
 	space := "they keep " + bytesOf(v.Space)
@@ -67,24 +64,24 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "more point")+": whether the snapshots are there is not known, and so they do not count")
 	}
 	if v.Lost != "" && v.Rule == nil { // else it is not met
-		p.Hang(page.Red, "  lost    ", oneLine(v.Lost))
+		p.Hang(page.Red, "  lost    ", page.OneLine(v.Lost))
 	}
 	for _, t := range v.Targets {
 		text := "nothing was sent yet"
 		if t.Point != "" {
 			text = t.Point + ", sent " + t.At.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Hang(page.Normal, "  copy    ", oneLine(t.To+": "+text))
+		p.Hang(page.Normal, "  copy    ", page.OneLine(t.To+": "+text))
 	}
 	for _, b := range v.Backups {
 		text := "nothing was backed up yet"
 		if b.Point != "" {
 			text = b.Point + ", at " + b.At.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Hang(page.Normal, "  backup  ", oneLine(b.To+": "+text))
+		p.Hang(page.Normal, "  backup  ", page.OneLine(b.To+": "+text))
 	}
 	for _, plan := range v.Prune {
-		p.Hang(page.Dim, "  prune   ", oneLine(plan.Summary()))
+		p.Hang(page.Dim, "  prune   ", page.OneLine(plan.Summary()))
 	}
 	missing(p, "  ", v.Unmet)
 }
@@ -98,9 +95,9 @@ func aged(a *policy.Aged, none string) string {
 
 func missing(p *page.Page, indent string, all []policy.Unmet) {
 	for _, u := range all {
-		p.Hang(page.Red, indent+"not met: ", oneLine(u.Why))
+		p.Hang(page.Red, indent+"not met: ", page.OneLine(u.Why))
 		if u.Hint != "" {
-			p.Hang(page.Dim, indent+"         ", oneLine(u.Hint))
+			p.Hang(page.Dim, indent+"         ", page.OneLine(u.Hint))
 		}
 	}
 }
@@ -118,13 +115,13 @@ func Run(r policy.Report, dryRun bool, screen page.Screen) string {
 		}
 		switch {
 		case dryRun:
-			p.Hang(page.Normal, "due     ", oneLine(head))
+			p.Hang(page.Normal, "due     ", page.OneLine(head))
 		case o.Why == "":
-			p.Hang(page.Normal, "done    ", oneLine(head+", in "+span(o.Took)))
+			p.Hang(page.Normal, "done    ", page.OneLine(head+", in "+span(o.Took)))
 		default:
-			p.Hang(page.Red, "failed  ", oneLine(head+": "+o.Why))
+			p.Hang(page.Red, "failed  ", page.OneLine(head+": "+o.Why))
 			if o.Hint != "" {
-				p.Hang(page.Dim, "        ", oneLine(o.Hint))
+				p.Hang(page.Dim, "        ", page.OneLine(o.Hint))
 			}
 		}
 	}

@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch/record"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -26,10 +25,7 @@ var night = time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
 // bytes, a process that is a server's and one that is not, a name that is no fact.
 func exported(t *testing.T, most int) string {
 	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	picture, seen := &stack.Stack{}, stack.Observation{}
 	seen.New("mysql", "3306").Link("process", stack.Ref{Kind: "process", Name: "17"})
 	seen.New("process", "17")
@@ -101,10 +97,7 @@ func TestOpenMetricsHasUnitsLabelsAndTimes(t *testing.T) {
 // A family of the form is named without the ending of a counter: a gauge must not
 // have that name too.
 func TestFamiliesOfTheForm(t *testing.T) {
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	had := map[string]string{}
 	for _, k := range cat.Kinds {
 		for _, f := range k.Facts {

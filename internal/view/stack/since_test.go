@@ -7,21 +7,18 @@ import (
 	"time"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
 	"plumb/internal/view/viewtest"
-	"plumb/knowledge"
 )
 
 // later is the host of the goldens a minute after, with a server that was
 // asked for pages, one that was started anew, and a setting that was changed.
 func later(t *testing.T) (stack.Difference, *stack.Stack, *catalog.Catalog) {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	before := viewtest.ZfsHost()
 	before.TakenAt = time.Date(2026, 11, 23, 3, 12, 0, 0, time.UTC)
 	db := before.OfKind("mysql")[0]

@@ -13,25 +13,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/series"
 	"plumb/internal/view/page"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
-	"plumb/knowledge"
 )
 
 var start = viewtest.MomentTime
-
-func windows(t testing.TB) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
 
 // play gives messages to a model: keys as they are named, moments by number.
 func play(t testing.TB, m model, msgs ...any) model {
@@ -42,7 +32,7 @@ func play(t testing.TB, m model, msgs ...any) model {
 		case string:
 			msg = keyMsg(x)
 		case int:
-			msg = boardMsg{view.MakeBoard(viewtest.Moment(x), windows(t)), start.Add(time.Duration(x) * time.Second)}
+			msg = boardMsg{view.MakeBoard(viewtest.Moment(x), hosttest.Windows(t)), start.Add(time.Duration(x) * time.Second)}
 		}
 		next, _ := m.Update(msg)
 		m = next.(model)
@@ -179,13 +169,13 @@ func TestTheCursorStaysOnItsRow(t *testing.T) {
 	want := m.rows(sessionsPane)[2].key
 	moved := viewtest.Moment(10)
 	moved.Servers[0].Sessions = moved.Servers[0].Sessions[1:]
-	m = play(t, m, boardMsg{view.MakeBoard(moved, windows(t)), start})
+	m = play(t, m, boardMsg{view.MakeBoard(moved, hosttest.Windows(t)), start})
 	if got := m.rows(sessionsPane)[m.cursor[sessionsPane]].key; got != want {
 		t.Errorf("the cursor is on %q, was on %q", got, want)
 	}
 	none := moved
 	none.Servers = nil
-	m = play(t, m, boardMsg{view.MakeBoard(none, windows(t)), start}, "enter", "down")
+	m = play(t, m, boardMsg{view.MakeBoard(none, hosttest.Windows(t)), start}, "enter", "down")
 	if m.cursor[sessionsPane] != 0 || m.open != nil {
 		t.Error("a cursor stands on a row that is not there")
 	}
@@ -238,7 +228,7 @@ func stripped(s string) string {
 }
 
 func TestLines(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	first, later := view.MakeBoard(viewtest.Moment(2), cat), view.MakeBoard(viewtest.Moment(9), cat)
 	text := Lines(nil, first, page.Screen{}) + "--\n" + Lines(&first, later, page.Screen{}) + "--\n" + Lines(&later, later, page.Screen{ASCII: true})
 	viewtest.Golden(t, "lines.txt", text)
@@ -323,7 +313,7 @@ func child(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}()
-	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, windows(t), feed, Answers{func() error { return nil }, madePlan}); err != nil {
+	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, hosttest.Windows(t), feed, Answers{func() error { return nil }, madePlan}); err != nil {
 		t.Fatal(err)
 	}
 }

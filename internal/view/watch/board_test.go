@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
@@ -14,7 +15,7 @@ import (
 // TestBoardsHoldNothingThatDrives: every string of a board is plain, whoever
 // wrote it.
 func TestBoardsHoldNothingThatDrives(t *testing.T) {
-	cat, m := windows(t), viewtest.Moment(9)
+	cat, m := hosttest.Windows(t), viewtest.Moment(9)
 	m.Hostname = viewtest.Hostile
 	for i := range m.Verdicts {
 		v := &m.Verdicts[i]
@@ -65,7 +66,7 @@ func walk(x any, each func(string)) {
 }
 
 func TestABoardOfNothing(t *testing.T) {
-	b := view.MakeBoard(watch.Moment{At: at}, windows(t))
+	b := view.MakeBoard(watch.Moment{At: at}, hosttest.Windows(t))
 	text, err := json.Marshal(b)
 	if err != nil || strings.Contains(string(text), "null") {
 		t.Errorf("%s: %v", text, err)
@@ -87,7 +88,7 @@ func FuzzPlain(f *testing.F) {
 // TestTheTextOfASession: a server that tells only the number of what a session runs
 // has the text among its statements.
 func TestTheTextOfASession(t *testing.T) {
-	cat, m := windows(t), viewtest.Moment(9)
+	cat, m := hosttest.Windows(t), viewtest.Moment(9)
 	s := &m.Servers[0]
 	known := s.Statements[1]
 	s.Sessions = append(s.Sessions[:1:1], s.Sessions[0], s.Sessions[0])

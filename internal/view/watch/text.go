@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -28,7 +29,7 @@ const (
 // holds it back, what speaks for that and against it, and what to do.
 func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Sides("", page.Bold, "What limits the servers of "+orHere(m.Hostname), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
+	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
 	for _, s := range m.Servers {
 		p.Blank()
 		server(p, m, s, cat)
@@ -39,13 +40,6 @@ func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 	}
 	gaps(p, m)
 	return p.String()
-}
-
-func orHere(name string) string {
-	if name == "" {
-		return "this host"
-	}
-	return name
 }
 
 func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) {

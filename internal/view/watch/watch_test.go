@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -14,7 +14,6 @@ import (
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/watch"
-	"plumb/knowledge"
 )
 
 var (
@@ -48,17 +47,8 @@ func moment() watch.Moment {
 		Tree:     []watch.Node{{Of: db, Label: "MariaDB 10.11.14", Verdict: "log/flush"}}, Gaps: []series.Gap{{Of: disk, Name: "nvme_used", Why: "nvme: not installed", Hint: "apt-get install nvme-cli"}}}
 }
 
-func windows(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cat
-}
-
 func TestScreenOfAMoment(t *testing.T) {
-	got := view.Text(moment(), windows(t), page.Screen{Width: 80})
+	got := view.Text(moment(), hosttest.Windows(t), page.Screen{Width: 80})
 	viewtest.Golden(t, "moment.txt", got)
 	for line := range strings.Lines(got) {
 		if page.Width(strings.TrimSuffix(line, "\n")) > 80 {
@@ -77,8 +67,8 @@ func TestScreenOfPlans(t *testing.T) {
 	m.Servers[0].Statements = m.Servers[0].Statements[:3]
 	m.Servers[0].Statements = append(m.Servers[0].Statements, watch.StatementChange{Statement: series.Statement{ID: "own", Text: series.OwnMark + "what Plumb itself asks", Calls: 40}, Over: 20 * time.Second, Share: 0.01})
 	m.Servers[0].Sessions, m.Verdicts, m.Gaps = nil, nil, nil
-	viewtest.Golden(t, "plans.txt", view.Text(m, windows(t), page.Screen{Width: 80}))
-	viewtest.FitsSchema(t, schema.Of("watch"), view.Document(m, windows(t)))
+	viewtest.Golden(t, "plans.txt", view.Text(m, hosttest.Windows(t), page.Screen{Width: 80}))
+	viewtest.FitsSchema(t, schema.Of("watch"), view.Document(m, hosttest.Windows(t)))
 }
 
 // TestOwnStatementsAreShown: they come last, so neither one that costs nothing nor
@@ -93,14 +83,14 @@ func TestOwnStatementsAreShown(t *testing.T) {
 			m.Servers[0].Statements = append(m.Servers[0].Statements, watch.StatementChange{Statement: series.Statement{ID: "other", Text: "SELECT 1"}, Share: share})
 		}
 		m.Servers[0].Statements = append(m.Servers[0].Statements, own)
-		if got := view.Text(m, windows(t), page.Screen{Width: 80}); !strings.Contains(got, "Plumb's own") {
+		if got := view.Text(m, hosttest.Windows(t), page.Screen{Width: 80}); !strings.Contains(got, "Plumb's own") {
 			t.Errorf("beside statements of %v of the time, Plumb's own do not show:\n%s", others, got)
 		}
 	}
 }
 
 func TestScreensWithLittle(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	quiet := moment()
 	quiet.Verdicts = nil
 	down := moment()
@@ -110,7 +100,7 @@ func TestScreensWithLittle(t *testing.T) {
 }
 
 func TestDocumentOfAMoment(t *testing.T) {
-	cat := windows(t)
+	cat := hosttest.Windows(t)
 	for _, m := range []watch.Moment{moment(), {At: at, Version: 1}} {
 		viewtest.FitsSchema(t, schema.Of("watch"), view.Document(m, cat))
 	}

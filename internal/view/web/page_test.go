@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/series"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -21,10 +20,7 @@ const token = "0123456789abcdef0123456789abcdef"
 // shown serves a made feed, one moment each 100 ms.
 func shown(t *testing.T) (host string, stop func()) {
 	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	l, host := freePort(t)
 	s := web.New(token, host)
 	s.Answer(func(_ context.Context, server, id string) series.Plan {

@@ -12,8 +12,8 @@ import (
 	"plumb/internal/observe"
 )
 
-// MostThreads is how many threads of a process are looked at.
-const MostThreads = 64
+// mostThreads is how many threads of a process are looked at.
+const mostThreads = 64
 
 // Threads writes what the threads of a process do, as the kernel has it: name,
 // state, the kernel function it waits in, and its kernel stack, which only root
@@ -36,7 +36,7 @@ func Threads(ctx context.Context, h host.Reader, pid int) (string, error) {
 	}
 	all := append(busy, others...)
 	head := fmt.Sprintf("%d threads of process %d, %d of them run or wait for a disk\n\n", len(all), pid, len(busy))
-	return head + strings.Join(all[:min(len(all), MostThreads)], "\n"), nil
+	return head + strings.Join(all[:min(len(all), mostThreads)], "\n"), nil
 }
 
 // thread describes one; no state where it has ended meanwhile.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/watch/verdict"
 	"plumb/knowledge"
@@ -14,10 +14,7 @@ import (
 
 func load(t testing.TB) []*rule.Limit {
 	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	all, err := verdict.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatalf("knowledge:\n%v", err)

@@ -182,9 +182,7 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 		}
 	}
 	done, err := p.Carry(ctx, plan, o.Options)
-	if shell.IsTerminal(o.Err) {
-		shell.Rewrite(o.Err, "")
-	}
+	o.Done()
 	if err != nil && done.Plan.At.IsZero() {
 		return err // nothing was done
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,19 +156,12 @@ func (v Opener) open(p Place) (*Machine, error) {
 	return m, nil
 }
 
-// Doing shows what goes on in one line, where a person watches.
+// Doing shows what goes on in one line, where a person watches; Done wipes it.
 func (v Opener) Doing(quiet bool) func(string) {
 	if quiet || !shell.IsTerminal(v.Err) {
 		return nil
 	}
 	return func(what string) { shell.Rewrite(v.Err, what+" ...") }
-}
-
-// Done wipes that line.
-func (v Opener) Done() {
-	if shell.IsTerminal(v.Err) {
-		shell.Rewrite(v.Err, "")
-	}
 }
 
 // On opens the machine for one command.
@@ -209,20 +203,19 @@ func (m *Machine) Foreign(ctx context.Context, s *stack.Stack, points []protect.
 // Servers gives those of which points can be taken. Copies of points are no servers that
 // anybody wants points of.
 func (m *Machine) Servers(s *stack.Stack) (all []stack.Ref) {
-	copies := map[stack.Ref]bool{}
-	for _, r := range s.Roles {
-		if strings.HasPrefix(r.Path, m.Copies.Dir+"/") {
-			copies[r.DB] = true
-		}
-	}
 	for _, e := range m.Keeper.Engines {
 		for _, t := range s.OfKind(e.Kind()) {
-			if !copies[t.Ref] {
+			if !m.isCopy(s, t.Ref) {
 				all = append(all, t.Ref)
 			}
 		}
 	}
 	return all
+}
+
+// isCopy tells whether a server is a copy of a point.
+func (m *Machine) isCopy(s *stack.Stack, ref stack.Ref) bool {
+	return slices.ContainsFunc(s.Roles, func(r stack.Role) bool { return r.DB == ref && strings.HasPrefix(r.Path, m.Copies.Dir+"/") })
 }
 
 // Server finds the one that is meant: by its name, by its kind where there is one of it,
@@ -236,9 +229,12 @@ func (m *Machine) Server(s *stack.Stack, name string) (stack.Ref, error) {
 		}
 		names = append(names, ref.String())
 	}
+	ref, _ := stack.ParseRef(name)
 	switch {
 	case len(all) == 1:
 		return all[0], nil
+	case m.isCopy(s, ref):
+		return stack.Ref{}, hint.Usage(name+" is a copy that Plumb made of a point, and no points are taken of copies", "plumb clone list shows its point; plumb clone makes another copy of that")
 	case len(names) == 0:
 		return stack.Ref{}, hint.With(errors.New("no server of which points can be taken is seen on this host"), "run as root; plumb stack shows what is seen")
 	case len(all) == 0:

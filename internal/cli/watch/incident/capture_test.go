@@ -19,6 +19,7 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/observe"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -26,17 +27,13 @@ import (
 	"plumb/internal/view/viewtest"
 	"plumb/internal/watch"
 	"plumb/internal/watch/record"
-	"plumb/knowledge"
 )
 
 // made is a capture of moments that were made, on this very machine, of which it
 // reads nothing.
 func made(t *testing.T, dir string, most int) (*capturing, *bytes.Buffer) {
 	t.Helper()
-	cat, err := catalog.Windows(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Windows(t)
 	var out bytes.Buffer
 	ctx, end := context.WithCancel(t.Context())
 	t.Cleanup(end)

@@ -1,8 +1,8 @@
 package outlet
 
 import (
+	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,7 +52,7 @@ func Token(flag, name string) (string, error) {
 // keyPair reads a certificate with its key.
 func keyPair(cert, key string) (*tls.Certificate, error) {
 	if cert == "" || key == "" {
-		return nil, errors.New("a certificate and its key go together")
+		return nil, fmt.Errorf("read %s: a certificate and its key go together", cmp.Or(cert, key))
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -4,14 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // A server that listens on all addresses by either of its protocols is closed there, and one that listens to nobody needs nothing.
@@ -41,10 +39,7 @@ func TestRenamed(t *testing.T) {
 // A server of which something would go on naming the old place is refused.
 func TestElsewhereIsRefused(t *testing.T) {
 	const ask, data = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_index', 'relay_log_index')", "/var/lib/mysql"
-	known, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := hosttest.Catalog(t)
 	name, file := "log_bin_index", data+"/bin.index"
 	for what, c := range map[string]struct {
 		of    string // from where pid_file is known

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/mysql/client"
 	"plumb/internal/engine/mysql/point"
@@ -22,13 +23,29 @@ import (
 // Unpack implements moment.Engine.
 func (Engine) Unpack(dir string) []string { return []string{"mbstream", "-x", "-C", dir} }
 
+// Ready implements moment.Engine: the base is unpacked and prepared by programs of mariadb-backup, and the log is replayed by a server
+// of its release.
+func (Engine) Ready(ctx context.Context, d host.Launcher, m manifest.Manifest, a moment.At) error {
+	b, err := baseOf(m)
+	if err != nil {
+		return nil // of which the plan tells
+	}
+	r := newReplaying(ctx, d, inner{base: b, server: serverOf(b)}, a)
+	for _, step := range []func() error{r.fits, r.program, r.tools} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Finish implements moment.Engine: the base is prepared, and a server that nobody else reaches replays the log.
 func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *moment.Way, a moment.At) error {
 	in, ok := w.Inner.(inner)
 	if !ok {
 		return errors.New("it was planned by another")
 	}
-	r := &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
+	r := newReplaying(ctx, d, in, a)
 	steps := []func() error{r.fits, r.program, r.options, r.rooms, r.prepare, r.fetch, r.replay}
 	if len(in.way.Files) == 0 && (a.Proof || a.Alone) {
 		steps = steps[:5]
@@ -53,6 +70,10 @@ type replaying struct {
 	a        moment.At
 	run, log string         // directories of the server's, and for the log
 	server   protect.Server // that replays
+}
+
+func newReplaying(ctx context.Context, d host.Launcher, in inner, a moment.At) *replaying {
+	return &replaying{ctx: ctx, d: d, in: in, a: a, run: path.Join(a.Aside, "run"), log: path.Join(a.Aside, "log")}
 }
 
 func (r *replaying) socket() string { return path.Join(r.run, "mysqld.sock") }
@@ -81,6 +102,16 @@ func (r *replaying) program() error {
 		}
 	}
 	return hint.With(fmt.Errorf("no server here is of the release of MariaDB %s", r.in.base.version), "install the package mariadb-server of that release: the log is replayed by it")
+}
+
+// tools sees that the programs are here that unpack and prepare a base.
+func (r *replaying) tools() error {
+	for _, name := range []string{"mbstream", "mariadb-backup"} {
+		if _, err := r.d.Run(r.ctx, name, "--version"); errors.Is(err, host.ErrNoCommand) {
+			return hint.With(fmt.Errorf("%s is not installed, without which no base of MariaDB is brought back", name), "install the package mariadb-backup")
+		}
+	}
+	return nil
 }
 
 func (r *replaying) rooms() error {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect/replay"
 )
 
@@ -227,5 +230,21 @@ func TestAlone(t *testing.T) {
 	}
 	if w, _, err := r.Plan(t.Context(), base, a); err != nil || w.Files != 0 || w.From != w.Last || len(w.Notes) > 0 {
 		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// What is wrong with where it is restored, and what this machine lacks, is told before the archive is read, which may take hours.
+func TestNotReady(t *testing.T) {
+	l := newLog(t)
+	d := hosttest.LiveDoer(t)
+	r := moment.Restore{Restore: backup.Restore{Vault: backup.Vault{Store: l.shelf.Store}, Do: d, Books: t.TempDir()}, Do: d, Engines: []moment.Engine{Engine{}}}
+	base := baseAt("binlog.000002", 1234, time.Now())
+	base.Facts[factVersion] = "99.1.2-MariaDB"
+	under := t.TempDir()
+	for dir, want := range map[string]string{under: under + " is there", filepath.Join(under, "new"): "no server here is of the release of MariaDB 99.1.2", "new": "is no path of a directory"} {
+		_, err := r.Run(t.Context(), base, dir, os.Getuid(), os.Getgid(), moment.Asked{})
+		if err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+			t.Errorf("%s: %v", dir, err)
+		}
 	}
 }

@@ -37,10 +37,6 @@ type place struct {
 	aside string // what the new server wrote, once the way back was gone
 }
 
-func refusal(what, why string, args ...any) error {
-	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
-}
-
 const byHand = "take a point (plumb snapshot), stop the server, exchange its packages, start it, and run mariadb-upgrade"
 
 // read looks at the server, and refuses what could not be taken back.
@@ -67,12 +63,12 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 // ofPackages refuses a server that is not the one that Debian's packages start and stop.
 func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv protect.Server) error {
 	if sv.Flavor != product.MariaDB || !slices.Equal(sv.Program, []string{"/usr/sbin/mariadbd"}) {
-		return refusal(byHand, "its program is %s, and not that of Debian's packages", strings.Join(sv.Program, " "))
+		return change.Refuse(byHand, "its program is %s, and not that of Debian's packages", strings.Join(sv.Program, " "))
 	}
 	unit := product.PackagesOf(product.MariaDB).Service + ".service"
 	switch _, err := h.Stat(ctx, "/run/systemd/system"); {
 	case err == nil && home.Unit != unit:
-		return refusal(byHand, "%s does not start it, but %q", unit, home.Unit)
+		return change.Refuse(byHand, "%s does not start it, but %q", unit, home.Unit)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -82,7 +78,7 @@ func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv prot
 	}
 	for word := range strings.SplitSeq(string(line), "\x00") {
 		if name, _, _ := strings.Cut(word, "="); slices.Contains([]string{"--defaults-file", "--defaults-extra-file", "--defaults-group-suffix", "--no-defaults"}, name) {
-			return refusal(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+			return change.Refuse(byHand, "it was started with %s, so that its packages do not know its configuration", name)
 		}
 	}
 	return nil
@@ -95,7 +91,7 @@ func keepsOptions(ctx context.Context, h host.Reader, w provision.Swap) error {
 		return fmt.Errorf("see which option groups it reads: %w", err)
 	}
 	if name := engine.Suffixed(environ); name != "" {
-		return refusal(byHand, "it was started with %s, so that its packages do not know its configuration", name)
+		return change.Refuse(byHand, "it was started with %s, so that its packages do not know its configuration", name)
 	}
 	lines, err := engine.OfSeries(ctx, h, w.Stack, w.Home.PID, w.Home.Version, w.To.Version)
 	if err != nil {
@@ -103,7 +99,7 @@ func keepsOptions(ctx context.Context, h host.Reader, w provision.Swap) error {
 	}
 	if len(lines) > 0 {
 		next := "mariadb-" + seriesOf(w.To.Version)
-		return refusal("say them in ["+next+"] too, or in [mariadb], which every version reads",
+		return change.Refuse("say them in ["+next+"] too, or in [mariadb], which every version reads",
 			"%s would not read options that stand in groups of %s alone: %s", next, seriesOf(w.Home.Version), strings.Join(lines, ", "))
 	}
 	return nil
@@ -128,7 +124,7 @@ func alone(ctx context.Context, h host.Reader, home provision.Home) error {
 		case err != nil:
 			return err
 		case n > 0:
-			return refusal(c.what, "%s (%d)", c.why, n)
+			return change.Refuse(c.what, "%s (%d)", c.why, n)
 		}
 	}
 	return nil
@@ -139,13 +135,13 @@ func places(sv protect.Server, series, at string) (all []place, err error) {
 	for _, d := range sv.Dirs {
 		switch {
 		case d.Link != "" || d.Role == "tablespace":
-			return nil, refusal(byHand, "the directory %s of it is elsewhere: what changes there is not taken back", d.Path)
+			return nil, change.Refuse(byHand, "the directory %s of it is elsewhere: what changes there is not taken back", d.Path)
 		case !slices.Contains([]string{"data", "redo", "undo", "doublewrite", "binlog", "relaylog"}, d.Role):
 			continue
 		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(d.Path, p.dir) }):
 			continue
 		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(p.dir, d.Path) }):
-			return nil, refusal(byHand, "its directory %s lies above another of its own", d.Path)
+			return nil, change.Refuse(byHand, "its directory %s lies above another of its own", d.Path)
 		}
 		p := place{dir: d.Path, kept: d.Path + ".before-" + series, aside: path.Base(d.Path) + ".since-" + series}
 		if at != "" {

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/backup/driven"
 	"plumb/internal/backup/moment"
+	"plumb/internal/engine/postgres"
 	"plumb/internal/engine/postgres/pitr"
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/hint"
@@ -105,7 +106,7 @@ func (Tool) Finish(ctx context.Context, d host.Streamer, s driven.Set, b driven.
 	if err != nil || major < 12 {
 		return nil, nil, hint.With(fmt.Errorf("it is of PostgreSQL %.20q", said.String()), "Plumb restores 12 and later; pgbackrest restore itself does others")
 	}
-	if notes, err = pitr.Settle(ctx, d, a, major, recovery(s, a)...); err != nil {
+	if notes, err = pitr.Settle(ctx, d, a, major, recovery(s, a)); err != nil {
 		return nil, nil, err
 	}
 	next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", major, a.Dir),
@@ -117,19 +118,19 @@ func (Tool) Finish(ctx context.Context, d host.Streamer, s driven.Set, b driven.
 }
 
 // recovery are the settings by which it ends before the moment.
-func recovery(s driven.Set, a moment.At) [][2]string {
+func recovery(s driven.Set, a moment.At) []postgres.Assignment {
 	to := "latest"
 	if a.Timeline > 0 {
 		to = strconv.Itoa(a.Timeline)
 	}
-	all := [][2]string{{"restore_command", fetch(s, a.Dir)}, {"recovery_target_timeline", to}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
+	all := []postgres.Assignment{{"restore_command", fetch(s, a.Dir)}, {"recovery_target_timeline", to}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 	switch {
 	case !a.To.Time.IsZero():
-		all = append(all, [2]string{"recovery_target_time", a.To.Time.UTC().Format("2006-01-02 15:04:05.000000+00")})
+		all = append(all, postgres.Assignment{"recovery_target_time", a.To.Time.UTC().Format("2006-01-02 15:04:05.000000+00")})
 	case a.To.LSN != "":
-		all = append(all, [2]string{"recovery_target_lsn", a.To.LSN})
+		all = append(all, postgres.Assignment{"recovery_target_lsn", a.To.LSN})
 	default:
 		return all
 	}
-	return append(all, [2]string{"recovery_target_inclusive", "off"}, [2]string{"recovery_target_action", "promote"})
+	return append(all, postgres.Assignment{"recovery_target_inclusive", "off"}, postgres.Assignment{"recovery_target_action", "promote"})
 }

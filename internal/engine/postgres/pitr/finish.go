@@ -11,10 +11,14 @@ import (
 	"strings"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 )
+
+// Ready implements moment.Engine. All that is needed is tar: the server is started by a person.
+func (Engine) Ready(context.Context, host.Launcher, manifest.Manifest, moment.At) error { return nil }
 
 // Unpack implements moment.Engine.
 func (Engine) Unpack(dir string) []string {
@@ -40,7 +44,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 		}
 		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"
 	}
-	notes, err := settle(ctx, d, a, in.base.major, recovers)
+	notes, err := Settle(ctx, d, a, in.base.major, recovers)
 	if err != nil {
 		return err
 	}
@@ -66,21 +70,13 @@ func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a m
 
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the
 // one that was backed up is gone, the copy is kept from reaching others. The notes say what a person must look at.
-func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery ...[2]string) (notes []string, err error) {
-	var all []setting
-	for _, r := range recovery {
-		all = append(all, setting{r[0], r[1]})
-	}
-	return settle(ctx, d, a, major, all)
-}
-
-func settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery []setting) (notes []string, err error) {
+func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recovery []postgres.Assignment) (notes []string, err error) {
 	var said bytes.Buffer
 	replace := "no"
 	if a.Replace {
 		replace = "yes"
 	}
-	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, lines(recovery), lines(neutral())); err != nil {
+	if err := a.Sh(ctx, d, nil, &said, script, a.Data, strconv.Itoa(major), replace, postgres.Lines(recovery), postgres.Lines(neutral())); err != nil {
 		return nil, err
 	}
 	for line := range strings.Lines(said.String()) {
@@ -104,31 +100,21 @@ func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []ar
 	return nil
 }
 
-type setting struct{ name, value string }
-
 // recovery are the settings by which it ends at the moment: behind the last record that is replayed.
-func recovery(last string, timeline int) []setting {
-	return []setting{{"restore_command", "cp " + aside + "/%f %p"}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
+func recovery(last string, timeline int) []postgres.Assignment {
+	return []postgres.Assignment{{"restore_command", "cp " + aside + "/%f %p"}, {"recovery_target_timeline", strconv.Itoa(timeline)}, {"recovery_target_lsn", last},
 		{"recovery_target_inclusive", "on"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
 // alone are those by which it ends where the base was whole, with the log that is in the base.
-func alone() []setting {
-	return []setting{{"restore_command", "false"}, {"recovery_target_timeline", "current"}, {"recovery_target", "immediate"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
+func alone() []postgres.Assignment {
+	return []postgres.Assignment{{"restore_command", "false"}, {"recovery_target_timeline", "current"}, {"recovery_target", "immediate"}, {"recovery_target_action", "promote"}, {"primary_conninfo", ""}, {"primary_slot_name", ""}}
 }
 
 // neutral are those by which a copy would not reach others, or be reached.
-func neutral() []setting {
-	return []setting{{"listen_addresses", ""}, {"archive_mode", "off"}, {"archive_command", ""}, {"max_logical_replication_workers", "0"}, {"synchronous_standby_names", ""},
+func neutral() []postgres.Assignment {
+	return []postgres.Assignment{{"listen_addresses", ""}, {"archive_mode", "off"}, {"archive_command", ""}, {"max_logical_replication_workers", "0"}, {"synchronous_standby_names", ""},
 		{"external_pid_file", ""}, {"cluster_name", "restored by plumb"}}
-}
-
-func lines(all []setting) string {
-	var b strings.Builder
-	for _, s := range all {
-		b.WriteString(postgres.Assignment(s.name, s.value))
-	}
-	return b.String()
 }
 
 // script makes a base ready for its first start. recovery.signal comes last: without it the server would take what

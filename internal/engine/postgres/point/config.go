@@ -12,9 +12,6 @@ import (
 	"plumb/internal/protect"
 )
 
-// setting is a line of a configuration file.
-type setting struct{ name, value string }
-
 // loners are libraries that act by themselves, or talk to others: a copy would do so
 // a second time.
 const loners = "pg_cron pg_net pglogical spock bdr citus repmgr pg_failover_slots pgactive pgautofailover pg_partman_bgw pg_squeeze pg_later"
@@ -26,36 +23,37 @@ const (
 
 // settings are those of a copy: what its data needs, and nothing by which it would
 // reach out, be reached or wait for others.
-func (n neutral) settings() (all []setting) {
+func (n neutral) settings() (all []postgres.Assignment) {
 	c := n.c
 	for _, name := range strings.Fields(carried) {
 		if value, ok := c.Server.Settings[name]; ok && name != "shared_preload_libraries" {
-			all = append(all, setting{name, value})
+			all = append(all, postgres.Assignment{name, value})
 		}
 	}
 	cache := c.Memory
 	if cache <= 0 {
 		cache = defaultCache
 	}
-	all = append(all,
-		setting{"shared_preload_libraries", n.libraries()},
-		setting{"port", strconv.Itoa(port(c))},
-		setting{"unix_socket_directories", `"` + c.Run + `"`}, // a list of names
-		setting{"unix_socket_permissions", "0700"},
-		setting{"external_pid_file", ""},
-		setting{"cluster_name", "plumb " + string(c.Purpose)},
-		setting{"shared_buffers", strconv.FormatInt(max(cache, leastCache)>>10, 10) + "kB"},
-		setting{"huge_pages", "off"},
-		setting{"ssl", "off"},
-		setting{"logging_collector", "off"},
-		setting{"log_destination", "stderr"},
-		setting{"max_logical_replication_workers", "0"}, // a subscription would take its source's place at the publisher
-		setting{"synchronous_standby_names", ""},
-		setting{"archive_mode", "off"},
-		setting{"archive_command", ""})
+	all = append(all, []postgres.Assignment{
+		{"shared_preload_libraries", n.libraries()},
+		{"port", strconv.Itoa(port(c))},
+		{"unix_socket_directories", `"` + c.Run + `"`}, // a list of names
+		{"unix_socket_permissions", "0700"},
+		{"external_pid_file", ""},
+		{"cluster_name", "plumb " + string(c.Purpose)},
+		{"shared_buffers", strconv.FormatInt(max(cache, leastCache)>>10, 10) + "kB"},
+		{"huge_pages", "off"},
+		{"ssl", "off"},
+		{"logging_collector", "off"},
+		{"log_destination", "stderr"},
+		{"max_logical_replication_workers", "0"}, // a subscription would take its source's place at the publisher
+		{"synchronous_standby_names", ""},
+		{"archive_mode", "off"},
+		{"archive_command", ""},
+	}...)
 	switch c.Purpose {
 	case protect.ForDrill:
-		all = append(all, setting{"autovacuum", "off"}, setting{"fsync", "off"}, setting{"checkpoint_timeout", "1h"})
+		all = append(all, []postgres.Assignment{{"autovacuum", "off"}, {"fsync", "off"}, {"checkpoint_timeout", "1h"}}...)
 	case protect.ForReplica:
 		if following, err := n.following(); err == nil && n.major >= 12 {
 			all = append(all, following...)
@@ -78,19 +76,19 @@ func (n neutral) libraries() string {
 
 // following are the settings by which a replica finds its source. The password is in
 // a file beside, for it would be seen among the settings.
-func (n neutral) following() ([]setting, error) {
+func (n neutral) following() ([]postgres.Assignment, error) {
 	s := n.c.Source
 	name, number, err := endpoint(s)
 	if err != nil {
 		return nil, err
 	}
 	conn := ""
-	for _, kv := range []setting{{"host", name}, {"port", number}, {"user", s.User}, {"passfile", path.Join(n.c.Run, passFile)}, {"application_name", "plumb_" + strconv.Itoa(n.c.Number)}} {
-		conn += kv.name + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv.value) + "' "
+	for _, kv := range [][2]string{{"host", name}, {"port", number}, {"user", s.User}, {"passfile", path.Join(n.c.Run, passFile)}, {"application_name", "plumb_" + strconv.Itoa(n.c.Number)}} {
+		conn += kv[0] + "='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(kv[1]) + "' "
 	}
-	all := []setting{{"primary_conninfo", strings.TrimSpace(conn)}}
+	all := []postgres.Assignment{{"primary_conninfo", strings.TrimSpace(conn)}}
 	if s.Slot != "" {
-		all = append(all, setting{"primary_slot_name", s.Slot})
+		all = append(all, postgres.Assignment{"primary_slot_name", s.Slot})
 	}
 	return all, nil
 }
@@ -121,15 +119,7 @@ func (n neutral) password() string {
 
 // config is the configuration file.
 func (n neutral) config() string {
-	return "# Written by Plumb for this copy alone; the source's configuration is not read.\n" + lines(n.settings())
-}
-
-func lines(all []setting) string {
-	var b strings.Builder
-	for _, s := range all {
-		b.WriteString(postgres.Assignment(s.name, s.value))
-	}
-	return b.String()
+	return "# Written by Plumb for this copy alone; the source's configuration is not read.\n" + postgres.Lines(n.settings())
 }
 
 // closed lets in one role, over a socket that only the server's user and root reach.
@@ -165,14 +155,14 @@ func (n neutral) arguments() ([]string, error) {
 	if len(c.Server.Program) == 0 {
 		return nil, errors.New("which program runs it is not known")
 	}
-	all := []setting{{"config_file", path.Join(c.Run, configFile)}, {"hba_file", path.Join(c.Run, openFile)}, {"listen_addresses", ""}}
+	all := []postgres.Assignment{{"config_file", path.Join(c.Run, configFile)}, {"hba_file", path.Join(c.Run, openFile)}, {"listen_addresses", ""}}
 	if c.Port > 0 {
-		all[2].value = "127.0.0.1"
+		all[2][1] = "127.0.0.1"
 	}
 	if c.Closed {
-		all[1].value, all[2].value = path.Join(c.Run, closedFile), ""
+		all[1][1], all[2][1] = path.Join(c.Run, closedFile), ""
 		if n.major >= 17 {
-			all = append(all, setting{"event_triggers", "off"})
+			all = append(all, postgres.Assignment{"event_triggers", "off"})
 		}
 	}
 	if c.Purpose == protect.ForReplay && n.major >= 12 {
@@ -180,7 +170,7 @@ func (n neutral) arguments() ([]string, error) {
 	}
 	argv := append(slices.Clone(c.Server.Program), "-D", n.data)
 	for _, s := range all {
-		argv = append(argv, "-c", s.name+"="+s.value)
+		argv = append(argv, "-c", s[0]+"="+s[1])
 	}
 	return argv, nil
 }

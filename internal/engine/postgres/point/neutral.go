@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -127,7 +128,7 @@ func (n neutral) signal() (name, text string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		text += lines(all)
+		text += postgres.Lines(all)
 	}
 	return name, text, err
 }

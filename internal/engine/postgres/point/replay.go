@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -18,13 +19,13 @@ const restore = "cp plumb.replay/wal/%f %p"
 
 // recovery are the settings of a recovery that ends on a timeline of its own. A recovery from
 // a crash ends on the old one, and would write its WAL a second time.
-func (n neutral) recovery() []setting {
-	all := []setting{{"restore_command", restore}}
+func (n neutral) recovery() []postgres.Assignment {
+	all := []postgres.Assignment{{"restore_command", restore}}
 	if n.major >= 12 {
-		all = append(all, setting{"recovery_target_timeline", "current"}, setting{"primary_conninfo", ""}, setting{"hot_standby", "off"})
+		all = append(all, []postgres.Assignment{{"recovery_target_timeline", "current"}, {"primary_conninfo", ""}, {"hot_standby", "off"}}...)
 	}
 	if n.c.Until != "" {
-		all = append(all, setting{"recovery_target_lsn", n.c.Until}, setting{"recovery_target_inclusive", "on"}, setting{"recovery_target_action", "promote"})
+		all = append(all, []postgres.Assignment{{"recovery_target_lsn", n.c.Until}, {"recovery_target_inclusive", "on"}, {"recovery_target_action", "promote"}}...)
 	}
 	return all
 }
@@ -53,7 +54,7 @@ func (Engine) Prepare(ctx context.Context, d host.Streamer, c *protect.Copy, w r
 	if err == nil {
 		signal, text := "recovery.signal", ""
 		if n.major < 12 {
-			signal, text = "recovery.conf", lines(n.recovery())
+			signal, text = "recovery.conf", postgres.Lines(n.recovery())
 		}
 		argv := append(c.Server.As(d.About().Root), "sh", "-c", prepareScript, "sh", n.data, n.histories(), signal, text)
 		err = typed(ctx, d, append(argv, w.Files...), "")

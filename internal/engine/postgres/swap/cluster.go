@@ -41,10 +41,6 @@ const asked = "SELECT current_setting('config_file'), current_setting('port'), c
 	"(SELECT count(*) FROM pg_prepared_xacts), (SELECT count(*) FROM pg_tablespace WHERE oid >= 16384), (SELECT count(*) FROM pg_replication_slots), " +
 	"(SELECT count(*) FROM pg_stat_replication), pg_is_in_recovery(), (SELECT sum(pg_database_size(oid)) FROM pg_database) FROM pg_database d WHERE d.datname = 'template0'"
 
-func refusal(what, why string, args ...any) error {
-	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
-}
-
 // read asks a server what it is like, and refuses what pg_upgrade would, or what could not be taken back.
 func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, err error) {
 	rows, err := h.Query(ctx, home.Target, asked)
@@ -57,7 +53,7 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	at := func(i int) string { return host.Text(rows.Values[0], i) }
 	part := configFile.FindStringSubmatch(at(0))
 	if part == nil {
-		return c, refusal("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is no cluster of Debian's packages: its configuration is %s", home.Server, at(0))
+		return c, change.Refuse("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is no cluster of Debian's packages: its configuration is %s", home.Server, at(0))
 	}
 	c = cluster{version: part[1], name: part[2], conf: path.Dir(at(0)), port: at(1), uid: home.UID, gid: home.GID, data: home.Data}
 	segment, err := strconv.ParseInt(at(3), 10, 64)
@@ -78,19 +74,19 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	}
 	switch {
 	case c.user != at(8):
-		err = refusal("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), c.user)
+		err = change.Refuse("initdb and pg_upgrade by hand, with --username", "its first superuser is %s, and it runs as %s: Debian's packages make clusters in which both are one", at(8), c.user)
 	case at(7) != "c":
-		err = refusal("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
+		err = change.Refuse("pg_upgradecluster", "its databases are of another locale provider than libc (%s)", at(7))
 	case at(9) != "0":
-		err = refusal("commit or roll them back", "%s transactions are prepared, and no upgrade carries those over", at(9))
+		err = change.Refuse("commit or roll them back", "%s transactions are prepared, and no upgrade carries those over", at(9))
 	case at(10) != "0":
-		err = refusal("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
+		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
 	case at(11) != "0":
-		err = refusal("drop them, and make them anew afterwards", "it has %s replication slots, which the new server would not have", at(11))
+		err = change.Refuse("drop them, and make them anew afterwards", "it has %s replication slots, which the new server would not have", at(11))
 	case at(12) != "0":
-		err = refusal("stop them, and build them anew afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
+		err = change.Refuse("stop them, and build them anew afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
 	case at(13) != "f":
-		err = refusal("upgrade its primary, and build it anew", "it is a standby")
+		err = change.Refuse("upgrade its primary, and build it anew", "it is a standby")
 	}
 	return c, err
 }
@@ -121,7 +117,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 	for _, file := range []string{program(version, "pg_upgrade"), program(version, "initdb"), program(c.version, "pg_ctl"), "/usr/bin/pg_createcluster"} {
 		switch _, err := h.Stat(ctx, file); {
 		case errors.Is(err, fs.ErrNotExist):
-			return n, refusal("apt-get install postgresql-"+version+"; where the system has none, its makers' repository at apt.postgresql.org does", "%s is not there", file)
+			return n, change.Refuse("apt-get install postgresql-"+version+"; where the system has none, its makers' repository at apt.postgresql.org does", "%s is not there", file)
 		case err != nil:
 			return n, err
 		}
@@ -129,7 +125,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 	for _, dir := range []string{n.conf, n.data} {
 		switch _, err := h.Stat(ctx, dir); {
 		case err == nil:
-			return n, refusal("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s is there already", dir)
+			return n, change.Refuse("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s is there already", dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return n, err
 		}

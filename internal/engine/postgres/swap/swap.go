@@ -81,7 +81,7 @@ func (s Swapper) settings(ctx context.Context, h host.Reader, t host.Target, ver
 		}
 	}
 	if len(gone) > 0 {
-		return refusal("take them out of its configuration first", "PostgreSQL %s does not have %s, and would not start with it", version, strings.Join(gone, ", "))
+		return change.Refuse("take them out of its configuration first", "PostgreSQL %s does not have %s, and would not start with it", version, strings.Join(gone, ", "))
 	}
 	return nil
 }
