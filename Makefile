@@ -38,12 +38,13 @@ demo: all
 # A test that fails is run again, alone, at most RERUN times. One that then passes is
 # listed as flaky at the end, and more than two of those fail the run.
 RERUN ?= 2
-# go test begins packages in the order in which they are named, as many at a time as there are processors. By the
-# alphabet the longest, test/real, would be the last to begin, and would run alone at the end.
-PACKAGES := ./internal/... ./test/real ./test/archive ./test/lab ./test/points ./...
+# go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
+# and would run alone at the end. ./test/points has the machine's only zfs-fuse most of its time, so it begins long before
+# the others that want it, and one package more than there are processors runs at a time, since one often waits for it.
+PACKAGES := ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) -race internal -also research $(PACKAGES)
+	@$(GO) run ./test/report -rerun $(RERUN) -waiting 1 -race internal -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky

@@ -14,8 +14,7 @@ import (
 func TestPgBackRestOfSomebodyElse(t *testing.T) {
 	d := newDriven(t, archives+"archive_command = 'cp %p /nowhere/%f'\n")
 	says(t, d.plumb(3, "backup", d.name, "--to", d.url, "--set-archiving"), "its log is archived by another command: cp %p /nowhere/%f")
-	must(t, d.server.Exec("ALTER SYSTEM SET archive_command = ''", "SELECT pg_reload_conf()"))
-	d.eventually("the server has read that", func() bool { return d.ask("SHOW archive_command") != "cp %p /nowhere/%f" })
+	d.unarchive()
 
 	must(t, os.MkdirAll(filepath.Dir(d.conf()), 0o755))
 	const theirs = "[global]\nrepo1-path=/srv/theirs\n"
@@ -84,10 +83,19 @@ func TestPgBackRestWithHoles(t *testing.T) {
 	says(t, d.plumb(1, "backup list"), "the archived log has a hole: behind")
 }
 
+// unarchive takes the server's archive_command away.
+func (d *driven) unarchive() {
+	d.t.Helper()
+	must(d.t, d.server.Exec("ALTER SYSTEM SET archive_command = ''", "SELECT pg_reload_conf()"))
+	d.eventually("the server has read that", func() bool { return d.ask("SHOW archive_command") == "" })
+}
+
 // TestPgBackRestDies kills a backup at half, and fills the disk of another: there is none then, and the next is whole.
 func TestPgBackRestDies(t *testing.T) {
-	d := newDriven(t, archives)
+	d := newDriven(t, archives+"archive_command = '/bin/true'\n") // or the log of the rows fills the small disk, and the backup waits for its archive
 	must(t, d.server.Exec("CREATE TABLE t (x TEXT)", "INSERT INTO t SELECT string_agg(md5(random()::text), '') FROM generate_series(1, 600000) i GROUP BY i % 6000"))
+	d.archived()
+	d.unarchive()
 	small, err := d.box.Mount("small", "tmpfs", "tmpfs", "size=8m")
 	if err == nil {
 		uid, gid := d.box.User()
@@ -99,8 +107,7 @@ func TestPgBackRestDies(t *testing.T) {
 			t.Errorf("a backup is there: %v", made)
 		}
 		d.url = whole
-		must(t, d.server.Exec("ALTER SYSTEM SET archive_command = ''", "SELECT pg_reload_conf()"))
-		d.eventually("the server has read that", func() bool { return d.ask("SHOW archive_command") == "" })
+		d.unarchive()
 	} else {
 		t.Logf("no full disk was tried: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,13 +29,29 @@ func runTime() time.Duration {
 type Program struct{ Path string }
 
 // Build builds plumb into a directory. PLUMB_PROGRAM names one that is built already, for a
-// machine without Go.
+// machine without Go. It is linked once for all packages whose tests run it: go build leaves what is up to date.
 func Build(dir string) (Program, error) {
 	if built := os.Getenv("PLUMB_PROGRAM"); built != "" {
 		return Program{built}, nil
 	}
 	p := Program{filepath.Join(dir, "plumb")}
-	build := exec.Command("go", "build", "-o", p.Path, "plumb")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return p, err
+	}
+	cache = filepath.Join(cache, "plumb-test")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return p, err
+	}
+	lock, err := os.OpenFile(filepath.Join(cache, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return p, err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return p, err
+	}
+	build := exec.Command("sh", "-c", `go build -o "$1" plumb && cp "$1" "$2"`, "sh", filepath.Join(cache, "plumb"), p.Path)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build plumb: %w: %s", err, out)

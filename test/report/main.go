@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 )
 
@@ -44,8 +45,10 @@ func main() {
 	count := flag.Int("count", 0, "the count of go test; 0: once, and results may be cached")
 	also := flag.String("also", "", "the directory of another module, all of whose tests are run too")
 	race := flag.String("race", "", "the directory whose packages are also run with the race detector")
+	wait := flag.Int("waiting", 0, "how many packages run at a time beside one for each processor, since some only wait")
 	flag.Parse()
-	args := []string{"-timeout", *timeout}
+	// make lint has run the whole of go vet: go test need not run a part of it again.
+	args := []string{"-timeout", *timeout, "-vet", "off", "-p", fmt.Sprint(runtime.NumCPU() + *wait)}
 	if *count > 0 {
 		args = append(args, "-count", fmt.Sprint(*count))
 	}

@@ -107,12 +107,14 @@ func (b *Box) initialiseMySQL(o MySQLOptions, conf, data string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"--defaults-file=" + conf, "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db"}
-	if o.Basedir != "" {
-		args = append(args, "--basedir="+o.Basedir)
-	}
-	_, err = output(b.asServer(exec.Command(installer, args...)))
-	return program, err
+	return program, b.fillMariaDB(program, conf, data, o.Settings, func(conf, data string) error {
+		args := []string{"--defaults-file=" + conf, "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db"}
+		if o.Basedir != "" {
+			args = append(args, "--basedir="+o.Basedir)
+		}
+		_, err := output(b.asServer(exec.Command(installer, args...)))
+		return err
+	})
 }
 
 func (s *Server) ready() error {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,7 +80,7 @@ func libraryPath(bin string) []string {
 }
 
 func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
-	args := []string{"-D", data, "-U", "postgres", "-A", cmp.Or(o.Auth, "trust"), "-E", "UTF8", "--no-locale"}
+	args := []string{"-D", data, "-U", "postgres", "-A", cmp.Or(o.Auth, "trust"), "-E", "UTF8", "--no-locale", "--no-sync"}
 	if o.WALdir != "" {
 		args = append(args, "--waldir="+o.WALdir)
 	}
@@ -89,6 +90,9 @@ func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
 	cmd := b.asServer(exec.Command(filepath.Join(bin, "initdb"), append(args, o.Initdb...)...))
 	cmd.Env = append(os.Environ(), libraryPath(bin)...)
 	if _, err := output(cmd); err != nil {
+		return err
+	}
+	if err := errors.Join(flush(data), flush(cmp.Or(o.WALdir, data))); err != nil {
 		return err
 	}
 	listen := ""

@@ -223,7 +223,7 @@ func until(limit time.Duration, f func(ctx context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(25 * time.Millisecond):
 		}
 	}
 }

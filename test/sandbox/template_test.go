@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDataDirectoriesAreCopied: system tables are made once, and a server has what its settings say all the same.
+func TestDataDirectoriesAreCopied(t *testing.T) {
+	b := box(t)
+	t.Setenv("PLUMB_TEST_CACHE", filepath.Join(b.Dir, "cache"))
+	for _, c := range []struct {
+		name, settings, variable, want string
+		made                           int // data directories in the cache
+	}{
+		{"shaped", "lower_case_table_names = 1", "lower_case_table_names", "1", 0},
+		{"first", "", "innodb_log_file_size", "100663296", 1},
+		{"second", "innodb_log_file_size = 16M", "innodb_log_file_size", "16777216", 1},
+	} {
+		s, err := b.MySQL(MySQLOptions{Name: c.name, Settings: c.settings})
+		check(t, err)
+		check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)"))
+		db, err := s.Open()
+		check(t, err)
+		var got string
+		check(t, db.QueryRow("SELECT @@"+c.variable).Scan(&got))
+		check(t, db.Close())
+		if got != c.want {
+			t.Errorf("%s: %s is %s, want %s", c.name, c.variable, got, c.want)
+		}
+		if log, err := os.Stat(filepath.Join(s.Dir, "ib_logfile0")); err != nil || c.variable == "innodb_log_file_size" && log.Size() < 16<<20 {
+			t.Errorf("%s: the redo log is %v, %v", c.name, log, err)
+		}
+		if made, _ := filepath.Glob(filepath.Join(b.Dir, "cache/mariadb-data/*/made")); len(made) != c.made {
+			t.Errorf("%s: made are %q", c.name, made)
+		}
+	}
+}
