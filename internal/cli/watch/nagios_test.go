@@ -51,7 +51,7 @@ func TestNagiosNamesItsOwnFlags(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		s := shell.New(strings.NewReader(""), &out, &errs)
-		c := Nagios(&s)
+		c := nagiosCommand(&s)
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(strings.Fields(args))
 		err := c.ExecuteContext(t.Context())

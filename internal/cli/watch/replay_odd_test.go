@@ -23,7 +23,7 @@ func told(t *testing.T, args ...string) (out, errs string, err error) {
 	t.Helper()
 	var o, e bytes.Buffer
 	s := shell.New(strings.NewReader(""), &o, &e)
-	c := Replay(&s)
+	c := replayCommand(&s)
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.SetArgs(args)
 	err = c.ExecuteContext(t.Context())
@@ -94,7 +94,7 @@ func TestReplayShowsEachTimeThatAMomentCame(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "part.jsonl")
 	var out bytes.Buffer
 	s := shell.New(strings.NewReader(""), &out, &out)
-	c := Export(&s)
+	c := exportCommand(&s)
 	c.SetArgs([]string{"--dir", dir, "--from", "2026-11-25T03:00Z", "--to", "2026-11-25T03:05Z", "--format", "jsonl", "--output", file})
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

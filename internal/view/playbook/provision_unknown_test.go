@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
 )
 
 // TestUnreadableIsUnknown: who only shows is not told of what cannot be read that it would be changed.
@@ -52,7 +53,7 @@ func (l *laid) directory(name string) {
 func (l *laid) zfs(text func() string, says string) string {
 	acts := l.p.Plan.Stages[0].Steps[0].Recipe.Acts
 	acts[2] = change.Act{Make: &change.Make{Thing: change.Thing{Dataset: "tank/db"}, Do: []change.Op{{Argv: []string{"zfs", "create", "tank/db"}}}}}
-	return strings.Replace(text(), "\ncase ${1:-} in\n", "\nzfs() { echo "+word(says)+" >&2; return 1; }\ncase ${1:-} in\n", 1)
+	return strings.Replace(text(), "\ncase ${1:-} in\n", "\nzfs() { echo "+host.ShellQuoted(says)+" >&2; return 1; }\ncase ${1:-} in\n", 1)
 }
 
 // TestTaskFailsOverWhatIsUnknown: a task that would only show, and cannot read, is not one with nothing to do.
