@@ -67,7 +67,7 @@ func (s aSession) Close() error { return nil }
 func TestLiveSeesEachThingAgainWithinItsNextTurn(t *testing.T) {
 	c := &clock{now: time.Unix(1e9, 0)}
 	server := &aServer{}
-	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: 20 * time.Millisecond, Dialers: map[string]Dialer{"fake": server}})
+	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: 300 * time.Millisecond, Dialers: map[string]Dialer{"fake": server}})
 	var hung chan struct{} // nil when the path answers
 	look := func() error {
 		gate := hung
