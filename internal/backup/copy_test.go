@@ -185,6 +185,7 @@ func TestGivenUpBesideAnotherHosts(t *testing.T) {
 	if _, err := theirs.Run(t.Context(), command("seq 10")); err != nil {
 		t.Fatal(err)
 	}
+	w.Workers = 1 // what dies counts objects one after the other
 	good := w.Store
 	w.Store, w.Also = &dying{good, 2}, []store.Store{theirs.Store}
 	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, errDied) {
