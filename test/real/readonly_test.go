@@ -266,15 +266,29 @@ func TestServersAreOnlyAsked(t *testing.T) {
 		Settings: "logging_collector = on\nlog_directory = 'log'\nlog_filename = 'all.log'\nlog_statement = all\nlog_line_prefix = '%a|'\n"})
 	check(t, err)
 	for _, args := range [][]string{{"check"}, {"stack"}, {"capture"}, {"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}} {
+		toMySQL, toPostgres := heard(t, my, pg, args)
+		asked(t, "MariaDB", toMySQL,
+			`^(SELECT|SHOW|XA RECOVER$|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
+		asked(t, "PostgreSQL", toPostgres, `^(SELECT|SHOW|WITH|SET [a-zA-Z_]+ = [^;]*(; SET [a-zA-Z_]+ = [^;]*)*$)`)
+	}
+}
+
+// heard gives what servers logged while plumb ran. The plumb of another package's test asks all servers of the machine too,
+// these among them, so what is too much for one is looked at again.
+func heard(t *testing.T, my, pg *sandbox.Server, args []string) (toMySQL, toPostgres []string) {
+	t.Helper()
+	for range 5 {
 		check(t, os.WriteFile(my.Dir+"/general.log", nil, 0o660))
 		check(t, os.Truncate(pg.Dir+"/log/all.log", 0))
 		if r := plumb(t, args...); r.code != 0 {
 			t.Fatal(r.err)
 		}
-		asked(t, "MariaDB", generalLog(t, my.Dir+"/general.log"),
-			`^(SELECT|SHOW|XA RECOVER$|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
-		asked(t, "PostgreSQL", statementLog(t, pg.Dir+"/log/all.log"), `^(SELECT|SHOW|WITH|SET [a-zA-Z_]+ = [^;]*(; SET [a-zA-Z_]+ = [^;]*)*$)`)
+		toMySQL, toPostgres = generalLog(t, my.Dir+"/general.log"), statementLog(t, pg.Dir+"/log/all.log")
+		if max(len(toMySQL), len(toPostgres)) <= maxQueries {
+			break
+		}
 	}
+	return toMySQL, toPostgres
 }
 
 func asked(t *testing.T, server string, statements []string, allowed string) {
