@@ -60,7 +60,7 @@ func (c *Change) movedOn(discard bool) error {
 func (o *Move) inPlace(want string) error {
 	now, err := identities(o.Pairs, func(p Pair) string { return p.At })
 	if err == nil && now != want || errors.Is(err, fs.ErrNotExist) {
-		err = &Refusal{Why: "what is mounted in the places of the data is not what was there", What: "mount it there again, and undo"}
+		err = Refuse("mount it there again, and undo", "what is mounted in the places of the data is not what was there")
 	}
 	return err
 }
@@ -76,8 +76,8 @@ func (p Pair) holds() error {
 	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !matches(p.Skip, name) }) {
 		return err
 	}
-	return &Refusal{Why: fmt.Sprintf("%s, where the data were moved to, is empty: somebody has moved them on, and %s would be made like it", p.At, p.Old),
-		What: "move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them"}
+	return Refuse("move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them",
+		"%s, where the data were moved to, is empty: somebody has moved them on, and %s would be made like it", p.At, p.Old)
 }
 
 // take copies back what was written in the new places, while they are in place and whole. Only then is the server

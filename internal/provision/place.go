@@ -2,7 +2,6 @@ package provision
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"path"
 
@@ -19,7 +18,7 @@ func RootsAlone(ctx context.Context, h host.Reader, dir string) error {
 			return err
 		}
 		if how := st.Changeable(); how != "" && (st.UID != 0 || st.Mode&fs.ModeSticky == 0) {
-			return &change.Refusal{Why: fmt.Sprintf("the directory %s %s, who could put a link in it", dir, how), What: "name a place in a directory that is root's alone"}
+			return change.Refuse("name a place in a directory that is root's alone", "the directory %s %s, who could put a link in it", dir, how)
 		}
 		if dir == "/" {
 			return nil
@@ -34,7 +33,7 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 		return err
 	}
 	if !st.Mode.IsDir() || st.Resolved != at {
-		return &change.Refusal{Why: at + " is no directory, or a link", What: "name a place without links"}
+		return change.Refuse("name a place without links", "%s is no directory, or a link", at)
 	}
 	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
 		names, err := h.Glob(ctx, host.Verbatim(at)+pattern)
@@ -42,7 +41,7 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 			return err
 		}
 		if len(names) > 0 {
-			return &change.Refusal{Why: at + " is not empty, and would be hidden by what is mounted there", What: "name a place that is empty or not there; data that are there are moved later"}
+			return change.Refuse("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
 		}
 	}
 	return nil

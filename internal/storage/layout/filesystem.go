@@ -34,7 +34,7 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 	}
 	mkfsOf := "mkfs." + f.Type
 	if found, err := firstOf(ctx, h, "/usr/sbin/"+mkfsOf, "/sbin/"+mkfsOf, "/usr/bin/"+mkfsOf, "/usr/local/sbin/"+mkfsOf); err != nil || found == "" {
-		return out, errors.Join(err, refusal("install e2fsprogs, xfsprogs or btrfs-progs", "%s is not installed", mkfsOf))
+		return out, errors.Join(err, change.Refuse("install e2fsprogs, xfsprogs or btrfs-progs", "%s is not installed", mkfsOf))
 	}
 	p, err := mountPoint(ctx, h, at)
 	if err != nil {
@@ -157,7 +157,7 @@ func mountedThere(ctx context.Context, h host.Reader, f spec.Filesystem, at stri
 	}
 	st, err := h.Stat(ctx, f.Device.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, refusal("ls -l /dev/disk/by-id lists the disks", "%s is not there", f.Device.Path)
+		return false, change.Refuse("ls -l /dev/disk/by-id lists the disks", "%s is not there", f.Device.Path)
 	}
 	if err != nil {
 		return false, err
@@ -167,7 +167,7 @@ func mountedThere(ctx context.Context, h host.Reader, f spec.Filesystem, at stri
 		is = source.RdevMajor == st.RdevMajor && source.RdevMinor == st.RdevMinor
 	}
 	if !is || m.FSType != f.Type {
-		return false, refusal("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, path.Clean(at))
+		return false, change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, path.Clean(at))
 	}
 	return true, nil
 }

@@ -17,11 +17,11 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) 
 	st, err := h.Stat(ctx, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", refusal(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
+		return "", change.Refuse(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
 	case err != nil:
 		return "", err
 	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", refusal("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
+		return "", change.Refuse("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
 	case st.Size == 32:
 		return "raw", nil
 	case st.Size == 64 || st.Size == 65: // with an end of line
@@ -29,7 +29,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) 
 	case st.Size >= 8 && st.Size <= 513:
 		return "passphrase", nil
 	}
-	return "", refusal("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
+	return "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
 }
 
 // keyAtStart has the key loaded before datasets are mounted: the unit that mounts them does not do it.

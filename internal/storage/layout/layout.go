@@ -27,10 +27,6 @@ var _ provision.Storage = Layout{}
 // New gives the layout of this machine.
 func New() Layout { return Layout{Fstab: "/etc/fstab"} }
 
-func refusal(what, why string, args ...any) error {
-	return &change.Refusal{Why: fmt.Sprintf(why, args...), What: what}
-}
-
 // script is an operation in the words of a shell. Its arguments are data, and never part of it.
 func script(text string, args ...string) change.Op {
 	return change.Op{Argv: append([]string{"sh", "-ec", text, "sh"}, args...)}
@@ -46,7 +42,7 @@ type tools struct {
 func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
 	text, err := h.Output(ctx, zfs.Version()...)
 	if errors.Is(err, host.ErrNoCommand) {
-		return tools{}, refusal("install zfsutils-linux; plumb provision does that in its first stage", "ZFS is not installed")
+		return tools{}, change.Refuse("install zfsutils-linux; plumb provision does that in its first stage", "ZFS is not installed")
 	}
 	if v := zfs.ParseVersion(text); v != "" {
 		return tools{version: v}, nil
@@ -61,7 +57,7 @@ func zfsHere(ctx context.Context, h host.Reader) (tools, error) {
 			return tools{Tools: zfs.Tools{Fuse: true}}, nil
 		}
 	}
-	return tools{}, refusal("see what zfs version says", "zfs does not tell its version, and zfs-fuse does not run")
+	return tools{}, change.Refuse("see what zfs version says", "zfs does not tell its version, and zfs-fuse does not run")
 }
 
 // place is what stands at a mount point before anything is made.
@@ -78,7 +74,7 @@ func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err err
 		st, err := h.Stat(ctx, above)
 		if err == nil {
 			if !st.Mode.IsDir() || st.Resolved != above {
-				return p, refusal("name a place without links", "%s is no directory, or a link", above)
+				return p, change.Refuse("name a place without links", "%s is no directory, or a link", above)
 			}
 			if err := provision.RootsAlone(ctx, h, above); err != nil {
 				return p, err

@@ -48,7 +48,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	if v.At != "" {
 		if m, err := mountAt(ctx, h, v.At); err != nil || m != nil {
 			if err == nil {
-				err = refusal("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
+				err = change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
 			}
 			return out, err
 		}
@@ -86,7 +86,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		want = "none"
 	}
 	if is := strings.TrimSpace(string(text)); is != want && v.At != "" {
-		return out, refusal("name another dataset, or another place", "the dataset %s is there, and is mounted at %s, not at %s", v.Dataset, is, want)
+		return out, change.Refuse("name another dataset, or another place", "the dataset %s is there, and is mounted at %s, not at %s", v.Dataset, is, want)
 	}
 	if v.At == "" {
 		return out, nil
@@ -96,7 +96,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		return out, err
 	}
 	if m == nil || m.Source != v.Dataset {
-		return out, refusal("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
+		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
 	}
 	return owned(ctx, h, v.At, o)
 }
@@ -187,7 +187,7 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:
-		return out, refusal("name a place without links", "%s is no directory, or a link", v.At)
+		return out, change.Refuse("name a place without links", "%s is no directory, or a link", v.At)
 	}
 	return owned(ctx, h, v.At, o)
 }
