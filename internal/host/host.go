@@ -27,7 +27,8 @@ type Reader interface {
 	// ReadFile reads a whole file without stat, which is right for /proc and
 	// /sys. A file over the limit gives its head and ErrTooLarge.
 	ReadFile(ctx context.Context, name string) ([]byte, error)
-	// Glob lists the paths that match a filepath.Match pattern, sorted.
+	// Glob lists the paths that match a filepath.Match pattern, sorted. A * also
+	// meets names that begin with a dot.
 	Glob(ctx context.Context, pattern string) ([]string, error)
 	// Stat follows symbolic links.
 	Stat(ctx context.Context, name string) (Stat, error)

@@ -92,7 +92,7 @@ func TestReadFileErrorsKeepTheirMeaning(t *testing.T) {
 
 func TestGlob(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b/x.cnf", "a/x.cnf", "a/y.cnf", "a/z.txt", "c"} {
+	for _, name := range []string{"b/x.cnf", "a/x.cnf", "a/y.cnf", "a/z.txt", "a/.hidden", "c"} {
 		write(t, dir+"/"+name, "")
 	}
 	for _, tt := range []struct {
@@ -102,6 +102,7 @@ func TestGlob(t *testing.T) {
 		{"/*/*.cnf", []string{"/a/x.cnf", "/a/y.cnf", "/b/x.cnf"}},
 		{"/*", []string{"/a", "/b", "/c"}},
 		{"/a/x.cnf", []string{"/a/x.cnf"}},
+		{"/a/*", []string{"/a/.hidden", "/a/x.cnf", "/a/y.cnf", "/a/z.txt"}},
 		{"/*/x.cnf", []string{"/a/x.cnf", "/b/x.cnf"}},
 		{"/none/*", nil},
 		{"/c/*", nil},

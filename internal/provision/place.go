@@ -35,14 +35,12 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 	if !st.Mode.IsDir() || st.Resolved != at {
 		return change.Refuse("name a place without links", "%s is no directory, or a link", at)
 	}
-	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
-		names, err := h.Glob(ctx, host.Verbatim(at)+pattern)
-		if err != nil {
-			return err
-		}
-		if len(names) > 0 {
-			return change.Refuse("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
-		}
+	names, err := h.Glob(ctx, host.Verbatim(at)+"/*")
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		return change.Refuse("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
 	}
 	return nil
 }

@@ -110,13 +110,12 @@ func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	if err == nil && !st.Mode.IsDir() {
 		err = errors.New("it is no directory")
 	}
-	for _, pattern := range []string{"/*", "/.[!.]*", "/..?*"} {
-		var found []string
-		if err == nil {
-			if found, err = h.Glob(ctx, host.Verbatim(dir)+pattern); len(found) > 0 {
-				err = hint.With(fmt.Errorf("the directory holds %s already", path.Base(found[0])), "name an empty one")
-			}
-		}
+	if err != nil {
+		return err
+	}
+	found, err := h.Glob(ctx, host.Verbatim(dir)+"/*")
+	if len(found) > 0 {
+		err = hint.With(fmt.Errorf("the directory holds %s already", path.Base(found[0])), "name an empty one")
 	}
 	return err
 }
