@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"plumb/internal/strictyaml/schematest"
+	"plumb/test/locked"
 )
 
 // runTime ends a command that hangs. The long tests run whole experiments.
@@ -43,14 +43,11 @@ func Build(dir string) (Program, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return p, err
 	}
-	lock, err := os.OpenFile(filepath.Join(cache, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := locked.File(filepath.Join(cache, "lock"))
 	if err != nil {
 		return p, err
 	}
 	defer lock.Close()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return p, err
-	}
 	build := exec.Command("sh", "-c", `go build -o "$1" plumb && cp "$1" "$2"`, "sh", filepath.Join(cache, "plumb"), p.Path)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
+	"plumb/test/locked"
 )
 
 // PostgresTree gives the bin directory of an unpacked PostgreSQL of a major
@@ -71,14 +71,11 @@ func cacheDir(name string) (string, error) {
 // once fetches what is not in the cache yet. The tests of several packages run
 // at the same time, and want the same server.
 func once(dir, program string, fetch func() error) error {
-	f, err := os.OpenFile(dir+".lock", os.O_RDWR|os.O_CREATE, 0o644)
+	lock, err := locked.File(dir + ".lock")
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
+	defer lock.Close()
 	if executable(program) {
 		return nil
 	}

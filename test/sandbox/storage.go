@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plumb/test/locked"
 )
 
 // Filesystem makes a filesystem in a file, attaches it to a loop device and
@@ -240,11 +242,7 @@ func (b *Box) lock(what string) error {
 // once, and holds it until the file is closed. The file lies in the same place
 // for all of them, whatever their TMPDIR says.
 func Alone(what string) (*os.File, error) {
-	f, err := os.OpenFile("/tmp/plumb-test-"+what+".lock", os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	return f, syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	return locked.File("/tmp/plumb-test-" + what + ".lock")
 }
 
 // Dataset makes a dataset with properties such as "recordsize=16K" and gives

@@ -11,6 +11,18 @@ import (
 	"plumb/internal/cli/shell"
 )
 
+// nagios runs the command.
+func nagios(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	var said, errs bytes.Buffer
+	s := shell.New(strings.NewReader(""), &said, &errs)
+	c := nagiosCommand(&s)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	err = c.ExecuteContext(t.Context())
+	return said.String(), err
+}
+
 // A wrong command line is UNKNOWN, in one line: a limit by which nothing is ever
 // critical must not look like health.
 func TestNagiosRefusesLimitsThatMeanNothing(t *testing.T) {
@@ -23,15 +35,10 @@ func TestNagiosRefusesLimitsThatMeanNothing(t *testing.T) {
 		"--max-age soon":       "invalid argument",
 		"here":                 "here",
 	} {
-		var out, errs bytes.Buffer
-		s := shell.New(strings.NewReader(""), &out, &errs)
-		c := nagiosCommand(&s)
-		c.SilenceErrors, c.SilenceUsage = true, true
-		c.SetArgs(append(strings.Fields(args), "--from", "/nonexistent/plumb.prom"))
-		err := c.ExecuteContext(t.Context())
+		out, err := nagios(t, append(strings.Fields(args), "--from", "/nonexistent/plumb.prom")...)
 		ended, is := errors.AsType[shell.Ended](err)
-		if !is || ended.Code != 3 || !strings.HasPrefix(out.String(), "PLUMB UNKNOWN - ") || !strings.Contains(out.String(), want) || strings.Count(out.String(), "\n") != 1 {
-			t.Errorf("%s: got %q, %v; want %q", args, out.String(), err, want)
+		if !is || ended.Code != 3 || !strings.HasPrefix(out, "PLUMB UNKNOWN - ") || !strings.Contains(out, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: got %q, %v; want %q", args, out, err, want)
 		}
 	}
 }
@@ -49,14 +56,9 @@ func TestNagiosNamesItsOwnFlags(t *testing.T) {
 		"--from http://":                    "(such as http://127.0.0.1:9931/metrics)",
 		"--from http://127.0.0.1:1/metrics": "(does plumb watch metrics run?)",
 	} {
-		var out, errs bytes.Buffer
-		s := shell.New(strings.NewReader(""), &out, &errs)
-		c := nagiosCommand(&s)
-		c.SilenceErrors, c.SilenceUsage = true, true
-		c.SetArgs(strings.Fields(args))
-		err := c.ExecuteContext(t.Context())
-		if ended, is := errors.AsType[shell.Ended](err); !is || ended.Code != 3 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "remote") || strings.Contains(out.String(), "secret") {
-			t.Errorf("%s: got %q, %v; want %q", args, out.String(), err, want)
+		out, err := nagios(t, strings.Fields(args)...)
+		if ended, is := errors.AsType[shell.Ended](err); !is || ended.Code != 3 || !strings.Contains(out, want) || strings.Contains(out, "remote") || strings.Contains(out, "secret") {
+			t.Errorf("%s: got %q, %v; want %q", args, out, err, want)
 		}
 	}
 }
