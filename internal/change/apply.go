@@ -152,7 +152,12 @@ func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got str
 	if err != nil || !need {
 		return "", err
 	}
-	if err := k.note(ctx, c, kindIntent, intent{Step: step, Act: a, Made: made}); err != nil {
+	return k.intend(ctx, c, plannedAct{Step: step, Act: a}, made)
+}
+
+// intend writes the intent of an act down, and does it.
+func (k *Executor) intend(ctx context.Context, c *Change, a plannedAct, made Made) (got string, err error) {
+	if err := k.note(ctx, c, kindIntent, intent{Step: a.Step, Act: a.Act, Made: made}); err != nil {
 		return "", err
 	}
 	return k.carryOut(ctx, c, &c.Acts[len(c.Acts)-1])

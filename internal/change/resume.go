@@ -49,6 +49,7 @@ func (k *Executor) Resume(ctx context.Context, number int) error {
 }
 
 func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
+	begun := 0 // the number of the act when it was begun before, in a form whose recipes look again what is there
 	for i := range c.Acts {
 		p := &c.Acts[i]
 		if p.Step != a.Step || !reflect.DeepEqual(p.Act, a.Act) {
@@ -61,9 +62,27 @@ func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
 			_, err := k.carryOut(ctx, c, p)
 			return err
 		}
+		begun = p.N
 	}
-	_, err := k.act(ctx, c, a.Step, a.Act)
+	made, need, err := c.identified(a.Act).deed().found(ctx, k)
+	switch {
+	case err != nil:
+		return err
+	case need:
+		_, err = k.intend(ctx, c, a, made)
+	case begun > 0:
+		// It had been done. That is written down now: what is done next may hide it, as a mount hides its directory.
+		err = k.note(ctx, c, kindDone, result{N: begun, Got: a.Act.beyond(made)})
+	}
 	return err
+}
+
+// beyond gives the state in which a switch was found that need not be turned, when it is not the one wanted.
+func (a Act) beyond(made Made) string {
+	if a.Switch == nil || made.Before == a.Switch.After {
+		return ""
+	}
+	return made.Before
 }
 
 // with does something to one change, as the one writer.

@@ -83,6 +83,28 @@ func TestMakeByCommands(t *testing.T) {
 	Run(t, c)
 }
 
+// TestHiddenByALaterAct: what was begun and is seen to be done is written down as done, because a later act of the
+// same change can hide it, as a mount hides its directory; the change is gone on with more than once nevertheless.
+func TestHiddenByALaterAct(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := onDisk(t, dir, change.Act{Switch: &change.Switch{
+		On: "the flag", After: "set", Exact: true, Inspect: change.Inspection{File: dir + "/flag"},
+		Do:   []change.Op{{Argv: []string{"sh", "-c", "echo set >" + dir + "/flag"}}},
+		Undo: []change.Op{{Argv: []string{"rm", "-f", dir + "/flag"}}},
+	}}, change.Act{Make: &change.Make{
+		Thing:     change.Thing{Name: "what hides it", Inspect: &change.Inspection{File: dir + "/over", Match: "^over by (.*)$"}},
+		Do:        []change.Op{{Argv: []string{"sh", "-c", "cd " + dir + " && mv flag hidden && echo over by {mark} >over"}}},
+		Undo:      []change.Op{{Argv: []string{"sh", "-c", "cd " + dir + " && mv hidden flag && rm over"}}},
+		Unchanged: &change.Inspection{File: dir + "/over"},
+	}})
+	c.State = func() string { // without the times of files
+		out, err := exec.Command("find", dir).Output()
+		return fmt.Sprint(string(out), err)
+	}
+	Run(t, c)
+}
+
 // filled makes a directory with files of all kinds: large, with holes, odd names.
 func filled(t *testing.T, dir string) {
 	t.Helper()

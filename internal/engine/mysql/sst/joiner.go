@@ -133,11 +133,14 @@ func accept(ctx context.Context, l net.Listener, proof string, log func(string))
 					return
 				}
 				won := false
-				once.Do(func() { won = true; found <- p })
+				once.Do(func() {
+					won = true
+					l.Close() // before the donor is handed over: who was told of it meets no open port
+					found <- p
+				})
 				if !won {
 					c.Close()
 				}
-				l.Close()
 			}()
 		}
 	}()
