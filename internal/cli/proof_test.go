@@ -26,15 +26,7 @@ func servers(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	_, mine := b.MySQL(sandbox.MySQLOptions{Settings: "log_bin\n"})
 	_, theirs := b.Postgres(sandbox.PostgresOptions{Port: 45432})
 	for _, err := range []error{mine, theirs} {

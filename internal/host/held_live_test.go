@@ -94,13 +94,7 @@ func run(t *testing.T, p product) *server {
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	s, err := p.start(box)
 	sandbox.Need(t, err)
 	dsn, target, err := p.given(s.Socket)

@@ -54,9 +54,7 @@ func newBases(t *testing.T) *bases {
 	if testing.Short() {
 		t.Skip("starts a PostgreSQL: run without -short")
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	s, err := box.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t)})
 	sandbox.Need(t, err)
 	base, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_basebackup")

@@ -41,10 +41,8 @@ func newGuarded(t *testing.T) *guarded {
 	if out, err := exec.Command("unshare", "--mount", "--propagation", "private", "true").CombinedOutput(); err != nil { // in a chroot, for example
 		t.Skipf("no mounts of its own can be had here: %s", out)
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
+	box := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, box.Dir)
-	t.Cleanup(func() { must(t, box.Close()) })
 	g := &guarded{t: t, box: box, lib: t.TempDir(), key: t.TempDir()}
 	vol, err := box.Filesystem("vol", "ext4", 300, nil, "")
 	sandbox.Need(t, err)

@@ -100,9 +100,7 @@ type ground struct {
 
 func newGround(t *testing.T) *ground {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	make, _ := box.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)

@@ -20,9 +20,7 @@ func bare(t *testing.T) (pool string, disks [2]string, fuse bool) {
 	if testing.Short() {
 		t.Skip("makes a pool: run without -short")
 	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	for i, name := range []string{"cache", "log"} {
 		disks[i] = "/dev/disk/by-id/virtio-" + name // of the virtual machine, which has no loop devices
 		if _, err := os.Stat(disks[i]); err != nil {

@@ -26,9 +26,7 @@ func pool(t *testing.T) (db string, fuse bool) {
 	if testing.Short() {
 		t.Skip("makes a pool: run without -short")
 	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	newPool, fuse := box.AnyZFS()
 	p, err := newPool(256)
 	must(t, err)

@@ -61,10 +61,7 @@ func box(t testing.TB) *sandbox.Box {
 	if testing.Short() {
 		t.Skip("makes filesystems: run without -short")
 	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
-	return b
+	return sandbox.ForTest(t, "")
 }
 
 // OnBtrfs makes a scene of two subvolumes: one is mounted, one is seen inside the top.

@@ -77,10 +77,9 @@ const (
 // newBench starts a server.
 func newBench(t testing.TB, product string, settings string) *bench {
 	t.Helper()
-	box, err := sandbox.New("/var/tmp")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "/var/tmp")
 	b := &bench{t: t, box: box}
+	var err error
 	if product == mariaDB {
 		b.server, err = box.MySQL(sandbox.MySQLOptions{Name: "db", Settings: "innodb_buffer_pool_size=128M\n" + settings})
 	} else {

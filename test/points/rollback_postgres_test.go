@@ -143,9 +143,7 @@ func TestRollbackOnBtrfs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers on filesystems of their own: run without -short")
 	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	top, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Chown(top, 0, 0))

@@ -129,9 +129,7 @@ func on(t *testing.T, under ground, of family, megabytes int) *bench {
 	if testing.Short() {
 		t.Skip("starts servers on filesystems of their own: run without -short")
 	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	pool, data, log := under.make(t, b, megabytes)
 	s, err := of.start(t, b, data, log)
 	sandbox.Need(t, err)

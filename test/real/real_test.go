@@ -50,14 +50,8 @@ func box(t *testing.T) *sandbox.Box {
 	if testing.Short() {
 		t.Skip("starts real servers: run without -short")
 	}
-	b, err := sandbox.New("")
-	check(t, err)
+	b := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, b.Dir)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return b
 }
 

@@ -39,9 +39,7 @@ func must(t testing.TB, err error) {
 
 func open(t testing.TB) (*sandbox.Box, *host.Live) {
 	t.Helper()
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}, product.Postgres: postgres.Dialer{}}})
 	t.Cleanup(func() { live.Close() })
 	return b, live

@@ -200,13 +200,7 @@ func TestDatasets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts zfs-fuse: run without -short")
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(128)
 	sandbox.Need(t, err)
 	name := pool.Name + "/db"

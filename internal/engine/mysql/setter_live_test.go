@@ -36,15 +36,7 @@ func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
 	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(o)
 	sandbox.Need(t, err)
 	db, err := server.Open()

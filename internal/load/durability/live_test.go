@@ -60,13 +60,7 @@ const writers = 4
 
 // crash puts a server under load, kills it, starts it again and verifies.
 func crash(t *testing.T, engine, settings string) *durability.Outcome {
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	server, pid := start(t, b, engine, settings)
 	ctx := t.Context()
 	admin, err := server.Admin(ctx)

@@ -24,9 +24,7 @@ func TestLive(t *testing.T) {
 	}
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
-			b, err := sandbox.New("")
-			sandbox.Need(t, err)
-			t.Cleanup(func() { ok(t, b.Close()) })
+			b := sandbox.ForTest(t, "")
 			s := start(t, b)
 			t.Run("Missing", func(t *testing.T) { missingTablesAreTold(t, s) })
 			t.Run("Specification", func(t *testing.T) { specification(t, s) })

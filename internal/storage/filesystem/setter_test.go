@@ -24,15 +24,7 @@ func TestSuiteOnLoopDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("mounts filesystems: run without -short")
 	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()

@@ -64,9 +64,7 @@ func server(t *testing.T) (pool *sandbox.Pool, z ZFS, vols []protect.Volume) {
 // somePool makes a pool of the ZFS that is here.
 func somePool(t *testing.T) (*sandbox.Pool, ZFS) {
 	t.Helper()
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	make, fuse := b.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)

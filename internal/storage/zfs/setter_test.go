@@ -26,15 +26,7 @@ func TestSuiteOnADataset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a pool: run without -short")
 	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(100)
 	sandbox.Need(t, err)
 	if _, err := pool.Dataset("db", "logbias=throughput"); err != nil {

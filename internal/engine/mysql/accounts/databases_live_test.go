@@ -31,9 +31,7 @@ func newScene(t *testing.T, login string) *scene {
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
 	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(sandbox.MySQLOptions{})
 	sandbox.Need(t, err)
 	for _, dir := range []string{box.Dir, filepath.Dir(server.Socket)} { // so that others can try to come in

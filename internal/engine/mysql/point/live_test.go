@@ -83,13 +83,7 @@ func begin(t *testing.T, options func() (sandbox.MySQLOptions, error), with func
 	t.Helper()
 	o, err := options()
 	sandbox.Need(t, err)
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	logs, err := box.Mkdir("logs")
 	sandbox.Need(t, err)
 	o.Port = sandbox.FreePort(t)

@@ -47,9 +47,7 @@ func start(t *testing.T, o sandbox.PostgresOptions) *sandbox.Server {
 	if testing.Short() {
 		t.Skip("starts a real server: run without -short")
 	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
 	return server

@@ -56,13 +56,7 @@ func TestLive(t *testing.T) {
 
 func start(t *testing.T, bin string) client.Config {
 	t.Helper()
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	s, err := b.Postgres(sandbox.PostgresOptions{Bindir: bin, Settings: "max_connections = 30\nshared_buffers = 16MB"})
 	sandbox.Need(t, err)
 	return client.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}

@@ -21,9 +21,7 @@ func TestNeutraliseFollowsNoLinks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("steps down to another user: run as root")
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	defer box.Close()
+	box := sandbox.ForTest(t, "")
 	uid, gid := box.User()
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	defer doer.Close()
