@@ -176,22 +176,16 @@ func TestCopyIsLikeWhatWasCopied(t *testing.T) {
 func output(t *testing.T, script string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
 func apply(t *testing.T, c Case) int {
 	t.Helper()
 	draft, err := c.draft(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Number
 }
 
@@ -229,9 +223,7 @@ func TestDatasets(t *testing.T) {
 		all = regexp.MustCompile(`(/db\S*)\s.*`).ReplaceAllString(all, "$1") // made anew, it is another
 		return marks.ReplaceAllString(all, "plumb-MARK")
 	}
-	if err := thereAndBack(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, thereAndBack(t.Context(), c))
 	t.Run("deaths", func(t *testing.T) {
 		sandbox.NeedTime(t, "lets the machine die 100 times among datasets: PLUMB_REAL=1 go test ./internal/change/changetest -run Datasets")
 		Run(t, c)
