@@ -91,9 +91,7 @@ type server struct {
 }
 
 func run(t *testing.T, p product) *server {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	s, err := p.start(box)
 	sandbox.Need(t, err)

@@ -51,9 +51,7 @@ type bases struct {
 
 func newBases(t *testing.T) *bases {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a PostgreSQL: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a PostgreSQL: run without -short")
 	box := sandbox.ForTest(t, "")
 	s, err := box.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t)})
 	sandbox.Need(t, err)

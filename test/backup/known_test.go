@@ -35,9 +35,7 @@ type guarded struct {
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if out, err := exec.Command("unshare", "--mount", "--propagation", "private", "true").CombinedOutput(); err != nil { // in a chroot, for example
 		t.Skipf("no mounts of its own can be had here: %s", out)
 	}

@@ -17,9 +17,7 @@ import (
 // bare makes a pool, and two disks that are in none.
 func bare(t *testing.T) (pool string, disks [2]string, fuse bool) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a pool: run without -short")
 	box := sandbox.ForTest(t, "")
 	for i, name := range []string{"cache", "log"} {
 		disks[i] = "/dev/disk/by-id/virtio-" + name // of the virtual machine, which has no loop devices

@@ -58,9 +58,7 @@ func sh(t testing.TB, script string) string {
 // box makes what a scene's filesystems are in.
 func box(t testing.TB) *sandbox.Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes filesystems: run without -short")
-	}
+	sandbox.NeedLong(t, "makes filesystems: run without -short")
 	return sandbox.ForTest(t, "")
 }
 

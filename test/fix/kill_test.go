@@ -185,9 +185,7 @@ func TestKilledOnALoopDevice(t *testing.T) {
 }
 
 func TestKilledOnADataset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a pool: run without -short")
 	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(100)
 	must(t, err)

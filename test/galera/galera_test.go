@@ -49,9 +49,7 @@ type cluster struct {
 // newCluster makes a cluster of one node.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a cluster on a filesystem of its own: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a cluster on a filesystem of its own: run without -short")
 	const provider = "/usr/lib/galera/libgalera_smm.so"
 	if _, err := os.Stat(provider); err != nil {
 		t.Skip("no Galera: apt-get install galera-4")

@@ -38,9 +38,7 @@ func TestPointsOfPostgreSQL(t *testing.T) {
 }
 
 func onBtrfs(t *testing.T, apart bool, mode string) {
-	if testing.Short() {
-		t.Skip("starts servers on filesystems of their own: run without -short")
-	}
+	sandbox.NeedLong(t, "starts servers on filesystems of their own: run without -short")
 	b := sandbox.ForTest(t, "")
 	data, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 	sandbox.Need(t, err)

@@ -47,9 +47,7 @@ func (s *tools) load() error {
 // box gives a box that is taken away at the end of the test.
 func box(t *testing.T) *sandbox.Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	b := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, b.Dir)
 	return b

@@ -34,6 +34,15 @@ func Need(t testing.TB, err error) {
 	}
 }
 
+// NeedLong skips what go test -short leaves out. why is the whole sentence of
+// the skip.
+func NeedLong(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why)
+	}
+}
+
 // NeedTime skips what takes long, unless make test-real asks for it. why is
 // the whole sentence of the skip.
 func NeedTime(t testing.TB, why string) {

@@ -5,9 +5,7 @@ import "testing"
 // box gives a box that is closed at the end of the test.
 func box(t *testing.T) *Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	NeedLong(t, "starts real servers: run without -short")
 	return ForTest(t, "")
 }
 

@@ -191,9 +191,7 @@ func apply(t *testing.T, c Case) int {
 
 // All kinds in one recipe, and on datasets of a real pool.
 func TestDatasets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts zfs-fuse: run without -short")
-	}
+	sandbox.NeedLong(t, "starts zfs-fuse: run without -short")
 	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(128)
 	sandbox.Need(t, err)

@@ -28,9 +28,7 @@ type live struct {
 
 func newLive(t *testing.T, o sandbox.MongoOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	o.Port = sandbox.FreePort(t)
 	server, err := box.Mongo(o)

@@ -33,9 +33,7 @@ type live struct {
 
 func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(o)
 	sandbox.Need(t, err)

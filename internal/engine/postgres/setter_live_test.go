@@ -33,9 +33,7 @@ type live struct {
 
 func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	t.Parallel() // each has a server of its own, and waits for the disk
 	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)

@@ -22,9 +22,7 @@ import (
 // TestCrash kills servers in the midst of a load. One that promises to keep
 // what it acknowledged keeps it; one set not to loses some, and that is found.
 func TestCrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for _, c := range []struct {
 		name, engine, settings string
 		loses                  bool

@@ -31,9 +31,7 @@ func (a address) server() load.Server {
 // eachServer runs a test on a MariaDB and on a PostgreSQL.
 func eachServer(t *testing.T, test func(t *testing.T, a address)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	t.Run("mysql", func(t *testing.T) {
 		s, err := sandbox.ForTest(t, "").MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1"})
 		sandbox.Need(t, err)

@@ -24,9 +24,7 @@ import (
 // database.
 func eachServer(t *testing.T, test func(t *testing.T, s load.Server)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	t.Run("mysql", func(t *testing.T) {
 		s, err := sandbox.ForTest(t, "").MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\nmax_prepared_stmt_count = 500"})
 		sandbox.Need(t, err)

@@ -19,9 +19,7 @@ import (
 
 // TestLive loads and checks small sets of tables on the servers installed here.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
 			b := sandbox.ForTest(t, "")

@@ -62,9 +62,7 @@ func (o ownFstab) observe() *stack.Stack {
 // is mounted, which a remount must not take up, and options that only a new
 // mount changes.
 func TestSuiteWithFstab(t *testing.T) {
-	if testing.Short() {
-		t.Skip("mounts filesystems: run without -short")
-	}
+	sandbox.NeedLong(t, "mounts filesystems: run without -short")
 	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))

@@ -21,9 +21,7 @@ import (
 // The conformance suite on ext4 and XFS on loop devices. They are not in
 // fstab, so this is the half that works at once.
 func TestSuiteOnLoopDevices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("mounts filesystems: run without -short")
-	}
+	sandbox.NeedLong(t, "mounts filesystems: run without -short")
 	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))

@@ -51,9 +51,7 @@ func places(t *testing.T, f func(t *testing.T, p place)) {
 
 func (p *place) make(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a filesystem: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a filesystem: run without -short")
 	b := sandbox.ForTest(t, "")
 	var err error
 	p.top, err = b.Filesystem("vol", p.name, 512, nil, "")

@@ -25,9 +25,7 @@ import (
 // liveVolume makes a filesystem on a loop device and its limiter.
 func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes volumes: run without -short")
-	}
+	sandbox.NeedLong(t, "makes volumes: run without -short")
 	box, err := sandbox.New(t.TempDir())
 	sandbox.Need(t, err)
 	t.Cleanup(func() { box.Close() })

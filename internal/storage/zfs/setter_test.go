@@ -23,9 +23,7 @@ import (
 // The conformance suite on a dataset of zfs-fuse: a property that is
 // inherited, one that is its own, and one that is not inherited at all.
 func TestSuiteOnADataset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a pool: run without -short")
 	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(100)
 	sandbox.Need(t, err)

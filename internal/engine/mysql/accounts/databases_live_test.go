@@ -28,9 +28,7 @@ type scene struct {
 
 func newScene(t *testing.T, login string) *scene {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(sandbox.MySQLOptions{})
 	sandbox.Need(t, err)

@@ -66,9 +66,7 @@ func onEach(t *testing.T, f func(*source)) {
 
 // onEachWith does so with other options.
 func onEachWith(t *testing.T, with func(*sandbox.Box, *sandbox.MySQLOptions), f func(*source)) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for name, options := range servers() {
 		t.Run(name, func(t *testing.T) {
 			if name != "MariaDB" {

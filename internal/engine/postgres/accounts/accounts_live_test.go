@@ -44,9 +44,7 @@ func ask(t *testing.T, server *sandbox.Server, database, query string) (all []st
 // start starts a new server.
 func start(t *testing.T, o sandbox.PostgresOptions) *sandbox.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)

@@ -22,9 +22,7 @@ import (
 // TestLive asks real servers: the newest that is installed, and on request the
 // oldest and the newest that are supported.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	versions := []string{"installed"}
 	if os.Getenv("PLUMB_REAL") != "" {
 		versions = append(versions, "10", "18")

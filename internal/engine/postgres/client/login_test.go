@@ -16,9 +16,7 @@ import (
 
 // TestPasswordAndTLS logs in over TCP with SCRAM, with and without TLS.
 func TestPasswordAndTLS(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	b := sandbox.ForTest(t, "")
 	cert, key, trusted := certificateIn(t, b)
 	password, err := b.Write("password", "se'c\\ret\n")

@@ -46,9 +46,7 @@ const writers = 4
 
 // versions calls a test for the installed PostgreSQL, and with PLUMB_REAL for others.
 func versions(t *testing.T, f func(t *testing.T, bin string)) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if os.Getuid() != 0 {
 		t.Skip("copies another user's files: run as root")
 	}

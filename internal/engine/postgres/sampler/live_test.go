@@ -27,9 +27,7 @@ type live struct {
 
 func start(t testing.TB, o sandbox.PostgresOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
