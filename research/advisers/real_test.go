@@ -16,9 +16,9 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/engine/private"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/knowledge"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
@@ -179,8 +179,7 @@ func settings(t *testing.T, p program.Program, kind, server string) map[string]s
 		Plan     advise.Plan
 	}
 	ok(t, json.Unmarshal([]byte(out), &doc))
-	cat, err := catalog.Load(knowledge.FS)
-	ok(t, err)
+	cat := hosttest.Catalog(t)
 	all := map[string]string{}
 	for _, step := range doc.Plan.Steps {
 		if f := cat.Fact(kind, step.Knob.Name); f != nil && step.Knob.Of.Kind == kind {

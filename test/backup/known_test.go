@@ -15,7 +15,7 @@ import (
 	"filippo.io/age"
 
 	"plumb/internal/backup/known"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -52,8 +52,7 @@ func newGuarded(t *testing.T) *guarded {
 	must(t, err)
 	must(t, os.WriteFile(g.key+"/key.txt", []byte(k.String()+"\n"), 0o600))
 	must(t, os.WriteFile(g.key+"/recipients", []byte(k.Recipient().String()+"\n"), 0o600))
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	g.rules, err = rule.Load(knowledge.FS, cat)
 	must(t, err)
 	g.name = g.serverOf(server)

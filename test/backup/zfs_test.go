@@ -19,7 +19,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/storage/point"
@@ -62,8 +62,7 @@ func newKeep(t *testing.T) keep {
 	place, err := dir.Open(k.at)
 	must(t, err)
 	t.Cleanup(func() { _ = place.Close() })
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = d.Close() })
+	d := hosttest.LiveDoer(t)
 	state := t.TempDir()
 	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
 	must(t, err)

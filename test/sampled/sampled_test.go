@@ -14,6 +14,7 @@ import (
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/sample"
@@ -48,8 +49,7 @@ func open(t testing.TB) (*sandbox.Box, *host.Live) {
 // look looks at the machine, and leaves out servers that are others'.
 func look(t testing.TB, live *host.Live, ours ...*sandbox.Server) *stack.Stack {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	var g dsn.Given
 	s, err := check.Observe(context.Background(), live, cat, [][]observe.Probe{
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 	"plumb/test/sandbox"
@@ -31,8 +32,7 @@ func (a things) Recipe(context.Context, host.Reader, *stack.Stack, change.Want) 
 // onDisk makes a case of acts on a directory of a real filesystem.
 func onDisk(t *testing.T, dir string, acts ...change.Act) Case {
 	t.Helper()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { doer.Close() })
+	doer := hosttest.LiveDoer(t)
 	_, c := scratch(t)
 	c.Doer, c.Setter, c.Dir, c.Meddle, c.Makes, c.Few = doer, things(acts), t.TempDir(), nil, true, 7
 	c.State = func() string { return everything(t, dir) }

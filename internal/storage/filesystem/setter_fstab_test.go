@@ -65,8 +65,7 @@ func TestSuiteWithFstab(t *testing.T) {
 	sandbox.NeedLong(t, "mounts filesystems: run without -short")
 	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for _, c := range []struct {
 		fstype, knob, options string
 		to                    stack.Value

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/host/scratch"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -31,8 +31,7 @@ func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	t.Cleanup(func() { box.Close() })
 	dir, err := box.Filesystem("v", fstype, 600, nil, "")
 	sandbox.Need(t, err)
-	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { do.Close() })
+	do := hosttest.LiveDoer(t)
 	if _, err := findGate(t.Context(), do, ""); err != nil {
 		t.Skip(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 )
@@ -122,8 +122,7 @@ func (l *laid) facts() string {
 func (l *laid) byActs() string {
 	l.t.Helper()
 	before := l.facts()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	k := change.NewExecutor(doer, "test")
 	k.Dir = filepath.Join(l.t.TempDir(), "journal")
 	var numbers []int

@@ -17,15 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/system/process"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -140,8 +139,7 @@ func (s *source) exec(statements ...string) {
 // look sees the server as a check does, and describes it.
 func (s *source) look() {
 	s.t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	sandbox.Need(s.t, err)
+	cat := hosttest.Catalog(s.t)
 	given, err := mysql.Given("root@unix(" + s.server.Socket + ")/")
 	sandbox.Need(s.t, err)
 	s.seen = &stack.Stack{}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -23,8 +24,7 @@ func TestNeutraliseFollowsNoLinks(t *testing.T) {
 	}
 	box := sandbox.ForTest(t, "")
 	uid, gid := box.User()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for name, c := range map[string]struct {
 		prepare string // in the data directory; $live is the source's
 		want    string // in the error; "" for none
