@@ -33,8 +33,7 @@ const rounds = 3
 // with what was advised, until nothing new is.
 func TestPlumbAdvises(t *testing.T) {
 	sandbox.NeedFull(t, "servers of sixteen cells are loaded for an hour: make test-real FULL=1 does it")
-	p, err := program.Build(t.TempDir())
-	ok(t, err)
+	p := program.ForTest(t)
 	ours, err := readPlumb()
 	ok(t, err)
 	for _, c := range cells() {

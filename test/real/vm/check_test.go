@@ -56,10 +56,7 @@ func TestCheckPostgresOnOpenZFS(t *testing.T) {
 func openWithPlumb(t *testing.T, release string) (m *Machine, plumb program.Program, out string) {
 	t.Helper()
 	m = Open(t, release)
-	plumb, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plumb := program.ForTest(t)
 	return m, plumb, t.ArtifactDir()
 }
 
