@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // TestSevereRulesQuoteTheirSource: a rule of danger or outage says in the words

@@ -122,7 +122,7 @@ func (l *laid) facts() string {
 func (l *laid) byActs() string {
 	l.t.Helper()
 	before := l.facts()
-	doer := hosttest.LiveDoer(t)
+	doer := hosttest.LiveDoer(l.t)
 	k := change.NewExecutor(doer, "test")
 	k.Dir = filepath.Join(l.t.TempDir(), "journal")
 	var numbers []int
