@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
