@@ -55,9 +55,7 @@ func TestCheckPostgresOnOpenZFS(t *testing.T) {
 // back goes; go test -artifacts keeps it.
 func openWithPlumb(t *testing.T, release string) (m *Machine, plumb program.Program, out string) {
 	t.Helper()
-	m = Open(t, release)
-	plumb := program.ForTest(t)
-	return m, plumb, t.ArtifactDir()
+	return Open(t, release), program.ForTest(t), t.ArtifactDir()
 }
 
 // sameOnTape wants some findings, and the same findings on the tape.
