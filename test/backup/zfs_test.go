@@ -19,7 +19,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/storage/point"
@@ -62,8 +62,7 @@ func newKeep(t *testing.T) keep {
 	place, err := dir.Open(k.at)
 	must(t, err)
 	t.Cleanup(func() { _ = place.Close() })
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = d.Close() })
+	d := hosttest.LiveDoer(t)
 	state := t.TempDir()
 	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
 	must(t, err)
@@ -100,9 +99,7 @@ type ground struct {
 
 func newGround(t *testing.T) *ground {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	make, _ := box.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)
