@@ -28,7 +28,9 @@ func TestDatasetsThatAreLeftOut(t *testing.T) {
 	dataset("tank/disk", "volume", 1<<40)
 	slices.SortFunc(host.Things, func(a, b *stack.Thing) int { return strings.Compare(a.Ref.Name, b.Ref.Name) })
 	read := func(context.Context, shell.Source) (*stack.Stack, error) { return host, nil }
-	text := says(t, func(s *shell.Shell) error { return runZFS(t.Context(), s, read, zfsFlags{Source: shell.Source{Timeout: time.Minute}}) })
+	text := says(t, func(s *shell.Shell) error {
+		return runZFS(t.Context(), s, read, zfsFlags{Source: shell.Source{Timeout: time.Minute}})
+	})
 	if !strings.Contains(text, "3 datasets with less data are left out") || strings.Contains(text, "tank/2,") {
 		t.Errorf("%s", text)
 	}
