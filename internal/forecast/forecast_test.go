@@ -1,9 +1,9 @@
 package forecast
 
 import (
-	"fmt"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"

@@ -299,6 +299,8 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		"monitor --hosts 2 --days -1":                          "--days -1 cannot be",
 		"monitor --hosts 2 --series NaN":                       "--series NaN is no number",
 		"volume --size 1T --iops 300 --instance m6i.8xlrge":    "--instance m6i.8xlrge: its limits are not known",
+		"zfs --data 10G --recordsize 16K,3K":                   "--recordsize 3K is none of ZFS",
+		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is none of ZFS",
 		"volume --size 1T --iops NaN":                          "--iops NaN cannot be",
 		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is no part",
 		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s cannot be",

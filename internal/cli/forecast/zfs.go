@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,11 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	if err != nil {
 		return err
 	}
+	for i, r := range records {
+		if r < leastRecord || r > mostRecord || r != math.Exp2(math.Round(math.Log2(r))) {
+			return hint.Usage(fmt.Sprintf("--recordsize %s is none of ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
+		}
+	}
 	all, left := []named{{ZFS: model.ZFS{Data: float64(f.data)}}}, 0
 	if f.data == 0 {
 		host, err := read(ctx, f.Source)
@@ -97,6 +103,12 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	}
 	return told(s, "zfs", "What ZFS needs", f.json, asked)
 }
+
+// What ZFS takes for a recordsize.
+const (
+	leastRecord = 512
+	mostRecord  = 16 << 20
+)
 
 // named is the data of a dataset.
 type named struct {
