@@ -7,6 +7,8 @@
 package backup
 
 import (
+	"cmp"
+	"path/filepath"
 	"time"
 
 	"filippo.io/age"
@@ -24,6 +26,9 @@ var quiet = store.DefaultPatience.For + 10*time.Minute
 
 // Directory is where the host's key is, and what was sent by runs that have not ended.
 const Directory = "/var/lib/plumb/backups"
+
+// At is that directory as a command line names it: "" for Directory.
+func At(state string) (string, error) { return filepath.Abs(cmp.Or(state, Directory)) }
 
 // Backup is what backups are made with.
 type Backup struct {

@@ -41,7 +41,7 @@ func (p *Place) URL() string { return p.urls[0] }
 func (p *Place) JSON() bool { return p.json }
 
 // Directory is where this host's key is.
-func (p *Place) Directory() (string, error) { return p.directory() }
+func (p *Place) Directory() (string, error) { return backup.At(p.state) }
 
 // Open opens the store as it is: it tries nothing again.
 func (p *Place) Open() (store.Store, func() error, error) {
