@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -206,7 +207,7 @@ nothing, and needs no archive.
   plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.check(c); err != nil {
+			if err := cmp.Or(l.check(c), onlyWith(c)); err != nil {
 				return err
 			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
@@ -234,11 +235,21 @@ nothing, and needs no archive.
 	return c
 }
 
+// onlyWith refuses flags that say nothing without another that was not given.
+func onlyWith(c *cobra.Command) error {
+	for _, one := range []struct {
+		flag string
+		with []string
+	}{{"stream", []string{"output", "command"}}, {"force", []string{"output"}}, {"start", []string{"into"}}, {"memory", []string{"start"}}} {
+		if c.Flags().Changed(one.flag) && !slices.ContainsFunc(one.with, c.Flags().Changed) {
+			return hint.Usage("--"+one.flag+" says nothing without --"+strings.Join(one.with, " or --"), "leave it out, or give both")
+		}
+	}
+	return nil
+}
+
 // bring brings a backup back.
 func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
-	if t.start != "" && t.into == "" {
-		return hint.Usage("--start starts a server on what --into names, which is nothing", "give --into DATASET or --into /DIRECTORY too")
-	}
 	if t.output != "-" {
 		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
 			return err
