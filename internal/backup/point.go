@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
@@ -55,11 +56,18 @@ func Point(ctx context.Context, d host.Reader, tops Tops, v Vault, p protect.Poi
 	}
 	j.Whole = whole
 	for _, s := range all {
-		j.Sources = append(j.Sources, s.source(base))
+		source := s.source(base)
+		j.Sources = append(j.Sources, source)
+		if len(source.Unsent) > 0 {
+			j.Facts[Unsent+source.Name] = strings.Join(source.Unsent, " ")
+		}
 	}
 	j.Sources = append(j.Sources, Source{Stream: manifest.Stream{Name: "point", Kind: manifest.Point}, Text: told})
 	return j, nil
 }
+
+// Unsent is before the name of a dataset in the fact that says which of its properties its stream lacks, as zfs set takes them.
+const Unsent = "zfs set "
 
 // facts are what whoever restores must know, and has only the manifest to know it from.
 func facts(p protect.Point) map[string]string {
