@@ -207,7 +207,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Doing: v.doing(o.json), Warn: v.Warn}
 	if b.Lock, err = lock(o.lockDays); err != nil {
 		return b, err
 	}
