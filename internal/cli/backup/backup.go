@@ -207,15 +207,12 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Doing: v.doing(o.json), Warn: v.Warn}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Pace: &stream.Pace{PerSecond: int64(o.rate)}, Doing: v.doing(o.json), Warn: v.Warn}
 	if b.Lock, err = lock(o.lockDays); err != nil {
 		return b, err
 	}
 	if o.low {
 		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
-	}
-	if o.rate > 0 {
-		b.Pace = &stream.Pace{PerSecond: int64(o.rate)}
 	}
 	if b.To, err = backup.Recipients(o.recipients...); err != nil {
 		return b, err

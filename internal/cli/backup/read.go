@@ -16,6 +16,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
@@ -113,6 +114,7 @@ type opening struct {
 	place
 	identity string
 	server   string
+	rate     value.Size
 }
 
 func (o *opening) flags(c *cobra.Command) {
@@ -121,7 +123,11 @@ func (o *opening) flags(c *cobra.Command) {
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
 	c.Flags().StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
+	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second: 50M")
 }
+
+// pace is that of what is fetched.
+func (o *opening) pace() *stream.Pace { return &stream.Pace{PerSecond: int64(o.rate)} }
 
 // keys reads the identities; none when no file is named.
 func (o *opening) keys() ([]age.Identity, error) {
@@ -154,7 +160,7 @@ func (v *verbs) opened(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 
 // restoring says how backups are brought back.
 func (o *opening) restoring(d *host.LiveDoer, vault backup.Vault, keys []age.Identity, doing func(backup.Progress)) backup.Restore {
-	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: doing, Home: home()}
+	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Pace: o.pace(), Doing: doing, Home: home()}
 }
 
 func oneID(c *cobra.Command, args []string) error {

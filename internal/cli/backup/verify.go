@@ -152,13 +152,13 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, chain...)
+	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Pace: o.pace(), Doing: v.doing(o.json)}.Run(ctx, chain...)
 	v.wipe()
-	if err != nil {
+	if err != nil && len(got) == 0 {
 		return err
 	}
 	took := time.Since(began)
-	return v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out)))
+	return errors.Join(err, v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out))))
 }
 
 // chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed
