@@ -229,6 +229,10 @@ func TestVerifyGoesOn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), all[0].ID) || len(got) != 1 || got[0].ID != all[1].ID {
 		t.Errorf("%+v, %v", got, err)
 	}
+	all[1].Streams[0].Base = &manifest.Base{Backup: all[0].ID}
+	if got, err := (Verify{Vault: w.vault(t)}).Run(t.Context(), all...); len(got) > 0 || err == nil || !strings.Contains(err.Error(), all[1].ID+": it needs backup "+all[0].ID) {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 // one verifies one backup.

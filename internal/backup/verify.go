@@ -36,17 +36,24 @@ type Verified struct {
 }
 
 // Run verifies backups: every object is there and of its size, and those of the sample are what was sent. One that is not so spoils
-// none of the others: it gives those that are well, and says what is wrong with the rest.
+// only those that need it: it gives those that are well, and says what is wrong with the rest.
 func (v Verify) Run(ctx context.Context, all ...manifest.Manifest) (done []Verified, err error) {
 	v.seed = rand.Uint64()
 	v.count = newTally(v.Doing, v.sampled(all))
 	var bad []error
+	spoilt := map[string]bool{}
 	for _, m := range all {
 		got, err := v.backup(ctx, m)
+		for _, base := range m.Bases() {
+			if err == nil && spoilt[base] {
+				err = fmt.Errorf("it needs backup %s", base)
+			}
+		}
 		if err == nil {
 			done = append(done, got)
 			continue
 		}
+		spoilt[m.ID] = true
 		bad = append(bad, fmt.Errorf("verify backup %s: %w", m.ID, err))
 		if _, away := errors.AsType[*store.Trouble](err); away || ctx.Err() != nil { // nor would the others be read
 			break

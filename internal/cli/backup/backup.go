@@ -72,8 +72,8 @@ backup exists once its manifest does, which is signed with this host's key,
 written last and read back; if the producer fails, there is none.
 
 A point is sent as an increment to the newest backup that this host can build on,
-or completely with --full. SERVER stands for the newest point of that server, and
-neither for the newest of this host, where all are of one server.
+or completely with --full. SERVER stands for the newest point of that server.
+Without either the newest of this host is sent, if all are of one server.
 
 S3 credentials are read from where the AWS tools look: $AWS_ACCESS_KEY_ID and
 $AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the instance role. The key that opens
