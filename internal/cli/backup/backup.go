@@ -147,6 +147,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return err
 	}
+	defer v.hold(ctx, d, o, job, to)()
 	keys := v.near(ctx, d, o, b.Words)
 	if o.command != "" {
 		job.Sources[0].Watch = v.moments.Watch()
