@@ -38,7 +38,9 @@ func TestBackupsAreRead(t *testing.T) {
 	if _, err := Parse("p", []byte(strings.Replace(backs, "/etc/plumb/rec", "rec", 1))); err == nil || !strings.Contains(err.Error(), "absolute path") {
 		t.Errorf("%v", err)
 	}
-	more := func(fields string) []byte { return []byte(strings.Replace(backs, "every: 1d}", "every: 1d, "+fields+"}", 1)) }
+	more := func(fields string) []byte {
+		return []byte(strings.Replace(backs, "every: 1d}", "every: 1d, "+fields+"}", 1))
+	}
 	if p, err := Parse("p", more("limit_rate: 50M, lock_days: 30")); err != nil || p.Rules[0].Backup[0].LimitRate != 50<<20 || p.Rules[0].Backup[0].LockDays != 30 {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -47,12 +47,12 @@ type Target struct {
 
 // Store is where points are backed up to, or the tool that backs the server up without them.
 type Store struct {
-	To         []string      `json:"to"`                 // URLs: one backup goes to all of them
-	Recipients string        `json:"recipients"`         // file of those who can open it
-	Every      time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
+	To         []string      `json:"to"`                   // URLs: one backup goes to all of them
+	Recipients string        `json:"recipients"`           // file of those who can open it
+	Every      time.Duration `json:"every_ns,omitempty"`   // 0: every point that is the newest when the policy is run
 	LimitRate  int64         `json:"limit_rate,omitempty"` // bytes a second; 0: as fast as it goes
 	LockDays   int           `json:"lock_days,omitempty"`  // how long no object may be removed; 0: they are not locked
-	With       string        `json:"with,omitempty"`     // the tool; it knows itself where its backups go
+	With       string        `json:"with,omitempty"`       // the tool; it knows itself where its backups go
 }
 
 // Target names the places in one word for people.
