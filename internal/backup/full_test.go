@@ -26,7 +26,7 @@ func (f *fullDisk) Append(ctx context.Context, name string, data []byte) error {
 	if f.room--; f.room >= 0 {
 		return f.Streamer.Append(ctx, name, data)
 	}
-	return errors.Join(syscall.ENOSPC, f.Streamer.Append(ctx, name, data[:len(data)/2]))
+	return host.Answered(errors.Join(syscall.ENOSPC, f.Streamer.Append(ctx, name, data[:len(data)/2]))) // as a real one says it
 }
 
 // TestFullDisk backs up from a machine whose disk is full, or gets full meanwhile: the backup is made, and it is told once that nothing
