@@ -163,6 +163,7 @@ func (g *ground) content(t *testing.T, dataset string) string {
 
 func TestChainOfAPoint(t *testing.T) {
 	g := newGround(t)
+	sh(t, "zfs", "set", "recordsize=16384", g.pool.Name+"/db/data")
 	g.write(t, 1)
 	first := g.up(t, g.point(t, "20261125T120000Z-0001"), false)
 	g.write(t, 2)
@@ -174,6 +175,9 @@ func TestChainOfAPoint(t *testing.T) {
 	want := []string{sums(t, g.pool.Dir+"/db/data"), sums(t, g.pool.Dir+"/db/log")}
 	m, err := g.vault.Find(t.Context(), "latest", "mysql:3306")
 	must(t, err)
+	if set := m.Facts[backup.Unsent+g.pool.Name+"/db/data"]; !strings.Contains(set, "recordsize=16384") {
+		t.Errorf("what no stream has: %q", set)
+	}
 	target := g.pool.Name + "/restored"
 	all, err := g.restore().Datasets(t.Context(), m, target)
 	if err != nil || len(all) != 2 || all[0].Dataset != target+"/data" || all[0].GUID != second.Members[0].GUID {
