@@ -87,7 +87,7 @@ func (m *poolMaking) look() error {
 			err = disk.Refuse(d)
 		}
 		if err == nil && d.File {
-			err = provision.RootsAlone(m.ctx, m.h, path.Dir(s.Path))
+			err = change.RootsAlone(m.ctx, m.h, path.Dir(s.Path))
 		}
 		if err != nil {
 			return err
