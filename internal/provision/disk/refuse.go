@@ -2,6 +2,7 @@ package disk
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plumb/internal/change"
@@ -40,7 +41,11 @@ func eraseHint(d Disk) string {
 	if d.Serial == "" {
 		return "save what you need; then make its first and last 16 MiB zero by hand: it tells no serial number by which the spec could name it"
 	}
-	return fmt.Sprintf("save what you need; then {path: %s, erase: %s} in the spec overwrites it", d.Spec.Path, d.Serial)
+	first := "save what you need"
+	if slices.ContainsFunc(d.On, func(on string) bool { return strings.HasSuffix(on, "labels of ZFS") }) {
+		first = "see whether it is of a pool that is only not imported: zpool import; " + first
+	}
+	return fmt.Sprintf("%s; then {path: %s, erase: %s} in the spec overwrites it", first, d.Spec.Path, d.Serial)
 }
 
 // Erases tells whether the disk has something on it that will be lost.

@@ -50,13 +50,26 @@ func (p *planning) place(ctx context.Context) (err error) {
 	case p.Spec.Filesystem != nil:
 		return p.filesystem(ctx)
 	case p.Spec.Pool == nil:
-		return nil
+		return p.uses()
 	}
 	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
 		return err
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
+	return nil
+}
+
+// uses refuses a dataset that is not there, or can have none below it.
+func (p *planning) uses() error {
+	t := p.Stack.Find(stack.Ref{Kind: "dataset", Name: p.Spec.Use})
+	switch {
+	case p.Anywhere:
+	case t == nil:
+		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
+	case t.Text("dataset_type") == "volume":
+		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name the dataset above it, or another")
+	}
 	return nil
 }
 
