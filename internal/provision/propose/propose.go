@@ -90,7 +90,7 @@ func (p *planning) all(ctx context.Context) error {
 	if missing, err := p.packages(ctx); err != nil || missing {
 		return err
 	}
-	steps := []func(context.Context) error{p.server, p.commands, p.accounts, p.layout, p.place, p.predict, p.pool, p.volumes, p.move, p.settings}
+	steps := []func(context.Context) error{p.server, p.commands, p.accounts, p.layout, p.place, p.below, p.predict, p.pool, p.volumes, p.move, p.settings}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
