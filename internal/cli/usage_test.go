@@ -62,6 +62,8 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"provision a.yaml --emit k8s --take-away", "--emit and --take-away do not go together", "give one of them"},
 		{"provision --from live --take-away", "--from and --take-away do not go together", "give one of them"},
 		{"provision --from live --json", "--from and --json do not go together", "give one of them"},
+		{"provision cache add tank /dev/disk/by-id/x --warm tank/db", "--warm says what the unit of --emit systemd reads", "plumb provision cache warm tank tank/db"},
+		{"provision cache add tank /dev/disk/by-id/x --emit systemd --warm other/db", "--warm other/db is no dataset of the pool tank", "zfs list -r tank"},
 		{"provision cache add tank", "plumb provision cache add wants a POOL and a DEVICE, got 1", "--help"},
 		{"clone lst", "there is no command \"lst\"", "plumb clone list?"},
 		{"clone dev", "\"dev\" is no point", "plumb protect list"},
