@@ -23,6 +23,8 @@ func Refuse(d Disk) error {
 	switch {
 	case len(d.Users) > 0:
 		return change.Refuse("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
+	case strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram"):
+		return change.Refuse("name a disk; plumb boost DATASET speeds up a load, and leaves the pool able to be imported", "%s is memory: what is on it is gone after the next start of the machine", path)
 	case s.Serial != "" && d.Serial == "":
 		return change.Refuse("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
 	case s.Serial != "" && s.Serial != d.Serial:
