@@ -178,16 +178,16 @@ func Find(ctx context.Context, h host.Reader, fuse bool, pool, device string) (c
 	return "", "", nil
 }
 
-// memory refuses a device that is memory: a cache in memory takes from the ARC what it gives, and a log in memory
+// memory refuses a loop device whose file is in memory: a cache there takes from the ARC what it gives, and a log there
 // acknowledges what the next crash loses, after which the pool is not imported without zpool import -m.
 func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
-	volatile := strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram")
-	if text, err := h.ReadFile(ctx, "/sys/class/block/"+d.Name+"/loop/backing_file"); err == nil {
-		fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
-		volatile = err == nil && fs.Type == tmpfs
+	text, err := h.ReadFile(ctx, "/sys/class/block/"+d.Name+"/loop/backing_file")
+	if err != nil {
+		return nil // no loop device
 	}
-	if !volatile {
-		return nil
+	fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
+	if err != nil || fs.Type != tmpfs {
+		return nil // also of a file that is gone
 	}
 	return change.Refuse("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
 		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
