@@ -63,3 +63,12 @@ func TestServerThatDoesNotFitIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// An owner as whom nobody can come in is told, once.
+func TestOwnersThatAreNoUsersAreTold(t *testing.T) {
+	users := []byte("root:x:0:0:root:/root:/bin/sh\nshop:x:1000:1000::/home/shop:/bin/sh\n")
+	got := strangers(users, []spec.Database{{Name: "shop", Owner: "shop"}, {Name: "a", Owner: "hop"}, {Name: "b", Owner: "hop"}, {Name: "c", Owner: "root"}})
+	if len(got) != 1 || !strings.Contains(got[0], "no user hop") {
+		t.Error(got)
+	}
+}

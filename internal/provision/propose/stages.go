@@ -38,10 +38,28 @@ func (p *planning) accounts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("plan the accounts of %s: %w", p.Home.Server, err)
 	}
+	if !m.Done() && len(p.Spec.Server.Databases) > 0 {
+		users, err := p.d.ReadFile(ctx, "/etc/passwd")
+		if err != nil {
+			return err
+		}
+		m.Notes = append(m.Notes, strangers(users, p.Spec.Server.Databases)...)
+	}
 	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
 		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
 	}
 	return nil
+}
+
+// strangers tells of owners of databases that are no users in /etc/passwd: the kernel vouches for nobody of their names.
+func strangers(users []byte, all []spec.Database) (notes []string) {
+	for _, d := range all {
+		note := fmt.Sprintf("there is no user %s in /etc/passwd: until the system has one, nobody comes in as %[1]s", d.Owner)
+		if !strings.Contains("\n"+string(users), "\n"+d.Owner+":") && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
