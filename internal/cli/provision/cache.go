@@ -83,7 +83,7 @@ datasets so that the cache holds them.
 
 ` + cacheExits,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
-  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store --emit systemd --warm tank/mariadb/data
+  plumb provision cache add tank /dev/disk/by-id/nvme-1 --emit systemd --warm tank/db
   plumb provision cache add tank /dev/disk/by-id/nvme-optane --log --serial PHKE1234`,
 		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error { return v.runAdd(c.Context(), args[0], args[1]) },
