@@ -22,20 +22,20 @@ import (
 // caching is the commands below cache, with their flags.
 type caching struct {
 	lending
-	log    bool
-	disk   spec.Disk
-	emit   string
+	log  bool
+	disk spec.Disk
+	emit string
 	// datasets are read at each start of the machine, by what is emitted.
 	datasets []string
-	limit  time.Duration
-	runs   int
-	every  time.Duration
-	save   string
-	before string
-	fsync  string
-	times  int
-	dryRun bool
-	yes    bool
+	limit    time.Duration
+	runs     int
+	every    time.Duration
+	save     string
+	before   string
+	fsync    string
+	times    int
+	dryRun   bool
+	yes      bool
 }
 
 // Cache makes the commands about cache and log devices.
