@@ -90,10 +90,13 @@ func advised(verdicts []rule.Evaluation, s *stack.Stack, cat *catalog.Catalog, l
 	return steps
 }
 
-// aboveNote tells whether a finding that is worse than a note asks for a step.
+// aboveNote tells whether a finding that is worse than a note is about the knob of a step: where a note knows better what it
+// is to be set to, the step mends both.
 func aboveNote(all []advise.Finding, step advise.Step) bool {
 	return slices.ContainsFunc(all, func(f advise.Finding) bool {
-		return f.Rule.Harm != rule.Note && slices.Contains(step.Why, f.Rule.ID)
+		return f.Rule.Harm != rule.Note && slices.ContainsFunc(f.Cases, func(c advise.Case) bool {
+			return slices.ContainsFunc(c.Remedies, func(r advise.Remedy) bool { return r.IsStep() && r.Step.Knob == step.Knob })
+		})
 	})
 }
 
