@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 
@@ -54,30 +53,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 			return err
 		}
 	}
-	return onlyOurs(ctx, d, path.Dir(o.To))
-}
-
-// onlyOurs refuses a directory in which, or above which, others could put
-// something in the place of what is written there.
-func onlyOurs(ctx context.Context, d host.Doer, dir string) error {
-	self, err := d.Stat(ctx, "/proc/self")
-	if err != nil {
-		return err
-	}
-	for at := dir; ; at = path.Dir(at) {
-		st, err := d.Stat(ctx, at)
-		if err != nil {
-			return err
-		}
-		others := st.Mode.Perm()&0o022 != 0 && (st.Mode&fs.ModeSticky == 0 || at == dir)
-		if others || st.UID != 0 && st.UID != self.UID || st.Resolved != at {
-			return &Refusal{Why: fmt.Sprintf("others than root could change what is copied into %s: %s is a link, of user %d or can be written to by others", dir, at, st.UID),
-				What: "copy to a directory of root's, and give the copy to its user afterwards"}
-		}
-		if at == "/" {
-			return nil
-		}
-	}
+	return staysInPlace(ctx, d, path.Dir(o.To))
 }
 
 func (o *Copy) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (string, error) {

@@ -169,7 +169,7 @@ func (m *moving) begin(ctx context.Context) error {
 	ids := strings.Split(now, "\n")
 	for i, p := range m.o.Pairs {
 		if !strings.HasSuffix(ids[i], tree.Mounted) { // what is mounted on can be given no other name
-			if err := onlyOurs(ctx, m.k.Doer, path.Dir(p.Aside)); err != nil {
+			if err := staysInPlace(ctx, m.k.Doer, path.Dir(p.Aside)); err != nil {
 				return err
 			}
 		}

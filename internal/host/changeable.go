@@ -2,24 +2,53 @@ package host
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // Changeable says who else can change the file, "" for nobody but root and
 // ourselves. It means this machine's file, not one on a tape.
 func (s Stat) Changeable() string {
-	switch {
+	if os.Geteuid() == 0 {
+		return s.changeable(0o022)
+	}
+	return s.changeable(0o002)
+}
+
+// changeable says who else can change the file, where these rights to write count.
+func (s Stat) changeable(rights fs.FileMode) string {
+	switch rights &= s.Mode; {
 	case s.UID != 0 && int(s.UID) != os.Geteuid():
 		return fmt.Sprintf("belongs to user %d", s.UID)
-	case s.Mode.Perm()&0o002 != 0:
+	case rights&0o002 != 0:
 		return "can be written by everybody"
-	case s.Mode.Perm()&0o020 != 0 && os.Geteuid() == 0:
+	case rights&0o020 != 0:
 		return fmt.Sprintf("can be written by group %d", s.GID)
 	}
 	return ""
+}
+
+// Replaceable walks up from a path without links, and gives the first place that another user than root and us can change,
+// and how; "" for none. Who can puts a link in the place of what is made there. In a sticky directory such as /tmp only an
+// entry's owner can: what is made there, and stays ours, is safe.
+func Replaceable(name string, stat func(string) (Stat, error)) (at, how string, err error) {
+	for at = name; ; at = filepath.Dir(at) {
+		st, err := stat(at)
+		if err != nil {
+			return "", "", err
+		}
+		rights := fs.FileMode(0o022)
+		if !st.Mode.IsDir() || st.Mode&fs.ModeSticky != 0 {
+			rights = 0
+		}
+		if how = st.changeable(rights); how != "" {
+			return at, how, nil
+		}
+		if at == "/" {
+			return "", "", nil
+		}
+	}
 }
 
 // OnlyOurs gives the path of a directory without links, and an error when root
@@ -30,27 +59,9 @@ func OnlyOurs(dir string) (string, error) {
 	if err != nil || os.Geteuid() != 0 {
 		return real, err
 	}
-	at, err := changeable(real)
+	at, _, err := Replaceable(real, statx)
 	if err == nil && at != "" {
 		err = fmt.Errorf("other users can change %s: %w", at, ErrDenied)
 	}
 	return real, err
-}
-
-// changeable gives the path itself or what lies above it that another user
-// than root and us can change; "" for none. In a sticky directory such as /tmp
-// only an entry's owner can replace it.
-func changeable(name string) (string, error) {
-	for at := name; ; at = filepath.Dir(at) {
-		var st unix.Stat_t
-		if err := unix.Lstat(at, &st); err != nil {
-			return "", err
-		}
-		if st.Uid != 0 && int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			return at, nil
-		}
-		if at == "/" {
-			return "", nil
-		}
-	}
 }

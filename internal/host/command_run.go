@@ -114,7 +114,7 @@ func trusted(name string) (string, error) {
 	if err := unix.Stat(program, &st); err != nil {
 		return "", err
 	}
-	at, err := changeable(program)
+	at, _, err := Replaceable(program, statx)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,21 @@ type Run struct {
 	Of       string       // the provision: the dataset above its others, or its mount point
 	Begin    change.Begin // who and where
 	Doing    func(stage string, a change.Act, done bool)
+	// Anew gives an executor with sessions of its own, and what ends them: those to a server that another change restarted are
+	// broken. nil: Executor is good for all changes.
+	Anew func() (k *change.Executor, end func() error, err error)
+}
+
+// each does something with one of several changes.
+func (r Run) each(do func(*change.Executor) error) error {
+	if r.Anew == nil {
+		return do(r.Executor)
+	}
+	k, end, err := r.Anew()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(k), end())
 }
 
 // Knob is what a stage changes, as journals have it.
@@ -88,11 +103,12 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 			continue
 		}
 		ended++
-		if undoing(c) || c.Version < change.Form {
-			err = r.Executor.Undo(ctx, []int{c.Number}, change.UndoOptions{})
-		} else {
-			err = r.Executor.Resume(ctx, c.Number)
-		}
+		err = r.each(func(k *change.Executor) error {
+			if undoing(c) || c.Version < change.Form {
+				return k.Undo(ctx, []int{c.Number}, change.UndoOptions{})
+			}
+			return k.Resume(ctx, c.Number)
+		})
 		if err != nil {
 			return ended, hint.With(fmt.Errorf("go on with change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d takes it back", c.Number))
 		}
@@ -121,7 +137,7 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 		return nil, err
 	}
 	for _, c := range slices.Backward(all) {
-		if err := r.Executor.Undo(ctx, []int{c.Number}, o); err != nil {
+		if err := r.each(func(k *change.Executor) error { return k.Undo(ctx, []int{c.Number}, o) }); err != nil {
 			left := "nothing was taken away before it"
 			if len(undone) > 0 {
 				left = fmt.Sprintf("%d later stages are taken away", len(undone))

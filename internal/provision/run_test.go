@@ -60,6 +60,27 @@ func TestTakeAwayIsOfOneProvision(t *testing.T) {
 	}
 }
 
+// Each stage is taken away with sessions of its own: one before it may have restarted the server, which breaks all others.
+func TestTakeAwayOpensSessionsForEachStage(t *testing.T) {
+	r, dir := journal(t)
+	for _, name := range []string{"a", "b"} {
+		if _, err := r.Stage(t.Context(), edits(t, dir, name, "1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened, open := 0, 0
+	r.Anew = func() (*change.Executor, func() error, error) {
+		d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+		k := change.NewExecutor(d, "test")
+		k.Dir = r.Executor.Dir
+		opened, open = opened+1, open+1
+		return k, func() error { open--; return d.Close() }, nil
+	}
+	if undone, err := r.TakeAway(t.Context(), change.UndoOptions{}); err != nil || len(undone) != 2 || opened != 2 || open != 0 {
+		t.Errorf("%d undone, sessions opened %d times, and %d times left open: %v", len(undone), opened, open, err)
+	}
+}
+
 // What a killed run began is ended by the next, and a stage that failed was taken back.
 func TestGoOnEndsWhatWasBegun(t *testing.T) {
 	r, dir := journal(t)

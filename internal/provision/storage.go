@@ -16,6 +16,8 @@ type Storage interface {
 	// Pool says what makes a pool. Every disk is read, and refused unless it is
 	// proven to be empty or may be erased by name. The acts prove it again.
 	Pool(ctx context.Context, h host.Reader, p spec.Pool, b Birth) (Making, error)
+	// Disks refuses disks of which no pool can be made, where ZFS is yet to be installed: with it, the pool may be there.
+	Disks(ctx context.Context, h host.Reader, p spec.Pool) error
 	// Filesystem says what makes a filesystem, mounts it at a directory and has it
 	// mounted by every start of the machine.
 	Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem, at string, b Birth) (Making, error)

@@ -70,8 +70,8 @@ func newDirectory(dir string) change.Act { return aDirectory(dir + "/a") }
 func TestPreconditions(t *testing.T) {
 	dir := t.TempDir()
 	filled(t, dir+"/from")
-	open := dir + "/open"
-	must(t, errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Symlink("from", dir+"/link")))
+	open, sticky := dir+"/open", dir+"/sticky"
+	must(t, errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Mkdir(sticky, 0o755), os.Chmod(sticky, 0o777|os.ModeSticky), os.Symlink("from", dir+"/link")))
 	sleep := exec.Command("sleep", "600")
 	sleep.Dir = filepath.Join(dir, "from/d 1")
 	must(t, sleep.Start())
@@ -84,7 +84,9 @@ func TestPreconditions(t *testing.T) {
 		"another than the one":     {Remove: &change.Remove{Thing: from, Identity: "device 0:0 inode 1"}},
 		"in use by process":        {Remove: &change.Remove{Thing: from, Unused: true, Keep: true}},
 		"from is in use by":        {Copy: &change.Copy{From: dir + "/from", To: dir + "/to", Unused: true}},
-		"others than root":         {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
+		"open can be written by":   {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
+		"others than root":         {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
+		"is no directory, or a":    {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
 		"no directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
 		"link is no directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},
 	} {

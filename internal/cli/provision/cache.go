@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,18 +22,20 @@ import (
 // caching is the commands below cache, with their flags.
 type caching struct {
 	lending
-	log    bool
-	disk   spec.Disk
-	emit   string
-	limit  time.Duration
-	runs   int
-	every  time.Duration
-	save   string
-	before string
-	fsync  string
-	times  int
-	dryRun bool
-	yes    bool
+	log  bool
+	disk spec.Disk
+	emit string
+	// datasets are read at each start of the machine, by what is emitted.
+	datasets []string
+	limit    time.Duration
+	runs     int
+	every    time.Duration
+	save     string
+	before   string
+	fsync    string
+	times    int
+	dryRun   bool
+	yes      bool
 }
 
 // Cache makes the commands about cache and log devices.
@@ -76,10 +78,12 @@ to be empty, and still the same one, immediately before it is added. A cache dev
 of the pool that no longer works, such as an instance store after a stop, is removed
 and added again if Plumb had added it.
 
---emit systemd prints a unit that does this, and the warming, at each boot.
+--emit systemd prints a unit that does this at each boot, and with --warm reads
+datasets so that the cache holds them.
 
 ` + cacheExits,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
+  plumb provision cache add tank /dev/disk/by-id/nvme-1 --emit systemd --warm tank/db
   plumb provision cache add tank /dev/disk/by-id/nvme-optane --log --serial PHKE1234`,
 		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error { return v.runAdd(c.Context(), args[0], args[1]) },
@@ -90,6 +94,7 @@ and added again if Plumb had added it.
 	fl.StringVar(&v.disk.Serial, "serial", "", "only the disk with this `SERIAL` number")
 	fl.StringVar(&v.disk.Erase, "erase", "", "overwrite the disk with this `SERIAL` number, even if something is on it")
 	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in the `FORM` systemd")
+	fl.StringSliceVar(&v.datasets, "warm", nil, "with --emit: warm the cache at each boot with the files of these `DATASETS`")
 	return c
 }
 
@@ -99,6 +104,9 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	}
 	if v.emit != "" {
 		return v.printUnit(pool, device)
+	}
+	if len(v.datasets) > 0 {
+		return hint.Usage("--warm says what the unit of --emit systemd reads", "plumb provision cache warm "+pool+" "+v.datasets[0]+" reads it now")
 	}
 	class := cache.Reads
 	if v.log {
@@ -148,11 +156,22 @@ func (v *caching) printUnit(pool, device string) error {
 	if v.log {
 		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
 	}
-	self, err := os.Executable()
+	for _, d := range v.datasets {
+		if !strings.HasPrefix(d+"/", pool+"/") {
+			return hint.Usage(fmt.Sprintf("--warm %s is no dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
+		}
+	}
+	add, err := v.own("provision", "cache", "add", pool, device, "--yes")
 	if err != nil {
 		return err
 	}
-	text, err := view.CacheUnit(self, pool, device)
+	var warm []string
+	if len(v.datasets) > 0 {
+		if warm, err = v.own(slices.Concat([]string{"provision", "cache", "warm", pool}, v.datasets, []string{"--yes"})...); err != nil {
+			return err
+		}
+	}
+	text, err := view.CacheUnit(pool, device, add, warm)
 	if err != nil {
 		return hint.Usage(err.Error(), "name the device by /dev/disk/by-id")
 	}

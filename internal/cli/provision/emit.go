@@ -23,6 +23,7 @@ func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spe
 	if !slices.Contains(emitForms(), form) {
 		return hint.Usage(fmt.Sprintf("--emit %s names no form", form), "want "+strings.Join(emitForms(), ", "))
 	}
+	flow.Anywhere = form == "k8s"
 	d, k, err := flow.Open()
 	if err != nil {
 		return err

@@ -117,7 +117,8 @@ time, and started on the copy; undoing that copies back what was written since.
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
-	c.MarkFlagsMutuallyExclusive("emit", "take-away")
+	c.MarkFlagsMutuallyExclusive("from", "emit", "take-away")
+	c.MarkFlagsMutuallyExclusive("from", "emit", "json")
 	return c
 }
 

@@ -109,6 +109,19 @@ func TestWarm(t *testing.T) {
 	if _, err := Warm(s, "t", []string{"t/meta"}, time.Hour); err == nil || !strings.Contains(err.Error(), "no data of it reach it") {
 		t.Errorf("primarycache=metadata: %v", err)
 	}
+	legacy := s.Find(stack.Ref{Kind: "dataset", Name: "t/a"})
+	legacy.Set("mountpoint", stack.Text("legacy"), "test")
+	if _, err := Warm(s, "t", []string{"t/a"}, time.Hour); err == nil || !strings.Contains(err.Error(), "where t/a is mounted was not seen") {
+		t.Errorf("a mount point that fstab has: %v", err)
+	}
+	var mounted stack.Observation
+	fs := mounted.New("filesystem", "/srv/a")
+	fs.Set("mountpoint", stack.Text("/srv/a"), "test")
+	fs.Link("dataset", legacy.Ref)
+	s.Add("test", mounted)
+	if w, err := Warm(s, "t", []string{"t/a"}, time.Hour); err != nil || w.Dirs[0] != "/srv/a" {
+		t.Errorf("a mount point that fstab has: %v, %v", w.Dirs, err)
+	}
 	m.Set("implementation", stack.Text("zfs-fuse"), "test")
 	if _, err := Warm(s, "t", []string{"t/a"}, time.Hour); err == nil {
 		t.Error("zfs-fuse has no parameters")

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -120,7 +121,7 @@ func (a Addition) act(fuse, checked bool) *change.Make {
 	name := shown(fuse, a.Disk.Node, device)
 	add := []string{"zpool", "add", a.Pool, string(a.Class), device}
 	if !fuse {
-		add = slices.Insert(add, 2, "-o", fmt.Sprintf("ashift=%d", shift(a.Disk)))
+		add = slices.Insert(add, 2, "-o", fmt.Sprintf("ashift=%d", a.Disk.Shift()))
 	}
 	if checked {
 		add = slices.Insert(add, 2, "--allow-ashift-mismatch")
@@ -177,27 +178,16 @@ func Find(ctx context.Context, h host.Reader, fuse bool, pool, device string) (c
 	return "", "", nil
 }
 
-// leastShift is 4 KiB: a disk says 512 bytes and means it seldom.
-const leastShift = 12
-
-func shift(d disk.Disk) int {
-	n := leastShift
-	for 1<<n < max(d.Physical, d.Logical) && n < 16 {
-		n++
-	}
-	return n
-}
-
-// memory refuses a device that is memory: a cache in memory takes from the ARC what it gives, and a log in memory
+// memory refuses a loop device whose file is in memory: a cache there takes from the ARC what it gives, and a log there
 // acknowledges what the next crash loses, after which the pool is not imported without zpool import -m.
 func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
-	volatile := strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram")
-	if text, err := h.ReadFile(ctx, "/sys/class/block/"+d.Name+"/loop/backing_file"); err == nil {
-		fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
-		volatile = err == nil && fs.Type == tmpfs
+	text, err := h.ReadFile(ctx, "/sys/class/block/"+d.Name+"/loop/backing_file")
+	if err != nil {
+		return nil // no loop device
 	}
-	if !volatile {
-		return nil
+	fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
+	if err != nil || fs.Type != tmpfs {
+		return nil // also of a file that is gone
 	}
 	return change.Refuse("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
 		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
@@ -207,11 +197,10 @@ const tmpfs = 0x01021994 // of statfs(2)
 
 func (a *Addition) note(s *stack.Stack, pool *stack.Thing) {
 	if a.Class == Log {
-		a.Notes = append(a.Notes, "it must keep what it was told to flush when the power goes (power-loss protection), which Plumb cannot see",
-			"it stands alone: if it fails in the same moment as the machine, the last seconds of synchronous writes are lost; zpool attach makes it a mirror")
+		a.Notes = append(a.Notes, provision.OfLog(true)...)
 		return
 	}
-	a.Notes = append(a.Notes, "its records need memory of the ARC: about 96 bytes each")
+	a.Notes = append(a.Notes, provision.OfCache)
 	for _, t := range s.OfKind("dataset") {
 		if zfs.PoolOf(t.Ref.Name) == pool.Ref.Name && len(on(s, t.Ref)) > 0 {
 			if why := unfed(t); why != "" {

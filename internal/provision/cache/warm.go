@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"plumb/internal/change"
@@ -86,10 +87,27 @@ func (w *Warming) dataset(s *stack.Stack, pool, name string) error {
 	if why := unfed(t); why != "" {
 		return hint.With(errors.New(why), fmt.Sprintf("plumb fix --set dataset:%s#primarycache=all --set dataset:%s#secondarycache=all; then warm it", name, name))
 	}
+	at := mountedAt(s, t)
+	if at == "" {
+		return fmt.Errorf("where %s is mounted was not seen", name)
+	}
 	n, _ := t.Int("referenced")
 	w.Data += n
-	w.Dirs = append(w.Dirs, t.Text("mountpoint"))
+	w.Dirs = append(w.Dirs, at)
 	return nil
+}
+
+// mountedAt is where a dataset is mounted, "" where that was not seen. One whose mount point is legacy is mounted wherever fstab says.
+func mountedAt(s *stack.Stack, dataset *stack.Thing) string {
+	if at := dataset.Text("mountpoint"); path.IsAbs(at) {
+		return at
+	}
+	for _, fs := range s.OfKind("filesystem") {
+		if shown, _ := s.Follow(fs, "dataset"); len(shown) == 1 && shown[0].Ref == dataset.Ref {
+			return fs.Text("mountpoint")
+		}
+	}
+	return ""
 }
 
 // raise adds the parameters that this ZFS has and that are not as high already.

@@ -302,6 +302,7 @@ func TestWhatIsWantedOfADisk(t *testing.T) {
 		"does not tell its serial number":                 func(d *Disk) { d.Spec.Serial, d.Serial = "S1", "" },
 		"has 1000M (1048576000 bytes), and":               func(d *Disk) { d.Spec.Size = 1020 << 20 },
 		"and the spec wants 980M":                         func(d *Disk) { d.Spec.Size = 980 << 20 },
+		"is memory: what is on it is gone":                func(d *Disk) { d.Name = "zram0" },
 		"nothing by which it can be known":                func(d *Disk) { d.Identity = "" },
 		"is not empty: XFS":                               func(d *Disk) { d.On = []string{"XFS"} },
 		"is not empty: LVM":                               func(d *Disk) { d.On, d.Spec.Erase, d.Serial = []string{"LVM"}, "S2", "S1" },

@@ -3,6 +3,7 @@ package disk
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"math/bits"
 	"path"
 	"strconv"
 	"strings"
@@ -27,6 +28,19 @@ func (l *look) size() {
 	if least > max(l.d.Physical, 4096) && best > least && best%least == 0 {
 		l.d.Chunk, l.d.Stripe = least, best
 	}
+}
+
+// LeastShift is 4 KiB: a disk says 512 bytes and means it seldom, and the one that replaces it may not.
+const LeastShift = 12
+
+// mostShift is 16 KiB, and where OpenZFS itself stops (zfs_vdev_max_auto_ashift): what a disk calls its physical sector may be what it
+// likes to be written at once, and of each smaller record the rest of a sector would be lost.
+const mostShift = 14
+
+// Shift is the ashift that suits the disk, on which no sector may be smaller than its logical one.
+func (d Disk) Shift() int {
+	of := func(sector int64) int { return bits.Len64(uint64(max(sector, 1) - 1)) }
+	return max(LeastShift, of(d.Logical), min(of(d.Physical), mostShift))
 }
 
 // serials are where kernels keep what a device says of itself, below its own directory.

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"plumb/internal/change"
@@ -22,6 +23,8 @@ func Refuse(d Disk) error {
 	switch {
 	case len(d.Users) > 0:
 		return change.Refuse("take it out of use first; a disk in use is not erased, whatever the spec says", "%s is in use: %s", path, strings.Join(d.Users, ", "))
+	case strings.HasPrefix(d.Name, "ram") || strings.HasPrefix(d.Name, "zram"):
+		return change.Refuse("name a disk; plumb boost DATASET speeds up a load, and leaves the pool able to be imported", "%s is memory: what is on it is gone after the next start of the machine", path)
 	case s.Serial != "" && d.Serial == "":
 		return change.Refuse("leave serial out, and see for yourself that it is the one you mean", "%s does not tell its serial number, and the spec wants %s", path, s.Serial)
 	case s.Serial != "" && s.Serial != d.Serial:
@@ -40,7 +43,11 @@ func eraseHint(d Disk) string {
 	if d.Serial == "" {
 		return "save what you need; then make its first and last 16 MiB zero by hand: it tells no serial number by which the spec could name it"
 	}
-	return fmt.Sprintf("save what you need; then {path: %s, erase: %s} in the spec overwrites it", d.Spec.Path, d.Serial)
+	first := "save what you need"
+	if slices.ContainsFunc(d.On, func(on string) bool { return strings.HasSuffix(on, "labels of ZFS") }) {
+		first = "see whether it is of a pool that is only not imported: zpool import; " + first
+	}
+	return fmt.Sprintf("%s; then {path: %s, erase: %s} in the spec overwrites it", first, d.Spec.Path, d.Serial)
 }
 
 // Erases tells whether the disk has something on it that will be lost.

@@ -1,10 +1,15 @@
 package disk
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
+
+	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/provision/spec"
 )
 
 // The bytes here are made up after the formats' descriptions; those of real programs are
@@ -48,6 +53,40 @@ func TestSerialIn(t *testing.T) {
 		if got := serialIn(c.file, []byte(c.text)); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.file, c.text, got, c.want)
 		}
+	}
+}
+
+// The ashift is that of the sectors, but of what a disk only likes to be written at once OpenZFS takes 16 KiB at most.
+func TestShift(t *testing.T) {
+	for _, c := range []struct {
+		logical, physical int64
+		want              int
+	}{{0, 0, 12}, {512, 512, 12}, {512, 4096, 12}, {4096, 4096, 12}, {512, 8192, 13}, {4096, 16384, 14}, {512, 131072, 14}, {32768, 131072, 15}} {
+		if got := (Disk{Logical: c.logical, Physical: c.physical}).Shift(); got != c.want {
+			t.Errorf("sectors of %d and %d bytes: %d, want %d", c.logical, c.physical, got, c.want)
+		}
+	}
+}
+
+// A ZFS that does not answer may have the disk in a pool; one that is not installed has none.
+func TestPoolsThatAreNotToldAreNotNone(t *testing.T) {
+	late := map[string]error{"run zpool status -P": context.DeadlineExceeded, "run zpool status": context.DeadlineExceeded}
+	for name, c := range map[string]struct {
+		errs map[string]error
+		fail bool
+	}{"does not answer": {late, true}, "not installed": {nil, false}} {
+		l := &look{ctx: t.Context(), h: hosttest.Map{Errors: c.errs}}
+		if err := l.pools(nil); (err != nil) != c.fail || len(l.d.Users) > 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who is told that a disk holds labels of ZFS is told first how to see whose.
+func TestHintOfALostPool(t *testing.T) {
+	d := Disk{Spec: spec.Disk{Path: "/dev/disk/by-id/x"}, Serial: "S", Identity: "sdb/serial", On: []string{"4 labels of ZFS"}}
+	if got := hint.Of(Refuse(d)); !strings.Contains(got, "zpool import") || !strings.Contains(got, "erase: S") {
+		t.Error(got)
 	}
 }
 

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -142,6 +143,9 @@ func (l *look) pools(own map[string]string) error {
 	text, err := l.h.Output(l.ctx, zfs.Tools{}.Status()...)
 	if err != nil {
 		text, err = l.h.Output(l.ctx, zfs.Tools{Fuse: true}.Status()...)
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // it may have some
+		return fmt.Errorf("ask ZFS for the disks of its pools: %w", err)
 	}
 	if err != nil { // not installed, or not running: then it has no pools, and the labels tell
 		return nil

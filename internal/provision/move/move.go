@@ -187,15 +187,11 @@ func (p *planning) elsewhere(ctx context.Context) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	above := path.Dir(at)
-	st, err := p.h.Stat(ctx, above)
-	if err != nil {
-		return hint.With(fmt.Errorf("see what %s shall lie in: %w", at, err), "make the directory above it first")
+	err := change.RootsAlone(ctx, p.h, path.Dir(at))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = hint.With(fmt.Errorf("see what %s shall lie in: %w", at, err), "make the directory above it first")
 	}
-	if !st.Mode.IsDir() || st.Resolved != above {
-		return hint.With(fmt.Errorf("%s is no directory, or a link", above), "name a place without links")
-	}
-	return provision.RootsAlone(ctx, p.h, above)
+	return err
 }
 
 // list lists what is done.

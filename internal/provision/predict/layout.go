@@ -2,6 +2,7 @@ package predict
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/advise"
@@ -42,12 +43,47 @@ func (l Layout) Stack(s *stack.Stack, cat *catalog.Catalog) *stack.Stack {
 			l.filesystem(then, v)
 		}
 	}
+	l.occupy(then)
 	if db := then.Find(l.Server); db != nil {
 		advise.Unloaded(db, cat)
 		l.places(then, db)
 		l.memory(then, db)
 	}
 	return then
+}
+
+// on adds the devices that the server lies on already: what the rules say of those is said of it too.
+func (l Layout) on(s *stack.Stack) Layout {
+	l.Disks = slices.Clone(l.Disks)
+	for _, b := range s.OfKind("block") {
+		if slices.Contains(b.List("servers"), l.Server.String()) && !slices.Contains(l.Disks, b.Ref) {
+			l.Disks = append(l.Disks, b.Ref)
+		}
+	}
+	return l
+}
+
+// occupy tells the disks of the plan what will lie on them.
+func (l Layout) occupy(then *stack.Stack) {
+	var roles []string
+	for _, v := range l.Volumes {
+		if v.Role != "" {
+			roles = append(roles, v.Role)
+		}
+	}
+	for _, ref := range l.Disks {
+		if d := then.Find(ref); d != nil {
+			d.Set("roles", stack.List(with(d.List("roles"), roles...)), source)
+			d.Set("servers", stack.List(with(d.List("servers"), l.Server.String())), source)
+		}
+	}
+}
+
+// with gives a list with more in it, each once and in order.
+func with(list []string, more ...string) []string {
+	list = slices.Concat(list, more)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // module adds the ZFS that will be installed.

@@ -40,6 +40,7 @@ const most = 12
 // they cost nothing.
 func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) Prediction {
 	p := Prediction{Stack: l.Stack(s, cat), was: s, Pool: map[string]string{}, Why: map[string][]string{}}
+	l = l.on(p.Stack)
 	born := func(of stack.Ref) bool { return s.Find(of) == nil }
 	for range most {
 		steps := advised(judge(p.Stack), p.Stack, cat, l, born)
@@ -57,6 +58,7 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 // layout and what it lies on: findings above a note, that a value mends.
 func Settings(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) []advise.Step {
 	p := Prediction{Stack: s.Clone()}
+	l = l.on(p.Stack)
 	if db := p.Stack.Find(l.Server); db != nil {
 		l.memory(p.Stack, db)
 	}
@@ -72,7 +74,7 @@ func Settings(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge
 // above a note, and notes.
 func Left(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) (left, notes []advise.Finding) {
 	p := Prediction{Stack: s}
-	p.rest(judge(s), cat, l)
+	p.rest(judge(s), cat, l.on(s))
 	return p.Left, p.Notes
 }
 
@@ -88,10 +90,13 @@ func advised(verdicts []rule.Evaluation, s *stack.Stack, cat *catalog.Catalog, l
 	return steps
 }
 
-// aboveNote tells whether a finding that is worse than a note asks for a step.
+// aboveNote tells whether a finding that is worse than a note is about the knob of a step: where a note knows better what it
+// is to be set to, the step mends both.
 func aboveNote(all []advise.Finding, step advise.Step) bool {
 	return slices.ContainsFunc(all, func(f advise.Finding) bool {
-		return f.Rule.Harm != rule.Note && slices.Contains(step.Why, f.Rule.ID)
+		return f.Rule.Harm != rule.Note && slices.ContainsFunc(f.Cases, func(c advise.Case) bool {
+			return slices.ContainsFunc(c.Remedies, func(r advise.Remedy) bool { return r.IsStep() && r.Step.Knob == step.Knob })
+		})
 	})
 }
 

@@ -116,3 +116,55 @@ func TestPredictKeepsToItsServer(t *testing.T) {
 		}
 	}
 }
+
+// scheduled gives a disk the scheduler that a rule with the harm slow is about.
+func scheduled(d *stack.Thing) {
+	for name, v := range map[string]stack.Value{"name": stack.Text(d.Ref.Name), "layer": stack.Text("disk"), "scheduler": stack.Text("bfq"), "virtual_disk": stack.Bool(false), "transport": stack.Text("ata")} {
+		d.Set(name, v, "test")
+	}
+}
+
+// What the rules say of the disks under a server is said of it: of those it lies on, and of those it will lie on. Of other
+// disks nothing is.
+func TestPredictJudgesTheDisksUnderIt(t *testing.T) {
+	k := knowledge(t)
+	s, db, data := recorded(t, "mariadb-ext4", k.Catalog)
+	var under []stack.Ref
+	for _, b := range s.OfKind("block") {
+		if slices.Contains(b.List("servers"), db.String()) {
+			scheduled(b)
+			under = append(under, b.Ref)
+		}
+	}
+	if len(under) == 0 {
+		t.Fatal("the host shows no disk under its server")
+	}
+	var see stack.Observation
+	for _, name := range []string{"planned", "others"} {
+		b := see.New("block", name)
+		scheduled(b)
+		b.Set("roles", stack.List([]string{"data"}), "test")
+		b.Set("servers", stack.List([]string{"postgres:5432"}), "test")
+	}
+	s.Add("test", see)
+	l := planned(db, data, provision.Volume{})
+	l.Disks = []stack.Ref{{Kind: "block", Name: "planned"}}
+	set := func(steps []advise.Step, of stack.Ref) bool {
+		return slices.ContainsFunc(steps, func(s advise.Step) bool { return s.Knob == stack.Knob{Of: of, Name: "scheduler"} })
+	}
+	steps := predict.Predict(s, l, k.Catalog, k.Verdicts).Settings
+	for _, of := range append(under, l.Disks...) {
+		if !set(steps, of) {
+			t.Errorf("the scheduler of %s is left as it is: %v", of, steps)
+		}
+	}
+	l.Disks = nil
+	steps = predict.Settings(s, l, k.Catalog, k.Verdicts)
+	if others := (stack.Ref{Kind: "block", Name: "others"}); !set(steps, under[0]) || set(steps, others) {
+		t.Errorf("of the disks under the server %v, and not %s: %v", under, others, steps)
+	}
+	left, _ := predict.Left(s, l, k.Catalog, k.Verdicts)
+	if !slices.ContainsFunc(left, func(f advise.Finding) bool { return f.Rule.ID == "block/scheduler-bfq" }) {
+		t.Error("what check says of its disk is not left")
+	}
+}

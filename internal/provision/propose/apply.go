@@ -110,14 +110,29 @@ const (
 	pause     = 500 * time.Millisecond
 )
 
+// anew opens sessions, and gives what ends them.
+func (f Flow) anew() (*change.Executor, func() error, error) {
+	d, k, err := f.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	return k, d.Close, nil
+}
+
+// earlier opens what earlier runs of a provision did.
+func (f Flow) earlier(of string) (provision.Run, func() error, error) {
+	k, end, err := f.anew()
+	return provision.Run{Executor: k, Of: of, Anew: f.anew}, end, err
+}
+
 // InForce gives what of a provision is in force, the oldest first.
 func (f Flow) InForce(ctx context.Context, of string) ([]*change.Change, error) {
-	d, k, err := f.Open()
+	r, end, err := f.earlier(of)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	return provision.Run{Executor: k, Of: of}.Stages(ctx)
+	defer end()
+	return r.Stages(ctx)
 }
 
 // Torn gives those of them that an earlier run began and did not end.
@@ -133,20 +148,20 @@ func (f Flow) Torn(ctx context.Context, of string) (torn []*change.Change, err e
 
 // GoOn ends what an earlier run of the same provision began. It needs no server that answers: the journal is enough.
 func (f Flow) GoOn(ctx context.Context, of string) (ended int, err error) {
-	d, k, err := f.Open()
+	r, end, err := f.earlier(of)
 	if err != nil {
 		return 0, err
 	}
-	defer d.Close()
-	return provision.Run{Executor: k, Of: of}.GoOn(ctx)
+	defer end()
+	return r.GoOn(ctx)
 }
 
 // TakeAway takes a provision back, from the journal alone.
 func (f Flow) TakeAway(ctx context.Context, of string, o change.UndoOptions) ([]*change.Change, error) {
-	d, k, err := f.Open()
+	r, end, err := f.earlier(of)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	return provision.Run{Executor: k, Of: of}.TakeAway(ctx, o)
+	defer end()
+	return r.TakeAway(ctx, o)
 }

@@ -58,7 +58,7 @@ func (p *planning) liesOn(ctx context.Context, device string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	now := p.below(p.Home.Data)
+	now := p.holding(p.Home.Data)
 	if now == nil || !path.IsAbs(now.Text("source")) {
 		return false, nil
 	}
@@ -69,8 +69,8 @@ func (p *planning) liesOn(ctx context.Context, device string) (bool, error) {
 	return is.RdevMajor == want.RdevMajor && is.RdevMinor == want.RdevMinor, err
 }
 
-// below gives the filesystem that holds what a role of the server has at a path; nil when that was not seen.
-func (p *planning) below(at string) *stack.Thing {
+// holding gives the filesystem that holds what a role of the server has at a path; nil when that was not seen.
+func (p *planning) holding(at string) *stack.Thing {
 	for _, r := range p.Stack.Roles {
 		if r.DB == p.Home.Server && (r.Resolved == at || r.Path == at) {
 			return p.Stack.Find(r.Filesystem)

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/observe"
 	"plumb/internal/provision"
+	"plumb/internal/provision/disk"
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -114,10 +115,35 @@ func poolOf(sp spec.Spec) string {
 
 // on gives the dataset that holds a path now; "" when none does.
 func (p *planning) on(at string) string {
-	if f := p.below(at); f != nil && strings.HasSuffix(f.Text("fstype"), "zfs") {
+	if f := p.holding(at); f != nil && strings.HasSuffix(f.Text("fstype"), "zfs") {
 		return f.Text("source")
 	}
 	return ""
+}
+
+// below finds the whole disks on which the data will lie, as far as they were seen: what the rules say of them counts too.
+func (p *planning) below(ctx context.Context) error {
+	if pool := p.Stack.Find(stack.Ref{Kind: "pool", Name: p.Layout.Pool}); pool != nil {
+		p.Layout.Disks = pool.Links["disks"]
+		return nil
+	}
+	var of []spec.Disk
+	switch sp := p.Spec; {
+	case sp.Pool != nil:
+		of = sp.Pool.Data
+	case sp.Filesystem != nil:
+		of = []spec.Disk{sp.Filesystem.Device}
+	}
+	for _, d := range of {
+		name, err := disk.Known(ctx, p.d, d.Path)
+		if err != nil {
+			return err
+		}
+		if b := p.Stack.Find(stack.Ref{Kind: "block", Name: name}); b != nil {
+			p.Layout.Disks = append(p.Layout.Disks, b.Links["disks"]...)
+		}
+	}
+	return nil
 }
 
 // part gives the volume of a part. One that somebody has put elsewhere stays there.

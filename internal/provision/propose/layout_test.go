@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
@@ -35,6 +36,26 @@ func TestPlaceOfTheDataIsRefused(t *testing.T) {
 		got, err := p.dataAt()
 		if says == "" && (err != nil || got != at) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %q, %v", at, got, err)
+		}
+	}
+}
+
+// What is to be used must be there: a name that is mistyped is no plan that fails once the data wait for it.
+func TestUseOfWhatIsNotThereIsRefused(t *testing.T) {
+	var see stack.Observation
+	see.New("dataset", "tank/db").Set("dataset_type", stack.Text("filesystem"), "test")
+	see.New("dataset", "tank/disk").Set("dataset_type", stack.Text("volume"), "test")
+	for use, says := range map[string]string{"tank/db": "", "tnak/db": "there is no pool or dataset tnak/db", "tank/disk": "is a volume"} {
+		p := &planning{}
+		p.Stack = &stack.Stack{}
+		p.Stack.Add("test", see)
+		p.Spec.Use = use
+		if err := p.place(t.Context()); says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || hint.Of(err) == "") {
+			t.Errorf("%s: %v", use, err)
+		}
+		p.Anywhere = true
+		if err := p.place(t.Context()); err != nil {
+			t.Errorf("%s, for another machine: %v", use, err)
 		}
 	}
 }

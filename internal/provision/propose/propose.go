@@ -18,6 +18,7 @@ import (
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // Flow is what a provision works with.
@@ -34,6 +35,8 @@ type Flow struct {
 	Look func(ctx context.Context, h host.Reader) (*stack.Stack, error)
 	// Stop and Start are the commands for a server that no unit of systemd starts: each returns when it is done.
 	Stop, Start []string
+	// Anywhere tells that the plan is for other machines, and what it uses need not be on this one.
+	Anywhere bool
 }
 
 // Proposal is all that a provision would do.
@@ -87,7 +90,7 @@ func (p *planning) all(ctx context.Context) error {
 	if missing, err := p.packages(ctx); err != nil || missing {
 		return err
 	}
-	steps := []func(context.Context) error{p.server, p.commands, p.accounts, p.layout, p.place, p.predict, p.pool, p.volumes, p.move, p.settings}
+	steps := []func(context.Context) error{p.server, p.commands, p.accounts, p.layout, p.place, p.below, p.predict, p.pool, p.volumes, p.move, p.settings}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -117,6 +120,9 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	if flavor == "" && !zfs {
 		return false, nil
 	}
+	if err := p.usable(ctx, zfs); err != nil {
+		return false, err
+	}
 	entered, missing, err := p.source(ctx, flavor)
 	if err != nil || missing {
 		return missing, err
@@ -142,6 +148,19 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	m.Notes = append(slices.Concat(entered, m.Notes), "what comes next is planned once that is done, and shown by --dry-run then")
 	p.stage(name, why, m)
 	return true, nil
+}
+
+// usable refuses what a later stage could not make the place of the data from, before anything is installed. Without ZFS nobody
+// sees which pools there are.
+func (p *planning) usable(ctx context.Context, bare bool) error {
+	switch {
+	case bare && p.Spec.Pool != nil:
+		return p.Storage.Disks(ctx, p.d, *p.Spec.Pool)
+	case bare:
+		return nil
+	}
+	trial := *p
+	return trial.place(ctx)
 }
 
 // source enters the makers' repository, where the server is to come from there. What it has is known once it was read. Of one
@@ -183,8 +202,10 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := plays(t, want.Role); err != nil {
-		return err
+	for _, err := range []error{plays(t, want.Role), p.fits(t)} {
+		if err != nil {
+			return err
+		}
 	}
 	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
 		return err
@@ -203,6 +224,23 @@ func plays(t *stack.Thing, want spec.Role) error {
 		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "look whether this is the host that is meant; server.role: replica in the spec")
 	case want == spec.Replica && is == spec.Primary && followers > 0:
 		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "look whether this is the host that is meant; server.role: primary in the spec")
+	}
+	return nil
+}
+
+// fits refuses a server of another flavour than the spec names, and more memory than it has: its settings would be for less than
+// was asked for.
+func (p *planning) fits(t *stack.Thing) error {
+	want := p.Spec.Server
+	if is := t.Text("flavor"); is != "" && is != want.Product {
+		of := product.Of(t.Ref.Kind)
+		return hint.With(fmt.Errorf("%s is %s, and the spec is of %s", t.Ref, of.Label(is), of.Label(want.Product)), "server.product: "+is+" in the spec, or the name of another server")
+	}
+	all, _ := p.Stack.Follow(t, "memory")
+	for _, m := range all {
+		if limit, known := m.Int("limit"); known && want.Memory > limit {
+			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave it out: then the rules say what it gets")
+		}
 	}
 	return nil
 }

@@ -35,3 +35,40 @@ func TestTheSpecOfAnotherServerIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A server of another flavour is not taken for the one of the spec, and memory that is not there is not given.
+func TestServerThatDoesNotFitIsRefused(t *testing.T) {
+	var see stack.Observation
+	db, unknown, host := see.New("mysql", "3306"), see.New("mysql", "3307"), see.New("memory", "host")
+	db.Set("flavor", stack.Text("mariadb"), "test")
+	db.Link("memory", host.Ref)
+	host.Set("limit", stack.Int(8<<30), "test")
+	var s stack.Stack
+	s.Add("test", see)
+	for _, c := range []struct {
+		t       *stack.Thing
+		want    spec.Server
+		refused string
+	}{
+		{db, spec.Server{Product: "mariadb", Memory: 8 << 30}, ""}, {db, spec.Server{Product: "mariadb"}, ""},
+		{db, spec.Server{Product: "mysql"}, "mysql:3306 is MariaDB, and the spec is of MySQL"},
+		{db, spec.Server{Product: "mariadb", Memory: 24 << 30}, "server.memory is 24G, and there are 8G for mysql:3306"},
+		{unknown, spec.Server{Product: "mysql", Memory: 24 << 30}, ""},
+	} {
+		p := &planning{}
+		p.Stack, p.Spec.Server = &s, c.want
+		err := p.fits(s.Find(c.t.Ref))
+		if (err != nil) != (c.refused != "") || err != nil && (!strings.Contains(err.Error(), c.refused) || hint.Of(err) == "") {
+			t.Errorf("%s as %+v: %v", c.t.Ref, c.want, err)
+		}
+	}
+}
+
+// An owner as whom nobody can come in is told, once.
+func TestOwnersThatAreNoUsersAreTold(t *testing.T) {
+	users := []byte("root:x:0:0:root:/root:/bin/sh\nshop:x:1000:1000::/home/shop:/bin/sh\n")
+	got := strangers(users, []spec.Database{{Name: "shop", Owner: "shop"}, {Name: "a", Owner: "hop"}, {Name: "b", Owner: "hop"}, {Name: "c", Owner: "root"}})
+	if len(got) != 1 || !strings.Contains(got[0], "no user hop") {
+		t.Error(got)
+	}
+}

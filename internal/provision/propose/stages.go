@@ -38,10 +38,28 @@ func (p *planning) accounts(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("plan the accounts of %s: %w", p.Home.Server, err)
 	}
+	if !m.Done() && len(p.Spec.Server.Databases) > 0 {
+		users, err := p.d.ReadFile(ctx, "/etc/passwd")
+		if err != nil {
+			return err
+		}
+		m.Notes = append(m.Notes, strangers(users, p.Spec.Server.Databases)...)
+	}
 	if !m.Done() || len(p.Spec.Server.Databases) > 0 {
 		p.stage("accounts of "+p.Home.Server.String(), "nobody comes in without a password but whom the kernel names", m)
 	}
 	return nil
+}
+
+// strangers tells of owners of databases that are no users in /etc/passwd: the kernel vouches for nobody of their names.
+func strangers(users []byte, all []spec.Database) (notes []string) {
+	for _, d := range all {
+		note := fmt.Sprintf("there is no user %s in /etc/passwd: until the system has one, nobody comes in as %[1]s", d.Owner)
+		if !strings.Contains("\n"+string(users), "\n"+d.Owner+":") && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
@@ -50,13 +68,26 @@ func (p *planning) place(ctx context.Context) (err error) {
 	case p.Spec.Filesystem != nil:
 		return p.filesystem(ctx)
 	case p.Spec.Pool == nil:
-		return nil
+		return p.uses()
 	}
 	if p.made, err = p.Storage.Pool(ctx, p.d, *p.Spec.Pool, provision.Birth{}); err != nil {
 		return err
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
+	return nil
+}
+
+// uses refuses a dataset that is not there, or can have none below it.
+func (p *planning) uses() error {
+	t := p.Stack.Find(stack.Ref{Kind: "dataset", Name: p.Spec.Use})
+	switch {
+	case p.Anywhere:
+	case t == nil:
+		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
+	case t.Text("dataset_type") == "volume":
+		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name the dataset above it, or another")
+	}
 	return nil
 }
 

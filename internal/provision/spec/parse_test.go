@@ -110,6 +110,9 @@ func TestParseTellsMistakes(t *testing.T) {
 // TestParseRefusesWhatIsNoName: what a command or a file on the way would take for something else.
 func TestParseRefusesWhatIsNoName(t *testing.T) {
 	for _, m := range []struct{ from, to, want string }{
+		{"/dev/disk/by-id/a", "/dev/rbd0", "may be another disk"},
+		{"/dev/disk/by-id/a", "/dev/dasda1", "may be another disk"},
+		{"/dev/disk/by-id/a", "/dev/zram0", "may be another disk"},
 		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/a\\n\"", "has no blanks"},
 		{"/dev/disk/by-id/a", "\"/dev/disk/by-id/\\e[2J\"", "has no blanks"},
 		{"mariadb}", "mariadb, at: \"/srv/a,exec\"}", "has no blanks, commas"}, // it would be an option of a mount

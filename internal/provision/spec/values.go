@@ -34,7 +34,7 @@ var (
 	sizeWord    = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,6})?)([KMGTP]?)$`)
 	// kernelName is what the kernel calls disks in the order in which it finds them:
 	// after the next start another disk may have the name.
-	kernelName = regexp.MustCompile(`^/dev/((sd|vd|hd|xvd)[a-z]+[0-9]*|(nvme[0-9]+n|mmcblk|dm-|md|nbd|zd|sr|ram)[0-9]+(p[0-9]+)?)$`)
+	kernelName = regexp.MustCompile(`^/dev/((sd|vd|hd|xvd|dasd)[a-z]+[0-9]*|(nvme[0-9]+n|mmcblk|dm-|md|nbd|rbd|zd|sr|ram|zram)[0-9]+(p[0-9]+)?)$`)
 )
 
 // disk reads a disk: its path alone, or what must be true of it too.

@@ -6,30 +6,60 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/provision/spec"
+	"plumb/internal/zfs"
 )
 
-// keyFormat looks at the file of a key, and not at the key.
-func keyFormat(ctx context.Context, h host.Reader, file string) (string, error) {
+// keyFormat looks at the file of a key, and not at the key. The note says of a file that it does not last.
+func keyFormat(ctx context.Context, h host.Reader, file string) (format, note string, err error) {
 	st, err := h.Stat(ctx, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", change.Refuse(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
+		return "", "", change.Refuse(fmt.Sprintf("make one, readable by root alone: (umask 077; head -c 32 /dev/urandom >%s), and keep a copy on another machine", file), "the key of the pool, %s, is not there", file)
 	case err != nil:
-		return "", err
+		return "", "", err
 	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", change.Refuse("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
-	case st.Size == 32:
-		return "raw", nil
-	case st.Size == 64 || st.Size == 65: // with an end of line
-		return "hex", nil
-	case st.Size >= 8 && st.Size <= 513:
-		return "passphrase", nil
+		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
 	}
-	return "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
+	in, err := h.Statfs(ctx, file)
+	if err != nil {
+		return "", "", fmt.Errorf("see on what the key %s lies: %w", file, err)
+	}
+	if in.Type == tmpfs || in.Type == ramfs {
+		note = fmt.Sprintf("%s lies in memory, and is gone after a start of the machine: unless something brings it back before the pool is mounted, all data are lost", file)
+	}
+	switch {
+	case st.Size == 32:
+		return "raw", note, nil
+	case st.Size == 64 || st.Size == 65: // with an end of line
+		return "hex", note, nil
+	case st.Size >= 8 && st.Size <= 513:
+		return "passphrase", note, nil
+	}
+	return "", "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
+}
+
+// Filesystems in memory, as statfs(2) has them.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+// encrypted refuses a pool that is there and not encrypted, where the spec names a key: what is in it stays readable.
+func encrypted(ctx context.Context, h host.Reader, p spec.Pool) error {
+	out, err := h.Output(ctx, zfs.Value("encryption", p.Name)...)
+	if err != nil {
+		return fmt.Errorf("see whether the pool %s is encrypted: %w", p.Name, err)
+	}
+	if strings.TrimSpace(string(out)) == "off" {
+		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: nothing encrypts it with the key %s any more", p.Name, p.Key)
+	}
+	return nil
 }
 
 // keyAtStart has the key loaded before datasets are mounted: the unit that mounts them does not do it.

@@ -71,14 +71,8 @@ type place struct {
 func mountPoint(ctx context.Context, h host.Reader, at string) (p place, err error) {
 	above := path.Dir(at)
 	for ; ; above = path.Dir(above) {
-		st, err := h.Stat(ctx, above)
+		err := change.RootsAlone(ctx, h, above)
 		if err == nil {
-			if !st.Mode.IsDir() || st.Resolved != above {
-				return p, change.Refuse("name a place without links", "%s is no directory, or a link", above)
-			}
-			if err := provision.RootsAlone(ctx, h, above); err != nil {
-				return p, err
-			}
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) || above == "/" {

@@ -7,8 +7,12 @@ import (
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
+	"plumb/internal/zfs"
 )
 
 func disksOf(names string) (all []spec.Disk) {
@@ -127,5 +131,75 @@ func TestMountIsSeenBehindABlank(t *testing.T) {
 	const line = `36 25 0:31 / /my\040state/new-tank-a rw,relatime shared:1 - zfs tank/a rw,xattr`
 	if !regexp.MustCompile("(?m)" + look.Match).MatchString(line) {
 		t.Errorf("%s does not match %s", look.Match, line)
+	}
+}
+
+// Without ZFS the disks are looked at already; with it, the pool may be there.
+func TestDisksAreLookedAtBeforeZFSIsThere(t *testing.T) {
+	p := spec.Pool{Name: "tank", Layout: spec.Stripe, Data: disksOf("/dev/disk/by-id/none")}
+	if err := New().Disks(t.Context(), hosttest.Map{}, p); err == nil || !strings.Contains(err.Error(), "/dev/disk/by-id/none is not there") {
+		t.Error(err)
+	}
+	if err := New().Disks(t.Context(), hosttest.Map{Outputs: map[string]string{"zfs version": "zfs-2.3.9-1\n"}}, p); err != nil {
+		t.Error(err)
+	}
+}
+
+// poolOfOne is a machine that has a pool of one disk, encrypted or not.
+func poolOfOne(encryption string) hosttest.Map {
+	line := func(argv []string) string { return strings.Join(argv, " ") }
+	return hosttest.Map{Outputs: map[string]string{
+		line(zfs.Version()): "zfs-2.3.9-1\nzfs-kmod-2.3.9-1\n", line(zfs.Pools()): "tank\n", line(zfs.Value("encryption", "tank")): encryption + "\n",
+		line(zfs.Tools{}.Status("tank")): `  pool: tank
+ state: ONLINE
+config:
+
+	NAME                 STATE     READ WRITE CKSUM
+	tank                 ONLINE       0     0     0
+	  /dev/disk/by-id/a  ONLINE       0     0     0
+
+errors: No known data errors
+`}}
+}
+
+// A spec that names a key is not carried out on a pool that is there and not encrypted.
+func TestAPoolWithoutTheKeyIsRefused(t *testing.T) {
+	p := spec.Pool{Name: "tank", Layout: spec.Stripe, Data: disksOf("/dev/disk/by-id/a")}
+	for _, c := range []struct{ encryption, key, refused string }{
+		{"off", "", ""}, {"aes-256-gcm", "/etc/zfs/tank.key", ""}, {"aes-256-gcm", "", ""},
+		{"off", "/etc/zfs/tank.key", "the pool tank is there, and is not encrypted"},
+	} {
+		p.Key = c.key
+		m, err := New().Pool(t.Context(), poolOfOne(c.encryption), p, provision.Birth{})
+		if !m.Done() || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("encryption=%s, key %q: %v", c.encryption, c.key, err)
+		}
+	}
+}
+
+// A key that a start of the machine takes away is told: with it all data would be lost.
+func TestAKeyInMemoryIsTold(t *testing.T) {
+	for magic, told := range map[int64]bool{tmpfs: true, ramfs: true, 0xef53: false} {
+		h := hosttest.Map{Stats: map[string]host.Stat{"/run/key": {Mode: 0o600, Size: 32}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
+		format, note, err := keyFormat(t.Context(), h, "/run/key")
+		if format != "raw" || err != nil || strings.Contains(note, "lies in memory") != told {
+			t.Errorf("%x: %q, %q, %v", magic, format, note, err)
+		}
+	}
+}
+
+// What a person should know of the devices beside the data is said before they are added.
+func TestWarningsOfDevices(t *testing.T) {
+	m := &poolMaking{pool: spec.Pool{Special: disksOf("a b"), Log: disksOf("l"), Cache: disksOf("c")}}
+	m.warn()
+	all := strings.Join(m.out.Notes, "\n")
+	for _, want := range []string{"the special vdev of the pool: it alone holds the metadata", "power-loss protection", "it stands alone", "memory of the ARC"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in %s", want, all)
+		}
+	}
+	m = &poolMaking{pool: spec.Pool{Log: disksOf("l m")}}
+	if m.warn(); len(m.out.Notes) != 1 {
+		t.Errorf("of a mirror: %v", m.out.Notes)
 	}
 }

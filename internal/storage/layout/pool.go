@@ -2,9 +2,9 @@ package layout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"math/bits"
 	"path"
 	"regexp"
 	"slices"
@@ -23,8 +23,8 @@ import (
 // markProperty is how a pool is known that was made just before a crash.
 const markProperty = "org.plumb:act"
 
-// LeastShift is 4 KiB: a disk says 512 bytes and means it seldom, and the one that replaces it may not.
-const LeastShift = 12
+// LeastShift is the ashift of a pool of disks that ask for no other.
+const LeastShift = disk.LeastShift
 
 // Pool implements provision.Storage.
 func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provision.Birth) (provision.Making, error) {
@@ -36,12 +36,15 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 		if err == nil {
 			err = sameDisks(ctx, h, t, p)
 		}
+		if err == nil && p.Key != "" {
+			err = encrypted(ctx, h, p)
+		}
 		return provision.Making{}, err
 	}
 	if t.Fuse && len(p.Special) > 0 {
 		return provision.Making{}, change.Refuse("leave special out", "zfs-fuse knows no special vdevs")
 	}
-	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p, shift: LeastShift}
+	m := &poolMaking{ctx: ctx, h: h, tools: t, pool: p}
 	if err := m.look(); err != nil {
 		return provision.Making{}, err
 	}
@@ -50,6 +53,7 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 		return provision.Making{}, err
 	}
 	m.create(props, root)
+	m.warn()
 	if p.Key != "" {
 		if err := m.keyAtStart(); err != nil {
 			return provision.Making{}, err
@@ -57,6 +61,18 @@ func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provisio
 	}
 	m.out.Lasting = append(m.out.Lasting, lasting(p)...)
 	return m.out, nil
+}
+
+// Disks implements provision.Storage.
+func (l Layout) Disks(ctx context.Context, h host.Reader, p spec.Pool) error {
+	if _, err := h.Output(ctx, zfs.Version()...); !errors.Is(err, host.ErrNoCommand) {
+		return nil // the pool may be there: who makes it looks
+	}
+	err := (&poolMaking{ctx: ctx, h: h, pool: p}).look()
+	if err == nil && p.Key != "" {
+		_, _, err = keyFormat(ctx, h, p.Key)
+	}
+	return err
 }
 
 func poolThere(ctx context.Context, h host.Reader, name string) (bool, error) {
@@ -87,7 +103,7 @@ func (m *poolMaking) look() error {
 			err = disk.Refuse(d)
 		}
 		if err == nil && d.File {
-			err = provision.RootsAlone(m.ctx, m.h, path.Dir(s.Path))
+			err = change.RootsAlone(m.ctx, m.h, path.Dir(s.Path))
 		}
 		if err != nil {
 			return err
@@ -98,7 +114,7 @@ func (m *poolMaking) look() error {
 			}
 		}
 		m.disks = append(m.disks, d)
-		m.shift = max(m.shift, bits.Len64(uint64(max(d.Physical, d.Logical, 1)-1)))
+		m.shift = max(m.shift, d.Shift())
 		m.out.Read = max(m.out.Read, d.Read)
 		if d.Erases() {
 			m.out.Lasting = append(m.out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", s.Path, d.Serial, strings.Join(d.On, ", ")))
@@ -139,6 +155,24 @@ func (m *poolMaking) alike() error {
 	return nil
 }
 
+// warn says what a person should know of the devices beside the data.
+func (m *poolMaking) warn() {
+	say := func(of string, all ...string) {
+		for _, what := range all {
+			m.out.Notes = append(m.out.Notes, of+" of the pool: "+what)
+		}
+	}
+	if len(m.pool.Special) > 0 {
+		say("the special vdev", "it alone holds the metadata; when it is lost, the pool is")
+	}
+	if n := len(m.pool.Log); n > 0 {
+		say("the log device", provision.OfLog(n == 1)...)
+	}
+	if len(m.pool.Cache) > 0 {
+		say("the cache device", provision.OfCache)
+	}
+}
+
 // properties gives those that the pool and its first dataset are made with.
 func (m *poolMaking) properties(b provision.Birth) (pool, root map[string]string, err error) {
 	pool, root = map[string]string{}, map[string]string{}
@@ -160,12 +194,13 @@ func (m *poolMaking) properties(b provision.Birth) (pool, root map[string]string
 		if m.tools.Fuse {
 			return nil, nil, change.Refuse("leave key out", "zfs-fuse knows no encryption")
 		}
-		format, err := keyFormat(m.ctx, m.h, m.pool.Key)
+		format, note, err := keyFormat(m.ctx, m.h, m.pool.Key)
 		if err != nil {
 			return nil, nil, err
 		}
 		root["encryption"], root["keyformat"], root["keylocation"] = "on", format, "file://"+m.pool.Key
 		m.out.Notes = append(m.out.Notes, fmt.Sprintf("the key of the pool is in %s: without it all data are lost, so keep a copy on another machine", m.pool.Key))
+		m.out.Notes = append(m.out.Notes, notes(note)...)
 	}
 	return pool, root, nil
 }

@@ -180,7 +180,7 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 	st, err := h.Stat(ctx, v.At)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := provision.RootsAlone(ctx, h, path.Dir(v.At)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := change.RootsAlone(ctx, h, path.Dir(v.At)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, err
 		}
 		return provision.Making{Acts: []change.Act{directory(v.At, 0o700), owner(v.At, o)}}, nil

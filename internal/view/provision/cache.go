@@ -3,6 +3,7 @@ package provision
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,12 +151,17 @@ func CacheCompared(turns []cache.Turn, c stats.Comparison, screen page.Screen) s
 	return o.String()
 }
 
-// CacheUnit is a unit that gives a pool its ephemeral cache device at each boot, and warms what is listed in it.
-func CacheUnit(program, pool, device string) (string, error) {
-	for _, w := range []string{program, pool, device} {
+// CacheUnit writes a unit of systemd that runs commands at each start of the machine: add gives a pool its cache device again,
+// and warm reads what shall be in it.
+func CacheUnit(pool, device string, add, warm []string) (string, error) {
+	for _, w := range slices.Concat([]string{pool, device}, add, warm) {
 		if strings.ContainsAny(w, "\n\"'\\ %$") {
 			return "", fmt.Errorf("a unit cannot name %q", w)
 		}
+	}
+	start := "ExecStart=" + strings.Join(warm, " ")
+	if len(warm) == 0 {
+		start = "# --warm DATASET, or plumb provision cache warm by hand, fills it."
 	}
 	return fmt.Sprintf(`# /etc/systemd/system/plumb-cache-%s.service
 [Unit]
@@ -165,13 +171,12 @@ ConditionPathExists=%[2]s
 
 [Service]
 Type=oneshot
-ExecStart=%[3]s provision cache add %[1]s %[2]s --yes
-# Name the datasets to warm:
-# ExecStart=%[3]s provision cache warm %[1]s %[1]s/DATASET --yes
+ExecStart=%[3]s
+%[4]s
 Nice=10
 IOSchedulingClass=idle
 
 [Install]
 WantedBy=multi-user.target
-`, pool, device, program), nil
+`, pool, device, strings.Join(add, " "), start), nil
 }

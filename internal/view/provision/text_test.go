@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -72,5 +73,20 @@ func TestDocuments(t *testing.T) {
 		if len(doc.Stages) == 0 && !doc.Applied {
 			t.Errorf("%s: no stage is told", doc.Kind)
 		}
+	}
+}
+
+// A unit names what was asked for, and nothing that systemd would read as something else.
+func TestCacheUnit(t *testing.T) {
+	add, warm := []string{"/usr/bin/plumb", "provision", "cache", "add", "tank", "/dev/disk/by-id/x", "--yes"}, []string{"/usr/bin/plumb", "provision", "cache", "warm", "tank", "tank/db", "--yes"}
+	text, err := CacheUnit("tank", "/dev/disk/by-id/x", add, warm)
+	if first, second := "ExecStart="+strings.Join(add, " ")+"\n", "ExecStart="+strings.Join(warm, " ")+"\n"; err != nil || !strings.Contains(text, first+second) {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	if text, err := CacheUnit("tank", "/dev/disk/by-id/x", add, nil); err != nil || strings.Count(text, "ExecStart=") != 1 {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	if _, err := CacheUnit("tank", "/dev/disk/by-id/x", add, []string{"tank/a b"}); err == nil {
+		t.Error("a unit with a word in two parts")
 	}
 }
