@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	checkview "plumb/internal/view/check"
 	"plumb/internal/view/viewtest"
@@ -43,10 +44,7 @@ func TestPageOfAllFixtures(t *testing.T) {
 		t.Fatal(err)
 	}
 	viewtest.AloneAndWhole(t, page)
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	reports := map[string]string{}
 	for _, part := range strings.Split(string(page), `<details class="host"><summary>`)[1:] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(part, "<b>"), "</b>")

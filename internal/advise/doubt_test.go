@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
+	"plumb/internal/catalog"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
@@ -26,13 +27,20 @@ func unplaced(kind, name string, settings map[string]stack.Value) *stack.Stack {
 	return s
 }
 
-func adviceOn(t *testing.T, s *stack.Stack) advise.Advice {
+// embedded gives the built-in rules, and the catalogue that they speak of.
+func embedded(t *testing.T) (*rule.Base, *catalog.Catalog) {
 	t.Helper()
 	cat := hosttest.Catalog(t)
 	base, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return base, cat
+}
+
+func adviceOn(t *testing.T, s *stack.Stack) advise.Advice {
+	t.Helper()
+	base, cat := embedded(t)
 	return advise.From(base.Judge(s), s, cat, advise.Options{})
 }
 

@@ -6,20 +6,13 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/host/hosttest"
-	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // foretold judges a stack by the embedded rules and says what is foretold.
 func foretold(t *testing.T, s *stack.Stack) ([]advise.Foretold, advise.Advice) {
 	t.Helper()
-	cat := hosttest.Catalog(t)
-	base, err := rule.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, cat := embedded(t)
 	now := base.Judge(s)
 	a := advise.From(now, s, cat, advise.Options{})
 	return advise.Foretell(base.Judge, now, a, s, cat), a

@@ -4,20 +4,14 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // TestOneFindingForOneKnob: where several rules say the same of one setting,
 // people see one finding that names the others.
 func TestOneFindingForOneKnob(t *testing.T) {
-	cat := hosttest.Catalog(t)
-	base, err := rule.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, cat := embedded(t)
 	for name, make := range map[string]func(*stack.Observation) []string{
 		"no_fsync":          noFsync,
 		"sync_disabled":     syncDisabled,

@@ -37,3 +37,29 @@ func TestKeyOfAPart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// one is a snapshot that every backup can be built on.
+type one struct{ snapshot }
+
+func (one) begins(manifest.Manifest) bool { return true }
+
+// TestBeginsForTheSame begins at a backup only if all who are to open the new one can open that: else the key of one alone would not
+// restore it.
+func TestBeginsForTheSame(t *testing.T) {
+	w := newWorld(t)
+	j := command("seq 100")
+	j.Server, j.Facts = "mysql:3306", map[string]string{recipients: strings.Join(marks([]string{"age1a", "age1b"}), " ")}
+	res, err := w.Run(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of    []string
+		fresh bool
+	}{{[]string{"age1b", "age1a"}, false}, {[]string{" age1a "}, false}, {nil, false}, {[]string{"age1c"}, true}, {[]string{"age1a", "age1c"}, true}} {
+		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{For: c.of})
+		if err != nil || (base == nil) != c.fresh || c.fresh != strings.Contains(whole, res.ID+" cannot be built on: not all who are to open") {
+			t.Errorf("%q: %+v, %q, %v", c.of, base, whole, err)
+		}
+	}
+}

@@ -33,7 +33,11 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 		return err
 	}
 	if of := signer(text); !own.is(of) {
-		return hint.With(fmt.Errorf("the prefix is another host's: %s", of), "give each host a prefix of its own: …/"+strings.TrimPrefix(b.Sign.Name(), "plumb-"))
+		what := "give each host a prefix of its own: …/" + strings.TrimPrefix(b.Sign.Name(), "plumb-")
+		if name, _, _ := strings.Cut(of, "+"); name == b.Sign.Name() {
+			what = "another host of this name, or this one before it lost its key: bring " + keyFile(b.Dir) + " back from a copy, or begin a new prefix"
+		}
+		return hint.With(fmt.Errorf("the prefix is another host's: %s", of), what)
 	}
 	return own.publish(ctx, in)
 }

@@ -7,6 +7,8 @@
 package backup
 
 import (
+	"cmp"
+	"path/filepath"
 	"time"
 
 	"filippo.io/age"
@@ -24,6 +26,9 @@ var quiet = store.DefaultPatience.For + 10*time.Minute
 
 // Directory is where the host's key is, and what was sent by runs that have not ended.
 const Directory = "/var/lib/plumb/backups"
+
+// At is that directory as a command line names it: "" for Directory.
+func At(state string) (string, error) { return filepath.Abs(cmp.Or(state, Directory)) }
 
 // Backup is what backups are made with.
 type Backup struct {
@@ -44,6 +49,7 @@ type Backup struct {
 	Beat    time.Duration // how often it says that it lives; 0: DefaultBeat
 	Now     func() time.Time
 	Doing   func(Progress)
+	Warn    func(what string, err error) // told of what the run goes on without; nil for nobody
 }
 
 // Job is what is backed up.
@@ -61,6 +67,8 @@ type Source struct {
 	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
 	Argv            []string // what produces it
 	Text            []byte   // the stream itself, where nothing is run for it
+	Snapshot        string   // of OpenZFS, that is sent: it is bookmarked once the backup is made
+	Unsent          []string // what the stream lacks of a dataset, as zfs set takes it
 	Watch           []Watcher
 	Sieve           *btrfs.Sieve // through which the stream goes, where it is one of btrfs
 }

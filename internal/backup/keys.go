@@ -165,7 +165,7 @@ func Recipients(lines ...string) ([]age.Recipient, error) {
 // Identities reads the keys that open backups, as age-keygen writes them.
 func Identities(text []byte) ([]age.Identity, error) {
 	if bytes.HasPrefix(text, []byte("age-encryption.org/")) {
-		return nil, hint.With(errors.New("the file is encrypted itself"), "decrypt it first: age -d FILE, into memory and not onto a disk")
+		return nil, hint.With(errors.New("the file is encrypted itself"), "decrypt it first, not onto a disk: --identity <(age -d FILE)")
 	}
 	all, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {

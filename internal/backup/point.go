@@ -2,9 +2,12 @@ package backup
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
@@ -20,6 +23,8 @@ type Full struct {
 	// Also are other stores that get this backup: it begins only at one that they have too. One that cannot be read
 	// is not waited for.
 	Also []Vault
+	// For are those who are to open it, as they were named: it begins only at one that all of them can open.
+	For []string
 }
 
 // snapshot is one of a point, as it is on this host.
@@ -54,12 +59,34 @@ func Point(ctx context.Context, d host.Reader, tops Tops, v Vault, p protect.Poi
 		return j, err
 	}
 	j.Whole = whole
+	if len(full.For) > 0 {
+		j.Facts[recipients] = strings.Join(marks(full.For), " ")
+	}
 	for _, s := range all {
-		j.Sources = append(j.Sources, s.source(base))
+		source := s.source(base)
+		j.Sources = append(j.Sources, source)
+		if len(source.Unsent) > 0 {
+			j.Facts[Unsent+source.Name] = strings.Join(source.Unsent, " ")
+		}
 	}
 	j.Sources = append(j.Sources, Source{Stream: manifest.Stream{Name: "point", Kind: manifest.Point}, Text: told})
 	return j, nil
 }
+
+// recipients is the fact that says for whom a backup was made, by marks that tell them apart.
+const recipients = "recipients"
+
+func marks(of []string) (all []string) {
+	for _, one := range of {
+		sum := sha256.Sum256([]byte(strings.TrimSpace(one)))
+		all = append(all, hex.EncodeToString(sum[:6]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Unsent is before the name of a dataset in the fact that says which of its properties its stream lacks, as zfs set takes them.
+const Unsent = "zfs set "
 
 // facts are what whoever restores must know, and has only the manifest to know it from.
 func facts(p protect.Point) map[string]string {
@@ -134,6 +161,9 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (string, error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
 		return "this host does not have all of its snapshots any more, or they are this point's own", nil
+	}
+	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
+		return "not all who are to open the new one can open it", nil
 	}
 	chain, err := v.Chain(ctx, m)
 	switch {

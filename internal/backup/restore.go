@@ -25,6 +25,7 @@ type Restore struct {
 	Do      host.Streamer
 	Keys    []age.Identity
 	Workers int
+	Pace    *stream.Pace // of what is fetched
 	Doing   func(Progress)
 	Books   string // directory of the inventory, for what is made beside its target
 	Home    string // of whoever restores, for the line of Command; "" for none
@@ -38,7 +39,7 @@ func (r Restore) Stream(ctx context.Context, m manifest.Manifest, number int, ou
 	if count == nil {
 		count = newTally(r.Doing, s.Bytes)
 	}
-	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Doing: func(n int64) { count.did(s.Name, n) }}, out)
+	return stream.Read(ctx, stream.Reading{Store: r.Store, ID: m.ID, Stream: number, Of: s, Keys: r.Keys, Workers: r.Workers, Pace: r.Pace, Doing: func(n int64) { count.did(s.Name, n) }}, out)
 }
 
 // counted counts towards all that a chain has of datasets or subvolumes.

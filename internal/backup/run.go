@@ -69,7 +69,17 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		return res, err
 	}
 	c.drop(ctx)
+	if err := b.bookmark(ctx, job, len(res.Lost) == 0); err != nil {
+		b.warn("have the next backup begin here when the point is pruned", err)
+	}
 	return res, r.done(ctx)
+}
+
+// warn tells of what the run goes on without.
+func (b *Backup) warn(what string, err error) {
+	if b.Warn != nil {
+		b.Warn(what, err)
+	}
 }
 
 // all makes a backup whose claims are there.

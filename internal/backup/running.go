@@ -20,6 +20,7 @@ import (
 	"plumb/internal/backup/stream"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/tree"
 	"plumb/internal/journal"
 )
 
@@ -29,6 +30,7 @@ type running struct {
 	file string
 	head head
 	mu   sync.Mutex
+	mute bool // nothing is written down any more
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
 }
@@ -133,17 +135,35 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	return r.note(ctx, kindBegan, r.head)
 }
 
+// note writes something down, while there is room.
 func (r *running) note(ctx context.Context, kind string, body any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.mute {
+		return nil
+	}
 	text, err := r.log.Append(r.b.Now(), kind, body)
 	if err != nil {
 		return err
 	}
 	if err := r.b.Do.Append(ctx, r.file, text); err != nil {
 		r.log.Drop()
-		return fmt.Errorf("write down what was sent: %w", err)
+		return r.full(ctx, fmt.Errorf("write down what was sent: %w", err))
 	}
+	return nil
+}
+
+// full has a run go on that finds no room to write down what it sends: it is the data that must get away. What is written down goes
+// too: a run that went on by it would not know of what is replaced from now on.
+func (r *running) full(ctx context.Context, err error) error {
+	if !tree.Full(err) {
+		return err
+	}
+	if bad := r.b.Do.Remove(ctx, r.file); bad != nil {
+		return errors.Join(err, bad)
+	}
+	r.mute = true
+	r.b.warn("this backup cannot be gone on with if it is killed", err)
 	return nil
 }
 

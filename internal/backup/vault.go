@@ -178,7 +178,7 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	case len(fit) == 0 && latest:
 		return manifest.Manifest{}, v.None(server)
 	case len(fit) == 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")
+		return manifest.Manifest{}, v.gone(ctx, id, server)
 	case latest:
 		newest := v.newest(fit, time.Now())
 		v.doubt(all, newest)
@@ -187,6 +187,16 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
 	}
 	return fit[0].Manifest, fit[0].Err
+}
+
+// gone is the error of a backup that is not listed: one that was pruned may come back yet.
+func (v Vault) gone(ctx context.Context, id, server string) error {
+	if manifest.IsID(id) {
+		if _, err := v.Get(ctx, id); errors.Is(err, ErrRemoved) {
+			return hint.With(err, "plumb backup prune --take-back "+id+" brings it back, as long as its objects are there")
+		}
+	}
+	return hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")
 }
 
 // None is the error of a store that has no backup at all, or none of a server: most often it is the wrong place.

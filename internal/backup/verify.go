@@ -2,12 +2,14 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
 	"filippo.io/age"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 )
 
@@ -17,6 +19,7 @@ type Verify struct {
 	Keys    []age.Identity // none: objects are compared with what their manifest says of them, and not opened
 	Percent float64        // of the chunks that are read, at random; the first and last of each stream are always among them
 	Workers int
+	Pace    *stream.Pace // of what is fetched
 	Doing   func(Progress)
 
 	seed  uint64 // of the samples
@@ -32,24 +35,45 @@ type Verified struct {
 	Opened  bool   `json:"opened"`  // they were decrypted and unpacked too
 }
 
-// Run verifies backups: every object is there and of its size, and those of the sample are what was sent.
+// Run verifies backups: every object is there and of its size, and those of the sample are what was sent. One that is not so spoils
+// only those that need it: it gives those that are well, and says what is wrong with the rest.
 func (v Verify) Run(ctx context.Context, all ...manifest.Manifest) (done []Verified, err error) {
 	v.seed = rand.Uint64()
 	v.count = newTally(v.Doing, v.sampled(all))
+	var bad []error
+	spoilt := map[string]bool{}
 	for _, m := range all {
-		got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
-		there, err := sizes(ctx, v.Store, m.ID)
-		if err != nil {
-			return done, fmt.Errorf("verify backup %s: %w", m.ID, err)
-		}
-		for number, s := range m.Streams {
-			if err := v.stream(ctx, m, number, there, &got); err != nil {
-				return done, fmt.Errorf("verify backup %s: %s: %w", m.ID, s.Name, err)
+		got, err := v.backup(ctx, m)
+		for _, base := range m.Bases() {
+			if err == nil && spoilt[base] {
+				err = fmt.Errorf("it needs backup %s", base)
 			}
 		}
-		done = append(done, got)
+		if err == nil {
+			done = append(done, got)
+			continue
+		}
+		spoilt[m.ID] = true
+		bad = append(bad, fmt.Errorf("verify backup %s: %w", m.ID, err))
+		if _, away := errors.AsType[*store.Trouble](err); away || ctx.Err() != nil { // nor would the others be read
+			break
+		}
 	}
-	return done, nil
+	return done, errors.Join(bad...)
+}
+
+func (v Verify) backup(ctx context.Context, m manifest.Manifest) (Verified, error) {
+	got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
+	there, err := sizes(ctx, v.Store, m.ID)
+	if err != nil {
+		return got, err
+	}
+	for number, s := range m.Streams {
+		if err := v.stream(ctx, m, number, there, &got); err != nil {
+			return got, fmt.Errorf("%s: %w", s.Name, err)
+		}
+	}
+	return got, nil
 }
 
 // sampled is how many bytes the samples of backups have.
@@ -75,7 +99,7 @@ func (v Verify) sample(m manifest.Manifest, number int) func(n int64) bool {
 
 func (v Verify) stream(ctx context.Context, m manifest.Manifest, number int, there map[string]int64, got *Verified) error {
 	s, in := m.Streams[number], v.sample(m, number)
-	return stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers,
+	return stream.Read(ctx, stream.Reading{Store: v.Store, ID: m.ID, Stream: number, Of: s, Keys: v.Keys, Workers: v.Workers, Pace: v.Pace,
 		Sealed: len(v.Keys) == 0,
 		Seen: func(n int64, c manifest.Chunk) error {
 			name := manifest.ChunkName(m.ID, number, n)

@@ -18,6 +18,7 @@ type dataset struct {
 	name, snapshot, guid string
 	moments              map[string]string // its snapshots and bookmarks, by GUID
 	raw, open            bool              // encrypted; of OpenZFS
+	unsent               []string          // its properties that no stream has, as zfs set takes them
 }
 
 // datasetsOf reads those of a point.
@@ -40,7 +41,7 @@ func read(ctx context.Context, d host.Reader, m protect.Member) (ds dataset, err
 		return ds, err
 	}
 	all := zfs.ParseProperties(out)
-	ds.open = !zfs.IsFuse(all)
+	ds.open, ds.unsent = !zfs.IsFuse(all), zfs.Unsent(all)
 	ds.raw = slices.ContainsFunc(all, func(p zfs.Property) bool {
 		return p.Name == "encryption" && p.Value != "off" && p.Value != "-"
 	})
@@ -64,9 +65,9 @@ func (ds dataset) begins(m manifest.Manifest) bool {
 // source implements snapshot. Flags do not matter for whether it can be restored, but for what is
 // sent: blocks as they lie on the disk, and raw where they are encrypted.
 func (ds dataset) source(base *manifest.Manifest) Source {
-	s := Source{Stream: manifest.Stream{Name: ds.name, Kind: manifest.ZFS, GUID: ds.guid, Raw: ds.raw}, Argv: []string{"zfs", "send"}}
+	s := Source{Stream: manifest.Stream{Name: ds.name, Kind: manifest.ZFS, GUID: ds.guid, Raw: ds.raw}, Argv: []string{"zfs", "send"}, Unsent: ds.unsent}
 	if ds.open {
-		s.Argv = append(s.Argv, zfs.AsStored(ds.raw)...)
+		s.Argv, s.Snapshot = append(s.Argv, zfs.AsStored(ds.raw)...), ds.snapshot
 	}
 	if base != nil {
 		before := streamOf(*base, ds.name)

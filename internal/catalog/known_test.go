@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 func server(kind, flavor, version string) *stack.Thing {
@@ -19,10 +19,7 @@ func server(kind, flavor, version string) *stack.Thing {
 }
 
 func TestStandingOfVersions(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	for _, c := range []struct{ kind, flavor, version, want string }{
 		{"mysql", "mysql", "5.6.51", "older than 5.7,"},
 		{"mysql", "percona", "5.1.73", "older than 5.7,"},
@@ -50,10 +47,7 @@ func TestStandingOfVersions(t *testing.T) {
 // The buffer pool grows online since MySQL 5.7.5 and MariaDB 10.2.2, the redo
 // log of MariaDB since 10.9.
 func TestEffectOfAVersion(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	for _, c := range []struct {
 		knob, flavor, version string
 		want                  catalog.Effect

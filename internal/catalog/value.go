@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -49,7 +50,7 @@ func parse(t Type, text string) (stack.Value, error) {
 		f, err := parseFloat(t, text)
 		return stack.Float(f), err
 	}
-	return stack.Value{}, fmt.Errorf("unknown type")
+	return stack.Value{}, errors.New("unknown type")
 }
 
 func splitList(text string) []string {
@@ -69,7 +70,7 @@ func parseBool(text string) (bool, error) {
 	case "off", "0", "false", "no", "n", "disabled":
 		return false, nil
 	}
-	return false, fmt.Errorf("want ON or OFF")
+	return false, errors.New("want ON or OFF")
 }
 
 func parseInt(text string) (int64, error) {
@@ -82,7 +83,7 @@ func parseInt(text string) (int64, error) {
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return n, nil
 	}
-	return 0, fmt.Errorf("want a whole number")
+	return 0, errors.New("want a whole number")
 }
 
 func parseFloat(t Type, text string) (float64, error) {
@@ -95,7 +96,7 @@ func parseFloat(t Type, text string) (float64, error) {
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("want a number")
+		return 0, errors.New("want a number")
 	}
 	if t == Ratio && number != text {
 		f /= 100
@@ -128,10 +129,10 @@ func parseScaled(text string, units map[string]float64, base float64) (int64, er
 	unit, known := units[strings.ToLower(strings.TrimSpace(text[end:]))]
 	f, err := strconv.ParseFloat(text[:end], 64)
 	if err != nil || !known || text[end:] == "" && f != math.Trunc(f) {
-		return 0, fmt.Errorf("want a whole number, with a unit such as 16K or 5s where that is meant")
+		return 0, errors.New("want a whole number, with a unit such as 16K or 5s where that is meant")
 	}
 	if n := f * unit / base; math.Abs(n) < math.MaxInt64 {
 		return int64(n), nil
 	}
-	return 0, fmt.Errorf("too large")
+	return 0, errors.New("too large")
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/knowledge"
 )
 
@@ -23,10 +24,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("block %s is %+v, want type %s", name, f, want)
 		}
 	}
-	plain, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := hosttest.Catalog(t)
 	if plain.Fact("block", "reads_rate") != nil || plain.Fact("block", "read_bytes") != nil {
 		t.Error("the catalogue of a check has facts of windows")
 	}

@@ -59,8 +59,7 @@ func newMachine(t *testing.T) *machine {
 		"/proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 2000000 kB\n", "/proc/vmstat": "pswpin 0\npswpout 0\n"} {
 		m.write(name, text)
 	}
-	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { live.Close() })
+	live := hosttest.LiveDoer(t)
 	m.doer = chroot.New(live, m.dir)
 	var obs stack.Observation
 	thing := obs.New("toy", "t")

@@ -261,7 +261,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		}
 		return k.Doer.Remove(ctx, m.aside(p.Made.Mark).Path)
 	}
-	return insist(ctx, func() (bool, error) {
+	return insist(ctx, removePatience, func() (bool, error) {
 		ours, _, err := m.ours(ctx, k.Doer, p)
 		if err != nil || !ours {
 			return true, err
@@ -285,9 +285,9 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	})
 }
 
-// insist repeats an operation until it is done or nobody can wait any longer.
-func insist(ctx context.Context, try func() (final bool, err error)) error {
-	for end := time.Now().Add(removePatience); ; {
+// insist tries until it is done or final, or nobody can wait any longer.
+func insist(ctx context.Context, patience time.Duration, try func() (final bool, err error)) error {
+	for end := time.Now().Add(patience); ; {
 		final, err := try()
 		if final || err == nil || time.Now().After(end) {
 			return err

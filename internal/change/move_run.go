@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
@@ -280,24 +279,16 @@ func (m *moving) oldNow() (func(int, Pair) string, bool, error) {
 
 // idle waits until nobody has anything open any more.
 func (m *moving) idle(ctx context.Context, where ...func(int, Pair) string) error {
-	for end := time.Now().Add(sitting); ; {
-		var err error
+	return insist(ctx, sitting, func() (final bool, err error) {
 		for i, p := range m.o.Pairs {
 			for _, at := range where {
-				if err == nil {
-					err = unused(ctx, m.k.Doer, at(i, p), !m.k.Doer.About().Root)
+				if err := unused(ctx, m.k.Doer, at(i, p), !m.k.Doer.About().Root); err != nil {
+					return false, err
 				}
 			}
 		}
-		if err == nil || time.Now().After(end) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+		return true, nil
+	})
 }
 
 // aside brings the copies up to what the server left, and takes the old directories out of its way.

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
+	"plumb/internal/host/hosttest"
 )
 
 // earlier is a machine that an earlier Plumb has changed: its files, and a
@@ -63,8 +64,7 @@ func TestUndoesWhatEarlierPlumbsWrote(t *testing.T) {
 			if err := errors.Join(os.CopyFS(dir, os.DirFS(from+"/after")), os.CopyFS(dir+Directory, os.DirFS(from+"/journals"))); err != nil {
 				t.Fatal(err)
 			}
-			doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-			defer doer.Close()
+			doer := hosttest.LiveDoer(t)
 			m := &earlier{chroot.New(doer, dir), "400"}
 			k := NewExecutor(m, "later")
 			if err := k.Undo(t.Context(), numbers, UndoOptions{}); err != nil {

@@ -17,6 +17,7 @@ import (
 	mysqlpitr "plumb/internal/engine/mysql/pitr"
 	"plumb/internal/engine/postgres/pgbackrest"
 	postgrespitr "plumb/internal/engine/postgres/pitr"
+	"plumb/internal/protect/policy"
 	"plumb/internal/stack"
 	storagepoint "plumb/internal/storage/point"
 )
@@ -31,6 +32,11 @@ func moments() backupcli.Moments {
 // tools are those that back up what Plumb itself does not.
 func tools() drivencli.Adapters {
 	return drivencli.Adapters{Adapters: keepers(), Tools: []driven.Tool{pgbackrest.Tool{}, pbm.Tool{}}, Setters: setters, Found: pgbackrest.Found, Scratch: storagepoint.Restored{}}
+}
+
+// pointBackup backs a point up, as a policy asks for.
+func pointBackup(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to policy.Store) error {
+	return backupcli.Point(ctx, s, m, point, backupcli.Regular{To: to.To, Recipients: to.Recipients, LimitRate: to.LimitRate, LockDays: to.LockDays})
 }
 
 // drivenBackup has a tool back a server up, as a policy asks for.

@@ -131,22 +131,14 @@ func harmless(good, bad []byte, i int) bool {
 func TestBadTapeAmongGoodOnes(t *testing.T) {
 	dir, good := t.TempDir(), tapeText(t)
 	for name, text := range map[string][]byte{"a.tape": good, "b.tape.gz": zipped(good), "sub/c.tape": good} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	if r := run(nil, "check", "--tape", dir); r.code != 0 || !strings.Contains(r.out, "3 hosts judged") {
 		t.Fatalf("exit %d: %s%s", r.code, r.out, r.err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "bad.tape"), good[:40], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, "dangling.tape")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "bad.tape"), good[:40], 0o600))
+	must(t, os.Symlink("nowhere", filepath.Join(dir, "dangling.tape")))
 	r := run(nil, "check", "--tape", dir)
 	for _, part := range []string{"3 hosts judged", "2 tapes could not be read", "bad.tape", "dangling.tape"} {
 		if !strings.Contains(r.out, part) {
@@ -167,9 +159,7 @@ func TestBadTapeAmongGoodOnes(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	full := filepath.Join(dir, "full")
-	if err := os.Symlink("/dev/full", full); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/dev/full", full))
 	r := run(nil, "capture", "--timeout", "50ms", "-o", full)
 	if r.code != shell.ExitUnread || !strings.HasPrefix(r.err, "plumb: write the tape to "+full+": no space left on device\nhint: ") {
 		t.Errorf("exit %d: %s", r.code, r.err)
@@ -180,9 +170,7 @@ func TestWriteFile(t *testing.T) {
 		}
 	}
 	kept := filepath.Join(dir, "kept.tape")
-	if err := os.WriteFile(kept, []byte("precious"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(kept, []byte("precious"), 0o640))
 	r = run(nil, "capture", "--timeout", "50ms", "-o", kept)
 	if want := "plumb: write the tape: " + kept + " is there already\nhint: give another name, or --force to replace it\n"; r.code != shell.ExitUnread || r.err != want {
 		t.Errorf("exit %d: %s", r.code, r.err)

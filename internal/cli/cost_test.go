@@ -32,15 +32,11 @@ func TestProbesCostWhatTheySay(t *testing.T) {
 	used := map[string]float64{} // the largest part of a bound that a host takes
 	for _, name := range tapes {
 		h, err := a.openTape(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		costOn(t, filepath.Base(name), h, dsn.OnTape(h.About().Given), used)
 	}
 	live, given, err := openLive(shell.Source{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer live.Close()
 	costOn(t, "this host", host.NewCached(live), given, used)
 	for what, part := range used {
@@ -57,9 +53,7 @@ func TestProbesCostWhatTheySay(t *testing.T) {
 func costOn(t *testing.T, name string, h host.Reader, g dsn.Given, used map[string]float64) {
 	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	cat, err := a.loadCatalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []counting
 	probes := phases(cat, g)
 	for _, phase := range probes {
@@ -69,9 +63,7 @@ func costOn(t *testing.T, name string, h host.Reader, g dsn.Given, used map[stri
 		}
 	}
 	s, err := check.Observe(t.Context(), h, cat, probes, check.DefaultTimeout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	running := 0 // as the probes saw it, which ask once each
 	for _, file := range []string{"stat", "comm"} {
 		if found, err := h.Glob(t.Context(), "/proc/[0-9]*/"+file); err == nil {

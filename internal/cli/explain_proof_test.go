@@ -37,16 +37,10 @@ func keepRehearsal(t *testing.T, where string) (l *ledger.Ledger, hash string) {
 	t.Helper()
 	ctx := context.Background()
 	l, err := ledger.Open(ctx, where)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x, err := experiment.Parse("test", []byte(rehearsalFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Define(ctx, x, "v1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, l.Define(ctx, x, "v1"))
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for b := 1; b <= 3; b++ {
 		for i, a := range x.Arms {
@@ -54,12 +48,8 @@ func keepRehearsal(t *testing.T, where string) (l *ledger.Ledger, hash string) {
 			r := experiment.Record{Trial: experiment.Trial{Block: b, Position: i + 1, Arm: a.Name}, Experiment: x.Hash, ID: fmt.Sprint(b, i), Attempt: 1, Plumb: "v1",
 				Began: at, Ended: at.Add(10 * time.Second), Setup: a.Setup, Rate: stats.Estimate{Value: rate, N: 5}, Metric: rate}
 			at = r.Ended
-			if err := l.Begin(ctx, r); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Finish(ctx, r); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Begin(ctx, r))
+			must(t, l.Finish(ctx, r))
 		}
 	}
 	return l, x.Hash
@@ -78,9 +68,7 @@ func TestExplainTellsOfRehearsals(t *testing.T) {
 	if got := explain("mysql/sync-binlog-off"); !strings.Contains(got, "A lab works with the ledger plumb-lab") {
 		t.Errorf("a ledger that is written into is not mentioned: %s", got)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	got := explain("mysql/sync-binlog-off")
 	for _, want := range []string{"REHEARSED ON THIS MACHINE 2026-11-21 · sync_binlog = 1 · −30 %", "transactions/s · worse · plumb lab report " + hash[:8] + " --ledger plumb-lab", "MEASURED Against sync_binlog"} {
 		if !strings.Contains(got, want) {
@@ -94,12 +82,8 @@ func TestExplainTellsOfRehearsals(t *testing.T) {
 
 func TestExplainNotesALedgerThatCannotBeRead(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir(defaultLedger, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(defaultLedger+"/ledger.sqlite", []byte("this is no database, whatever its name says"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(defaultLedger, 0o700))
+	must(t, os.WriteFile(defaultLedger+"/ledger.sqlite", []byte("this is no database, whatever its name says"), 0o600))
 	var out, errs bytes.Buffer
 	if code := Main([]string{"explain", "mysql/sync-binlog-off"}, strings.NewReader(""), &out, &errs); code != shell.ExitOK || !strings.Contains(out.String(), "could not be read") {
 		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())

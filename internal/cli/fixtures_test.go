@@ -23,9 +23,7 @@ func TestTapes(t *testing.T) {
 	}
 	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	know, err := a.loadKnowledge(check.Choice{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range tapes {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".tape.gz"), func(t *testing.T) {
 			s, err := a.read(t.Context(), know.Catalog, shell.Source{Tape: name, Timeout: check.DefaultTimeout})
@@ -49,13 +47,9 @@ func TestTapes(t *testing.T) {
 func TestLiveFits(t *testing.T) {
 	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	cat, err := a.loadCatalog()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := a.read(t.Context(), cat, shell.Source{Timeout: check.DefaultTimeout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := cat.Validate(s); err != nil {
 		t.Error(err)
 	}
@@ -68,9 +62,7 @@ func readsBack(t *testing.T, s *stack.Stack) {
 	if err == nil {
 		err = json.Unmarshal(b, &back)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, thing := range s.Things {
 		if !reflect.DeepEqual(thing.Facts, back.Things[i].Facts) || len(thing.Links) != len(back.Things[i].Links) {
 			t.Errorf("%s is not read back as it was", thing.Ref)

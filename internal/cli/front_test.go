@@ -44,9 +44,7 @@ func TestHelpListsEveryCommand(t *testing.T) {
 		root := (&app{Shell: shell.Shell{Out: &out, Err: io.Discard}}).root()
 		root.SetOut(&out)
 		root.SetArgs(args)
-		if err := root.Execute(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, root.Execute())
 		for line := range strings.Lines(out.String()) {
 			if len(strings.TrimRight(line, "\n")) > 81 {
 				t.Errorf("%q has more than 80 columns: %s", args, line)

@@ -114,9 +114,7 @@ func nonsense(size int) map[string][]byte {
 // no probe, and gives a report.
 func TestHostileMachine(t *testing.T) {
 	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	limit := 2 * time.Second
 	if testing.Short() {
 		limit /= 8
@@ -268,9 +266,7 @@ func (s *spoiler) Query(ctx context.Context, t host.Target, query string) (host.
 // alike, no probe and no rule breaks. This is where parsers of rows are tried.
 func TestSpoiltAnswers(t *testing.T) {
 	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
 	if err != nil || len(tapes) == 0 {
 		t.Fatalf("no fixtures: %v", err)

@@ -228,7 +228,7 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 		err = errors.Join(err, a.Print(loadview.SweepText(r, s, shell.Screen(a.Out))))
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("fileio was interrupted; what is above was measured until then")
+		return errors.New("fileio was interrupted; what is above was measured until then")
 	}
 	return err
 }

@@ -56,9 +56,7 @@ func TestCommandsInKnowledgeExist(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // TestWrongCommandLinesAreSeen: the check above can fail.

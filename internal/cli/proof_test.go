@@ -26,15 +26,7 @@ func servers(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	_, mine := b.MySQL(sandbox.MySQLOptions{Settings: "log_bin\n"})
 	_, theirs := b.Postgres(sandbox.PostgresOptions{Port: 45432})
 	for _, err := range []error{mine, theirs} {
@@ -93,36 +85,24 @@ func TestReadersCannotChange(t *testing.T) {
 func TestReplayEqualsLive(t *testing.T) {
 	servers(t)
 	k, err := (&app{Shell: shell.Shell{Err: new(bytes.Buffer)}}).loadKnowledge(check.Choice{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	live := host.NewLive(host.LiveOptions{Dialers: dialers(dsn.Given{}), Plumb: "test"})
 	defer live.Close()
 	recorder := taped.NewRecorder(live)
 	document := func(r host.Reader) string {
 		s, err := lookInTime(context.Background(), host.NewCached(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, err := page.JSON(checkview.Document(k.Judge(s, false)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen, err := page.JSON(stackview.Document(s, "test"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(text) + string(seen)
 	}
 	want := document(recorder)
 	tape, err := recorder.Tape()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	replay, err := taped.New(tape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := document(replay); got != want {
 		t.Errorf("the replay differs from the check it was recorded from:\n%s", firstDifference(want, got))
 	}

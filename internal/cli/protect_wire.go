@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	backupcli "plumb/internal/cli/backup"
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/engine/dsn"
 	mongopoint "plumb/internal/engine/mongo/point"
@@ -19,7 +18,7 @@ import (
 // keepers are the adapters of the commands about points in time: a new engine or
 // storage is a line in one of these functions.
 func keepers() protectcli.Adapters {
-	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: backupcli.Point, Driven: drivenBackup}
+	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: pointBackup, Driven: drivenBackup}
 }
 
 // pointEngines lists the engines that have points.

@@ -21,9 +21,7 @@ func TestMain(m *testing.M) {
 // and what comes of it, exit codes and hints included.
 func TestScripts(t *testing.T) {
 	fixtures, err := filepath.Abs("../../fixtures")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir:           "../../test/script",
 		Setup:         func(e *testscript.Env) error { e.Setenv("FIXTURES", fixtures); return nil },

@@ -20,9 +20,7 @@ import (
 func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 	const dsn = "mysql://u:pw@db1.example.com/"
 	file := filepath.Join(t.TempDir(), "dsn")
-	if err := os.WriteFile(file, []byte(dsn+"\nnot this\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(dsn+"\nnot this\n"), 0o600))
 	in := strings.NewReader(dsn + "\ny\n")
 	a := &app{Shell: shell.Shell{In: in, Out: io.Discard, Err: io.Discard}}
 	root := a.root()
@@ -57,9 +55,7 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 		t.Errorf("only %d flags were found", flags)
 	}
 	check, _, err := root.Find([]string{"check"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := check.Flags().Set("dsn", "-"); err != nil || check.Flags().Lookup("dsn").Value.String() != dsn {
 		t.Errorf("from standard input: %v", err)
 	}

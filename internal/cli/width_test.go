@@ -21,9 +21,7 @@ import (
 // TestRealOutputFitsTheScreen draws every captured host.
 func TestRealOutputFitsTheScreen(t *testing.T) {
 	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, w := range []int{80, 120, 60, 100} {
 		t.Setenv("COLUMNS", strconv.Itoa(w))
 		runsWithin(t, w, "rules")
@@ -42,17 +40,11 @@ func TestRealOutputFitsTheScreen(t *testing.T) {
 func TestEveryPageOfExplainFitsTheScreen(t *testing.T) {
 	cat := hosttest.Catalog(t)
 	rules, err := rule.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	measured, err := rule.Measurements(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	records, err := coverage.Read(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	standings := records.Standings(rules.Rules())
 	for _, w := range []int{60, 80} {
 		for i, r := range rules.Rules() {

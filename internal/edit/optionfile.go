@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -129,7 +130,7 @@ func optionRaw(value string) (string, error) {
 func insertOption(text []byte, key, raw string) ([]byte, error) {
 	group, name, ok := strings.Cut(key, "/")
 	if !ok || group == "" || name == "" || strings.ContainsAny(key, "\r\n]=#\"'\\ \t\v\f") {
-		return nil, fmt.Errorf("want group/option")
+		return nil, errors.New("want group/option")
 	}
 	return insertIntoSection(text, group, name+" = "+raw), nil
 }

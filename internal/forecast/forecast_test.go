@@ -3,6 +3,7 @@ package forecast
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -79,6 +80,15 @@ func TestParseMatrix(t *testing.T) {
 		if _, err := ParseMatrix([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestSeriesThatWouldBeCalledAlike: one host that two jobs ask is no one series.
+func TestSeriesThatWouldBeCalledAlike(t *testing.T) {
+	const of = `{"metric":{"instance":"db1:9100","mountpoint":"/data","job":"%s","device":"sda"},"values":[[1767225600,"5"]]}`
+	all, err := ParseMatrix(fmt.Appendf(nil, `{"status":"success","data":{"resultType":"matrix","result":[`+of+","+of+`]}}`, "a", "b"))
+	if err != nil || len(all) != 2 || all[0].Of != "db1:9100 /data device=sda job=a" || all[1].Of != "db1:9100 /data device=sda job=b" {
+		t.Errorf("%v, %v", all, err)
 	}
 }
 

@@ -20,10 +20,10 @@ type Kept struct {
 // keptVersion is the form in which forecasts are kept.
 const keptVersion = 1
 
-const (
-	mostKeptPoints = 100
-	mostKept       = 2000 // forecasts of one run
-)
+// MostKept is how many forecasts one run keeps at most.
+const MostKept = 2000
+
+const mostKeptPoints = 100
 
 // Keep makes what is kept of a forecast; nothing of one that is refused.
 func (f Forecast) Keep() (k Kept, kept bool) {
@@ -36,8 +36,8 @@ func ParseKept(text []byte) ([]Kept, error) {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, hint.With(errors.New("these are no forecasts, or only a part of them"), "remove the file: the others are judged without it")
 	}
-	if len(all) > mostKept {
-		return nil, fmt.Errorf("it has %d forecasts, and no run makes more than %d", len(all), mostKept)
+	if len(all) > MostKept {
+		return nil, fmt.Errorf("it has %d forecasts, and no run makes more than %d", len(all), MostKept)
 	}
 	for _, k := range all {
 		if k.Version > keptVersion {

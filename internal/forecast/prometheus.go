@@ -50,8 +50,15 @@ func ParseMatrix(text []byte) ([]Answer, error) {
 		return nil, hint.With(fmt.Errorf("the query gives %d series, and %d are the most", n, mostSeries), "ask for fewer: node_filesystem_…{instance=\"db1:9100\"}")
 	}
 	var all []Answer
+	alike := map[string]int{}
 	for _, r := range doc.Data.Result {
-		a := Answer{Of: called(r.Metric)}
+		alike[called(r.Metric, false)]++
+	}
+	for _, r := range doc.Data.Result {
+		a := Answer{Of: called(r.Metric, false)}
+		if alike[a.Of] > 1 {
+			a.Of = called(r.Metric, true)
+		}
 		for _, pair := range r.Values {
 			d, err := sampleOf(pair)
 			if err != nil {
@@ -98,17 +105,21 @@ func sampleOf(pair [2]json.RawMessage) (Day, error) {
 }
 
 // called names a series by the labels that tell it from others: the instance
-// and the mount point first, as people do.
-func called(labels map[string]string) string {
+// and the mount point first, as people do. Where two would be called alike, all labels are told.
+func called(labels map[string]string, whole bool) string {
 	var words []string
 	for _, k := range []string{"instance", "mountpoint"} {
 		if v := labels[k]; v != "" {
 			words = append(words, v)
 		}
 	}
-	if len(words) < 2 {
+	told := []string{"__name__", "instance", "mountpoint"}
+	if !whole {
+		told = append(told, "job")
+	}
+	if len(words) < 2 || whole {
 		for _, k := range slices.Sorted(maps.Keys(labels)) {
-			if !slices.Contains([]string{"__name__", "instance", "mountpoint", "job"}, k) {
+			if !slices.Contains(told, k) {
 				words = append(words, k+"="+labels[k])
 			}
 		}

@@ -47,9 +47,7 @@ func TestReadingCommands(t *testing.T) {
 func TestProgramsOthersCanChangeAreNotRun(t *testing.T) {
 	dir := t.TempDir()
 	script := write(t, dir+"/bin/uname", "#!/bin/sh\necho ran\n")
-	if err := os.Chmod(script, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(script, 0o755))
 	l := newTestLive(t, LiveOptions{})
 	ctx := context.Background()
 	if out, err := l.Output(ctx, script, "-s"); err != nil || string(out) != "ran\n" {
@@ -66,23 +64,15 @@ func TestProgramsOthersCanChangeAreNotRun(t *testing.T) {
 	}
 	for _, name := range []string{script, dir + "/bin"} {
 		before, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(name, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.Chmod(name, 0o777))
 		if _, err := l.Output(ctx, script, "-s"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "other users can change") {
 			t.Errorf("%s is open to all: %v", name, err)
 		}
-		if err := os.Chmod(name, before.Mode()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(name, before.Mode()))
 	}
 	if os.Geteuid() == 0 {
-		if err := os.Chown(script, 1234, 1234); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chown(script, 1234, 1234))
 		if _, err := l.Output(ctx, script, "-s"); !errors.Is(err, ErrRefused) {
 			t.Errorf("another user's program: %v", err)
 		}

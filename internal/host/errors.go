@@ -41,6 +41,8 @@ func errorKinds() []errorKind {
 		{"permission", fs.ErrPermission},
 		{"deadline", context.DeadlineExceeded},
 		{"canceled", context.Canceled},
+		{"full", syscall.ENOSPC},
+		{"quota", syscall.EDQUOT},
 		{"down", ErrDown}, // also where the socket does not exist
 		{"not_exist", fs.ErrNotExist},
 	}

@@ -50,9 +50,7 @@ func TestGuarded(t *testing.T) {
 		"a journal that is a link": {func(dir string) string { os.Symlink("/tmp/x", dir+"/change-000001.journal"); return dir }, "is no regular file"},
 	} {
 		dir := filepath.Join(t.TempDir(), "state")
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(dir, 0o755))
 		err := Guarded(c.prepare(dir), "change-*.journal")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -155,9 +155,7 @@ func TestPathsBelowAProcessRootStayInside(t *testing.T) {
 	write(t, dir+"/etc/real.cnf", "inside")
 	write(t, dir+"/etc/conf.d/a.cnf", "a")
 	for link, to := range map[string]string{"abs": "/etc/real.cnf", "up": "../../../../etc/real.cnf", "chain": "/etc/abs", "dir": "/etc/conf.d", "loop": "/etc/loop"} {
-		if err := os.Symlink(to, dir+"/etc/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, dir+"/etc/"+link))
 	}
 	for _, name := range []string{"etc/real.cnf", "/etc/abs", "etc/up", "etc/chain", "etc/../etc/./abs", "../../etc/abs"} {
 		if got, err := Resolve(dir, dir, name, true); err != nil || got != dir+"/etc/real.cnf" {
@@ -195,13 +193,9 @@ func processInRoot(t *testing.T, dir string) int {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to change a process's root")
 	}
-	if err := os.MkdirAll(dir+"/usr", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir+"/usr", 0o755))
 	for _, link := range []string{"lib", "lib64", "bin"} {
-		if err := os.Symlink("usr/"+link, dir+"/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink("usr/"+link, dir+"/"+link))
 	}
 	cmd := exec.Command("unshare", "-m", "sh", "-c", `mount --bind /usr "$0/usr" && exec chroot "$0" /usr/bin/sleep 60`, dir)
 	if err := cmd.Start(); err != nil {

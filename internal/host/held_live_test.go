@@ -91,16 +91,8 @@ type server struct {
 }
 
 func run(t *testing.T, p product) *server {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	s, err := p.start(box)
 	sandbox.Need(t, err)
 	dsn, target, err := p.given(s.Socket)

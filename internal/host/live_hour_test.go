@@ -78,16 +78,8 @@ type watched struct {
 }
 
 func watchOne(t *testing.T, p product) *watched {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	w := &watched{product: p, t: t, turn: min(time.Minute, liveTime(t)/20), box: box, allowed: true, did: map[string]int{}, chance: rand.New(rand.NewPCG(3, 4))}
 	w.mount = newWobbly(t)
 	w.start()

@@ -164,9 +164,7 @@ func TestLiveDropsSessionsThatNobodyUses(t *testing.T) {
 		_, err := l.Query(t.Context(), Target{Engine: "fake", Name: name}, "SELECT 1")
 		return err
 	}
-	if err := ask("always"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ask("always"))
 	first := l.sessions["always"]
 	for i := range 100 {
 		for _, name := range []string{"always", fmt.Sprint("server ", i), fmt.Sprint("twin of ", i)} {

@@ -23,12 +23,8 @@ func newTestLive(t *testing.T, o LiveOptions) *Live {
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -62,9 +58,7 @@ func TestReadFileErrorsKeepTheirMeaning(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	file := write(t, dir+"/file", "x")
-	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(dir+"/fifo", 0o600))
 	started := time.Now()
 	for name, want := range map[string]error{
 		dir + "/none":          fs.ErrNotExist,
@@ -131,14 +125,10 @@ func TestStatFollowsLinksAndSaysWhereTheyLead(t *testing.T) {
 	l := newTestLive(t, LiveOptions{})
 	ctx := context.Background()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, dir+"/data/ibdata1", "12345")
 	for link, to := range map[string]string{"abs": dir + "/data", "rel": "data/../data", "loop": "loop", "dangling": "none"} {
-		if err := os.Symlink(to, dir+"/"+link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, dir+"/"+link))
 	}
 	for _, name := range []string{"abs", "rel", "data"} {
 		st, err := l.Stat(ctx, dir+"/"+name+"/ibdata1")
@@ -156,9 +146,7 @@ func TestStatFollowsLinksAndSaysWhereTheyLead(t *testing.T) {
 		t.Errorf("readlink: %q, %v", to, err)
 	}
 	var kernel syscall.Stat_t
-	if err := syscall.Stat(dir, &kernel); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Stat(dir, &kernel))
 	st, err := l.Stat(ctx, dir)
 	if err != nil || st.Inode != kernel.Ino || st.BlockSize != int64(kernel.Blksize) || st.UID != kernel.Uid || !st.Mode.IsDir() {
 		t.Errorf("%+v, %v, want %+v", st, err, kernel)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/test/sandbox"
 )
 
@@ -33,8 +34,7 @@ func TestPipeOfTwentyGigabytes(t *testing.T) {
 		t.Logf("the peak is that of the whole process: %v", err)
 	}
 	const bytes = 20 << 30
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	began, from := time.Now(), peak(t)
 	r, w := io.Pipe()
 	type ended struct {

@@ -12,6 +12,7 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -59,11 +60,11 @@ func Read(text []byte) (Log, error) {
 func decode(line []byte) (Record, error) {
 	sum, body, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(sum) != 8 {
-		return Record{}, fmt.Errorf("no checksum")
+		return Record{}, errors.New("no checksum")
 	}
 	want, err := strconv.ParseUint(string(sum), 16, 32)
 	if err != nil || uint32(want) != checksum(body) {
-		return Record{}, fmt.Errorf("wrong checksum")
+		return Record{}, errors.New("wrong checksum")
 	}
 	var r Record
 	err = json.Unmarshal(body, &r)

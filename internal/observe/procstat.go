@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 )
 
@@ -14,4 +15,15 @@ func SplitStat(data []byte) (pid, comm string, rest []string, ok bool) {
 		return "", "", nil, false
 	}
 	return strings.TrimSpace(string(data[:open])), string(data[open+1 : end]), strings.Fields(string(data[end+1:])), true
+}
+
+// Keyed finds a number of a file of "key number" lines, as a control group has.
+func Keyed(data []byte, key string) (n int64, known bool) {
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
 }

@@ -30,3 +30,20 @@ func FuzzSplitStat(f *testing.F) {
 		}
 	})
 }
+
+func TestKeyed(t *testing.T) {
+	text := []byte("oom 3\noom_kill 2\nlow max\n")
+	if n, known := Keyed(text, "oom_kill"); n != 2 || !known {
+		t.Errorf("%d, %v", n, known)
+	}
+	for _, key := range []string{"low", "oom_", ""} {
+		if n, known := Keyed(text, key); known {
+			t.Errorf("%q is %d", key, n)
+		}
+	}
+}
+
+func FuzzKeyed(f *testing.F) {
+	f.Add([]byte("oom_kill 2\n"), "oom_kill")
+	f.Fuzz(func(_ *testing.T, data []byte, key string) { Keyed(data, key) })
+}

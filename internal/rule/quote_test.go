@@ -5,10 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"plumb/internal/host/hosttest"
-	"plumb/internal/rule"
-	"plumb/knowledge"
 )
 
 // TestSevereRulesQuoteTheirSource: a rule of danger or outage says in the words
@@ -16,11 +12,7 @@ import (
 // before that was asked; it only gets shorter, and names none that has a quote,
 // needs none or is gone.
 func TestSevereRulesQuoteTheirSource(t *testing.T) {
-	cat := hosttest.Catalog(t)
-	base, err := rule.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := embedded(t)
 	list, err := os.ReadFile("testdata/unquoted.txt")
 	if err != nil {
 		t.Fatal(err)

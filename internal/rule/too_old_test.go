@@ -4,10 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // TestOldServersAreJudgedWhereTheRuleHolds puts servers older than the
@@ -15,11 +13,7 @@ import (
 // that version, is judged; what speaks of later ones is unknown and says why;
 // quiet stays quiet.
 func TestOldServersAreJudgedWhereTheRuleHolds(t *testing.T) {
-	cat := hosttest.Catalog(t)
-	base, err := rule.Load(knowledge.FS, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := embedded(t)
 	for _, version := range []string{"5.6.51", "8.0.46", "26.7.0"} {
 		fired := 0
 		for _, r := range base.Rules() {

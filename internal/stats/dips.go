@@ -16,6 +16,18 @@ type Dips struct {
 	P      float64 // chance that dips at random times look as regular
 }
 
+// InSeconds gives their period, length and depth where each step is a second, as far as
+// seconds can tell.
+func (d Dips) InSeconds() (every, length, depth Estimate) {
+	toTheSecond := func(e Estimate) Estimate {
+		e.Low, e.High = max(0, min(e.Low, e.Value-0.5)), max(e.High, e.Value+0.5)
+		return e
+	}
+	depth = d.Depth
+	depth.Low, depth.High = max(0, depth.Low), min(1, depth.High)
+	return toTheSecond(d.Period), toTheSecond(d.Share.Times(d.Period.Value)), depth
+}
+
 const (
 	around       = 33   // blocks whose median is the level that a dip is a dip from
 	deep         = 3.0  // deviations of the noise below the level, for a dip to begin

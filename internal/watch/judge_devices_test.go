@@ -115,6 +115,17 @@ func TestADeviceThatIsWaitedForIsNamed(t *testing.T) {
 	}
 }
 
+// TestRequestsThatComeAloneDoNotWaitForEachOther: a limit above the device that lets them through in bursts makes them
+// slower than unloaded as well, and a device with less than one request in flight is not busy.
+func TestRequestsThatComeAloneDoNotWaitForEachOther(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(load{seconds: 60, reads: 500, each: 0.2 * 1.6, sessions: map[series.Class]float64{series.ClassRead: 4}, psi: 0.8})
+	if got := ids(m.run(judge())); len(got) > 0 {
+		t.Errorf("500 reads a second of 0.32 ms: raised %q", got)
+	}
+}
+
 // TestAVolumeAtItsLimit: one that did more of the same before is held at a number. One
 // that gave as many bytes to small requests as it gives to large ones now is not: it is
 // what it was.

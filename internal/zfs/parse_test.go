@@ -55,6 +55,10 @@ func TestParsePropertiesOfZFSFuse(t *testing.T) {
 	})) {
 		t.Errorf("no %+v among %d properties", want, len(all))
 	}
+	of := slices.DeleteFunc(slices.Clone(all), func(p Property) bool { return p.Of != want.Of })
+	if got := strings.Join(Unsent(of), " "); got != "recordsize=16384 compression=gzip atime=off primarycache=metadata logbias=throughput" {
+		t.Errorf("no stream has %s", got)
+	}
 	pool := parseAligned(testdata(t, "fuse/get.txt"))
 	if len(pool) != 18 || pool[0] != (Property{"plumbzfs", "size", "294M", "-"}) {
 		t.Errorf("zpool get: %d properties, first %+v", len(pool), pool[0])

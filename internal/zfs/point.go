@@ -262,3 +262,16 @@ func AsStored(raw bool) []string {
 	}
 	return []string{"-L", "-c", "-e"}
 }
+
+// unsent are properties that say how a dataset lies on the disk and is cached, but for those by which data are lost. No stream has them.
+var unsent = []string{"recordsize", "compression", "copies", "logbias", "primarycache", "secondarycache", "dnodesize", "xattr", "acltype", "atime", "relatime"}
+
+// Unsent gives those of a dataset that are not the default, here or above it, as `zfs set` takes them: recordsize=16384.
+func Unsent(all []Property) (words []string) {
+	for _, p := range all {
+		if slices.Contains(unsent, p.Name) && p.Source != "default" && p.Source != "-" {
+			words = append(words, p.Name+"="+p.Value)
+		}
+	}
+	return words
+}

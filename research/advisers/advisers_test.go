@@ -16,10 +16,10 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/engine/private"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/research/trials"
 )
 
@@ -116,8 +116,7 @@ func TestPairs(t *testing.T) {
 
 // TestArmsAreCrashSafe asks the catalogue of every setting.
 func TestArmsAreCrashSafe(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	ok(t, err)
+	cat := hosttest.Catalog(t)
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
 		knobs := cat.Knobs(map[string]string{"mariadb": "mysql", "postgres": "postgres"}[c.engine.name])
 		for _, a := range x.Arms {

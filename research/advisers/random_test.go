@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // TestChances: what is drawn can be carried out, is as durable as the default,
 // and leaves Plumb's own advice within reach.
 func TestChances(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	ok(t, err)
+	cat := hosttest.Catalog(t)
 	ours, err := readPlumb()
 	ok(t, err)
 	for _, c := range cells() {

@@ -16,9 +16,9 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/engine/private"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/knowledge"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
@@ -33,8 +33,7 @@ const rounds = 3
 // with what was advised, until nothing new is.
 func TestPlumbAdvises(t *testing.T) {
 	sandbox.NeedFull(t, "servers of sixteen cells are loaded for an hour: make test-real FULL=1 does it")
-	p, err := program.Build(t.TempDir())
-	ok(t, err)
+	p := program.ForTest(t)
 	ours, err := readPlumb()
 	ok(t, err)
 	for _, c := range cells() {
@@ -179,8 +178,7 @@ func settings(t *testing.T, p program.Program, kind, server string) map[string]s
 		Plan     advise.Plan
 	}
 	ok(t, json.Unmarshal([]byte(out), &doc))
-	cat, err := catalog.Load(knowledge.FS)
-	ok(t, err)
+	cat := hosttest.Catalog(t)
 	all := map[string]string{}
 	for _, step := range doc.Plan.Steps {
 		if f := cat.Fact(kind, step.Knob.Name); f != nil && step.Knob.Of.Kind == kind {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"plumb/internal/stats"
 )
 
 // The goals: what is reached at least, as ratios to the best rival of the same round.
@@ -151,10 +153,7 @@ func (b *bench) judge(what string, ratios []float64, asked bool, goal float64) {
 	fmt.Printf("  %s: %s%s\n", what, spread(ratios), note)
 }
 
-func median(all []float64) float64 {
-	all = slices.Sorted(slices.Values(all))
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-}
+func median(all []float64) float64 { return stats.Quantile(slices.Sorted(slices.Values(all)), 0.5) }
 
 func spread(all []float64) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))

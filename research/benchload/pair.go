@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"plumb/internal/stats"
 )
 
 // sample is one run of one tool.
@@ -93,10 +95,7 @@ func (b *bench) judge(what string, g goal, rate, cpu float64) string {
 	return word + " (" + strings.Join(asked, ", ") + ")"
 }
 
-func median(all []float64) float64 {
-	all = slices.Sorted(slices.Values(all))
-	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-}
+func median(all []float64) float64 { return stats.Quantile(slices.Sorted(slices.Values(all)), 0.5) }
 
 func spread(all []float64) string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", median(all), slices.Min(all), slices.Max(all))

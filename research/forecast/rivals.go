@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plumb/internal/forecast"
+	"plumb/internal/stats"
 )
 
 // rival tells one number: what is taken in h days. It gets its quantiles from the
@@ -44,15 +45,9 @@ func (r rival) withErrors(x []float64, h int) (q forecast.Quantiles) {
 	}
 	slices.Sort(errs)
 	for i, p := range forecast.Levels {
-		q[i] = said[len(x)] + quantile(errs, p)
+		q[i] = said[len(x)] + stats.Quantile(errs, p)
 	}
 	return q
-}
-
-func quantile(x []float64, p float64) float64 {
-	at := p * float64(len(x)-1)
-	i := min(int(at), len(x)-2)
-	return x[i] + (at-float64(i))*(x[i+1]-x[i])
 }
 
 func line(x []float64, n, h int) float64 {
@@ -141,7 +136,7 @@ func bootstrap(x []float64, h int) (q forecast.Quantiles) {
 	}
 	slices.Sort(ends)
 	for i, p := range forecast.Levels {
-		q[i] = quantile(ends, p)
+		q[i] = stats.Quantile(ends, p)
 	}
 	return q
 }

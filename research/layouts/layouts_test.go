@@ -14,12 +14,12 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/engine/private"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
-	"plumb/knowledge"
 	"plumb/research/trials"
 	"plumb/test/program"
 )
@@ -76,8 +76,7 @@ func TestFilesAreAsWritten(t *testing.T) {
 
 // TestArms: the crash-safe arms are the contest, and only those that say so may cost data.
 func TestArms(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	ok(t, err)
+	cat := hosttest.Catalog(t)
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
 		var safe []string
 		for _, a := range x.Arms {

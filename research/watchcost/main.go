@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/stats"
 	"plumb/test/sandbox"
 )
 
@@ -157,10 +158,7 @@ func show(all []*contender) {
 	fmt.Printf("own processor time, plumb to exporters: %.2f; with the server's: %.2f (goal 0.50)\n", median(all[1].own)/median(all[2].own), total["plumb"]/total["exporters"])
 }
 
-func median(v []float64) float64 {
-	s := slices.Sorted(slices.Values(v))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
+func median(v []float64) float64 { return stats.Quantile(slices.Sorted(slices.Values(v)), 0.5) }
 
 func spread(v []float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%.1f (%.1f–%.1f)", median(v), slices.Min(v), slices.Max(v)))

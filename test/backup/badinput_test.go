@@ -51,12 +51,8 @@ type bases struct {
 
 func newBases(t *testing.T) *bases {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a PostgreSQL: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	sandbox.NeedLong(t, "starts a PostgreSQL: run without -short")
+	box := sandbox.ForTest(t, "")
 	s, err := box.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t)})
 	sandbox.Need(t, err)
 	base, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_basebackup")

@@ -35,9 +35,7 @@ type field struct {
 
 func newField(t *testing.T, megabytes int) *field {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	f := &field{keep: newKeep(t), from: box.RootBtrfs(t, "from", 512), to: box.RootBtrfs(t, "to", megabytes)}
 	f.uuid = strings.TrimSpace(sh(t, "findmnt", "-n", "-o", "UUID", f.from))
 	for _, name := range []string{"data", "log"} {

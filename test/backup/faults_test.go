@@ -220,9 +220,7 @@ func TestThousandFaults(t *testing.T) {
 	})
 	t.Run("S3", func(t *testing.T) {
 		sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
-		box, err := sandbox.New("")
-		sandbox.Need(t, err)
-		t.Cleanup(func() { must(t, box.Close()) })
+		box := sandbox.ForTest(t, "")
 		c := box.S3(t)
 		b, err := s3.Open(s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Prefix: "faults", Key: c.Key, Secret: c.Secret})
 		must(t, err)

@@ -15,7 +15,7 @@ import (
 	"filippo.io/age"
 
 	"plumb/internal/backup/known"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -35,16 +35,12 @@ type guarded struct {
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if out, err := exec.Command("unshare", "--mount", "--propagation", "private", "true").CombinedOutput(); err != nil { // in a chroot, for example
 		t.Skipf("no mounts of its own can be had here: %s", out)
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
+	box := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, box.Dir)
-	t.Cleanup(func() { must(t, box.Close()) })
 	g := &guarded{t: t, box: box, lib: t.TempDir(), key: t.TempDir()}
 	vol, err := box.Filesystem("vol", "ext4", 300, nil, "")
 	sandbox.Need(t, err)
@@ -56,8 +52,7 @@ func newGuarded(t *testing.T) *guarded {
 	must(t, err)
 	must(t, os.WriteFile(g.key+"/key.txt", []byte(k.String()+"\n"), 0o600))
 	must(t, os.WriteFile(g.key+"/recipients", []byte(k.Recipient().String()+"\n"), 0o600))
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	g.rules, err = rule.Load(knowledge.FS, cat)
 	must(t, err)
 	g.name = g.serverOf(server)

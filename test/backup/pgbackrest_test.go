@@ -40,9 +40,7 @@ func newDriven(t *testing.T, settings string) *driven {
 	must(t, err)
 	must(t, os.Chmod(dir, 0o711))
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
-	box, err := sandbox.New(dir)
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, dir)
 	sandbox.Need(t, box.As("postgres"))
 	d := &driven{t: t, box: box, dir: dir, state: filepath.Join(dir, "state"), url: "file://" + filepath.Join(dir, "repository")}
 	d.serve("pg", settings)

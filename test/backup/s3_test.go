@@ -62,9 +62,7 @@ func newCloud(t *testing.T) *cloud { return newCloudOf(t, 96<<20) }
 func newCloudOf(t *testing.T, size int64) *cloud {
 	t.Helper()
 	sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	c := &cloud{S3: box.S3(t), state: t.TempDir(), size: size}
 	behind, err := url.Parse(c.Endpoint)
 	must(t, err)

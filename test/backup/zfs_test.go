@@ -19,7 +19,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/storage/point"
@@ -62,8 +62,7 @@ func newKeep(t *testing.T) keep {
 	place, err := dir.Open(k.at)
 	must(t, err)
 	t.Cleanup(func() { _ = place.Close() })
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = d.Close() })
+	d := hosttest.LiveDoer(t)
 	state := t.TempDir()
 	sign, public, err := backup.HostKey(t.Context(), d, state, "db1")
 	must(t, err)
@@ -100,9 +99,7 @@ type ground struct {
 
 func newGround(t *testing.T) *ground {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	make, _ := box.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)
@@ -166,6 +163,7 @@ func (g *ground) content(t *testing.T, dataset string) string {
 
 func TestChainOfAPoint(t *testing.T) {
 	g := newGround(t)
+	sh(t, "zfs", "set", "recordsize=16384", g.pool.Name+"/db/data")
 	g.write(t, 1)
 	first := g.up(t, g.point(t, "20261125T120000Z-0001"), false)
 	g.write(t, 2)
@@ -177,6 +175,9 @@ func TestChainOfAPoint(t *testing.T) {
 	want := []string{sums(t, g.pool.Dir+"/db/data"), sums(t, g.pool.Dir+"/db/log")}
 	m, err := g.vault.Find(t.Context(), "latest", "mysql:3306")
 	must(t, err)
+	if set := m.Facts[backup.Unsent+g.pool.Name+"/db/data"]; !strings.Contains(set, "recordsize=16384") {
+		t.Errorf("what no stream has: %q", set)
+	}
 	target := g.pool.Name + "/restored"
 	all, err := g.restore().Datasets(t.Context(), m, target)
 	if err != nil || len(all) != 2 || all[0].Dataset != target+"/data" || all[0].GUID != second.Members[0].GUID {

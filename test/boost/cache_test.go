@@ -17,12 +17,8 @@ import (
 // bare makes a pool, and two disks that are in none.
 func bare(t *testing.T) (pool string, disks [2]string, fuse bool) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	sandbox.NeedLong(t, "makes a pool: run without -short")
+	box := sandbox.ForTest(t, "")
 	for i, name := range []string{"cache", "log"} {
 		disks[i] = "/dev/disk/by-id/virtio-" + name // of the virtual machine, which has no loop devices
 		if _, err := os.Stat(disks[i]); err != nil {

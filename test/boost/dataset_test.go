@@ -23,12 +23,8 @@ func zfs(t *testing.T, argv ...string) string {
 // pool makes a pool with a dataset db, and db/a and db/own below it.
 func pool(t *testing.T) (db string, fuse bool) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	sandbox.NeedLong(t, "makes a pool: run without -short")
+	box := sandbox.ForTest(t, "")
 	newPool, fuse := box.AnyZFS()
 	p, err := newPool(256)
 	must(t, err)

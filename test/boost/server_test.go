@@ -31,9 +31,7 @@ func ask(t *testing.T, s *sandbox.Server, query string) string {
 
 func server(t *testing.T, engine string) *sandbox.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a server: run without -short")
 	return servers.Server(t, engine)
 }
 

@@ -58,13 +58,8 @@ func sh(t testing.TB, script string) string {
 // box makes what a scene's filesystems are in.
 func box(t testing.TB) *sandbox.Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes filesystems: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
-	return b
+	sandbox.NeedLong(t, "makes filesystems: run without -short")
+	return sandbox.ForTest(t, "")
 }
 
 // OnBtrfs makes a scene of two subvolumes: one is mounted, one is seen inside the top.

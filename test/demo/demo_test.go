@@ -16,9 +16,7 @@ import (
 // A demo that is hung up leaves nothing: no server, no pool, no mount, no
 // directory.
 func TestHungUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if _, err := exec.LookPath("mariadbd"); err != nil {
 		t.Skip("needs an installed MariaDB: apt-get install mariadb-server-core")
 	}

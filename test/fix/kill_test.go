@@ -185,12 +185,8 @@ func TestKilledOnALoopDevice(t *testing.T) {
 }
 
 func TestKilledOnADataset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	defer func() { must(t, box.Close()) }()
+	sandbox.NeedLong(t, "makes a pool: run without -short")
+	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(100)
 	must(t, err)
 	_, err = pool.Dataset("db", "logbias=throughput")

@@ -49,17 +49,14 @@ type cluster struct {
 // newCluster makes a cluster of one node.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a cluster on a filesystem of its own: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a cluster on a filesystem of its own: run without -short")
 	const provider = "/usr/lib/galera/libgalera_smm.so"
 	if _, err := os.Stat(provider); err != nil {
 		t.Skip("no Galera: apt-get install galera-4")
 	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	c := &cluster{t: t, box: b}
+	var err error
 	c.top, err = b.Filesystem("fs", "btrfs", 3072, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Chown(c.top, 0, 0))

@@ -52,10 +52,7 @@ func listening(t *testing.T, said *bufio.Reader) (page string) {
 // file, answers a plugin, and takes the file away at its end.
 func TestCommand(t *testing.T) {
 	sandbox.NeedTime(t, "watches this host for some seconds: make test-real")
-	p, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := program.ForTest(t)
 	file := filepath.Join(t.TempDir(), "plumb.prom")
 	c, said := watching(t, p, "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--every", "1s")
 	page := listening(t, said)

@@ -59,9 +59,7 @@ func TestNamesOfNodeExporter(t *testing.T) {
 // here. What both of them ask of it is counted too, so that the numbers are only near.
 func TestNumbersOfMysqldExporter(t *testing.T) {
 	bin := programs(t)
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { _ = box.Close() })
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(sandbox.MySQLOptions{})
 	sandbox.Need(t, err)
 	if err := server.Exec(slices.Repeat([]string{"BEGIN", "COMMIT"}, 1000)...); err != nil {

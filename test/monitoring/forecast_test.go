@@ -37,10 +37,7 @@ func TestForecastFromPrometheus(t *testing.T) {
 	stop := start(t, bin+"/prometheus", "--config.file="+file, "--storage.tsdb.path="+dir+"/data", "--storage.tsdb.retention.time=2y", "--web.listen-address="+at)
 	e := engine{"Prometheus", "http://" + at, stop}.ready(t)
 
-	p, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := program.ForTest(t)
 	var doc struct {
 		Forecasts []struct {
 			Of        string

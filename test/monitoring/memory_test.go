@@ -60,10 +60,7 @@ func mebibytes(t *testing.T, pid int, name string) float64 {
 // is small, at its largest too. One that is killed is an error that names it.
 func TestWhatStaysIsSmall(t *testing.T) {
 	sandbox.NeedTime(t, "watches this host for some seconds: make test-real")
-	p, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := program.ForTest(t)
 	small := func(c *exec.Cmd) {
 		t.Helper()
 		most, now := mebibytes(t, c.Process.Pid, "VmHWM"), mebibytes(t, c.Process.Pid, "RssAnon")

@@ -24,6 +24,7 @@ import (
 	postgreshome "plumb/internal/engine/postgres/home"
 	postgrespoint "plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
@@ -35,7 +36,6 @@ import (
 	"plumb/internal/storage/zfs"
 	"plumb/internal/system/kernel"
 	"plumb/internal/system/process"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -77,10 +77,9 @@ const (
 // newBench starts a server.
 func newBench(t testing.TB, product string, settings string) *bench {
 	t.Helper()
-	box, err := sandbox.New("/var/tmp")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "/var/tmp")
 	b := &bench{t: t, box: box}
+	var err error
 	if product == mariaDB {
 		b.server, err = box.MySQL(sandbox.MySQLOptions{Name: "db", Settings: "innodb_buffer_pool_size=128M\n" + settings})
 	} else {
@@ -95,8 +94,7 @@ func newBench(t testing.TB, product string, settings string) *bench {
 // open makes what plans: for a test, and for the process that is killed.
 func (b *bench) open(kind string) {
 	b.t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	must(b.t, err)
+	cat := hosttest.Catalog(b.t)
 	b.live = host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}, product.Postgres: postgres.Dialer{}}}))
 	b.t.Cleanup(func() { b.live.Close() })
 	b.cat, b.engine = cat, provision.Engine(mysqlhome.New(cat, nil))

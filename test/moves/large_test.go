@@ -32,8 +32,7 @@ func TestMovesFiveGigabytes(t *testing.T) {
 	b := newBench(t, mariaDB, "innodb_doublewrite=0\ninnodb_flush_log_at_trx_commit=1")
 	b.to("ext4", megabytes*3/2+2048)
 	b.fill(megabytes)
-	built, err := program.Build(t.TempDir())
-	must(t, err)
+	built := program.ForTest(t)
 	plumb := func(args ...string) string {
 		out, err := exec.Command(built.Path, append([]string{"load"}, args...)...).CombinedOutput()
 		if err != nil {

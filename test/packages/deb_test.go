@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 )
@@ -144,8 +144,7 @@ func TestDebKeepsWhatALabMade(t *testing.T) {
 		return
 	}
 	installDeb(t)
-	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer h.Close()
+	h := hosttest.LiveDoer(t)
 	tree := "/packages/lab"
 	book, err := inventory.Open(t.Context(), h, kinds.All(), inventory.Directory, "run1")
 	must(t, err)

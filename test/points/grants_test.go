@@ -18,9 +18,7 @@ import (
 // another. The first name of each is a subvolume.
 func onBtrfsOf(t *testing.T, of family, data, log string) (*bench, verbs) {
 	t.Helper()
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	top, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Chown(top, 0, 0))

@@ -42,9 +42,7 @@ func TestKilledAtRandom(t *testing.T) {
 		(&killing{t: t, bin: bin.Path, server: b.server, name: b.db(t, b.look(t)).String(), list: "zfs list -H -r -t all -o name " + b.pool.Name}).rounds(20)
 	})
 	t.Run("btrfs", func(t *testing.T) {
-		b, err := sandbox.New("")
-		must(t, err)
-		t.Cleanup(func() { must(t, b.Close()) })
+		b := sandbox.ForTest(t, "")
 		top, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 		sandbox.Need(t, err)
 		out, err := exec.Command("sh", "-ec", fmt.Sprintf("chown 0:0 %[1]s; btrfs subvolume create %[1]s/db", top)).CombinedOutput()

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/engine/postgres"
 	postgrespoint "plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/load"
 	"plumb/internal/observe"
 	"plumb/internal/product"
@@ -36,7 +37,6 @@ import (
 	"plumb/internal/storage/zfs"
 	"plumb/internal/system/kernel"
 	"plumb/internal/system/process"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -61,8 +61,7 @@ type bench struct {
 
 func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Server) *bench {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}, product.Postgres: postgres.Dialer{}}}))
 	t.Cleanup(func() { live.Close() })
 	state := t.TempDir()

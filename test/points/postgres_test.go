@@ -38,12 +38,8 @@ func TestPointsOfPostgreSQL(t *testing.T) {
 }
 
 func onBtrfs(t *testing.T, apart bool, mode string) {
-	if testing.Short() {
-		t.Skip("starts servers on filesystems of their own: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	sandbox.NeedLong(t, "starts servers on filesystems of their own: run without -short")
+	b := sandbox.ForTest(t, "")
 	data, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 	sandbox.Need(t, err)
 	o := sandbox.PostgresOptions{Datadir: filepath.Join(data, "pg")}

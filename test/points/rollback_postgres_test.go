@@ -140,12 +140,8 @@ func again(t *testing.T, by []string, b *bench) {
 // TestRollbackOnBtrfs is the same on a subvolume that is mounted by its path, and with the WAL on one that
 // is not.
 func TestRollbackOnBtrfs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts servers on filesystems of their own: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	sandbox.NeedLong(t, "starts servers on filesystems of their own: run without -short")
+	b := sandbox.ForTest(t, "")
 	top, err := b.Filesystem("fs", "btrfs", 1024, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Chown(top, 0, 0))

@@ -126,12 +126,8 @@ func onPool(t *testing.T, of family) *bench { return on(t, grounds[0], of, 1024)
 // on starts a server on a storage of some size.
 func on(t *testing.T, under ground, of family, megabytes int) *bench {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts servers on filesystems of their own: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	sandbox.NeedLong(t, "starts servers on filesystems of their own: run without -short")
+	b := sandbox.ForTest(t, "")
 	pool, data, log := under.make(t, b, megabytes)
 	s, err := of.start(t, b, data, log)
 	sandbox.Need(t, err)

@@ -56,6 +56,16 @@ func Build(dir string) (Program, error) {
 	return p, nil
 }
 
+// ForTest builds plumb for a test.
+func ForTest(t testing.TB) Program {
+	t.Helper()
+	p, err := Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // Rogue builds the server of somebody else (test/rogue) into a directory.
 func Rogue(dir string) (string, error) {
 	path := filepath.Join(dir, "rogue")

@@ -58,14 +58,12 @@ type bench struct {
 
 func newBench(t *testing.T, product string) *bench {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { sandbox.Need(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	b := &bench{T: t, box: box, product: product, pool: strings.ReplaceAll(filepath.Base(box.Dir), "-", "") + "p", state: filepath.Join(sandbox.Place(t), "state")}
 	box.OnClose(func() error { // what a test that failed has left
 		return exec.Command("sh", "-c", `zpool list -H -o name "$1" >/dev/null 2>&1 && zpool destroy -f "$1"; chattr -i "$2"/* "$3"/* 2>/dev/null; true`, "sh", b.pool, box.Dir, b.state).Run()
 	})
-	_, err = box.ZFSFuse(64) // for its daemon
+	_, err := box.ZFSFuse(64) // for its daemon
 	sandbox.Need(t, err)
 	port, pid := sandbox.FreePort(t), ""
 	if product == "postgres" {

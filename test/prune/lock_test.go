@@ -24,9 +24,7 @@ import (
 // TestLocks tries a real bucket that locks objects and keeps versions.
 func TestLocks(t *testing.T) {
 	sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	c := box.S3(t)
 	client, err := minio.New(strings.TrimPrefix(c.Endpoint, "http://"), &minio.Options{Creds: credentials.NewStaticV4(c.Key, c.Secret, ""), Region: "us-east-1"})
 	must(t, err)

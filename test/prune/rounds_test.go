@@ -69,9 +69,7 @@ func TestRoundsInADirectory(t *testing.T) {
 
 func TestRoundsOnS3(t *testing.T) {
 	sandbox.NeedTime(t, "a server of S3 is built in two minutes: make test-real does")
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	box := sandbox.ForTest(t, "")
 	c := box.S3(t)
 	rounds(t, task{S3: &s3.Options{Endpoint: c.Endpoint, Region: "us-east-1", Bucket: c.Bucket, Prefix: "db1", Key: c.Key, Secret: c.Secret}}, 200)
 }

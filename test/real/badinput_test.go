@@ -114,9 +114,7 @@ func TestServerIsDown(t *testing.T) {
 	for _, engine := range []string{"mysql", "postgres"} {
 		t.Run(engine+"_port_refused", func(t *testing.T) {
 			port := freePort(t)
-			if testing.Short() {
-				t.Skip("reads this host")
-			}
+			sandbox.NeedLong(t, "reads this host")
 			dsn := fmt.Sprintf("%s://app:%s@127.0.0.1:%d/", engine, wrong, port)
 			r := plumb(t, "stack", "--json", "--dsn", dsn)
 			contains(t, gapsOf(r.seen(t), stack.Ref{Kind: engine, Name: fmt.Sprintf("127.0.0.1:%d", port)}),

@@ -10,10 +10,9 @@ import (
 	"testing"
 
 	"plumb/internal/advise"
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	checkview "plumb/internal/view/check"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -106,13 +105,6 @@ func TestZFSTakesWhatIsEmitted(t *testing.T) {
 	}
 }
 
-func catalogue(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	check(t, err)
-	return cat
-}
-
 // hostPlan asks for one setting of every form that the kernel takes.
 func hostPlan() advise.Plan {
 	of := stack.Ref{Kind: "host", Name: "h"}
@@ -130,7 +122,7 @@ func hostPlan() advise.Plan {
 // TestSysctlFormIsWhatSysctlReads compares with sysctl.conf(5) rather than
 // run sysctl, which would change the machine: each key has to exist here.
 func TestSysctlFormIsWhatSysctlReads(t *testing.T) {
-	text, err := checkview.Emit("sysctl", hostPlan(), catalogue(t))
+	text, err := checkview.Emit("sysctl", hostPlan(), hosttest.Catalog(t))
 	check(t, err)
 	n := 0
 	for l := range strings.Lines(text) {
@@ -153,7 +145,7 @@ func TestSysctlFormIsWhatSysctlReads(t *testing.T) {
 }
 
 func TestUdevFormIsWhatUdevReads(t *testing.T) {
-	text, err := checkview.Emit("udev", hostPlan(), catalogue(t))
+	text, err := checkview.Emit("udev", hostPlan(), hosttest.Catalog(t))
 	check(t, err)
 	line := regexp.MustCompile(`^ACTION=="add\|change", SUBSYSTEM=="block", KERNEL=="vda", ATTR\{queue/(scheduler|read_ahead_kb|iostats)\}="(none|16|1)"$`)
 	n := 0

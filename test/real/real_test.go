@@ -47,17 +47,9 @@ func (s *tools) load() error {
 // box gives a box that is taken away at the end of the test.
 func box(t *testing.T) *sandbox.Box {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
-	b, err := sandbox.New("")
-	check(t, err)
+	sandbox.NeedLong(t, "starts real servers: run without -short")
+	b := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, b.Dir)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return b
 }
 

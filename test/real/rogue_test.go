@@ -44,9 +44,7 @@ func TestRogueServersLearnNoPassword(t *testing.T) {
 // againInOwnMounts runs the test again in a process with mounts and numbers of
 // processes of its own: it puts other files in the place of root's.
 func againInOwnMounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if os.Getuid() != 0 {
 		t.Skip("needs root: it is about root's password files")
 	}

@@ -110,13 +110,7 @@ func (p place) nothingLeft() {
 // for its rows.
 func starved(t *testing.T, rows int) (name string) {
 	t.Helper()
-	b, err := sandbox.New("/var/tmp")
-	must(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "/var/tmp")
 	port := sandbox.FreePort(t)
 	s, err := b.MySQL(sandbox.MySQLOptions{Port: port, Settings: "innodb_buffer_pool_size = 16M\ninnodb_log_file_size = 8M\n"})
 	must(t, err)
@@ -176,9 +170,7 @@ func TestDryRun(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	p := newPlace(t)
 	server := starved(t, 0)
-	b, err := sandbox.New("/var/tmp")
-	must(t, err)
-	t.Cleanup(func() { b.Close() })
+	b := sandbox.ForTest(t, "/var/tmp")
 	small, err := b.Filesystem("small", "ext4", 800, nil, "")
 	must(t, err)
 	must(t, errors.Join(os.Chown(b.Dir, 0, 0), os.Chown(small, 0, 0))) // root makes no lab where others can rename it

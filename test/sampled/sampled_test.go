@@ -14,6 +14,7 @@ import (
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/sample"
@@ -39,9 +40,7 @@ func must(t testing.TB, err error) {
 
 func open(t testing.TB) (*sandbox.Box, *host.Live) {
 	t.Helper()
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{product.MySQL: mysql.Dialer{}, product.Postgres: postgres.Dialer{}}})
 	t.Cleanup(func() { live.Close() })
 	return b, live
@@ -50,8 +49,7 @@ func open(t testing.TB) (*sandbox.Box, *host.Live) {
 // look looks at the machine, and leaves out servers that are others'.
 func look(t testing.TB, live *host.Live, ours ...*sandbox.Server) *stack.Stack {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	var g dsn.Given
 	s, err := check.Observe(context.Background(), live, cat, [][]observe.Probe{
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},

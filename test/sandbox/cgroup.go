@@ -26,7 +26,7 @@ func (b *Box) Cgroup(limit int64) ([]string, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, Missing{"cannot make a control group: " + err.Error(), "run where /sys/fs/cgroup can be written"}
 	}
-	b.onClose(func() error { return os.Remove(dir) })
+	b.OnClose(func() error { return os.Remove(dir) })
 	if err := os.WriteFile(filepath.Join(dir, file), []byte(strconv.FormatInt(limit, 10)), 0); err != nil {
 		return nil, Missing{"cannot limit memory: " + err.Error(), "run where the memory controller is on"}
 	}
@@ -64,7 +64,7 @@ func (b *Box) Throttle(dir string, iops int) error {
 		if err := os.WriteFile(file, fmt.Appendf(nil, "%s %d", device, iops), 0); err != nil {
 			return Missing{"cannot limit a device: " + err.Error(), "run where control groups of version 1 have blkio"}
 		}
-		b.onClose(func() error { return os.WriteFile(file, []byte(device+" 0"), 0) })
+		b.OnClose(func() error { return os.WriteFile(file, []byte(device+" 0"), 0) })
 	}
 	return nil
 }

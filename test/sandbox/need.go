@@ -9,6 +9,19 @@ import (
 	"testing"
 )
 
+// ForTest makes a box that is closed at the end of a test. parent is as for New.
+func ForTest(t testing.TB, parent string) *Box {
+	t.Helper()
+	b, err := New(parent)
+	Need(t, err)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
 // Need skips a test for what the machine does not offer, and fails it for any
 // other error.
 func Need(t testing.TB, err error) {
@@ -18,6 +31,15 @@ func Need(t testing.TB, err error) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// NeedLong skips what go test -short leaves out. why is the whole sentence of
+// the skip.
+func NeedLong(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(why)
 	}
 }
 

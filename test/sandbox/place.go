@@ -29,13 +29,13 @@ func (b *Box) RootBtrfs(t testing.TB, name string, megabytes int) string {
 	Need(t, err)
 	place, err := os.MkdirTemp("/var/tmp", "plumb-test-")
 	Need(t, err)
-	b.onClose(func() error { return os.RemoveAll(place) }) // after it is unmounted, which a test's cleanup would not wait for
+	b.OnClose(func() error { return os.RemoveAll(place) }) // after it is unmounted, which a test's cleanup would not wait for
 	Need(t, os.Chmod(place, 0o755))
 	dir := filepath.Join(place, name)
 	Need(t, os.Mkdir(dir, 0o755))
 	_, err = output(exec.Command("mount", "--bind", top, dir))
 	Need(t, err)
-	b.onClose(func() error { return insist("umount", dir) })
+	b.OnClose(func() error { return insist("umount", dir) })
 	Need(t, os.Chown(dir, 0, 0))
 	Need(t, os.Chmod(dir, 0o755))
 	return dir

@@ -69,7 +69,7 @@ func at(dir string) (*Box, error) {
 			return nil, err
 		}
 	}
-	b.onClose(func() error { return os.RemoveAll(dir) })
+	b.OnClose(func() error { return os.RemoveAll(dir) })
 	return b, errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, b.uid, b.gid))
 }
 
@@ -101,10 +101,7 @@ func (b *Box) As(name string) error {
 func (b *Box) User() (uid, gid int) { return b.uid, b.gid }
 
 // OnClose registers something to take away before what is there already.
-func (b *Box) OnClose(f func() error) { b.onClose(f) }
-
-// onClose registers something to take away, last in, first out.
-func (b *Box) onClose(f func() error) { b.cleanup = append(b.cleanup, f) }
+func (b *Box) OnClose(f func() error) { b.cleanup = append(b.cleanup, f) }
 
 // Close stops and removes everything that was set up.
 func (b *Box) Close() error {
@@ -195,7 +192,7 @@ func (b *Box) run(cmd *exec.Cmd, sig syscall.Signal) (pid int, err error) {
 	}
 	done := make(chan struct{})
 	go func() { cmd.Wait(); close(done) }()
-	b.onClose(func() error { return stop(cmd.Process, sig, done) })
+	b.OnClose(func() error { return stop(cmd.Process, sig, done) })
 	return cmd.Process.Pid, nil
 }
 

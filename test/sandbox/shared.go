@@ -19,9 +19,7 @@ type Shared struct {
 // Server gives the server of an engine.
 func (s *Shared) Server(t testing.TB, engine string) *Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	NeedLong(t, "starts real servers: run without -short")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.up[engine] == nil && s.why[engine] == nil {

@@ -88,7 +88,7 @@ func (b *Box) SlowDisk(name string, megabytes int) (*SlowDisk, error) {
 		return nil, err
 	}
 	d.data = os.NewFile(uintptr(memory), name)
-	b.onClose(d.data.Close)
+	b.OnClose(d.data.Close)
 	if err := d.data.Truncate(d.size); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (b *Box) SlowDisk(name string, megabytes int) (*SlowDisk, error) {
 	if err := d.mount(door); err != nil {
 		return nil, err
 	}
-	b.onClose(func() error { return d.unmount(door) })
+	b.OnClose(func() error { return d.unmount(door) })
 	d.Device, err = b.attach(door)
 	return d, err
 }

@@ -60,7 +60,7 @@ func TestKilledTestLeavesNoPool(t *testing.T) {
 			t.Skip(err)
 		}
 		_, err := find("no zfs-fuse", "apt-get install zfs-fuse", "zfs-fuse")
-		check(t, err)
+		Need(t, err)
 		dir := t.TempDir()
 		t.Cleanup(func() {
 			out, err := exec.Command("sh", "-c", `losetup --list --noheadings --output NAME,BACK-FILE | grep -F "$1/" | while read -r loop _; do losetup --detach "$loop"; done`, "sh", dir).CombinedOutput()
@@ -85,9 +85,9 @@ func TestKilledTestLeavesNoPool(t *testing.T) {
 // killed makes a pool on a loop device and waits for its end.
 func killed(t *testing.T) {
 	b, err := New("")
-	check(t, err)
+	Need(t, err)
 	p, err := b.ZFSFuseOf(100, "LOOP")
-	check(t, err)
+	Need(t, err)
 	os.Stdout.WriteString("made " + p.Name + " " + p.Files[0] + "\n")
 	time.Sleep(10 * time.Minute)
 }
@@ -98,8 +98,8 @@ func leave(t *testing.T) (pool, loop string) {
 	c := exec.Command(os.Args[0], "-test.run=^TestKilledTestLeavesNoPool$")
 	c.Env = append(os.Environ(), envKilled+"=1")
 	out, err := c.StdoutPipe()
-	check(t, err)
-	check(t, c.Start())
+	Need(t, err)
+	Need(t, c.Start())
 	var said strings.Builder
 	for s := bufio.NewScanner(io.TeeReader(out, &said)); pool == "" && s.Scan(); {
 		if f := strings.Fields(s.Text()); len(f) == 3 && f[0] == "made" {
@@ -118,7 +118,7 @@ func clears(t *testing.T) {
 	left, _ := leave(t)
 	has := func(pool string) bool {
 		text, err := output(exec.Command("zpool", "list", "-H", "-o", "name"))
-		check(t, err)
+		Need(t, err)
 		return strings.Contains("\n"+text, "\n"+pool+"\n")
 	}
 	if !has(left) {
@@ -126,16 +126,16 @@ func clears(t *testing.T) {
 	}
 	b := box(t)
 	_, err := b.ZFSFuse(100)
-	check(t, err)
+	Need(t, err)
 	if has(left) {
 		t.Errorf("%s is left of a test that was killed", left)
 	}
-	check(t, b.Close())
+	Need(t, b.Close())
 
 	left, loop := leave(t)
 	_, err = output(exec.Command("pkill", "-9", "-x", "zfs-fuse")) // it sees no other one: it has process numbers of its own
-	check(t, err)
-	check(t, until(10*time.Second, func(context.Context) error {
+	Need(t, err)
+	Need(t, until(10*time.Second, func(context.Context) error {
 		if exec.Command("pgrep", "-r", "R,S,D", "-x", "zfs-fuse").Run() == nil {
 			return errors.New("zfs-fuse has not ended")
 		}
@@ -145,10 +145,10 @@ func clears(t *testing.T) {
 	for _, dir := range dirs {
 		_ = exec.Command("umount", "-l", dir).Run() // of the first test nothing is mounted any more
 	}
-	check(t, insist("losetup", "--detach", loop))
+	Need(t, insist("losetup", "--detach", loop))
 	b = box(t)
 	_, err = b.ZFSFuse(100)
-	check(t, err)
+	Need(t, err)
 	if has(left) {
 		t.Errorf("%s claims %s, which is nobody's", left, loop)
 	}

@@ -54,7 +54,7 @@ func (b *Box) attach(image string) (string, error) {
 		return "", Missing{"no loop device: " + err.Error(), "run where loop devices may be made"}
 	}
 	loop = strings.TrimSpace(loop)
-	b.onClose(func() error { return insist("losetup", "--detach", loop) })
+	b.OnClose(func() error { return insist("losetup", "--detach", loop) })
 	return loop, nil
 }
 
@@ -71,7 +71,7 @@ func (b *Box) Mount(name, fstype, source, options string) (string, error) {
 	if _, err := output(exec.Command("mount", args...)); err != nil {
 		return "", Missing{"cannot mount " + fstype + ": " + err.Error(), "run where the kernel has it"}
 	}
-	b.onClose(func() error { return insist("umount", dir) })
+	b.OnClose(func() error { return insist("umount", dir) })
 	return dir, os.Chown(dir, b.uid, b.gid)
 }
 
@@ -160,7 +160,7 @@ func (b *Box) newPool(megabytes int, vdevs ...string) (*Pool, error) {
 	if _, err := output(exec.Command("zpool", args...)); err != nil {
 		return nil, err
 	}
-	b.onClose(p.destroy)
+	b.OnClose(p.destroy)
 	return p, nil
 }
 
@@ -233,7 +233,7 @@ func (b *Box) zfsDaemon(daemon string) error {
 func (b *Box) lock(what string) error {
 	f, err := Alone(what)
 	if err == nil {
-		b.onClose(f.Close)
+		b.OnClose(f.Close)
 	}
 	return err
 }

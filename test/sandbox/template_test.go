@@ -19,13 +19,13 @@ func TestDataDirectoriesAreCopied(t *testing.T) {
 		{"second", "innodb_log_file_size = 16M", "innodb_log_file_size", "16777216", 1},
 	} {
 		s, err := b.MySQL(MySQLOptions{Name: c.name, Settings: c.settings})
-		check(t, err)
-		check(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)"))
+		Need(t, err)
+		Need(t, s.Exec("CREATE DATABASE x", "CREATE TABLE x.t (id INT PRIMARY KEY)"))
 		db, err := s.Open()
-		check(t, err)
+		Need(t, err)
 		var got string
-		check(t, db.QueryRow("SELECT @@"+c.variable).Scan(&got))
-		check(t, db.Close())
+		Need(t, db.QueryRow("SELECT @@"+c.variable).Scan(&got))
+		Need(t, db.Close())
 		if got != c.want {
 			t.Errorf("%s: %s is %s, want %s", c.name, c.variable, got, c.want)
 		}

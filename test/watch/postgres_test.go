@@ -31,7 +31,7 @@ func pgIn(t *testing.T, settings string, wrap func(*sandbox.Box) ([]string, erro
 func (s *scene) postgres(settings string, wrap func(*sandbox.Box) ([]string, error)) *scene {
 	t := s.t
 	t.Helper()
-	o := sandbox.PostgresOptions{Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings}
+	o := sandbox.PostgresOptions{Bindir: s.bindir, Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings}
 	var err error
 	if wrap != nil {
 		o.Wrap, err = wrap(s.box)
@@ -54,16 +54,6 @@ func (s *scene) connect(ctx context.Context) *pgconn.PgConn {
 	c, err := pgconn.Connect(ctx, fmt.Sprintf("host=%s port=%d user=postgres dbname=postgres sslmode=disable", s.server.Socket, s.server.Port))
 	check_(s.t, err)
 	return c
-}
-
-// needVersion skips a test for which the installed server is too old.
-func (s *scene) needVersion(major int) {
-	s.t.Helper()
-	c := s.connect(s.t.Context())
-	defer c.Close(context.Background())
-	if have, _ := strconv.Atoi(strings.FieldsFunc(c.ParameterStatus("server_version"), func(r rune) bool { return r < '0' || r > '9' })[0]); have < major {
-		sandbox.Need(s.t, sandbox.Missing{What: fmt.Sprintf("the installed PostgreSQL is of version %d", have), Hint: fmt.Sprintf("install postgresql-%d", major)})
-	}
 }
 
 // asking has n clients ask for what next gives, each again when it was answered
@@ -216,8 +206,11 @@ func TestPostgresSessionsMakeRoom(t *testing.T) {
 		want     bool
 	}{"incident": {"shared_buffers = 16MB\nbgwriter_lru_maxpages = 0\n", true}, "twin": {"shared_buffers = 512MB\n", false}} {
 		t.Run(name, func(t *testing.T) {
-			s := pg(t, c.settings+"synchronous_commit = off\nmax_wal_size = 4GB\n")
-			s.needVersion(16)
+			bin, err := sandbox.PostgresTree("18") // it needs pg_stat_io, which came with 16
+			sandbox.Need(t, err)
+			s := place(t, ofPostgres)
+			s.bindir = bin
+			s.postgres(c.settings+"synchronous_commit = off\nmax_wal_size = 4GB\n", nil)
 			s.watch()
 			s.asking(4, 0, oneUpdate)
 			s.raised("pool/free-pages", c.want, looked)

@@ -54,6 +54,7 @@ type scene struct {
 	server *sandbox.Server
 	db     *sql.DB
 	dir    string            // of the filesystem
+	bindir string            // of a server that is not the installed one
 	below  string            // of the filesystem in which its disk is a file; "" where nobody needs it
 	device string            // the loop device: loop3
 	disk   *sandbox.SlowDisk // that device, where the scene is on a slow disk

@@ -36,6 +36,9 @@ func TestChainsAndGrace(t *testing.T) {
 	done = w.prune(t, "last=2", 3)
 	equal(t, "marked", done.Marked, []string{third, second, full})
 	equal(t, "there", w.there(t), []string{anew, last})
+	if _, err := w.Find(t.Context(), full, ""); !errors.Is(err, backup.ErrRemoved) || !strings.Contains(hint.Of(err), "--take-back "+full) {
+		t.Errorf("found: %v", err)
+	}
 	if n := w.objects(t, full); n < 4 || done.Objects > 0 {
 		t.Errorf("%d objects are left, %d went before the grace was over", n, done.Objects)
 	}

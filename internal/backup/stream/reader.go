@@ -22,6 +22,7 @@ type Reading struct {
 	Of      manifest.Stream
 	Keys    []age.Identity
 	Workers int               // 0: Workers
+	Pace    *Pace             // of the objects that are fetched
 	Doing   func(bytes int64) // told of the bytes of each chunk that was passed on; nil for nobody
 	// For those who only want to know whether it would come back: nothing is passed on then.
 	Only   func(chunk int64) bool                         // which chunks are read
@@ -181,7 +182,11 @@ func Fetch(ctx context.Context, s store.Store, name string, of manifest.Chunk, i
 
 // fetch reads a chunk.
 func (r *reader) fetch(ctx context.Context, open opens, p *piece, object []byte) (plain []byte, err error) {
-	got, err := Fetch(ctx, r.o.Store, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), p.of, object)
+	err = r.o.Pace.Wait(ctx, int(p.of.Size))
+	var got []byte
+	if err == nil {
+		got, err = Fetch(ctx, r.o.Store, manifest.ChunkName(r.o.ID, r.o.Stream, p.n), p.of, object)
+	}
 	if err == nil && open != nil {
 		if int64(cap(p.plain)) < p.of.Plain {
 			p.plain = make([]byte, r.o.Of.Chunk)

@@ -357,6 +357,25 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestPaceOfReading fetches no faster than it may.
+func TestPaceOfReading(t *testing.T) {
+	m, data := newMemory(), noise(50_000)
+	s, err := send(t, Writing{Store: m, ID: id, To: []age.Recipient{identity(t).Recipient()}, Key: []byte("k"), Memory: newNotes(), Chunk: 1000}, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o := Reading{Store: m, ID: id, Of: s, Workers: 4, Pace: &Pace{PerSecond: 10_000}, Sealed: true, Only: func(int64) bool { return true }}
+		if err := Read(t.Context(), o, nil); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 4*time.Second { // an object is longer than its 1,000 bytes
+			t.Errorf("50,000 bytes at 10,000 a second took %s", took)
+		}
+	})
+}
+
 // nowhere keeps nothing.
 type nowhere struct{}
 

@@ -71,14 +71,10 @@ func TestPreconditions(t *testing.T) {
 	dir := t.TempDir()
 	filled(t, dir+"/from")
 	open, sticky := dir+"/open", dir+"/sticky"
-	if err := errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Mkdir(sticky, 0o755), os.Chmod(sticky, 0o777|os.ModeSticky), os.Symlink("from", dir+"/link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(open, 0o755), os.Chmod(open, 0o777), os.Mkdir(sticky, 0o755), os.Chmod(sticky, 0o777|os.ModeSticky), os.Symlink("from", dir+"/link")))
 	sleep := exec.Command("sleep", "600")
 	sleep.Dir = filepath.Join(dir, "from/d 1")
-	if err := sleep.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sleep.Start())
 	defer func() { sleep.Process.Kill(); sleep.Wait() }()
 	from := change.Thing{Path: dir + "/from"}
 	for want, a := range map[string]change.Act{
@@ -125,9 +121,7 @@ func TestCopyReadsWithTheRightsOfTheOwner(t *testing.T) {
 	c := onDisk(t, dir, aCopy(dir))
 	c.Doer = &swapping{dying: newDying(c.Doer, death{}), sub: dir + "/from/sub", to: secret}
 	draft, err := c.draft(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{})
 	if err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("%v", err)
@@ -170,18 +164,14 @@ func (s *counting) Step(ctx context.Context, op, name string, do func() error) e
 // A copy that was killed does not copy again what was noted as done.
 func TestCopyGoesOnWhereItWas(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(dir+"/from", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir+"/from", 0o755))
 	for i := range 300 {
 		write(t, fmt.Sprintf("%s/from/%03d", dir, i), "small")
 	}
 	filled(t, dir+"/from/large")
 	c := onDisk(t, dir, aCopy(dir))
 	draft, err := c.draft(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Begin, plan, intent, the directory and who it is; 256 files and what is noted of
 	// them; 44 more; seven for what comes before the large file.
 	d := newDying(c.Doer, death{5 + 256 + 2 + 44 + 7 + 1, after})
@@ -190,9 +180,7 @@ func TestCopyGoesOnWhereItWas(t *testing.T) {
 		t.Fatalf("it did not die: %v", err)
 	}
 	count := &counting{dying: newDying(c.Doer, death{})}
-	if err := c.executor(count).Resume(t.Context(), out.Number); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.executor(count).Resume(t.Context(), out.Number))
 	if count.files > 50 {
 		t.Errorf("going on copied %d files", count.files)
 	}

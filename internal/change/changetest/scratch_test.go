@@ -65,9 +65,7 @@ func scratch(t *testing.T) (string, Case) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)))
 }
 
 // tree gives all files but the journal.
@@ -81,9 +79,7 @@ func tree(t *testing.T, dir string) string {
 		b.WriteString(strings.TrimPrefix(name, dir) + ": " + string(text) + "\n")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b.String()
 }
 
@@ -96,7 +92,5 @@ func TestSuite(t *testing.T) {
 // did: the suite must see that.
 func TestLateJournalIsCaught(t *testing.T) {
 	_, c := scratch(t)
-	if err := CatchesLateJournal(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, CatchesLateJournal(t.Context(), c))
 }

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 	"plumb/test/sandbox"
@@ -31,8 +32,7 @@ func (a things) Recipe(context.Context, host.Reader, *stack.Stack, change.Want) 
 // onDisk makes a case of acts on a directory of a real filesystem.
 func onDisk(t *testing.T, dir string, acts ...change.Act) Case {
 	t.Helper()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { doer.Close() })
+	doer := hosttest.LiveDoer(t)
 	_, c := scratch(t)
 	c.Doer, c.Setter, c.Dir, c.Meddle, c.Makes, c.Few = doer, things(acts), t.TempDir(), nil, true, 7
 	c.State = func() string { return everything(t, dir) }
@@ -176,37 +176,23 @@ func TestCopyIsLikeWhatWasCopied(t *testing.T) {
 func output(t *testing.T, script string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
 func apply(t *testing.T, c Case) int {
 	t.Helper()
 	draft, err := c.draft(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Number
 }
 
 // All kinds in one recipe, and on datasets of a real pool.
 func TestDatasets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts zfs-fuse: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts zfs-fuse: run without -short")
+	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(128)
 	sandbox.Need(t, err)
 	name := pool.Name + "/db"
@@ -235,9 +221,7 @@ func TestDatasets(t *testing.T) {
 		all = regexp.MustCompile(`(/db\S*)\s.*`).ReplaceAllString(all, "$1") // made anew, it is another
 		return marks.ReplaceAllString(all, "plumb-MARK")
 	}
-	if err := thereAndBack(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, thereAndBack(t.Context(), c))
 	t.Run("deaths", func(t *testing.T) {
 		sandbox.NeedTime(t, "lets the machine die 100 times among datasets: PLUMB_REAL=1 go test ./internal/change/changetest -run Datasets")
 		Run(t, c)

@@ -37,12 +37,13 @@ binary log whose newest part is not archived, a log that broke off.
 ` + statusExits,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if state == "" {
-				state = backup.Directory
+			at, err := backup.At(state)
+			if err != nil {
+				return err
 			}
 			live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
 			defer func() { err = errors.Join(err, live.Close()) }()
-			all, err := archive.Statuses(c.Context(), live, state)
+			all, err := archive.Statuses(c.Context(), live, at)
 			if err != nil {
 				return err
 			}

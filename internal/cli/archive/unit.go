@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"plumb/internal/hint"
@@ -22,7 +23,16 @@ func (o asked) unit() (string, error) {
 	for _, r := range o.recipients {
 		argv = append(argv, "--recipient", r)
 	}
-	argv = append(append(argv, o.Words()...), o.more()...)
+	words, err := o.Words()
+	if err != nil {
+		return "", err
+	}
+	if o.recipientsFile != "" { // a service runs in another directory
+		if o.recipientsFile, err = filepath.Abs(o.recipientsFile); err != nil {
+			return "", err
+		}
+	}
+	argv = append(append(argv, words...), o.more()...)
 	line, err := policy.ExecStart(program, argv)
 	if err != nil {
 		return "", err

@@ -63,7 +63,7 @@ type asked struct {
 func (v *verbs) backup() *cobra.Command {
 	var o asked
 	c := &cobra.Command{
-		Use:   "backup [POINT | --command LINE] --to URL",
+		Use:   "backup [POINT | SERVER | --command LINE] --to URL",
 		Short: "send a point, or the output of a command, to S3 or a directory",
 		Long: `Backup sends the snapshots of a point on ZFS or btrfs, or the standard output of a
 command, to a store: in objects of at most 16 MiB, each compressed with zstd and
@@ -72,7 +72,8 @@ backup exists once its manifest does, which is signed with this host's key,
 written last and read back; if the producer fails, there is none.
 
 A point is sent as an increment to the newest backup that this host can build on,
-or completely with --full. Without POINT the newest one of this host is taken.
+or completely with --full. SERVER stands for the newest point of that server.
+Without either the newest of this host is sent, if all are of one server.
 
 S3 credentials are read from where the AWS tools look: $AWS_ACCESS_KEY_ID and
 $AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, the instance role. The key that opens
@@ -81,20 +82,10 @@ recipient, age1….
 
 ` + exits + `: there is no backup, or not every place has it`,
 		Example: `  plumb backup 20261123T2105 --to s3://backups/db1 --recipient age1…
+  plumb backup mysql:3306 --to s3://backups/db1 --recipient age1…
   plumb backup --command 'mariadb-backup --backup --stream=mbstream' --to file:///mnt/nas/db1 --recipient age1…
   plumb backup key`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return hint.Usage(c.CommandPath()+" wants one POINT at most", "plumb protect list shows them")
-			}
-			if o.command != "" && len(args) > 0 {
-				return hint.Usage("a POINT and --command were given", "give one of them")
-			}
-			if o.server != "" && o.command == "" {
-				return hint.Usage("--server is for what a command gives: a point says itself whose it is", "leave it out")
-			}
-			return nil
-		},
+		Args: func(c *cobra.Command, args []string) error { return o.check(c, args) },
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.onAll(o.place, o.urls, func(d *host.LiveDoer, all []store.Store) error {
 				return v.make(c.Context(), d, all, o, strings.Join(args, ""))
@@ -116,6 +107,21 @@ recipient, age1….
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
 	c.AddCommand(v.list(), v.show(), v.copy(), v.sheet(), v.key(), upkeep.Prune(v.Shell, &from{v: v}, v.moments.Logs), upkeep.Hold(v.Shell, &from{v: v}))
 	return c
+}
+
+// check refuses what says nothing about what is backed up.
+func (o asked) check(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return hint.Usage(c.CommandPath()+" wants one POINT or SERVER at most", "plumb protect list shows them")
+	case o.command != "" && len(args) > 0:
+		return hint.Usage("a POINT or SERVER and --command were given", "give one of them")
+	case o.command == "" && o.server != "":
+		return hint.Usage("--server is for what a command gives: a point says itself whose it is", "plumb backup "+string(o.server)+" sends the newest of its points")
+	case o.command == "" && o.name != "":
+		return hint.Usage("--name is for what a command gives: the streams of a point are called as its datasets", "leave it out")
+	}
+	return nil
 }
 
 // lock is for how long objects are locked; 0 for not.
@@ -141,6 +147,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return err
 	}
+	defer v.hold(ctx, d, o, job, to)()
 	keys := v.near(ctx, d, o, b.Words)
 	if o.command != "" {
 		job.Sources[0].Watch = v.moments.Watch()
@@ -197,19 +204,16 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	if o.recipients, err = named(o.recipients, o.recipientsFile); err != nil {
 		return b, err
 	}
-	at, err := o.directory()
+	at, err := backup.At(o.state)
 	if err != nil {
 		return b, err
 	}
-	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Doing: v.doing(o.json)}
+	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Pace: &stream.Pace{PerSecond: int64(o.rate)}, Doing: v.doing(o.json), Warn: v.Warn}
 	if b.Lock, err = lock(o.lockDays); err != nil {
 		return b, err
 	}
 	if o.low {
 		b.Chunk, b.Workers = 2<<20, min(3, o.parallel)
-	}
-	if o.rate > 0 {
-		b.Pace = &stream.Pace{PerSecond: int64(o.rate)}
 	}
 	if b.To, err = backup.Recipients(o.recipients...); err != nil {
 		return b, err
@@ -238,7 +242,7 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 	if err != nil {
 		return backup.Job{}, err
 	}
-	return backup.Point(ctx, d, tops, all[0], p, told, backup.Full{Asked: o.full, Also: all[1:]})
+	return backup.Point(ctx, d, tops, all[0], p, told, backup.Full{Asked: o.full, Also: all[1:], For: b.Words})
 }
 
 // tops finds the storage that knows where a btrfs is mounted.
@@ -268,29 +272,32 @@ func (o asked) vaults(ctx context.Context, d host.Doer, stores []store.Store) (a
 	return all, nil
 }
 
-// ErrNoPoint says that no server of this host has a point.
+// ErrNoPoint says that no server of this host has a point, or not the one that is meant.
 var ErrNoPoint = errors.New("there is no point to back up")
 
-// find gives the point that is meant, or the newest.
-func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, id string) (protect.Point, error) {
-	if id != "" {
-		return points.Get(ctx, d, id)
+// find gives the point that is meant: by its ID, the newest whole one of a server, or the newest where all are of one.
+func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, of string) (protect.Point, error) {
+	if of != "" && value.KindOf(of) == "" {
+		return points.Get(ctx, d, of)
 	}
 	all, err := points.List(ctx, d)
 	if err != nil {
 		return protect.Point{}, err
 	}
-	server := ""
-	for _, p := range all {
-		if server != "" && p.Server.Ref.String() != server {
-			return protect.Point{}, hint.With(errors.New("there are points of several servers, and none was named"), "name one: plumb protect list shows them")
-		}
-		server = p.Server.Ref.String()
+	all = slices.DeleteFunc(all, func(p protect.Point) bool {
+		return p.State != protect.Taken || of != "" && !value.Server(of).Means(p.Server.Ref)
+	})
+	switch {
+	case len(all) == 0 && of != "":
+		err = fmt.Errorf("%w of %s", ErrNoPoint, of)
+	case len(all) == 0:
+		err = ErrNoPoint
+	case slices.ContainsFunc(all, func(p protect.Point) bool { return p.Server.Ref != all[0].Server.Ref }):
+		return protect.Point{}, hint.With(errors.New("there are points of several servers, and which is meant is not said"), "name the server, for its newest, or a point: plumb protect list shows them")
+	default:
+		return all[len(all)-1], nil
 	}
-	if len(all) == 0 {
-		return protect.Point{}, hint.With(ErrNoPoint, "plumb snapshot takes one; --command backs up what a command gives")
-	}
-	return all[len(all)-1], nil
+	return protect.Point{}, hint.With(err, "on ZFS and btrfs plumb snapshot takes one; --command backs up what a command gives")
 }
 
 // trouble tells what is tried again, not too often.

@@ -96,10 +96,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	if err != nil {
 		return err
 	}
-	c := backup.Copying{From: vault, To: to, Workers: o.parallel, Lock: locked, Now: time.Now, Doing: v.doing(o.json)}
-	if o.rate > 0 {
-		c.Pace = &stream.Pace{PerSecond: int64(o.rate)}
-	}
+	c := backup.Copying{From: vault, To: to, Workers: o.parallel, Pace: &stream.Pace{PerSecond: int64(o.rate)}, Lock: locked, Now: time.Now, Doing: v.doing(o.json)}
 	began := time.Now()
 	done, err := c.Run(ctx, wanted)
 	v.wipe()

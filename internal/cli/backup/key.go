@@ -51,7 +51,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 ` + exits,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			at, err := p.directory()
+			at, err := backup.At(p.state)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ backup prints it by itself when it is new or has changed.
 ` + shell.ReadExits,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			at, err := p.directory()
+			at, err := backup.At(p.state)
 			if err != nil {
 				return err
 			}

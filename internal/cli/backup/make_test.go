@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,5 +176,26 @@ func TestShow(t *testing.T) {
 	}
 	if err := s.run("backup", "show", "x", "--from", s.url); err == nil || !strings.Contains(err.Error(), "has no backup x") {
 		t.Error(err)
+	}
+}
+
+// TestFlagsThatSayNothing refuses flags that would be passed over in silence.
+func TestFlagsThatSayNothing(t *testing.T) {
+	s := newSite(t)
+	backup := []string{"backup", "--to", s.url, "--recipient", s.key.Recipient().String()}
+	restore := []string{"restore", "--from", s.url, "--identity", "key.txt"}
+	into := slices.Concat(restore, []string{"--into", "tank/restored"})
+	for want, args := range map[string][]string{
+		"--stream says nothing without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
+		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
+		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
+		"--start says nothing without --into":                 slices.Concat(restore, []string{"--directory", "/srv/x", "--to", "latest", "--start", "x"}),
+		"--name is for what a command gives":                  slices.Concat(backup, []string{"--name", "x"}),
+		"--server is for what a command gives":                slices.Concat(backup, []string{"--server", "mysql:3306"}),
+		"--sample NaN is no percentage":                       {"verify", "--from", s.url, "--sample", "nan"},
+	} {
+		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }

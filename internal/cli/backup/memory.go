@@ -22,7 +22,7 @@ func (p *place) spot(s store.Store, at string) (spot upkeep.Spot) {
 
 // memory is where this host writes down what it sees of its backups.
 func (p *place) memory(d host.Doer) (upkeep.Memory, error) {
-	at, err := p.directory()
+	at, err := backup.At(p.state)
 	return upkeep.Memory{Do: d, Dir: at}, err
 }
 

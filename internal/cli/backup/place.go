@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,9 +67,6 @@ func (p *place) parallelFlag(c *cobra.Command) {
 func (p *place) trustFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe backups signed with this public `KEY`, or with those in a file; can be given several times. This host's own are always believed")
 }
-
-// directory is where this host's key is.
-func (p *place) directory() (string, error) { return filepath.Abs(cmp.Or(p.state, backup.Directory)) }
 
 // open opens a store. It is closed by the caller.
 func (p *place) open(at string) (store.Store, func() error, error) {
@@ -136,7 +134,7 @@ func (p *place) sheet(at string) (s backup.Sheet) {
 // vault opens the store for reading.
 func (p *place) vault(ctx context.Context, d host.Doer, s store.Store) (v backup.Vault, err error) {
 	v = backup.Vault{Store: s}
-	at, err := p.directory()
+	at, err := backup.At(p.state)
 	if err != nil {
 		return v, err
 	}
@@ -212,7 +210,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	}()
 	var away []error
 	for i, at := range urls {
-		if slices.Contains(urls[:i], at) {
+		if slices.ContainsFunc(urls[:i], func(had string) bool { return path.Clean(had) == path.Clean(at) }) {
 			return hint.Usage(at+" is named twice", "name each place once")
 		}
 		plain, end, err := p.open(at)

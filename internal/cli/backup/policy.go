@@ -8,15 +8,24 @@ import (
 	"plumb/internal/backup/stream"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/host"
 	"plumb/internal/protect"
 )
 
-// Point backs a point up to all of some URLs, as a policy asks for, for the recipients of a file.
-func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to []string, recipients string) error {
+// Regular is a backup that is made again and again.
+type Regular struct {
+	To         []string // URLs
+	Recipients string   // file of those who can open it
+	LimitRate  int64    // bytes a second; 0: as fast as it goes
+	LockDays   int      // 0: nothing is locked
+}
+
+// Point backs a point up, as a policy asks for.
+func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, r Regular) error {
 	v := &verbs{Opener: machine.Opener{Shell: s, Adapters: machine.Adapters{Storages: func(string, string) []protect.Storage { return m.Keeper.Storages }}}}
-	o := asked{recipientsFile: recipients, points: m.Keeper.Store.Dir}
-	o.urls, o.parallel, o.state = to, stream.Workers, filepath.Join(m.Base(), "backups")
+	o := asked{recipientsFile: r.Recipients, points: m.Keeper.Store.Dir, rate: value.Size(r.LimitRate), lockDays: r.LockDays}
+	o.urls, o.parallel, o.state = r.To, stream.Workers, filepath.Join(m.Base(), "backups")
 	return v.onAll(o.place, o.urls, func(d *host.LiveDoer, all []store.Store) error {
 		return v.make(ctx, d, all, o, point)
 	})

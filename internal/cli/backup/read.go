@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
@@ -112,6 +114,7 @@ type opening struct {
 	place
 	identity string
 	server   string
+	rate     value.Size
 }
 
 func (o *opening) flags(c *cobra.Command) {
@@ -120,7 +123,11 @@ func (o *opening) flags(c *cobra.Command) {
 	o.trustFlag(c)
 	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
 	c.Flags().StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
+	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second: 50M")
 }
+
+// pace is that of what is fetched.
+func (o *opening) pace() *stream.Pace { return &stream.Pace{PerSecond: int64(o.rate)} }
 
 // keys reads the identities; none when no file is named.
 func (o *opening) keys() ([]age.Identity, error) {
@@ -153,7 +160,7 @@ func (v *verbs) opened(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 
 // restoring says how backups are brought back.
 func (o *opening) restoring(d *host.LiveDoer, vault backup.Vault, keys []age.Identity, doing func(backup.Progress)) backup.Restore {
-	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Doing: doing, Home: home()}
+	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Pace: o.pace(), Doing: doing, Home: home()}
 }
 
 func oneID(c *cobra.Command, args []string) error {
@@ -206,7 +213,7 @@ nothing, and needs no archive.
   plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.check(c); err != nil {
+			if err := cmp.Or(l.check(c), onlyWith(c)); err != nil {
 				return err
 			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
@@ -234,11 +241,21 @@ nothing, and needs no archive.
 	return c
 }
 
+// onlyWith refuses flags that say nothing without another that was not given.
+func onlyWith(c *cobra.Command) error {
+	for _, one := range []struct {
+		flag string
+		with []string
+	}{{"stream", []string{"output", "command"}}, {"force", []string{"output"}}, {"start", []string{"into"}}, {"memory", []string{"start"}}} {
+		if c.Flags().Changed(one.flag) && !slices.ContainsFunc(one.with, c.Flags().Changed) {
+			return hint.Usage("--"+one.flag+" says nothing without --"+strings.Join(one.with, " or --"), "leave it out, or give both")
+		}
+	}
+	return nil
+}
+
 // bring brings a backup back.
 func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
-	if t.start != "" && t.into == "" {
-		return hint.Usage("--start starts a server on what --into names, which is nothing", "give --into DATASET or --into /DIRECTORY too")
-	}
 	if t.output != "-" {
 		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
 			return err

@@ -41,7 +41,7 @@ func (p *Place) URL() string { return p.urls[0] }
 func (p *Place) JSON() bool { return p.json }
 
 // Directory is where this host's key is.
-func (p *Place) Directory() (string, error) { return p.directory() }
+func (p *Place) Directory() (string, error) { return backup.At(p.state) }
 
 // Open opens the store as it is: it tries nothing again.
 func (p *Place) Open() (store.Store, func() error, error) {
@@ -119,12 +119,18 @@ func named(words []string, file string) ([]string, error) {
 	return words, nil
 }
 
-// Words are the flags of the place as they were given, but for the URL.
-func (p *Place) Words() (argv []string) {
-	for _, one := range [][2]string{{"--endpoint", p.endpoint}, {"--region", p.region}, {"--state", p.state}} {
+// Words are the flags of the place as they were given, but for the URL. They are for who runs elsewhere: a path is given whole.
+func (p *Place) Words() (argv []string, err error) {
+	state := p.state
+	if state != "" {
+		if state, err = filepath.Abs(state); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range [][2]string{{"--endpoint", p.endpoint}, {"--region", p.region}, {"--state", state}} {
 		if one[1] != "" {
 			argv = append(argv, one[0], one[1])
 		}
 	}
-	return argv
+	return argv, nil
 }

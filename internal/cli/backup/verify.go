@@ -55,7 +55,7 @@ Exit codes:
   plumb verify --from s3://backups/db1 --restore /srv/scratch --identity key.txt --trust db1.pub`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if percent < 0 || percent > 100 {
+			if !(percent >= 0 && percent <= 100) { // nor what is no number
 				return hint.Usage(fmt.Sprintf("--sample %g is no percentage", percent), "0 to 100")
 			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
@@ -127,7 +127,7 @@ func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machi
 
 // mark writes down in the store what came of it, so that prune and lists know, and here, so that a check does.
 func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault, m manifest.Manifest, got protect.Drill) error {
-	at, err := o.directory()
+	at, err := backup.At(o.state)
 	if err != nil {
 		return err
 	}
@@ -152,13 +152,13 @@ func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 		return err
 	}
 	began := time.Now()
-	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Doing: v.doing(o.json)}.Run(ctx, chain...)
+	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Pace: o.pace(), Doing: v.doing(o.json)}.Run(ctx, chain...)
 	v.wipe()
-	if err != nil {
+	if err != nil && len(got) == 0 {
 		return err
 	}
 	took := time.Since(began)
-	return v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out)))
+	return errors.Join(err, v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out))))
 }
 
 // chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed

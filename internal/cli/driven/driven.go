@@ -3,7 +3,6 @@
 package driven
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -119,15 +117,6 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	}
 	permitted = append(permitted, "state", "json")
 	c.Flags().Lookup("with").Annotations = map[string][]string{shell.Instead: {"true"}}
-	wants := c.Args
-	c.Args = func(c *cobra.Command, args []string) error {
-		if o.with == "" && c.Name() == "backup" && len(args) == 1 {
-			if err := v.server(args[0]); err != nil {
-				return err
-			}
-		}
-		return wants(c, args)
-	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var wrong error
 		c.Flags().Visit(func(f *pflag.Flag) {
@@ -152,22 +141,6 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 		o.read()
 		return run(c.Context(), o, strings.Join(args, ""))
 	}
-}
-
-// server refuses a server in the place of a point, and says what is done with it.
-func (v *verbs) server(name string) error {
-	word, _, _ := strings.Cut(strings.ToLower(name), ":")
-	kind := cmp.Or(product.Of(word).Kind, product.OfFlavor(word).Kind, product.OfScheme(word).Kind)
-	if kind == "" {
-		return nil
-	}
-	what := "on ZFS and btrfs plumb snapshot takes one, and plumb backup without a name sends the newest; --command backs up what a command gives; plumb backup list --from URL shows what there is"
-	for _, t := range v.Tools {
-		if t.Kind() == kind {
-			what = "on ZFS and btrfs plumb snapshot takes one; elsewhere " + t.Name() + " is better: plumb backup " + name + " --with " + t.Name() + " --to URL"
-		}
-	}
-	return hint.Usage(name+" is a server, and what is backed up is a point of it", what)
 }
 
 // ways names the tools and what they are for.
@@ -202,9 +175,6 @@ func (o *asked) place(flag string) error {
 	}
 	return nil
 }
-
-// directory is where this host keeps what it knows of its backups.
-func (o asked) directory() (string, error) { return filepath.Abs(cmp.Or(o.state, backup.Directory)) }
 
 // usual is where configurations are.
 const usual = "/etc/plumb/"
@@ -251,7 +221,7 @@ func (v *verbs) whole(name, verb string) (driven.Whole, error) {
 
 // sets is where it is written down what is backed up how.
 func (o asked) sets(d host.Doer) (driven.Sets, error) {
-	at, err := o.directory()
+	at, err := backup.At(o.state)
 	return driven.Sets{Do: d, Dir: driven.Directory(at)}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/driven"
 	"plumb/internal/cli/driven/memory"
 	"plumb/internal/cli/shell"
@@ -62,7 +63,7 @@ func (v *verbs) setOf(ctx context.Context, d host.Doer, t driven.Tool, o asked) 
 
 // note writes down what there is, so that a check knows; made is a backup that was just made, or nil.
 func (o asked) note(ctx context.Context, d host.Doer, s driven.Set, f driven.Found, made *driven.Taken) error {
-	at, err := o.directory()
+	at, err := backup.At(o.state)
 	if err != nil {
 		return err
 	}

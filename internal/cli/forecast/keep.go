@@ -21,8 +21,8 @@ import (
 // Forecasts are kept in a file for each run.
 const (
 	keptEnding    = ".json"
-	mostKeptFiles = 1000    // the oldest go
-	mostKeptBytes = 8 << 20 // of one file
+	mostKeptFiles = 1000     // the oldest go
+	mostKeptBytes = 64 << 20 // of one file, with as many forecasts as there can be
 )
 
 // keptPlace is where forecasts are kept.
@@ -63,8 +63,11 @@ func keepAll(s *shell.Shell, where string, results []space.Result) error {
 			kept = append(kept, k)
 		}
 	}
-	if len(kept) == 0 {
+	switch {
+	case len(kept) == 0:
 		return nil
+	case len(kept) > forecast.MostKept:
+		return hint.With(fmt.Errorf("keep the forecast: it is of %d things, and at most %d are kept at once", len(kept), forecast.MostKept), "--only names a part of them")
 	}
 	text, err := json.Marshal(kept)
 	if err != nil {

@@ -1,12 +1,18 @@
 package forecast
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"plumb/internal/cli/shell"
+	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
+	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -167,5 +173,30 @@ func TestOldForecastsGo(t *testing.T) {
 	names, err := keptNames(dir)
 	if err != nil || len(names) != mostKeptFiles || names[len(names)-1][:8] != "20270101" {
 		t.Errorf("%d files, %v", len(names), err)
+	}
+}
+
+// TestLargeRunsAreKept: what is kept of many things can be read, and more is refused and not lost.
+func TestLargeRunsAreKept(t *testing.T) {
+	results := make([]space.Result, forecast.MostKept)
+	for i := range results {
+		results[i].Quantity = forecast.Quantity{Of: fmt.Sprintf("dataset:tank/%d", i), Name: "used", Unit: "bytes"}
+		for range 60 {
+			results[i].Points = append(results[i].Points, forecast.Point{Date: morning, Value: forecast.Quantiles{1.23456789012345e14, 2.23456789012345e14, 3.23456789012345e14, 4.23456789012345e14, 5.23456789012345e14}})
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	var out bytes.Buffer
+	s := shell.New(strings.NewReader(""), &out, &out)
+	if err := keepAll(&s, dir, results); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := readKept(&s, dir)
+	if err != nil || len(kept) != len(results) {
+		t.Errorf("%d of %d are read: %v, %s", len(kept), len(results), err, out.String())
+	}
+	err = keepAll(&s, dir, append(results, results[0]))
+	if err == nil || !strings.Contains(hint.Of(err), "--only") {
+		t.Errorf("more than can be read are kept: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
 	view "plumb/internal/view/forecast"
@@ -111,8 +113,10 @@ func runSpace(ctx context.Context, s *shell.Shell, f spaceFlags) error {
 	return refused(results)
 }
 
-// forecast forecasts what was asked for.
+// forecast forecasts what was asked for. Of a thing that is no longer there, a date may be too far ahead;
+// it hides no other.
 func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
+	asked, outside := 0, error(nil)
 	for _, k := range all {
 		q := k.series.Quantity
 		if !strings.Contains(q.Of+" "+q.Name, f.only) {
@@ -123,10 +127,17 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		if len(k.series.Days) > 0 {
 			last = k.series.Last().Date
 		}
-		if ask.Days, err = parseAt(f.at, last); err != nil {
-			return nil, err
+		days, err := parseAt(f.at, last)
+		if err != nil {
+			outside = cmp.Or(outside, err)
+			results = append(results, space.Refuse(k.series, ask, forecast.Refusal{Why: err.Error(), Measure: hint.Of(err)}))
+			continue
 		}
+		ask.Days, asked = days, asked+1
 		results = append(results, space.Of(k.series, ask))
+	}
+	if asked == 0 && outside != nil {
+		return nil, outside
 	}
 	if len(results) == 0 {
 		return nil, hint.Usage(fmt.Sprintf("nothing has %q in its name", f.only), "without --only all is told")

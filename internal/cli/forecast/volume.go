@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,6 +86,9 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := instanceIn(clouds, f.instance); err != nil {
+		return err
+	}
 	l := f.named()
 	if f.device != "" {
 		if l, err = f.recorded(ctx, l); err != nil {
@@ -91,6 +96,24 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 		}
 	}
 	return told(s, "volume", "Volumes that carry the load", f.json, []view.Asked{{Result: model.ChooseVolume(clouds, l, time.Now())}})
+}
+
+// instanceIn says which instances are known where one is named that is not.
+func instanceIn(clouds []model.Cloud, instance string) error {
+	var all []string
+	for _, c := range clouds {
+		for _, i := range c.Instances {
+			all = append(all, i.Name)
+		}
+	}
+	if instance == "" || slices.Contains(all, instance) {
+		return nil
+	}
+	help := "--cloud FILE names one that has them; knowledge/README.md describes the form"
+	if len(all) > 0 {
+		help = "known are " + strings.Join(all, ", ") + "; " + help
+	}
+	return hint.Usage(fmt.Sprintf("--instance %s: its limits are not known", instance), help)
 }
 
 const mib = 1 << 20

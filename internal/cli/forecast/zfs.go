@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,12 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	if err != nil {
 		return err
 	}
-	all := []named{{ZFS: model.ZFS{Data: float64(f.data)}}}
+	for i, r := range records {
+		if r < leastRecord || r > mostRecord || r != math.Exp2(math.Round(math.Log2(r))) {
+			return hint.Usage(fmt.Sprintf("--recordsize %s is none of ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
+		}
+	}
+	all, left := []named{{ZFS: model.ZFS{Data: float64(f.data)}}}, 0
 	if f.data == 0 {
 		host, err := read(ctx, f.Source)
 		if err != nil {
@@ -83,6 +89,8 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 		if all, err = datasets(host, f.dataset); err != nil {
 			return err
 		}
+		left = max(0, len(all)-mostDatasets)
+		all = all[:len(all)-left]
 	}
 	var asked []view.Asked
 	for _, d := range all {
@@ -90,8 +98,17 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 		d.Ratio, d.ARC = cmp.Or(f.ratio, d.Ratio), cmp.Or(float64(f.arc), d.ARC)
 		asked = append(asked, d.ask(records)...)
 	}
+	if left > 0 {
+		asked[0].Warnings = append(asked[0].Warnings, fmt.Sprintf("%s with less data are left out: --dataset names one", units.Count(left, "dataset")))
+	}
 	return told(s, "zfs", "What ZFS needs", f.json, asked)
 }
+
+// What ZFS takes for a recordsize.
+const (
+	leastRecord = 512
+	mostRecord  = 16 << 20
+)
 
 // named is the data of a dataset.
 type named struct {
@@ -145,6 +162,9 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b named) int { return cmp.Or(cmp.Compare(b.Data, a.Data), cmp.Compare(a.name, b.name)) })
+	if t := s.Find(stack.Ref{Kind: "dataset", Name: only}); t != nil && t.Text("dataset_type") == "volume" {
+		return nil, hint.With(fmt.Errorf("forecast zfs: %s is a volume, and the size of its blocks is not read", only), "--data and --recordsize stand for its data and its volblocksize")
+	}
 	if len(all) == 0 {
 		what := "no dataset with data was seen on this host"
 		if only != "" {
@@ -152,7 +172,7 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 		}
 		return nil, hint.With(fmt.Errorf("forecast zfs: %s", what), "plumb stack shows those that are; --data 750G --recordsize 16K asks about data that is not there yet")
 	}
-	return all[:min(len(all), mostDatasets)], nil
+	return all, nil
 }
 
 // mostDatasets bounds the page: the largest are shown.

@@ -237,7 +237,7 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 			if s.With != "" {
 				return a.v.Driven(ctx, &quiet, a.m, act.Server, s.With)
 			}
-			return a.v.Backup(ctx, &quiet, a.m, act.Point, s.To, s.Recipients)
+			return a.v.Backup(ctx, &quiet, a.m, act.Point, s)
 		}
 	}
 	return fmt.Errorf("the policy knows no backup to %s", act.Target)

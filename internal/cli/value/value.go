@@ -2,6 +2,7 @@
 package value
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -181,3 +182,15 @@ func (s *Server) String() string { return string(*s) }
 
 // Type implements pflag.Value.
 func (*Server) Type() string { return "server" }
+
+// KindOf is the kind of the server that a word names, as mysql:3306, mariadb:3306 and mysql do; "" of one that names none.
+func KindOf(word string) string {
+	word, _, _ = strings.Cut(strings.ToLower(word), ":")
+	return cmp.Or(product.Of(word).Kind, product.OfFlavor(word).Kind, product.OfScheme(word).Kind)
+}
+
+// Means tells whether it is the name of a server, or of its kind.
+func (s Server) Means(ref stack.Ref) bool {
+	_, name, _ := strings.Cut(string(s), ":")
+	return KindOf(string(s)) == ref.Kind && (name == "" || name == ref.Name)
+}

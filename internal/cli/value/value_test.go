@@ -3,6 +3,8 @@ package value
 import (
 	"testing"
 	"time"
+
+	"plumb/internal/stack"
 )
 
 func TestSysbenchValues(t *testing.T) {
@@ -30,6 +32,21 @@ func TestSysbenchValues(t *testing.T) {
 	for _, text := range []string{"", "mysql", "mysql:", "command:pg_dump", "nonsense:1"} {
 		if err := server.Set(text); err == nil || server != "mysql:3306" {
 			t.Errorf("%q is %q", text, server)
+		}
+	}
+}
+
+// TestServerMeant names servers as people do, and what is none.
+func TestServerMeant(t *testing.T) {
+	of := stack.Ref{Kind: "mysql", Name: "3306"}
+	for word, want := range map[string]bool{"mysql:3306": true, "mariadb:3306": true, "MariaDB": true, "mysql": true, "mysql:3307": false, "postgres": false} {
+		if KindOf(word) == "" || Server(word).Means(of) != want {
+			t.Errorf("%s: %q", word, KindOf(word))
+		}
+	}
+	for word, want := range map[string]string{"postgresql:5432": "postgres", "mongodb:27017": "mongo", "20261123T2105": "", "prod-db": "", "": "", "mysqlx:3306": ""} {
+		if got := KindOf(word); got != want {
+			t.Errorf("%s is of kind %q", word, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -139,7 +140,7 @@ func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (w
 		return watch.Moment{}, nil, err
 	}
 	if ctx.Err() != nil {
-		return watch.Moment{}, nil, fmt.Errorf("watch this host: interrupted")
+		return watch.Moment{}, nil, errors.New("watch this host: interrupted")
 	}
 	return <-last, cat, nil
 }

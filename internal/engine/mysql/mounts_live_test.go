@@ -27,11 +27,7 @@ const (
 // one of its variables.
 func seenIn(t *testing.T, mounts string) (l *live, seen *stack.Stack, recipe change.Recipe, err error) {
 	t.Helper()
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer box.Close()
+	box := sandbox.ForTest(t, "")
 	wrap, err := box.Namespace()
 	sandbox.Need(t, err)
 	script := slices.Index(wrap, "-c") + 1

@@ -30,9 +30,7 @@ func TestEveryKnob(t *testing.T) {
 		{"MySQL of Debian sid", mysqlOfSid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("starts a real server: run without -short")
-			}
+			sandbox.NeedLong(t, "starts a real server: run without -short")
 			o, err := c.tree()
 			sandbox.Need(t, err)
 			everyKnob(t, newLive(t, o))

@@ -33,18 +33,8 @@ type live struct {
 
 func newLive(t *testing.T, o sandbox.MySQLOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(o)
 	sandbox.Need(t, err)
 	db, err := server.Open()

@@ -6,11 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // The rows below are those of a PostgreSQL 15.18 of Debian, fewer and with
@@ -67,10 +65,7 @@ func machine(statistics map[string]host.Rows) (hosttest.Map, *stack.Stack) {
 
 func collectFrom(t *testing.T, m hosttest.Map, seen *stack.Stack) (*stack.Thing, stack.Observation) {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatalf("the catalogue does not load: %v", err)
-	}
+	cat := hosttest.Catalog(t)
 	obs, err := NewProbe(cat, nil).Collect(t.Context(), m, seen)
 	if err != nil || len(obs.Things) != 1 || obs.Things[0].Ref != (stack.Ref{Kind: "postgres", Name: "5433"}) {
 		t.Fatalf("saw %+v, %v", obs.Things, err)
@@ -197,10 +192,7 @@ func TestIncludesAreBounded(t *testing.T) {
 
 // TestEveryAnswerIsDeclared keeps the questions and the catalogue together.
 func TestEveryAnswerIsDeclared(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatalf("the catalogue does not load: %v", err)
-	}
+	cat := hosttest.Catalog(t)
 	for _, q := range questions {
 		for _, name := range q.Facts {
 			if f := cat.Fact("postgres", name); f == nil && !strings.HasSuffix(name, "*") {

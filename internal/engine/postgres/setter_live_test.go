@@ -33,19 +33,9 @@ type live struct {
 
 func newLive(t *testing.T, o sandbox.PostgresOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
+	sandbox.NeedLong(t, "starts a real server: run without -short")
 	t.Parallel() // each has a server of its own, and waits for the disk
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
 	db, err := server.Open()

@@ -59,11 +59,7 @@ func serveArms(t *testing.T, e lab.Engine, file string) (served int) {
 }
 
 func serveArm(t *testing.T, e lab.Engine, s experiment.Server) {
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
+	b := sandbox.ForTest(t, "")
 	p, err := labbox.Start(t.Context(), b, "server", e, s, false)
 	sandbox.Need(t, err)
 	a, err := p.Admin(t.Context())

@@ -27,15 +27,7 @@ func engineOf(name string) lab.Engine {
 // begun starts a private server.
 func begun(t *testing.T, s experiment.Server) (*labbox.Server, lab.Engine, load.Admin) {
 	t.Helper()
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	t.Setenv("PLUMB_CACHE", sandbox.Cache())
 	e := engineOf(s.Engine)
 	p, err := labbox.Start(t.Context(), b, "server", e, s, true)
@@ -269,12 +261,8 @@ func switched(t *testing.T, e lab.Engine, a load.Admin, want map[string]string) 
 func TestRefusedConfiguration(t *testing.T) {
 	for engine, words := range map[string]string{"mariadb": "unknown variable 'no_such_setting=1'", "postgres": `unrecognized configuration parameter "no_such_setting"`} {
 		t.Run(engine, func(t *testing.T) {
-			b, err := sandbox.New("")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer b.Close()
-			_, err = labbox.Start(t.Context(), b, "server", engineOf(engine), experiment.Server{Engine: engine, Settings: map[string]string{"no_such_setting": "1"}}, false)
+			b := sandbox.ForTest(t, "")
+			_, err := labbox.Start(t.Context(), b, "server", engineOf(engine), experiment.Server{Engine: engine, Settings: map[string]string{"no_such_setting": "1"}}, false)
 			if err == nil || !strings.Contains(err.Error(), words) {
 				sandbox.Need(t, err)
 				t.Error(err)
@@ -298,11 +286,7 @@ func TestStopAndStartAgain(t *testing.T) {
 }
 
 func stopAndStart(t *testing.T, s experiment.Server, table, stopped string, then map[string]string) {
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
+	b := sandbox.ForTest(t, "")
 	e := engineOf(s.Engine)
 	p, err := labbox.Start(t.Context(), b, "server", e, s, false)
 	sandbox.Need(t, err)

@@ -37,8 +37,8 @@ func (c CacheCurve) Predict(at float64) Result {
 	if refusal != nil {
 		return *refusal
 	}
-	if largest := points[len(points)-1]; at >= largest.Bytes {
-		return c.full(largest)
+	if c.Data > 0 && at >= c.Data {
+		return c.full(points[len(points)-1])
 	}
 	ways := c.ways(points)
 	return c.answer(points, ways, at)
@@ -84,6 +84,9 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 		return no("measure once what the load does without misses: with a cache as large as its data, or with data that fits. Give both with --data and --ceiling",
 			"%s is more than the largest cache that was measured, %s, and what the load does without misses is not known", size(at), size(largest.Bytes))
 	}
+	if c.Ceiling*(1+max(largest.Error, leastError)) < largest.Rate {
+		return no("measure both again", "without misses it would be %s a second, and with a cache of %s it was %s", units.PerSecond(c.Ceiling), size(largest.Bytes), units.PerSecond(largest.Rate))
+	}
 	if at > mostGrowth*largest.Bytes && at < c.Data {
 		return no(fmt.Sprintf("measure it with a cache of %s or more", size(at/mostGrowth)), "%s is more than twice the largest cache that was measured, %s", size(at), size(largest.Bytes))
 	}
@@ -108,7 +111,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 	e := stats.Estimate{Value: math.Exp(mean), N: len(points)}
 	// What was left out lay between neighbours twice as far apart as those that
 	// the forecast lies between, so its error is an upper one.
-	half := max(joint, (high-low)/2, leastError)
+	half := max(joint, (high-low)/2, leastError, unsure(points, at)/2)
 	e.Low, e.High = math.Exp(mean-2*half), math.Exp(mean+2*half)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
 		How: fmt.Sprintf("from %d sizes; those between the first and the last, when left out, were predicted within %.0f %%", len(points), 100*joint)}}

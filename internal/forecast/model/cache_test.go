@@ -152,6 +152,8 @@ func TestCacheRefuses(t *testing.T) {
 	}
 	ceiling := curve(5, 10, 20, 40)
 	ceiling.Data, ceiling.Ceiling = 200*gib, 5000
+	less := ceiling
+	less.Ceiling = 300
 	wrong := curve(5, 10, 20, 40)
 	wrong.Points[2].Rate = math.NaN()
 	for _, c := range []struct {
@@ -164,6 +166,7 @@ func TestCacheRefuses(t *testing.T) {
 		{wrong, 10, "is no measurement", "measure it again"},
 		{curve(5, 10, 20, 40), 4, "less than the smallest", "that small"},
 		{curve(5, 10, 20, 40), 41, "what the load does without misses is not known", "--ceiling"},
+		{less, 41, "without misses it would be 300 a second", "both again"},
 		{ceiling, 81, "more than twice the largest", "a cache of 40"},
 	} {
 		r := c.curve.Predict(c.at * gib)
@@ -175,5 +178,8 @@ func TestCacheRefuses(t *testing.T) {
 		if r := ceiling.Predict(at * gib); r.Refusal != nil {
 			t.Errorf("a cache of %gG is refused: %s", at, r.Refusal.Why)
 		}
+	}
+	if r := ceiling.Predict(40 * gib); r.Model == "all in memory" {
+		t.Errorf("the largest cache that was measured, of 40G, does not hold 200G: %+v", r)
 	}
 }

@@ -42,15 +42,26 @@ func (c CacheCurve) ways(points []CachePoint) []way {
 func neighbours(x func(float64) float64) func([]CachePoint) func(float64) float64 {
 	return func(points []CachePoint) func(float64) float64 {
 		return func(at float64) float64 {
-			i := 1
-			for i < len(points)-1 && at > points[i].Bytes {
-				i++
-			}
-			a, b := points[i-1], points[i]
+			a, b := beside(points, at)
 			w := (x(at) - x(a.Bytes)) / (x(b.Bytes) - x(a.Bytes))
 			return math.Exp((1-w)*math.Log(a.Rate) + w*math.Log(b.Rate))
 		}
 	}
+}
+
+// beside gives the points that a size lies between, or the two that are nearest.
+func beside(points []CachePoint, at float64) (a, b CachePoint) {
+	i := 1
+	for i < len(points)-1 && at > points[i].Bytes {
+		i++
+	}
+	return points[i-1], points[i]
+}
+
+// unsure is half of the 95 % interval that a forecast has from what was measured beside it alone.
+func unsure(points []CachePoint, at float64) float64 {
+	a, b := beside(points, at)
+	return max(a.Error, b.Error)
 }
 
 // powerLaws are the popularities of the first family, from almost all reads on

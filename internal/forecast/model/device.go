@@ -103,12 +103,11 @@ func channelsOf(a, b stats.Point, n int) (rate, m float64) {
 func deviceResult(points []stats.Point, n int, model string, e stats.Estimate) Result {
 	first := points[0]
 	proportional := first.Rate / float64(first.Threads) * float64(n)
-	response := stats.Estimate{Value: float64(n) / e.Value, Low: float64(n) / e.High, High: float64(n) / e.Low, N: e.N}
 	return Result{
 		Model: model,
 		Values: []Value{
 			{Name: "rate", Unit: PerSecond, Estimate: e},
-			{Name: "response", Unit: Seconds, Estimate: response, How: "requests in flight divided by their rate (Little's law)"},
+			response(n, e, "requests in flight divided by their rate (Little's law)"),
 		},
 		Assumptions: []string{"the same kind and size of requests", "nobody else uses the device", "no limit of a control group or a cloud volume lies above what was measured"},
 		Rivals: []Rival{

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"plumb/internal/stats"
 	"plumb/internal/units"
 )
 
@@ -90,11 +89,11 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 	if off := r.Rivals[best].Error; !math.IsNaN(off) {
 		half = max(leastError, 2*off)
 	}
-	e := within(r.Rivals[best].Value, half)
+	e := within(r.Rivals[best].Value, max(half, unsure(sizesOf(points), iops)))
 	e.N = len(points)
 	r.Values = []Value{
 		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, units.Time(1e6*think))},
-		{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: float64(c.Clients) / e.Value, Low: float64(c.Clients) / e.High, High: float64(c.Clients) / e.Low}, How: "clients divided by their rate (Little's law)"},
+		response(c.Clients, e, "clients divided by their rate (Little's law)"),
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
 		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}
@@ -113,11 +112,15 @@ func nearest(points []LimitPoint, at float64) LimitPoint {
 }
 
 func betweenLimits(points []LimitPoint, at float64) float64 {
-	var all []CachePoint
+	return neighbours(math.Log)(sizesOf(points))(at)
+}
+
+// sizesOf are the points as those of a cache, for what is done alike with both.
+func sizesOf(points []LimitPoint) (all []CachePoint) {
 	for _, p := range points {
-		all = append(all, CachePoint{Bytes: p.IOPS, Rate: p.Rate})
+		all = append(all, CachePoint{Bytes: p.IOPS, Rate: p.Rate, Error: p.Error})
 	}
-	return neighbours(math.Log)(all)(at)
+	return all
 }
 
 // flat tells whether the fastest volume brought nothing over the one before.

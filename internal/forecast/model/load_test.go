@@ -115,6 +115,9 @@ func TestNodesRefuse(t *testing.T) {
 			t.Errorf("%s is not refused", name)
 		}
 	}
+	if v := named(t, good.Predict(2), "response"); math.Abs(v.Value*good.Predict(2).Values[0].Value-60) > 1e-6 {
+		t.Errorf("60 clients wait %g s each", v.Value)
+	}
 	guess, known := good.Predict(3), good
 	known.Known = true
 	if g, k := guess.Values[0], known.Predict(3).Values[0]; g.High-g.Low <= k.High-k.Low {

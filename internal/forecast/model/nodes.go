@@ -47,7 +47,8 @@ func (s Nodes) Predict(n int) Result {
 	}
 	e := between(value, low/(1+nodesError), high*(1+nodesError))
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
-		How: fmt.Sprintf("%.1f %% of the reads miss, and %.1f %% on one node", 100*m.missed(n), 100*m.missed(1))}}
+		How: fmt.Sprintf("%.1f %% of the reads miss, and %.1f %% on one node", 100*m.missed(n), 100*m.missed(1))},
+		response(s.Clients, e, "clients divided by their rate (Little's law), with what they think between transactions")}
 	linear := min(s.One*float64(n), s.Ceiling)
 	r.Rivals = []Rival{{Name: "closed network", Value: value, Weight: 1, Error: math.NaN()}, {Name: "proportional to the nodes", Value: linear, Error: math.NaN()}}
 	r.Warnings = []string{"the rivals were not compared on this load: two points are all that is known of it"}

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestWearRefuses(t *testing.T) {
 	for want, all := range map[string][]Worn{
 		"takes two readings":       {at(0, 3)},
 		"less than 14":             {at(0, 3), at(10, 9)},
-		"fell from 9 to 3":         {at(0, 9), at(30, 3)},
+		"0.0 days":                 {at(0, 9), at(30, 3)}, // of the drive that is there now
 		"is no reading":            {at(0, 9), at(30, math.NaN())},
 		"lasts at least until 203": {at(0, 5), at(60, 6)},
 	} {
@@ -93,6 +94,31 @@ func TestWearRefuses(t *testing.T) {
 	}
 	if r := Wear("sda", []Worn{at(0, 90), at(5, 104)}); r.Refusal != nil || r.Values[0].Value != float64(day.AddDate(0, 0, 5).Unix()) {
 		t.Errorf("a drive that is used up: %+v", r)
+	}
+}
+
+// TestWearOfANewDrive: what was read of the drive before it does not count.
+func TestWearOfANewDrive(t *testing.T) {
+	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
+	now := []Worn{at(70, 0), at(160, 2), at(250, 4)}
+	r, alone := Wear("sda", append([]Worn{at(0, 50), at(60, 52)}, now...)), Wear("sda", now)
+	if r.Refusal != nil || !reflect.DeepEqual(r.Values, alone.Values) {
+		t.Errorf("%+v, and of the new drive alone %+v", r, alone)
+	}
+	if !strings.Contains(strings.Join(r.Warnings, ""), "fell from 52 to 0 %") {
+		t.Errorf("that it is another drive is not said: %q", r.Warnings)
+	}
+}
+
+// TestWearUsedUpBetween: the day is that of the first reading of 100 %, or one since the reading before.
+func TestWearUsedUpBetween(t *testing.T) {
+	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
+	unix := func(day0 int) float64 { return float64(day.AddDate(0, 0, day0).Unix()) }
+	if v := Wear("sda", []Worn{at(0, 98), at(60, 100), at(240, 104)}).Values[0]; v.Value != unix(60) || v.Low != unix(0) || v.High != unix(60) {
+		t.Errorf("%+v", v)
+	}
+	if v := Wear("sda", []Worn{at(0, 101), at(240, 104)}).Values[0]; v.Value != unix(0) || !math.IsInf(v.Low, -1) {
+		t.Errorf("it was used up before it was read: %+v", v)
 	}
 }
 
@@ -143,5 +169,17 @@ func TestLimitsRefuse(t *testing.T) {
 	same := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 101}}}
 	if r := same.Predict(1500); len(r.Warnings) == 0 {
 		t.Error("volumes that made no difference are not doubted")
+	}
+}
+
+// TestMeasuredErrorWidens: what was measured roughly is forecast roughly.
+func TestMeasuredErrorWidens(t *testing.T) {
+	limits := LimitCurve{Clients: 8, Points: []LimitPoint{{150, 140, 0.5}, {2400, 1820, 0.1}}}
+	if v := limits.Predict(600).Values[0]; v.High < 1.49*v.Value {
+		t.Errorf("volumes measured within 50 %%: %+v", v)
+	}
+	caches := CacheCurve{Data: 95 * gib, Points: []CachePoint{{5 * gib, 783, 0}, {20 * gib, 1744, 0.4}, {50 * gib, 3335, 0.1}, {80 * gib, 5948, 0}}}
+	if v := caches.Predict(30 * gib).Values[0]; v.High < 1.4*v.Value {
+		t.Errorf("caches measured within 40 %%: %+v", v)
 	}
 }

@@ -49,6 +49,12 @@ func refused(measure, format string, args ...any) Result {
 	return Result{Refusal: &forecast.Refusal{Why: fmt.Sprintf(format, args...), Measure: measure}}
 }
 
+// response is the time that each of some clients waits for an answer, by the rate of all of them.
+func response(clients int, rate stats.Estimate, how string) Value {
+	n := float64(clients)
+	return Value{Name: "response", Unit: Seconds, Estimate: stats.Estimate{Value: n / rate.Value, Low: n / rate.High, High: n / rate.Low, N: rate.N}, How: how}
+}
+
 // within is a number with a relative doubt to both sides.
 func within(v, part float64) stats.Estimate {
 	return stats.Estimate{Value: v, Low: v / (1 + part), High: v * (1 + part)}

@@ -21,6 +21,7 @@ type Table struct {
 	name   string
 	header []string
 	rows   [][]string
+	lines  []int // where each of them is in the file
 }
 
 // Bounds of a file.
@@ -59,7 +60,8 @@ func ReadTable(name string, data []byte) (Table, error) {
 		if len(t.rows) == mostTableRows {
 			return t, fmt.Errorf("read %s: it has more than %d lines", name, mostTableRows)
 		}
-		t.rows = append(t.rows, row)
+		line, _ := r.FieldPos(0)
+		t.rows, t.lines = append(t.rows, row), append(t.lines, line)
 	}
 	if t.header == nil {
 		return t, hint.With(fmt.Errorf("read %s: it is empty", name), "its first line names the columns")
@@ -97,7 +99,7 @@ func each[T any](t Table, column string, read func(string) (T, error)) (all []T,
 	for i, s := range texts {
 		one, err := read(s)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: row %d, %s: %w", t.name, i+1, column, err)
+			return nil, fmt.Errorf("read %s: line %d, %s: %w", t.name, t.lines[i], column, err)
 		}
 		all = append(all, one)
 	}

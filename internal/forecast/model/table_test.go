@@ -26,7 +26,7 @@ func TestReadTable(t *testing.T) {
 	if _, err := x.Numbers("none"); err == nil || !strings.Contains(hint.Of(err), "size, rate, date") {
 		t.Error(err)
 	}
-	if _, err := x.Numbers("date"); err == nil || !strings.Contains(err.Error(), "row 1") {
+	if _, err := x.Numbers("date"); err == nil || !strings.Contains(err.Error(), "line 3, date") {
 		t.Error(err)
 	}
 	for _, bad := range []string{"", "a,b\n1\n", "a\n\"\n"} {

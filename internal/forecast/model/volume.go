@@ -82,6 +82,12 @@ func offered(options []Option, l Load) Result {
 		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
 	}
 	r.Warnings = append(r.Warnings, l.Doubts...)
+	switch {
+	case !(l.MiBps.Value > 0):
+		r.Warnings = append(r.Warnings, "how many bytes a second it must give is not known (--io or --throughput): the volumes are chosen by IOPS alone")
+	case !(l.IOPS.Value > 0):
+		r.Warnings = append(r.Warnings, "how many I/Os a second it must give is not known (--iops): the volumes are chosen by throughput alone")
+	}
 	slices.SortStableFunc(options, func(a, b Option) int { return cmp.Compare(a.Month.Value, b.Month.Value) })
 	seen := map[string]bool{}
 	for _, o := range options {
@@ -179,7 +185,12 @@ func end(e stats.Estimate, side int) float64 {
 func (v Volume) month(l Load, side int, o *Option) float64 {
 	iops, mibps := end(l.IOPS, side), end(l.MiBps, side)
 	if v.KiB > 0 && l.KiB > v.KiB {
-		iops *= math.Ceil(l.KiB / v.KiB) // a larger I/O counts as several
+		several := math.Ceil(l.KiB / v.KiB) // a larger I/O counts as several
+		iops *= several
+		l.Series = slices.Clone(l.Series)
+		for i := range l.Series {
+			l.Series[i].PerSecond *= several
+		}
 	}
 	if len(v.Tiers) > 0 {
 		return v.tier(l, iops, mibps, o)

@@ -151,6 +151,21 @@ func TestInstanceLimits(t *testing.T) {
 	}
 }
 
+// TestUnknownHalfOfALoad: what is not known of a load is not nought.
+func TestUnknownHalfOfALoad(t *testing.T) {
+	for want, l := range map[string]Load{
+		"how many bytes a second": {GiB: 1000, IOPS: stats.Exactly(20000)},
+		"how many I/Os a second":  {GiB: 1000, MiBps: stats.Exactly(500)},
+	} {
+		if r := ChooseVolume(clouds(t), l, day); !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
+			t.Errorf("it is not said that it is unknown %s: %q", want, r.Warnings)
+		}
+	}
+	if r := ChooseVolume(clouds(t), need(1000, 2700, 40), day); strings.Contains(strings.Join(r.Warnings, "\n"), "alone") {
+		t.Errorf("a load that is known: %q", r.Warnings)
+	}
+}
+
 // TestOldPricesAreDoubted: of 2023 now, and those of 2026 in 2028.
 func TestOldPricesAreDoubted(t *testing.T) {
 	said := func(now time.Time, what string) bool {
@@ -182,6 +197,18 @@ func TestLoadsRangeIsThePricesRange(t *testing.T) {
 	v := named(t, ChooseVolume(clouds(t), l, day), "aws gp3")
 	if !(v.Low < v.Value && v.Value < v.High) {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestLargeIOsSpendMoreCredits: where one counts as two, the recorded load does so too.
+func TestLargeIOsSpendMoreCredits(t *testing.T) {
+	l := need(100, 700, 30)
+	l.Series = []Spell{{1900, 3000 * time.Second}} // 4.8 million credits of 5.4, or more than there are
+	small := named(t, ChooseVolume(clouds(t), l, day), "aws gp2").Value
+	l.KiB = 300
+	large := named(t, ChooseVolume(clouds(t), l, day), "aws gp2").Value
+	if small != 10 || large <= small {
+		t.Errorf("of small I/Os for %.2f, of large ones for %.2f", small, large)
 	}
 }
 

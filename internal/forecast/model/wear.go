@@ -32,11 +32,22 @@ func Wear(name string, readings []Worn) Result {
 	if r != nil {
 		return *r
 	}
+	all, replaced := sinceFall(name, all)
+	worn := wearOf(name, all)
+	worn.Warnings = append(replaced, worn.Warnings...)
+	return worn
+}
+
+// wearOf forecasts from the readings of one drive.
+func wearOf(name string, all []Worn) Result {
 	first, last := all[0], all[len(all)-1]
 	if last.Percent >= usedUp {
-		return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: stats.Exactly(float64(last.At.Unix())), How: "its rated endurance is used up"}}}
+		return wornOut(all)
 	}
 	days := daysBetween(first, last)
+	if days < leastWearDays {
+		return refused(fmt.Sprintf("record it until %s", first.At.AddDate(0, 0, leastWearDays).Format(time.DateOnly)), "%s: %.1f days of readings are less than %d", name, days, leastWearDays)
+	}
 	rose := last.Percent - first.Percent
 	ends := func(rate float64) float64 { return float64(last.At.Unix()) + (usedUp-last.Percent)/rate*day24 }
 	if rose < leastWear {
@@ -72,19 +83,34 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 	if len(all) < 2 {
 		return no("record its health for a month (plumb watch record), or give --csv", "%s: it takes two readings to tell how fast it wears, and there is %d", name, len(all))
 	}
-	for i, w := range all {
+	for _, w := range all {
 		if !(w.Percent >= 0 && w.Percent <= 255) {
 			return no("leave it out", "%s: %g %% used is no reading", name, w.Percent)
 		}
-		if i > 0 && w.Percent < all[i-1].Percent {
-			return no("begin with the readings of the drive that is there now", "%s: the wear fell from %g to %g %% on %s: it is another drive, or another firmware",
-				name, all[i-1].Percent, w.Percent, w.At.Format(time.DateOnly))
-		}
-	}
-	if days := daysBetween(all[0], all[len(all)-1]); days < leastWearDays && all[len(all)-1].Percent < usedUp {
-		return no(fmt.Sprintf("record it until %s", all[0].At.AddDate(0, 0, leastWearDays).Format(time.DateOnly)), "%s: %.1f days of readings are less than %d", name, days, leastWearDays)
 	}
 	return all, nil
+}
+
+// sinceFall leaves out the readings before the wear last fell, and says so.
+func sinceFall(name string, all []Worn) (since []Worn, why []string) {
+	for i := len(all) - 1; i > 0; i-- {
+		if before, w := all[i-1], all[i]; w.Percent < before.Percent {
+			return all[i:], []string{fmt.Sprintf("%s: only readings since %s count: the wear fell from %g to %g %%, so it is another drive, or another firmware",
+				name, w.At.Format(time.DateOnly), before.Percent, w.Percent)}
+		}
+	}
+	return all, nil
+}
+
+// wornOut says between which readings the endurance was used up.
+func wornOut(all []Worn) Result {
+	i := slices.IndexFunc(all, func(w Worn) bool { return w.Percent >= usedUp })
+	at := float64(all[i].At.Unix())
+	e, how := stats.Estimate{Value: at, Low: math.Inf(-1), High: at, N: len(all)}, "its rated endurance was used up when it was first read"
+	if i > 0 {
+		e.Low, how = float64(all[i-1].At.Unix()), fmt.Sprintf("its rated endurance is used up: %g %% on that day, and %g %% when it was read before", all[i].Percent, all[i-1].Percent)
+	}
+	return Result{Model: "rated endurance", Values: []Value{{Name: "used_up", Unit: Date, Estimate: e, How: how}}}
 }
 
 func daysBetween(a, b Worn) float64 { return b.At.Sub(a.At).Hours() / 24 }

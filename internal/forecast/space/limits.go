@@ -40,8 +40,11 @@ func refuse(s forecast.Series, ask Ask, change *Change) *forecast.Refusal {
 }
 
 // assume says what must stay as it is.
-func assume(r Result, change *Change) []string {
+func assume(r Result, change *Change, bounded bool) []string {
 	list := []string{fmt.Sprintf("what is added goes on as in the last %s: in stretches like those", units.Count(r.History, "day"))}
+	if bounded {
+		list = []string{"it is emptied as it was: what is written leaves again after as long as until now"}
+	}
 	if r.Slope != nil {
 		list = append(list, fmt.Sprintf("the slope has been as it is since %s; whether that lasts is not known, so earlier times count too", r.Slope.Format("2006-01-02")))
 	}
@@ -54,7 +57,7 @@ func assume(r Result, change *Change) []string {
 	if r.Limit != nil {
 		list = append(list, "the limit stays where it is: "+r.Limit.Why)
 	}
-	if doubt := doubtOf(r.History, r.Horizon); doubt != "" {
+	if doubt := doubtOf(r.History, r.Horizon); doubt != "" && !bounded { // it is of growth
 		list = append(list, doubt)
 	}
 	return list

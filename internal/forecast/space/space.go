@@ -56,10 +56,7 @@ type Full struct {
 
 // Of forecasts a series.
 func Of(s forecast.Series, ask Ask) Result {
-	res := Result{Forecast: forecast.Forecast{Quantity: s.Quantity}, Past: s.Days, Limit: ask.Limit, Horizon: ask.Days}
-	if len(s.Days) > 0 {
-		res.Made = s.Last().Date
-	}
+	res := known(s, ask)
 	s, change := sinceLast(s, ask.Changes)
 	if len(s.Days) > 0 {
 		res.History, res.Unknown = days(s), s.Unknown()
@@ -86,15 +83,29 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Points = append(res.Points, forecast.Point{Date: from.Date.Add(time.Duration(day) * aDay), Value: levels(f.After(day), from.Value)})
 	}
 	res.Full = f.full(from, ask)
-	if ask.Bounded {
-		res.Assumptions = append(res.Assumptions, "it is emptied as it was: what is written leaves again after as long as until now")
-		return res
-	}
-	if start := p.regime[len(p.added)]; start > 0 {
+	if start := p.regime[len(p.added)]; start > 0 && !ask.Bounded {
 		res.Slope = &steps[start-1].Date
 	}
-	res.Assumptions = append(res.Assumptions, assume(res, change)...)
-	res.Rivals = f.rivals(p, from.Value)
+	res.Assumptions = append(res.Assumptions, assume(res, change, ask.Bounded)...)
+	if !ask.Bounded {
+		res.Rivals = f.rivals(p, from.Value)
+	}
+	return res
+}
+
+// known is what is said of a series in any case.
+func known(s forecast.Series, ask Ask) Result {
+	res := Result{Forecast: forecast.Forecast{Quantity: s.Quantity}, Past: s.Days, Limit: ask.Limit, Horizon: ask.Days}
+	if len(s.Days) > 0 {
+		res.Made = s.Last().Date
+	}
+	return res
+}
+
+// Refuse says of a series only what is known, and why nothing is forecast.
+func Refuse(s forecast.Series, ask Ask, why forecast.Refusal) Result {
+	res := known(s, ask)
+	res.Refusal = &why
 	return res
 }
 

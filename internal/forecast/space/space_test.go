@@ -172,6 +172,26 @@ func TestBoundedStaysWhereItIs(t *testing.T) {
 	}
 }
 
+// TestWhatBoundedRestsOnIsTold: that it is emptied is not all that must stay as it is.
+func TestWhatBoundedRestsOnIsTold(t *testing.T) {
+	s := forecast.Series{}
+	for d := range 120 {
+		if d != 100 {
+			s.Days = append(s.Days, forecast.Day{Date: first.AddDate(0, 0, d), Value: 1e9 + 1e8*float64(d%7)})
+		}
+	}
+	said := strings.Join(Of(s, Ask{Days: 30, Bounded: true, Limit: &Limit{Bytes: 1e12, Why: "if nothing else there grows"},
+		Changes: []Change{{At: first.AddDate(0, 0, 30), What: "version 1 became 2"}}}).Assumptions, "\n")
+	for _, want := range []string{"it is emptied as it was", "nothing else there grows", "version 1 became 2", "of 1 day within"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it is not said: %s, in\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "what is added") {
+		t.Errorf("it does not grow: %s", said)
+	}
+}
+
 // A gap of which whole weeks are left out moves neither levels nor dates.
 func TestALongGapMovesNothing(t *testing.T) {
 	s := forecast.Series{}

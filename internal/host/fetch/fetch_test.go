@@ -21,6 +21,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/fetch"
+	"plumb/internal/host/hosttest"
 )
 
 // repository serves one jar with its checksum, and counts how often.
@@ -71,12 +72,6 @@ func serving(t *testing.T, files map[string]string) (*repository, fetch.Store, f
 	t.Cleanup(s.Close)
 	return r, fetch.Store{Dir: filepath.Join(t.TempDir(), "a/cache"), From: s.URL + "/"},
 		fetch.Release{Name: "thing-1", Path: "x/thing-1.jar", Program: "bin/thing", Wanted: func(member string) bool { return member != "no" }}
-}
-
-func doer(t *testing.T) host.Doer {
-	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { _ = h.Close() })
-	return h
 }
 
 func TestTreeIsFetchedOnceByMany(t *testing.T) {
@@ -138,7 +133,7 @@ func TestAnArchiveInTheJarIsUnpacked(t *testing.T) {
 	}
 	_, s, release := serving(t, map[string]string{"a.txz": string(text)})
 	defer syscall.Umask(syscall.Umask(0o077))
-	dir, err = s.Tree(t.Context(), doer(t), release)
+	dir, err = s.Tree(t.Context(), hosttest.LiveDoer(t), release)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +155,7 @@ func TestWhatIsNotWholeIsNotKept(t *testing.T) {
 	} {
 		r, s, release := serving(t, map[string]string{"bin/thing": "#!"})
 		change(r, &release)
-		_, err := s.Tree(t.Context(), doer(t), release)
+		_, err := s.Tree(t.Context(), hosttest.LiveDoer(t), release)
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -175,13 +170,13 @@ func TestAChangedRepositoryIsRefused(t *testing.T) {
 	known := sha256.Sum256(r.jar)
 	release.Sum = hex.EncodeToString(known[:])
 	replaceJar(t, r, map[string]string{"bin/thing": "#!evil"})
-	if _, err := s.Tree(t.Context(), doer(t), release); err == nil || !strings.Contains(err.Error(), "this Plumb knows it as "+release.Sum) {
+	if _, err := s.Tree(t.Context(), hosttest.LiveDoer(t), release); err == nil || !strings.Contains(err.Error(), "this Plumb knows it as "+release.Sum) {
 		t.Errorf("%v", err)
 	}
 	onlyThere(t, s.Dir, "thing-1.lock")
 	replaceJar(t, r, map[string]string{"bin/thing": "#!"})
 	release.Sum = hex.EncodeToString(func() []byte { sum := sha256.Sum256(r.jar); return sum[:] }())
-	if _, err := s.Tree(t.Context(), doer(t), release); err != nil {
+	if _, err := s.Tree(t.Context(), hosttest.LiveDoer(t), release); err != nil {
 		t.Error(err)
 	}
 }
@@ -196,7 +191,7 @@ func (r *repository) setJar(jar []byte) {
 
 func TestARepositoryOutOfReachHasAHint(t *testing.T) {
 	s := fetch.Store{Dir: t.TempDir(), From: "http://127.0.0.1:1/"}
-	_, err := s.Tree(t.Context(), doer(t), fetch.Release{Name: "x", Path: "x.jar", Program: "x"})
+	_, err := s.Tree(t.Context(), hosttest.LiveDoer(t), fetch.Release{Name: "x", Path: "x.jar", Program: "x"})
 	if err == nil {
 		t.Fatal("no error")
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/observe"
 )
 
 const root = "/sys/fs/cgroup"
@@ -133,15 +134,5 @@ func keyed(ctx context.Context, h host.Reader, file, key string) (n int64, known
 	if err != nil {
 		return 0, false
 	}
-	return parseKeyed(text, key)
-}
-
-func parseKeyed(text []byte, key string) (n int64, known bool) {
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
+	return observe.Keyed(text, key)
 }

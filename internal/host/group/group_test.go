@@ -91,8 +91,3 @@ func TestUnknown(t *testing.T) {
 		t.Error("the kills of no group are known")
 	}
 }
-
-func FuzzKeyed(f *testing.F) {
-	f.Add([]byte("oom_kill 2\n"), "oom_kill")
-	f.Fuzz(func(_ *testing.T, text []byte, key string) { parseKeyed(text, key) })
-}

@@ -8,7 +8,7 @@ import (
 
 // LiveDoer gives this machine to a test, to be read and changed; it is closed
 // with the test.
-func LiveDoer(t *testing.T) *host.LiveDoer {
+func LiveDoer(t testing.TB) *host.LiveDoer {
 	t.Helper()
 	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { h.Close() })

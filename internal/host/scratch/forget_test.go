@@ -14,9 +14,7 @@ func TestForgetChangesNothing(t *testing.T) {
 		os.Mkdir(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("text"), 0o600),
 		os.Symlink("/dev/zero", filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600), Forget(dir),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "text" {
 		t.Errorf("%q, %v", text, err)

@@ -23,7 +23,7 @@ func ordinary(name string) bool {
 // before us is not ours to take away.
 func freeName(ctx context.Context, d host.Doer, t inventory.Thing) error {
 	if !ordinary(t.Name) {
-		return fmt.Errorf("what a lab makes is named in full, without detours, and not directly below the root")
+		return errors.New("what a lab makes is named in full, without detours, and not directly below the root")
 	}
 	if !inventory.Missing(ctx, d, t.Name) {
 		return fs.ErrExist

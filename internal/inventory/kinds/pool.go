@@ -49,7 +49,7 @@ func (h holder) pool(ctx context.Context, e inventory.Entry) error {
 			return true, err
 		}
 		// zfs-fuse calls a pool busy for a while after its last user has gone.
-		return false, errors.Join(fmt.Errorf("it is busy"), h.unmountPool(ctx, name))
+		return false, errors.Join(errors.New("it is busy"), h.unmountPool(ctx, name))
 	})
 }
 

@@ -198,7 +198,7 @@ func (h holder) end(ctx context.Context, pid int, was stat) error {
 			return err
 		}
 	}
-	return fmt.Errorf("it does not end, not even killed: it waits in the kernel")
+	return errors.New("it does not end, not even killed: it waits in the kernel")
 }
 
 // endRest kills what is left of a session whose leader has just ended. Its

@@ -30,13 +30,6 @@ func (t *table) dips(trials []*experiment.Record) *Dips {
 	if d == nil {
 		return nil
 	}
-	depth := above(d.Depth)
-	depth.High = min(1, depth.High)
-	return &Dips{Every: toTheSecond(d.Period), Length: toTheSecond(d.Share.Times(d.Period.Value)), Depth: depth, N: d.Count, P: d.P}
-}
-
-// toTheSecond widens an interval to what a series of seconds can tell.
-func toTheSecond(e stats.Estimate) stats.Estimate {
-	e.Low, e.High = min(e.Low, e.Value-0.5), max(e.High, e.Value+0.5)
-	return above(e)
+	every, length, depth := d.InSeconds()
+	return &Dips{Every: every, Length: length, Depth: depth, N: d.Count, P: d.P}
 }

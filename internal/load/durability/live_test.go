@@ -22,9 +22,7 @@ import (
 // TestCrash kills servers in the midst of a load. One that promises to keep
 // what it acknowledged keeps it; one set not to loses some, and that is found.
 func TestCrash(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for _, c := range []struct {
 		name, engine, settings string
 		loses                  bool
@@ -60,13 +58,7 @@ const writers = 4
 
 // crash puts a server under load, kills it, starts it again and verifies.
 func crash(t *testing.T, engine, settings string) *durability.Outcome {
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	server, pid := start(t, b, engine, settings)
 	ctx := t.Context()
 	admin, err := server.Admin(ctx)

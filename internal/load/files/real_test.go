@@ -149,16 +149,8 @@ func TestSweepAndProbe(t *testing.T) {
 // Direct I/O, the probe's counters and a full filesystem, on each of the
 // filesystems that databases are put on.
 func TestFilesystems(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes filesystems: run without -short")
-	}
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "makes filesystems: run without -short")
+	b := sandbox.ForTest(t, "")
 	for _, kind := range []string{"ext4", "xfs", "btrfs"} {
 		t.Run(kind, func(t *testing.T) {
 			dir, err := b.Filesystem("load-"+kind, kind, 320, nil, "")

@@ -31,32 +31,18 @@ func (a address) server() load.Server {
 // eachServer runs a test on a MariaDB and on a PostgreSQL.
 func eachServer(t *testing.T, test func(t *testing.T, a address)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	t.Run("mysql", func(t *testing.T) {
-		s, err := box(t).MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1"})
+		s, err := sandbox.ForTest(t, "").MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1"})
 		sandbox.Need(t, err)
 		ok(t, s.Exec("CREATE DATABASE filled"))
 		test(t, address{"mysql", s.Socket, "root", "filled"})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		s, err := box(t).Postgres(sandbox.PostgresOptions{})
+		s, err := sandbox.ForTest(t, "").Postgres(sandbox.PostgresOptions{})
 		sandbox.Need(t, err)
 		test(t, address{"postgres", filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), "postgres", "postgres"})
 	})
-}
-
-func box(t *testing.T) *sandbox.Box {
-	t.Helper()
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
 }
 
 func ok(t *testing.T, err error) {

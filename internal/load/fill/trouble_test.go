@@ -32,7 +32,7 @@ func inTime(t *testing.T, a address, p fill.Plan) error {
 // onSmallDisk starts a server whose disk is soon full.
 func onSmallDisk(t *testing.T, engine string) (address, *sandbox.Server) {
 	t.Helper()
-	b := box(t)
+	b := sandbox.ForTest(t, "")
 	dir, err := b.Filesystem("small", "ext4", 220, nil, "")
 	sandbox.Need(t, err)
 	if engine == "mysql" {

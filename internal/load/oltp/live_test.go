@@ -24,32 +24,18 @@ import (
 // database.
 func eachServer(t *testing.T, test func(t *testing.T, s load.Server)) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	t.Run("mysql", func(t *testing.T) {
-		s, err := box(t).MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\nmax_prepared_stmt_count = 500"})
+		s, err := sandbox.ForTest(t, "").MySQL(sandbox.MySQLOptions{Settings: "local_infile = 1\nmax_prepared_stmt_count = 500"})
 		sandbox.Need(t, err)
 		ok(t, s.Exec("CREATE DATABASE sbtest", "CREATE USER loader@localhost IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO loader@localhost"))
 		test(t, mysql.New(mysql.Config{Network: "unix", Address: s.Socket, User: "loader", Password: "secret", Database: "sbtest"}))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		s, err := box(t).Postgres(sandbox.PostgresOptions{})
+		s, err := sandbox.ForTest(t, "").Postgres(sandbox.PostgresOptions{})
 		sandbox.Need(t, err)
 		test(t, postgres.New(postgres.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}))
 	})
-}
-
-func box(t *testing.T) *sandbox.Box {
-	t.Helper()
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
 }
 
 func ok(t *testing.T, err error) {

@@ -17,9 +17,7 @@ func TestFullSize(t *testing.T) {
 	}
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
-			b, err := sandbox.New("")
-			sandbox.Need(t, err)
-			t.Cleanup(func() { ok(t, b.Close()) })
+			b := sandbox.ForTest(t, "")
 			s := start(t, b)
 			for _, compat := range []bool{false, true} {
 				c := tpcc.Config{Server: s, Warehouses: 2, Seed: 1, Compat: compat, ForeignKeys: compat}

@@ -19,14 +19,10 @@ import (
 
 // TestLive loads and checks small sets of tables on the servers installed here.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for name, start := range map[string]func(*testing.T, *sandbox.Box) load.Server{"mariadb": mariadb, "postgres": postgres} {
 		t.Run(name, func(t *testing.T) {
-			b, err := sandbox.New("")
-			sandbox.Need(t, err)
-			t.Cleanup(func() { ok(t, b.Close()) })
+			b := sandbox.ForTest(t, "")
 			s := start(t, b)
 			t.Run("Missing", func(t *testing.T) { missingTablesAreTold(t, s) })
 			t.Run("Specification", func(t *testing.T) { specification(t, s) })

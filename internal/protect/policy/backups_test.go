@@ -38,6 +38,23 @@ func TestBackupsAreRead(t *testing.T) {
 	if _, err := Parse("p", []byte(strings.Replace(backs, "/etc/plumb/rec", "rec", 1))); err == nil || !strings.Contains(err.Error(), "absolute path") {
 		t.Errorf("%v", err)
 	}
+	more := func(fields string) []byte {
+		return []byte(strings.Replace(backs, "every: 1d}", "every: 1d, "+fields+"}", 1))
+	}
+	if p, err := Parse("p", more("limit_rate: 50M, lock_days: 30")); err != nil || p.Rules[0].Backup[0].LimitRate != 50<<20 || p.Rules[0].Backup[0].LockDays != 30 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for fields, want := range map[string]string{
+		"limit_rate: 0":     "limit_rate is a size",
+		"limit_rate: fast":  "limit_rate is a size",
+		"lock_days: 0":      "lock_days is a whole number of days",
+		"lock_days: 1.5":    "lock_days is a whole number of days",
+		"lock_days: 100000": "lock_days is a whole number of days",
+	} {
+		if _, err := Parse("p", more(fields)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", fields, err)
+		}
+	}
 	if files, err := Emit(Systemd, "/bin/true", p); err != nil || len(files) != 4 || !strings.Contains(files[2].Text, "--backups") {
 		t.Errorf("%v, %v", files, err)
 	}

@@ -47,10 +47,12 @@ type Target struct {
 
 // Store is where points are backed up to, or the tool that backs the server up without them.
 type Store struct {
-	To         []string      `json:"to"`                 // URLs: one backup goes to all of them
-	Recipients string        `json:"recipients"`         // file of those who can open it
-	Every      time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
-	With       string        `json:"with,omitempty"`     // the tool; it knows itself where its backups go
+	To         []string      `json:"to"`                   // URLs: one backup goes to all of them
+	Recipients string        `json:"recipients"`           // file of those who can open it
+	Every      time.Duration `json:"every_ns,omitempty"`   // 0: every point that is the newest when the policy is run
+	LimitRate  int64         `json:"limit_rate,omitempty"` // bytes a second; 0: as fast as it goes
+	LockDays   int           `json:"lock_days,omitempty"`  // how long no object may be removed; 0: they are not locked
+	With       string        `json:"with,omitempty"`       // the tool; it knows itself where its backups go
 }
 
 // Target names the places in one word for people.
@@ -238,7 +240,14 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 				p.Errorf(v, "recipients is a file by its absolute path, not %q", s.Recipients)
 			}
 		},
-		"every": func(v *strictyaml.Node) { s.Every = p.span(v, "every", time.Minute) },
+		"every":      func(v *strictyaml.Node) { s.Every = p.span(v, "every", time.Minute) },
+		"limit_rate": func(v *strictyaml.Node) { s.LimitRate = p.size(v, "limit_rate", 1<<10) },
+		"lock_days": func(v *strictyaml.Node) {
+			days := p.Number(v, "lock_days")
+			if s.LockDays = int(days); days != float64(s.LockDays) || s.LockDays < 1 || s.LockDays > 36500 {
+				p.Errorf(v, "lock_days is a whole number of days from 1 to 36500")
+			}
+		},
 		"with": func(v *strictyaml.Node) {
 			if s.With = p.Text(v, "with"); s.With != "" && strings.Trim(s.With, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 				p.Errorf(v, "with is the name of a tool, as plumb backup --with takes it, not %q", s.With)
@@ -246,8 +255,8 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 		},
 	})
 	switch {
-	case s.With != "" && (len(s.To) > 0 || s.Recipients != ""):
-		p.Errorf(n, "%s knows where its backups go and who opens them: leave out to and recipients", s.With)
+	case s.With != "" && (len(s.To) > 0 || s.Recipients != "" || s.LimitRate != 0 || s.LockDays != 0):
+		p.Errorf(n, "%s knows where its backups go and who opens them: leave out to, recipients, limit_rate and lock_days", s.With)
 	case s.With != "" && s.Every == 0:
 		p.Errorf(n, "a backup with %s needs the key %q", s.With, "every")
 	case s.With == "" && len(s.To) == 0:
@@ -275,16 +284,18 @@ func (p *parser) drill(n *strictyaml.Node) *Drill {
 		"checks": func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
 		"ready":  func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
 		"limit":  func(v *strictyaml.Node) { d.Limit = p.span(v, "limit", time.Minute) },
-		"memory": func(v *strictyaml.Node) {
-			text := p.Text(v, "memory")
-			n, err := experiment.ParseBytes(text)
-			if text != "" && (err != nil || n < 1<<20) {
-				p.Errorf(v, "memory is a size such as 512M or 2G, not %q", text)
-			}
-			d.Memory = int64(n)
-		},
+		"memory": func(v *strictyaml.Node) { d.Memory = p.size(v, "memory", 1<<20) },
 	}, "every")
 	return d
+}
+
+func (p *parser) size(n *strictyaml.Node, what string, least int64) int64 {
+	text := p.Text(n, what)
+	bytes, err := experiment.ParseBytes(text)
+	if text != "" && (err != nil || int64(bytes) < least) {
+		p.Errorf(n, "%s is a size such as 512M or 2G, not %q", what, text)
+	}
+	return int64(bytes)
 }
 
 // longest is more than anybody waits for.

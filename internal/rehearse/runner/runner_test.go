@@ -11,7 +11,7 @@ import (
 
 	"plumb/internal/check"
 	"plumb/internal/hint"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/rehearse"
@@ -289,8 +289,7 @@ func TestDiskOf(t *testing.T) {
 // rehearsal leaves.
 func TestKeptRehearsalsHoldNoPassword(t *testing.T) {
 	dir := t.TempDir()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	x := &Runner{Ports: Ports{Books: dir, Live: doer}}
 	for _, where := range []string{"postgres://u:s3cr3tpw@db1/lab?sslmode=require", "postgres://u@db1/lab?password=s3cr3tpw&sslpassword=s3cr3tpw"} {
 		x.Ledger = where

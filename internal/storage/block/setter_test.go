@@ -44,8 +44,7 @@ func loopDevice(t *testing.T) string {
 // udev rules.
 func TestSuiteOnALoopDevice(t *testing.T) {
 	name := loopDevice(t)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	cat := hosttest.Catalog(t)
 	for knob, to := range map[string]stack.Value{"read_ahead_kb": stack.Int(67), "max_sectors_kb": stack.Int(64), "rq_affinity": stack.Int(2), "scheduler": stack.Text("mq-deadline"), "nomerges": stack.Int(2)} {
 		t.Run(knob, func(t *testing.T) {

@@ -62,21 +62,10 @@ func (o ownFstab) observe() *stack.Stack {
 // is mounted, which a remount must not take up, and options that only a new
 // mount changes.
 func TestSuiteWithFstab(t *testing.T) {
-	if testing.Short() {
-		t.Skip("mounts filesystems: run without -short")
-	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	sandbox.NeedLong(t, "mounts filesystems: run without -short")
+	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for _, c := range []struct {
 		fstype, knob, options string
 		to                    stack.Value

@@ -11,7 +11,6 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
-	"plumb/internal/host"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
@@ -21,21 +20,10 @@ import (
 // The conformance suite on ext4 and XFS on loop devices. They are not in
 // fstab, so this is the half that works at once.
 func TestSuiteOnLoopDevices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("mounts filesystems: run without -short")
-	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	sandbox.NeedLong(t, "mounts filesystems: run without -short")
+	box := sandbox.ForTest(t, "")
 	cat := hosttest.Catalog(t)
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for _, c := range []struct {
 		fstype, knob, options string
 		to                    stack.Value
@@ -84,8 +72,7 @@ func TestFstabOfAnImage(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir+"/etc", 0o755), os.WriteFile(dir+"/etc/fstab", []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	under := chroot.New(doer, dir)
 	cat := hosttest.Catalog(t)
 	k := &change.Executor{Doer: under, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}

@@ -51,17 +51,11 @@ func places(t *testing.T, f func(t *testing.T, p place)) {
 
 func (p *place) make(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a filesystem: run without -short")
-	}
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	sandbox.NeedLong(t, "makes a filesystem: run without -short")
+	b := sandbox.ForTest(t, "")
+	var err error
 	p.top, err = b.Filesystem("vol", p.name, 512, nil, "")
-	if errors.As(err, &sandbox.Missing{}) {
-		t.Skip(err)
-	}
-	must(t, err)
+	sandbox.Need(t, err)
 	must(t, os.Chown(p.top, 0, 0))
 	must(t, os.Chmod(p.top, 0o755))
 	p.dir = filepath.Join(p.top, "db data")

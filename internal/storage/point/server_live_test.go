@@ -24,16 +24,11 @@ import (
 // the point was begun: on btrfs without any lock, on XFS while the server stands still.
 func TestServersOnFilesystems(t *testing.T) {
 	places(t, func(t *testing.T, p place) {
-		b, err := sandbox.New("")
-		must(t, err)
-		t.Cleanup(func() { must(t, b.Close()) })
+		b := sandbox.ForTest(t, "")
 		must(t, os.Remove(filepath.Join(p.dir, "file")))
 		must(t, os.Chmod(p.top, 0o755))
 		s, err := b.MySQL(sandbox.MySQLOptions{Datadir: p.dir, Settings: "log_bin = binlog\nsync_binlog = 1"})
-		if errors.As(err, &sandbox.Missing{}) {
-			t.Skip(err)
-		}
-		must(t, err)
+		sandbox.Need(t, err)
 		must(t, s.Exec("CREATE DATABASE d", "CREATE TABLE d.t (n INT AUTO_INCREMENT PRIMARY KEY, pad VARCHAR(900)) ENGINE=InnoDB"))
 		committed, stop := writers(t, s)
 		for range times(3) {

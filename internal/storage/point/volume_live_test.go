@@ -31,9 +31,7 @@ func TestPointsOnThinVolumes(t *testing.T) {
 	}
 	for _, fstype := range []string{"xfs", "ext4"} {
 		t.Run(fstype, func(t *testing.T) {
-			b, err := sandbox.New("")
-			must(t, err)
-			t.Cleanup(func() { must(t, b.Close()) })
+			b := sandbox.ForTest(t, "")
 			loop, err := b.Loop("disk", 1024)
 			sandbox.Need(t, err)
 			group := "plumb-" + fstype
@@ -53,9 +51,7 @@ func TestPointsOnZFSVolumes(t *testing.T) {
 	}
 	for _, fstype := range []string{"xfs", "ext4"} {
 		t.Run(fstype, func(t *testing.T) {
-			b, err := sandbox.New("")
-			must(t, err)
-			t.Cleanup(func() { must(t, b.Close()) })
+			b := sandbox.ForTest(t, "")
 			pool, err := b.OpenZFS(1024)
 			sandbox.Need(t, err)
 			sh(t, "zfs", "create", "-s", "-V", "600M", pool.Name+"/db")

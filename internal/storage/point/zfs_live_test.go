@@ -45,9 +45,7 @@ var facts = map[string]string{protect.FactPoint: "20261123T210500Z-4f3a", protec
 // server makes datasets as a server has them: data, a log below it, and somebody else's.
 func server(t *testing.T) (pool *sandbox.Pool, z ZFS, vols []protect.Volume) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a pool: run without -short")
 	pool, z = somePool(t)
 	for _, set := range [][]string{{"db", "recordsize=16K"}, {"other"}, {"db/log", "compression=gzip-1"}, {"db/foreign"}} {
 		_, err := pool.Dataset(set[0], set[1:]...)
@@ -64,9 +62,7 @@ func server(t *testing.T) (pool *sandbox.Pool, z ZFS, vols []protect.Volume) {
 // somePool makes a pool of the ZFS that is here.
 func somePool(t *testing.T) (*sandbox.Pool, ZFS) {
 	t.Helper()
-	b, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, b.Close()) })
+	b := sandbox.ForTest(t, "")
 	make, fuse := b.AnyZFS()
 	pool, err := make(256)
 	sandbox.Need(t, err)
@@ -359,9 +355,7 @@ func TestPointOfAKilledRun(t *testing.T) {
 // TestSnapshotsOfAPoolThatIsAwayAreUnknown holds that only a pool that is here can tell that a
 // snapshot is gone: a prune forgets a point of which all is gone.
 func TestSnapshotsOfAPoolThatIsAwayAreUnknown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
+	sandbox.NeedLong(t, "makes a pool: run without -short")
 	pool, z := somePool(t)
 	sh(t, "zfs", "create", pool.Name+"/db")
 	d := hosttest.LiveDoer(t)

@@ -13,18 +13,12 @@ func TestLiveLimitHoldsAgain(t *testing.T) {
 	if l.gate, err = findGate(t.Context(), l.do, ""); err != nil { // as Limit would; measuring takes long
 		t.Fatal(err)
 	}
-	if err := l.Again(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Unlimit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Again(t.Context()))
+	must(t, l.Unlimit(t.Context()))
 	if free := sum(drive(t, dir, 4096, 8, onlyReads, seconds*time.Second)) / seconds; free < 2*asked {
 		t.Skipf("without a limit the disk does %d reads a second: too few to tell", free)
 	}
-	if err := l.Again(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Again(t.Context()))
 	if held := sum(drive(t, dir, 4096, 8, onlyReads, seconds*time.Second)) / seconds; held > asked*11/10 {
 		t.Errorf("%d reads a second, and the limit is %d", held, asked)
 	}

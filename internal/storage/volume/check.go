@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -26,7 +27,7 @@ const rootHint = "run it as root, or take volume.kind: directory. A directory sh
 func checkDirectory(v experiment.Volume) (lab.Need, error) {
 	alone := experiment.Volume{Kind: v.Kind, Size: v.Size, Clone: v.Clone}
 	if v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Log+v.Cache+v.ARC != 0 || len(v.Pool)+len(v.Properties) > 0 || v.Vdevs != 0 || v.Profile != "" {
-		return lab.Need{}, hint.With(fmt.Errorf("a volume that is a directory has no filesystem, properties or profile of its own"), "volume.kind: loop or zpool has, and needs root")
+		return lab.Need{}, hint.With(errors.New("a volume that is a directory has no filesystem, properties or profile of its own"), "volume.kind: loop or zpool has, and needs root")
 	}
 	return lab.Need{Why: "a directory"}, checkClone(alone, "a directory", byCopy, byReflink)
 }
@@ -72,7 +73,7 @@ func checkLoop(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, err
 	}
 	if !h.About().Root {
-		return need, hint.With(fmt.Errorf("a volume on a loop device needs root"), rootHint)
+		return need, hint.With(errors.New("a volume on a loop device needs root"), rootHint)
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
 		return need, err

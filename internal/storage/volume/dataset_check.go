@@ -2,6 +2,7 @@ package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,7 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 		return need, err
 	}
 	if !h.About().Root {
-		return need, hint.With(fmt.Errorf("a volume that is a dataset needs root"), rootHint)
+		return need, hint.With(errors.New("a volume that is a dataset needs root"), rootHint)
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
 		return need, err
@@ -49,10 +50,10 @@ func checkDataset(ctx context.Context, h host.Reader, v experiment.Volume) (lab.
 
 func checkDatasetWords(v experiment.Volume) error {
 	if v.Profile != "" {
-		return hint.With(fmt.Errorf("volume.profile: a dataset lies on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
+		return hint.With(errors.New("volume.profile: a dataset lies on devices that others use, so it cannot be limited"), "volume.kind: loop or zpool can")
 	}
 	if v.Size+v.Log+v.Cache+v.ARC != 0 || v.Filesystem != "" || v.Mount != "" || len(v.Mkfs) > 0 || v.Layout != "" || v.Vdevs != 0 || len(v.Pool) > 0 {
-		return hint.With(fmt.Errorf("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
+		return hint.With(errors.New("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
 	}
 	if !zfs.IsDataset(v.Parent) {
 		return hint.With(fmt.Errorf("volume.parent %q: that is no dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")

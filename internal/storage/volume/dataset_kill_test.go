@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
@@ -131,7 +131,7 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	before := sets(t, pool)
 	mortalLife(t, dir, pool, 0, "leave")
 	sh(t, "zpool", "export", pool)
-	swept, err := inventory.Sweep(t.Context(), machine(t), kinds.All(), filepath.Join(dir, "books"))
+	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), filepath.Join(dir, "books"))
 	must(t, err)
 	if !slices.ContainsFunc(swept, func(s inventory.Swept) bool {
 		return s.Thing.Kind == inventory.Dataset && s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign)
@@ -146,17 +146,10 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	nothingLeftOf(t, dir, pool, before, "after the pool came back")
 }
 
-func machine(t *testing.T) *host.LiveDoer {
-	t.Helper()
-	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { do.Close() })
-	return do
-}
-
 // sweptClean takes away what the books of a directory name, and wants no error.
 func sweptClean(t *testing.T, books string) []inventory.Swept {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), machine(t), kinds.All(), books)
+	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books)
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {

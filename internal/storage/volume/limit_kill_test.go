@@ -22,21 +22,15 @@ import (
 func limitedChild(t *testing.T, dir string) {
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	b, err := inventory.Open(t.Context(), do, kinds.All(), dir, "killed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	box := lab.Workspace{Dir: dir, Run: "killed", Do: do, Log: b}
 	d, err := makeDevice(t.Context(), box, filepath.Join(dir, "image"), 64<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := newLimiter(box, experiment.Profile{Text: "iops=1000", IOPS: experiment.Pace{Both: 1000}}, []string{d.number}, "")
 	if l.gate, err = findGate(t.Context(), do, "killed"); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.begin(t.Context(), l.profile); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.begin(t.Context(), l.profile))
 	fmt.Println("ready", d.path, d.number)
 	time.Sleep(time.Minute)
 }
@@ -62,9 +56,7 @@ func TestLiveKilledLabLeavesNoLimit(t *testing.T) {
 	if err == nil {
 		err = child.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer child.Process.Kill()
 	var said, path, number string
 	lines := bufio.NewScanner(out)
@@ -96,14 +88,10 @@ func TestLiveKilledLabLeavesNoLimit(t *testing.T) {
 func limitsOf(t *testing.T, do host.Doer, number string) (all []string) {
 	t.Helper()
 	files, err := do.Glob(context.Background(), groups+"/blkio/blkio.throttle.*_device")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range files {
 		text, err := do.ReadFile(context.Background(), file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if line, ok := kinds.LimitOf(string(text), number); ok {
 			all = append(all, filepath.Base(file)+" "+line)
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/host/scratch"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -25,31 +25,22 @@ import (
 // liveVolume makes a filesystem on a loop device and its limiter.
 func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes volumes: run without -short")
-	}
+	sandbox.NeedLong(t, "makes volumes: run without -short")
 	box, err := sandbox.New(t.TempDir())
 	sandbox.Need(t, err)
 	t.Cleanup(func() { box.Close() })
 	dir, err := box.Filesystem("v", fstype, 600, nil, "")
 	sandbox.Need(t, err)
-	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { do.Close() })
+	do := hosttest.LiveDoer(t)
 	if _, err := findGate(t.Context(), do, ""); err != nil {
 		t.Skip(err)
 	}
 	st, err := do.Stat(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := experiment.ParseProfile(profile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := inventory.Open(t.Context(), do, kinds.All(), t.TempDir(), "limittest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := &limiter{do: do, book: b, profile: p, devices: []string{fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor)}, dir: dir}
 	t.Cleanup(func() {
 		if err := l.Unlimit(context.Background()); err != nil {
@@ -69,15 +60,11 @@ func drive(t *testing.T, dir string, size int64, threads int, reading func(threa
 	const bytes = 64 << 20
 	name := filepath.Join(dir, "drive")
 	if _, err := os.Stat(name); err != nil {
-		if err := os.WriteFile(name, make([]byte, bytes), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, make([]byte, bytes), 0o600))
 		syscall.Sync() // direct reads would write it first
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|syscall.O_DIRECT, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var done atomic.Int64
 	var stop atomic.Bool

@@ -34,9 +34,7 @@ func modelStep(r *regulator, dt, wantRead, wantWrite, size float64) (did paces) 
 func profile(t *testing.T, text string) experiment.Profile {
 	t.Helper()
 	p, err := experiment.ParseProfile(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -227,9 +225,7 @@ func TestGateOfBothVersions(t *testing.T) {
 		dir := t.TempDir()
 		for file, text := range c.files {
 			file = filepath.Join(dir, file)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)))
 		}
 		g, err := findGate(t.Context(), chroot.New(host.NewLiveDoer(host.NewLive(host.LiveOptions{})), dir), "r")
 		if !slices.Equal(g.dirs, c.want) || !errors.Is(err, c.err) {

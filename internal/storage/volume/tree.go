@@ -2,7 +2,6 @@ package volume
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -111,16 +110,8 @@ const patience = 15 * time.Second
 // insist repeats a command while something is busy: a server that has just
 // ended holds its files for a moment.
 func (t *tree) insist(ctx context.Context, argv ...string) error {
-	late := time.Now().Add(patience)
-	for {
+	return inventory.Until(ctx, patience, func() (bool, error) {
 		err := t.run(ctx, argv...)
-		if err == nil || time.Now().After(late) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return err == nil, err
+	})
 }

@@ -30,9 +30,7 @@ import (
 // nothing is left.
 func labBox(t *testing.T) lab.Workspace {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes volumes: run without -short")
-	}
+	sandbox.NeedLong(t, "makes volumes: run without -short")
 	top := t.TempDir()
 	sandbox.NeedMount(t, top)
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))

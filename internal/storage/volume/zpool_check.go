@@ -41,11 +41,11 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, err
 	}
 	if !h.About().Root {
-		return need, hint.With(fmt.Errorf("a volume that is a pool needs root"), rootHint)
+		return need, hint.With(errors.New("a volume that is a pool needs root"), rootHint)
 	}
 	if openZFS(ctx, h) {
 		if v.ARC > 0 {
-			return need, hint.With(fmt.Errorf("volume.arc: the ARC of OpenZFS belongs to the whole machine, and a lab does not change it"),
+			return need, hint.With(errors.New("volume.arc: the ARC of OpenZFS belongs to the whole machine, and a lab does not change it"),
 				"leave volume.arc out, and set the module's zfs_arc_max yourself if you like")
 		}
 		return need, programs(ctx, h, need.Programs)
@@ -53,7 +53,7 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 	need.Memory = int64(v.ARC)
 	need.Programs = append(need.Programs, fuseProgram)
 	if !installed(ctx, h, fuseProgram) {
-		return need, hint.With(fmt.Errorf("this kernel has no ZFS, and there is no zfs-fuse either"),
+		return need, hint.With(errors.New("this kernel has no ZFS, and there is no zfs-fuse either"),
 			"modprobe zfs loads OpenZFS where it is installed; the package zfs-fuse has an old ZFS in a program of its own")
 	}
 	if err := programs(ctx, h, need.Programs); err != nil {
@@ -138,7 +138,7 @@ func checkFuse(v experiment.Volume) error {
 		}
 	}
 	if v.Pool["ashift"] == "" && len(v.Pool) > 0 || len(v.Pool) > 1 {
-		return hint.With(fmt.Errorf("volume.pool: with zfs-fuse, only ashift can be set"), newer)
+		return hint.With(errors.New("volume.pool: with zfs-fuse, only ashift can be set"), newer)
 	}
 	return nil
 }

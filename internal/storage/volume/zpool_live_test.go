@@ -20,9 +20,7 @@ import (
 // needZFS takes the machine's only ZFS for a test.
 func needZFS(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("makes volumes: run without -short")
-	}
+	sandbox.NeedLong(t, "makes volumes: run without -short")
 	if os.Geteuid() != 0 {
 		t.Skip("a pool needs root")
 	}

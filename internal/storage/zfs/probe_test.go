@@ -26,9 +26,7 @@ const (
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
 	obs, err := NewProbe(hosttest.Catalog(t)).Collect(context.Background(), m, &stack.Stack{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &stack.Stack{}
 	s.Add("zfs", obs)
 	return s
@@ -37,9 +35,7 @@ func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 func check(t *testing.T, s *stack.Stack, ref string, want map[string]stack.Value) {
 	t.Helper()
 	r, err := stack.ParseRef(ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	thing := s.Find(r)
 	if thing == nil {
 		t.Fatalf("%s was not found", ref)

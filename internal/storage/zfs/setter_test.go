@@ -9,39 +9,26 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
 // The conformance suite on a dataset of zfs-fuse: a property that is
 // inherited, one that is its own, and one that is not inherited at all.
 func TestSuiteOnADataset(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a pool: run without -short")
-	}
-	box, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	sandbox.NeedLong(t, "makes a pool: run without -short")
+	box := sandbox.ForTest(t, "")
 	pool, err := box.ZFSFuse(100)
 	sandbox.Need(t, err)
 	if _, err := pool.Dataset("db", "logbias=throughput"); err != nil {
 		t.Fatal(err)
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	cat := hosttest.Catalog(t)
 	// What was received and not set here must be received again after an undo.
 	receive := exec.Command("sh", "-c", "zfs snapshot $1/db@s && zfs send -p $1/db@s | zfs receive $1/copy", "sh", pool.Name)
@@ -103,8 +90,7 @@ func must(t *testing.T, err error) {
 }
 
 func TestSetterOfParameters(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	files := map[string]string{
 		parametersDir + "zfs_arc_max": "0\n", parametersDir + "zfs_arc_min": "134217728\n", parametersDir + "zfs_txg_timeout": "5\n", parametersDir + "zfs_dirty_data_max_max": "4294967296\n",
 		parametersDir + "zfs_prefetch_disable": "0\n", parametersDir + "zfs_commit_timeout_pct": "10\n",
@@ -154,10 +140,8 @@ func TestParameterInAScratchRoot(t *testing.T) {
 	for name, text := range map[string]string{parametersDir + "zfs_arc_max": "0\n", arcstats: "c_max 4 8589934592\n", "/etc/modprobe.d/zfs.conf": "options zfs zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n"} {
 		must(t, errors.Join(os.MkdirAll(filepath.Dir(dir+name), 0o755), os.WriteFile(dir+name, []byte(text), 0o644)))
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	doer := hosttest.LiveDoer(t)
+	cat := hosttest.Catalog(t)
 	changetest.Run(t, changetest.Case{Doer: chroot.New(doer, dir), Setter: Setter{}, Catalog: cat, Dir: "/var/lib/plumb", Few: 7,
 		Knob: stack.Knob{Of: stack.Ref{Kind: "zfs", Name: "module"}, Name: "zfs_arc_max"}, To: stack.Int(4 << 30),
 		Observe: func() *stack.Stack {
@@ -185,8 +169,7 @@ func TestSetterOfDatasetsRefuses(t *testing.T) {
 	ds.SetAbsent("direct", "test")
 	var s stack.Stack
 	s.Add("zfs", obs)
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
+	cat := hosttest.Catalog(t)
 	for name, c := range map[string]struct {
 		to   stack.Value
 		want string

@@ -32,8 +32,7 @@ func newRoot(t *testing.T, files map[string]string) *root {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { live.Close() })
+	live := hosttest.LiveDoer(t)
 	h := chroot.New(live, dir)
 	return &root{t, dir, h, change.NewExecutor(h, "test")}
 }

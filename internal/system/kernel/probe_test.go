@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	t.Helper()
-	obs, err := New(known(t)).Collect(context.Background(), m, &stack.Stack{})
+	obs, err := New(hosttest.Catalog(t)).Collect(context.Background(), m, &stack.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,19 +160,10 @@ func TestContainer(t *testing.T) {
 	}
 }
 
-func known(t *testing.T) *catalog.Catalog {
-	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatalf("the catalogue does not load: %v", err)
-	}
-	return cat
-}
-
 // TestFactsAreDeclared also sees that a knob names the sysctl or the file that
 // it is read from.
 func TestFactsAreDeclared(t *testing.T) {
-	cat := known(t)
+	cat := hosttest.Catalog(t)
 	for name, f := range cat.Knobs("host") {
 		if plain := strings.NewReplacer(".", "_", "-", "_").Replace(f.Shown); plain != name && !strings.HasPrefix(f.Shown, "/") {
 			t.Errorf("%s is shown as %q", name, f.Shown)

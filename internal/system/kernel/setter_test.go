@@ -18,17 +18,10 @@ import (
 )
 
 // a LiveDoer can change this machine.
-func doer(t *testing.T) *host.LiveDoer {
-	t.Helper()
-	h := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	t.Cleanup(func() { h.Close() })
-	return h
-}
-
 // looking reads the host as check does.
 func looking(t *testing.T, h host.Reader) func() *stack.Stack {
 	return func() *stack.Stack {
-		obs, err := New(known(t)).Collect(context.Background(), h, nil)
+		obs, err := New(hosttest.Catalog(t)).Collect(context.Background(), h, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +56,7 @@ func TestSetterInAScratchRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	under := chroot.New(doer(t), dir)
+	under := chroot.New(hosttest.LiveDoer(t), dir)
 	for knob, lasts := range map[string]string{"vm_swappiness": "/etc/sysctl.conf", "vm_page_cluster": sysctlOurs} {
 		t.Run(knob, func(t *testing.T) {
 			c := changetest.Case{Doer: under, Setter: Setter{}, Catalog: hosttest.Catalog(t), Dir: "/var/lib/plumb", Observe: looking(t, under),
@@ -86,7 +79,7 @@ func TestSetterOnThisKernel(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("setting sysctls needs root")
 	}
-	h := doer(t)
+	h := hosttest.LiveDoer(t)
 	here := looking(t, h)().Host()
 	if inside, _ := here.Bool("in_container"); inside {
 		t.Skip("the kernel's settings belong to the host, and this is a container")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -117,8 +118,8 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 			return
 		}
 		seen = true
-		n, ok := parseKeyed(data, "nr_throttled")
-		p, okP := parseKeyed(data, "nr_periods")
+		n, ok := observe.Keyed(data, "nr_throttled")
+		p, okP := observe.Keyed(data, "nr_periods")
 		if ok && okP && n > most {
 			most, periods, src = n, p, at
 		}
@@ -224,7 +225,7 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 		return
 	}
 	for fact, key := range facts {
-		if n, ok := parseKeyed(data, key); ok {
+		if n, ok := observe.Keyed(data, key); ok {
 			t.Set(fact, stack.Int(n), name)
 		} else if fact == "memory_shmem" {
 			t.SetAbsent(fact, name) // kernels before 4.20 do not count it in version 1
@@ -235,16 +236,6 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 func parseNumber(data []byte) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 	return n, err == nil
-}
-
-// parseKeyed finds "key number" among lines.
-func parseKeyed(data []byte, key string) (int64, bool) {
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, key+" "); ok {
-			return parseNumber([]byte(rest))
-		}
-	}
-	return 0, false
 }
 
 // parseMaxBytes reads a version 2 limit: bytes, or "max" for none.

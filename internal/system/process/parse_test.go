@@ -210,7 +210,6 @@ func FuzzParsers(f *testing.F) {
 		} {
 			v("", data)
 		}
-		parseKeyed(data, "oom_kill")
 	})
 }
 

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"plumb/internal/catalog"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
-	"plumb/knowledge"
 )
 
 // hybridCgroup and hybridMounts are from a host with version 1 controllers
@@ -277,10 +275,7 @@ func TestHiddenProcessesAreAGap(t *testing.T) {
 
 // TestEveryFactIsDeclared keeps the probe and the catalogue together.
 func TestEveryFactIsDeclared(t *testing.T) {
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatalf("the catalogue does not load: %v", err)
-	}
+	cat := hosttest.Catalog(t)
 	for _, thing := range lookAt(t, hybridServer()).Things {
 		for name := range thing.Facts {
 			if cat.Fact(thing.Ref.Kind, name) == nil {

@@ -38,8 +38,7 @@ func running(group string, facts map[string]stack.Value) *stack.Stack {
 // The suite in a scratch root: a drop-in of a unit, and limits.d for a server
 // that no unit started.
 func TestSetterInAScratchRoot(t *testing.T) {
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for name, c := range map[string]struct {
 		group, file string
 	}{

@@ -247,9 +247,15 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 			text += ": was there already"
 		}
 		p.Hang(page.Normal, "  ", page.OneLine(text))
+		if set := m.Facts[backup.Unsent+r.From]; set != "" {
+			p.Hang(page.Normal, "    ", page.OneLine("its properties are in no stream: zfs set "+set+" "+r.Dataset))
+		}
 	}
 	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", bytesText(n), units.Span(took)))
 	for _, name := range slices.Sorted(maps.Keys(m.Facts)) {
+		if strings.HasPrefix(name, backup.Unsent) {
+			continue // said above
+		}
 		p.Hang(page.Dim, "  "+page.Columns(name, 16), page.OneLine(m.Facts[name]))
 	}
 	if len(started) > 0 {

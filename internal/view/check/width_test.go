@@ -41,11 +41,7 @@ func TestNoLineIsWiderThanTheScreen(t *testing.T) {
 			"quiet":   Text(viewtest.QuietReport(viewtest.LvmHost()), Options{}, screen),
 			"summary": sum.Text(true, screen),
 		} {
-			for l := range strings.Lines(text) {
-				if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-					t.Errorf("%s at %d columns has a line of %d: %s", name, w, page.Width(l), l)
-				}
-			}
+			viewtest.Fits(t, name, text, w)
 		}
 	}
 }
@@ -53,9 +49,7 @@ func TestNoLineIsWiderThanTheScreen(t *testing.T) {
 func TestASCIIScreenGetsASCII(t *testing.T) {
 	screen := page.Screen{Width: 80, ASCII: true}
 	for _, text := range []string{stackview.Text(viewtest.ZfsHost(), viewtest.Units(), nil, screen), Text(viewtest.TestReport(viewtest.ZfsHost()), Options{}, screen)} {
-		if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 }); i >= 0 {
-			t.Errorf("not ASCII: %q", text[i:min(len(text), i+20)])
-		}
+		viewtest.IsASCII(t, text)
 	}
 	viewtest.Golden(t, "stack-ascii.txt", stackview.Text(viewtest.ZfsHost(), viewtest.Units(), nil, screen))
 }

@@ -64,11 +64,7 @@ there · plumb explain RULE says where
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, width := range []int{60, 80, 120} {
-		for l := range strings.Lines(Untested(rules, standings, page.Screen{Width: width})) {
-			if n := len([]rune(strings.TrimRight(l, "\n"))); n > width {
-				t.Errorf("%d columns: %q", width, l)
-			}
-		}
+		viewtest.Fits(t, "the list", Untested(rules, standings, page.Screen{Width: width}), width)
 	}
 }
 

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,10 +30,6 @@ func testProof() explain.Proof {
 
 func TestNoLineOfARuleIsWiderThanTheScreen(t *testing.T) {
 	for _, w := range []int{60, 80, 100, 120} {
-		for l := range strings.Lines(Rule(viewtest.TestRules()["cross/zfs-recordsize-innodb"], testProof(), page.Screen{Width: w})) {
-			if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-				t.Errorf("at %d columns a line has %d: %s", w, page.Width(l), l)
-			}
-		}
+		viewtest.Fits(t, "a rule", Rule(viewtest.TestRules()["cross/zfs-recordsize-innodb"], testProof(), page.Screen{Width: w}), w)
 	}
 }

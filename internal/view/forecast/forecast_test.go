@@ -62,6 +62,12 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 	viewtest.FitsSchema(t, schema.Of("forecast-space"), Document(made(), "the recording"))
 }
 
+func TestSizesOfNoDisk(t *testing.T) {
+	if got := size(1.8e19); got != "15.6E" {
+		t.Errorf("18 exabytes are %s", got)
+	}
+}
+
 func TestAnUnseenFutureIsNotImpossible(t *testing.T) {
 	for part, want := range map[float64]string{0: "less than 1 %", 0.5: "50 %", 1: "more than 99 %"} {
 		if got := chance(part); got != want {

@@ -3,6 +3,7 @@ package forecast
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -45,7 +46,13 @@ func one(p *page.Page, r space.Result) {
 	}
 }
 
-func size(v float64) string { return units.Bytes(int64(v)) }
+// size writes bytes, of which a forecast can be more than any disk has.
+func size(v float64) string {
+	if v >= math.MaxInt64 {
+		return units.Measured(v)
+	}
+	return units.Bytes(int64(v))
+}
 
 func sentence(s string) string {
 	if s == "" {

@@ -1,11 +1,8 @@
 package lab
 
 import (
-	"fmt"
-
 	"plumb/internal/lab/report"
-	"plumb/internal/stats"
-	"plumb/internal/units"
+	"plumb/internal/view/page"
 )
 
 // DipSentences say of which arms the rate falls again and again.
@@ -15,13 +12,7 @@ func DipSentences(r report.Report) (all []string) {
 		if d == nil {
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s: every %s the rate falls by %s (%s to %s %%), for %s: %s.", a.Name, secondsOf(d.Every),
-			units.Percent(d.Depth.Value), units.PercentDigits(d.Depth.Low), units.PercentDigits(d.Depth.High), secondsOf(d.Length), units.Count(d.N, "dip")))
+		all = append(all, a.Name+": "+page.Dips(d.Every, d.Length, d.Depth, d.N)+".")
 	}
 	return all
-}
-
-// secondsOf writes seconds with their interval: 15.0 s (14.5 to 15.5).
-func secondsOf(e stats.Estimate) string {
-	return fmt.Sprintf("%s s (%s to %s)", units.Digits3(e.Value), units.Digits3(e.Low), units.Digits3(e.High))
 }

@@ -28,11 +28,7 @@ func TestLabPagesFitTheScreen(t *testing.T) {
 	for _, w := range []int{80, 100, 120} {
 		s := page.Screen{Width: w}
 		for name, text := range map[string]string{"done": Text(viewtest.SampleReport(8), s), "unfinished": Text(viewtest.UnfinishedReport(), s), "plan": Plan(samplePlan(), s)} {
-			for l := range strings.Lines(text) {
-				if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-					t.Errorf("%s at %d columns has a line of %d: %s", name, w, page.Width(l), l)
-				}
-			}
+			viewtest.Fits(t, name, text, w)
 		}
 	}
 }
@@ -55,19 +51,12 @@ func TestLabTextKeepsIntervalsWhole(t *testing.T) {
 		if whole := "×30.0 (+737 % to ×73.1)"; !strings.Contains(table, whole) {
 			t.Errorf("at %d columns %q is broken:\n%s", w, whole, table)
 		}
-		for l := range strings.Lines(table) {
-			if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-				t.Errorf("at %d columns a line has %d: %s", w, page.Width(l), l)
-			}
-		}
+		viewtest.Fits(t, "the table", table, w)
 	}
 }
 
 func TestLabTextIsASCIIWhenAsked(t *testing.T) {
-	text := Text(viewtest.SampleReport(8), page.Screen{Width: 100, ASCII: true})
-	if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 }); i >= 0 {
-		t.Errorf("not ASCII: %q", text[i:i+8])
-	}
+	viewtest.IsASCII(t, Text(viewtest.SampleReport(8), page.Screen{Width: 100, ASCII: true}))
 }
 
 func samplePlan() PlanInput {

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -104,11 +103,7 @@ func TestLoadParts(t *testing.T) {
 func TestLoadPartsFitTheScreen(t *testing.T) {
 	for _, w := range []int{60, 80, 100, 120} {
 		for name, text := range parts(page.Screen{Width: w}) {
-			for l := range strings.Lines(text) {
-				if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-					t.Errorf("%s at %d columns has a line of %d: %s", name, w, page.Width(l), l)
-				}
-			}
+			viewtest.Fits(t, name, text, w)
 		}
 	}
 }

@@ -158,8 +158,8 @@ func fromSeconds(s float64) time.Duration {
 // changes of level, a burst that was used up.
 func seriesRemarks(a stats.Analysis) (all []Remark) {
 	if d := a.Dips; d != nil {
-		all = append(all, Remark{"dips", fmt.Sprintf("%d times, every %s s (%s to %s), it falls by %s for %s of the time; chance alone would show that with a probability of %.1g",
-			d.Count, units.Digits3(d.Period.Value), units.Digits3(d.Period.Low), units.Digits3(d.Period.High), units.Percent(d.Depth.Value), units.Percent(d.Share.Value), d.P)})
+		every, length, depth := d.InSeconds()
+		all = append(all, Remark{"dips", fmt.Sprintf("%s; chance alone would show that with a probability of %.1g", page.Dips(every, length, depth, d.Count), d.P)})
 	}
 	if b := a.Burst; b != nil {
 		all = append(all, Remark{"burst", fmt.Sprintf("used up after %s s: from %s/s down to %s/s", units.Digits3(b.At.Value), units.PerSecond(b.Before.Value), units.PerSecond(b.After.Value))})

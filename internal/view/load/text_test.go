@@ -113,11 +113,7 @@ func TestLoadPages(t *testing.T) {
 func TestLoadFitsTheScreen(t *testing.T) {
 	for _, w := range []int{60, 80, 100, 120} {
 		for name, r := range map[string]Report{"closed": madeReport(), "open": openReport(), "files": fileReport()} {
-			for l := range strings.Lines(Text(r, page.Screen{Width: w})) {
-				if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-					t.Errorf("%s at %d columns has a line of %d: %s", name, w, page.Width(l), l)
-				}
-			}
+			viewtest.Fits(t, name, Text(r, page.Screen{Width: w}), w)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
-	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 )
@@ -122,8 +122,7 @@ func (l *laid) facts() string {
 func (l *laid) byActs() string {
 	l.t.Helper()
 	before := l.facts()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(l.t)
 	k := change.NewExecutor(doer, "test")
 	k.Dir = filepath.Join(l.t.TempDir(), "journal")
 	var numbers []int
@@ -151,9 +150,7 @@ func (l *laid) byActs() string {
 func sh(t *testing.T, text string, words ...string) (out string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "it's a script.sh")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(text), 0o600))
 	c := exec.Command("sh", append([]string{file}, words...)...)
 	var b bytes.Buffer
 	c.Stdout, c.Stderr = &b, &b
@@ -180,9 +177,7 @@ func TestScriptGivesTheFactsOfTheActs(t *testing.T) {
 	before, want, text := l.facts(), l.byActs(), l.shell()
 	if out, err := exec.Command("shellcheck", "--version").Output(); err == nil {
 		file := filepath.Join(t.TempDir(), "x.sh")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		// SC2016: what is quoted is run later by eval. SC2154: $owed is set before each stage.
 		if found, err := exec.Command("shellcheck", "-s", "sh", "-S", "warning", file).CombinedOutput(); err != nil {
 			t.Errorf("shellcheck (%s): %v\n%s", out, err, found)

@@ -65,9 +65,7 @@ func drafted() Emission {
 func written(t *testing.T, form string, e Emission) string {
 	t.Helper()
 	text, err := Text(form, e, viewtest.Units())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return text
 }
 
@@ -135,9 +133,7 @@ func TestTexts(t *testing.T) {
 // TestScriptIsClean has the shell and shellcheck read a script.
 func TestScriptIsClean(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "fix.sh")
-	if err := os.WriteFile(file, []byte(written(t, "shell", drafted())), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(written(t, "shell", drafted())), 0o600))
 	for _, argv := range [][]string{{"sh", "-n"}, {"dash", "-n"}, {"shellcheck", "--severity=style"}} {
 		path, err := exec.LookPath(argv[0])
 		if err != nil {
@@ -177,9 +173,7 @@ func TestTextsHoldNothingOfStrangers(t *testing.T) {
 	owned := filepath.Join(dir, "owned")
 	e := hostile(owned)
 	plumb := filepath.Join(dir, "plumb")
-	if err := os.WriteFile(plumb, []byte("#!/bin/sh\ncat > "+dir+"/plan\nprintf '%s\\n' \"$1\" \"$#\" > "+dir+"/told\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(plumb, []byte("#!/bin/sh\ncat > "+dir+"/plan\nprintf '%s\\n' \"$1\" \"$#\" > "+dir+"/told\n"), 0o700))
 	for verb, told := range map[string]string{"apply": "fix\n5\n", "undo": "undo\n4\n"} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-s", verb)
 		cmd.Stdin, cmd.Env = strings.NewReader(written(t, "shell", e)), append(os.Environ(), "PLUMB="+plumb)

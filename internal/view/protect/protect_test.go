@@ -38,11 +38,7 @@ func TestPages(t *testing.T) {
 			"---\n" + Prune(forgotten(), narrow) + "---\n" + Pruned(forgot, narrow),
 	} {
 		viewtest.Golden(t, name+".txt", text)
-		for line := range strings.Lines(text) {
-			if n := page.Width(strings.TrimSuffix(line, "\n")); n > 80 {
-				t.Errorf("%s: %d columns: %s", name, n, line)
-			}
-		}
+		viewtest.Fits(t, name, text, 80)
 	}
 }
 

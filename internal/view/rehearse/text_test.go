@@ -52,11 +52,7 @@ func TestRehearsalFitsTheScreen(t *testing.T) {
 			texts[name] = Text(r, viewtest.Units(), s)
 		}
 		for name, text := range texts {
-			for l := range strings.Lines(text) {
-				if l = strings.TrimRight(l, "\n"); page.Width(l) > w {
-					t.Errorf("%s at %d columns has a line of %d: %s", name, w, page.Width(l), l)
-				}
-			}
+			viewtest.Fits(t, name, text, w)
 		}
 	}
 }
@@ -66,9 +62,7 @@ func TestRehearsalIsPlainWhenAsked(t *testing.T) {
 	r.Steps[2].Why, r.Proposal.Says[0], r.Proposal.Title, r.Ended = "\x1b[2J\u202e", "\x1b[2J", "\x1b[1m", "\x1b"
 	for _, text := range []string{Text(r, viewtest.Units(), page.Screen{Width: 100, ASCII: true}), Plan(runner.Forecast{Proposal: r.Proposal}, viewtest.Units(), page.Screen{ASCII: true}),
 		Progress("\x1b", lab.Progress{Doing: "measuring"})} {
-		if i := strings.IndexFunc(text, func(r rune) bool { return r > 127 || r < ' ' && r != '\n' }); i >= 0 {
-			t.Errorf("not ASCII: %q", text[i:min(len(text), i+8)])
-		}
+		viewtest.IsASCII(t, text)
 	}
 }
 

@@ -50,11 +50,7 @@ func moment() watch.Moment {
 func TestScreenOfAMoment(t *testing.T) {
 	got := view.Text(moment(), hosttest.Windows(t), page.Screen{Width: 80})
 	viewtest.Golden(t, "moment.txt", got)
-	for line := range strings.Lines(got) {
-		if page.Width(strings.TrimSuffix(line, "\n")) > 80 {
-			t.Errorf("wider than 80 columns: %q", line)
-		}
-	}
+	viewtest.Fits(t, "a moment", got, 80)
 	if strings.Contains(got, "\x1b") {
 		t.Error("a statement drives the terminal")
 	}

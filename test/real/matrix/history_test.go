@@ -10,15 +10,13 @@ import (
 	"testing"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/tape"
-	"plumb/knowledge"
 )
 
 func knobsOf(t *testing.T, kind string) map[string]*catalog.Fact {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	must(t, err)
-	return cat.Knobs(kind)
+	return hosttest.Catalog(t).Knobs(kind)
 }
 
 // agrees demands that the catalogue says of a server what it says of itself.

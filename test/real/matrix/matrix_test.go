@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -117,24 +116,12 @@ func TestMatrix(t *testing.T) {
 }
 
 func begun(t *testing.T, r row) *live {
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	l := &live{row: r, box: box, port: freePort(t)}
+	box := sandbox.ForTest(t, "")
+	var err error
+	l := &live{row: r, box: box, port: sandbox.FreePort(t)}
 	l.server, err = r.start(box, l.port)
 	must(t, err)
 	return l
-}
-
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // ref is what Plumb calls the server.

@@ -22,10 +22,7 @@ func TestChangesOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
 			m := Open(t, release)
-			plumb, err := program.Build(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plumb := program.ForTest(t)
 			out := t.ArtifactDir()
 			r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Out: out, Line: change, Deadline: 20 * time.Minute, Disks: []Disk{
 				{Name: "data", Bytes: 1 << 30}, {Name: "lost", Bytes: 256 << 20}}})

@@ -55,12 +55,7 @@ func TestCheckPostgresOnOpenZFS(t *testing.T) {
 // back goes; go test -artifacts keeps it.
 func openWithPlumb(t *testing.T, release string) (m *Machine, plumb program.Program, out string) {
 	t.Helper()
-	m = Open(t, release)
-	plumb, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, plumb, t.ArtifactDir()
+	return Open(t, release), program.ForTest(t), t.ArtifactDir()
 }
 
 // sameOnTape wants some findings, and the same findings on the tape.

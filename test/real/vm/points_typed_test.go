@@ -21,10 +21,7 @@ func typedPoints(t *testing.T, release, script string, want ...string) {
 	t.Helper()
 	sandbox.NeedFull(t, "an emulated machine takes half an hour for it: make test-real FULL=1")
 	m := Open(t, release)
-	plumb, err := program.Build(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plumb := program.ForTest(t)
 	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: pointsLibrary + script, Live: watched(t), Deadline: 40 * time.Minute,
 		Disks: []Disk{{Name: "data", Bytes: 6 << 30}, {Name: "pool", Bytes: 6 << 30}}})
 	text := string(r.Output)

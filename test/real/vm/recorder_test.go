@@ -21,10 +21,7 @@ func TestRecorderOnSystemd(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
 			m := Open(t, release)
-			plumb, err := program.Build(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plumb := program.ForTest(t)
 			r := m.Do(t, Script{In: []string{plumb.Path}, Line: recorder, Systemd: true, Deadline: 20 * time.Minute})
 			text := string(r.Output)
 			t.Logf("booted in %v, all took %v\n%s", r.Boot, r.Took, text)

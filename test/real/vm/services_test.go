@@ -18,10 +18,7 @@ func TestServicesOnSystemd(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
 			m := Open(t, release)
-			plumb, err := program.Build(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plumb := program.ForTest(t)
 			r := m.Do(t, Script{In: []string{plumb.Path}, Line: services, Systemd: true, Live: watched(t), Deadline: 20 * time.Minute})
 			text := string(r.Output)
 			t.Logf("booted in %v, all took %v", r.Boot, r.Took)

@@ -53,10 +53,7 @@ func TestWatchOnOpenZFS(t *testing.T) {
 				sandbox.NeedFull(t, "the same again with an older OpenZFS: make test-real FULL=1 does it")
 			}
 			m := Open(t, release)
-			plumb, err := program.Build(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plumb := program.ForTest(t)
 			out := t.ArtifactDir()
 			r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: wrecksLib + watchZFS, Out: out, Deadline: 60 * time.Minute,
 				Disks: []Disk{{Name: "slow", Bytes: 3 << 30, IOPS: 300}, {Name: "fast", Bytes: 3 << 30}}})

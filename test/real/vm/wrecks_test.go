@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
@@ -164,10 +164,7 @@ func wreck(t *testing.T, release, script string, moments []moment, disks []Disk,
 
 func loadRules(t *testing.T) *rule.Base {
 	t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cat := hosttest.Catalog(t)
 	rules, err := rule.Load(knowledge.FS, cat)
 	if err != nil {
 		t.Fatal(err)

@@ -41,8 +41,8 @@ type Adapters struct {
 	Storages func(with, removes string) []protect.Storage
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
-	// Backup backs a point of a machine up to all of some URLs, for the recipients of a file, and says what came of it.
-	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to []string, recipients string) error
+	// Backup backs a point of a machine up as a policy says, and says what came of it.
+	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to policy.Store) error
 	// Driven has another tool back a server up, as it was once asked to.
 	Driven func(ctx context.Context, s *shell.Shell, m *Machine, server stack.Ref, with string) error
 }

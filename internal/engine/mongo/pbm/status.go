@@ -3,6 +3,7 @@ package pbm
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func read(text []byte) (f driven.Found, err error) {
 		return f, fmt.Errorf("what pbm status gives is not understood: %w", err)
 	}
 	if s.Backups == nil {
-		return f, fmt.Errorf("what pbm status gives does not speak of backups")
+		return f, errors.New("what pbm status gives does not speak of backups")
 	}
 	f = driven.Found{Backups: []driven.Taken{}, Running: s.Running.Type == "backup", Wrong: s.wrong()}
 	for _, one := range s.Backups.Snapshot {

@@ -28,12 +28,8 @@ type scene struct {
 
 func newScene(t *testing.T, login string) *scene {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(sandbox.MySQLOptions{})
 	sandbox.Need(t, err)
 	for _, dir := range []string{box.Dir, filepath.Dir(server.Socket)} { // so that others can try to come in

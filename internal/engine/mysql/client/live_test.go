@@ -18,25 +18,16 @@ import (
 // live starts a private server once for all tests that need one.
 func live(t *testing.T) client.Config {
 	t.Helper()
-	b, err := sandbox.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
+	b := sandbox.ForTest(t, "")
 	o := sandbox.MySQLOptions{Port: 33671, Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
 	if os.Getenv("PLUMB_MYSQL") == "9" {
 		o.Native = true
-		if o.Basedir, o.Loader, err = sandbox.MySQLTree(); err != nil {
-			t.Skip(err)
-		}
+		var err error
+		o.Basedir, o.Loader, err = sandbox.MySQLTree()
+		sandbox.Need(t, err)
 	}
 	s, err := b.MySQL(o)
-	if errors.As(err, new(sandbox.Missing)) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	sandbox.Need(t, err)
 	if err := s.Exec("CREATE DATABASE d"); err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"plumb/internal/catalog"
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/system/process"
-	"plumb/knowledge"
 	"plumb/test/sandbox"
 )
 
@@ -66,9 +65,7 @@ func onEach(t *testing.T, f func(*source)) {
 
 // onEachWith does so with other options.
 func onEachWith(t *testing.T, with func(*sandbox.Box, *sandbox.MySQLOptions), f func(*source)) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	for name, options := range servers() {
 		t.Run(name, func(t *testing.T) {
 			if name != "MariaDB" {
@@ -83,13 +80,7 @@ func begin(t *testing.T, options func() (sandbox.MySQLOptions, error), with func
 	t.Helper()
 	o, err := options()
 	sandbox.Need(t, err)
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	logs, err := box.Mkdir("logs")
 	sandbox.Need(t, err)
 	o.Port = sandbox.FreePort(t)
@@ -148,8 +139,7 @@ func (s *source) exec(statements ...string) {
 // look sees the server as a check does, and describes it.
 func (s *source) look() {
 	s.t.Helper()
-	cat, err := catalog.Load(knowledge.FS)
-	sandbox.Need(s.t, err)
+	cat := hosttest.Catalog(s.t)
 	given, err := mysql.Given("root@unix(" + s.server.Socket + ")/")
 	sandbox.Need(s.t, err)
 	s.seen = &stack.Stack{}

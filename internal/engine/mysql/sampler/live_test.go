@@ -25,16 +25,8 @@ type live struct {
 
 func start(t testing.TB, o sandbox.MySQLOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	server, err := box.MySQL(o)
 	sandbox.Need(t, err)
 	db, err := server.Open()

@@ -44,12 +44,8 @@ func ask(t *testing.T, server *sandbox.Server, database, query string) (all []st
 // start starts a new server.
 func start(t *testing.T, o sandbox.PostgresOptions) *sandbox.Server {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	must(t, err)
-	t.Cleanup(func() { must(t, box.Close()) })
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
 	return server

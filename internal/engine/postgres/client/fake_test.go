@@ -74,15 +74,11 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		sum := int64(0)
 		allocations := testing.AllocsPerRun(1000, func() {
 			args[0], args[1] = load.Int(123456), load.Str(word)
-			if err := s.Run(n, args); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Run(n, args))
 			for s.Next() {
 				sum += s.Int(0) + int64(len(s.Bytes(1)))
 			}
-			if err := s.Text(begin); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Text(begin))
 		})
 		if allocations > 0 || sum != 1001*10*12 {
 			t.Errorf("text %t: %.2f allocations a call, sum %d", asText, allocations, sum)

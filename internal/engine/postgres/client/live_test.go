@@ -22,9 +22,7 @@ import (
 // TestLive asks real servers: the newest that is installed, and on request the
 // oldest and the newest that are supported.
 func TestLive(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	versions := []string{"installed"}
 	if os.Getenv("PLUMB_REAL") != "" {
 		versions = append(versions, "10", "18")
@@ -56,13 +54,7 @@ func TestLive(t *testing.T) {
 
 func start(t *testing.T, bin string) client.Config {
 	t.Helper()
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	b := sandbox.ForTest(t, "")
 	s, err := b.Postgres(sandbox.PostgresOptions{Bindir: bin, Settings: "max_connections = 30\nshared_buffers = 16MB"})
 	sandbox.Need(t, err)
 	return client.Config{Network: "unix", Address: filepath.Join(s.Socket, ".s.PGSQL."+strconv.Itoa(s.Port)), User: "postgres", Database: "postgres"}

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"os"
 	"testing"
 	"time"
@@ -17,16 +16,12 @@ import (
 
 // TestPasswordAndTLS logs in over TCP with SCRAM, with and without TLS.
 func TestPasswordAndTLS(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	b, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() { ok(t, b.Close()) })
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	b := sandbox.ForTest(t, "")
 	cert, key, trusted := certificateIn(t, b)
 	password, err := b.Write("password", "se'c\\ret\n")
 	ok(t, err)
-	port := freePort(t)
+	port := sandbox.FreePort(t)
 	server, err := b.Postgres(sandbox.PostgresOptions{TCP: true, Port: port, Initdb: []string{"--auth-host=scram-sha-256", "--pwfile=" + password},
 		Settings: fmt.Sprintf("ssl = on\nssl_cert_file = '%s'\nssl_key_file = '%s'\nshared_buffers = 16MB", cert, key)})
 	sandbox.Need(t, err)
@@ -58,14 +53,6 @@ func TestPasswordAndTLS(t *testing.T) {
 	_, err = client.New(c).Open(t.Context())
 	fails(t, err, load.Fatal, "28P01")
 	t.Logf("%v; %s", err, hintOf(err))
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ok(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // certificateIn makes one for 127.0.0.1, in files that the server reads.

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/test/sandbox"
@@ -21,12 +22,9 @@ func TestNeutraliseFollowsNoLinks(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("steps down to another user: run as root")
 	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	defer box.Close()
+	box := sandbox.ForTest(t, "")
 	uid, gid := box.User()
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	defer doer.Close()
+	doer := hosttest.LiveDoer(t)
 	for name, c := range map[string]struct {
 		prepare string // in the data directory; $live is the source's
 		want    string // in the error; "" for none

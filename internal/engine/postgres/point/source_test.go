@@ -46,9 +46,7 @@ const writers = 4
 
 // versions calls a test for the installed PostgreSQL, and with PLUMB_REAL for others.
 func versions(t *testing.T, f func(t *testing.T, bin string)) {
-	if testing.Short() {
-		t.Skip("starts real servers: run without -short")
-	}
+	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if os.Getuid() != 0 {
 		t.Skip("copies another user's files: run as root")
 	}
@@ -68,18 +66,13 @@ func versions(t *testing.T, f func(t *testing.T, bin string)) {
 
 func newSource(t *testing.T, bin, settings string) *source {
 	t.Helper()
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	box := sandbox.ForTest(t, "")
 	s := &source{t: t, box: box}
 	s.space, s.archive = s.mkdir("space with blank"), s.mkdir("archive")
 	s.options = sandbox.PostgresOptions{Name: "source", Bindir: bin, WALdir: filepath.Join(s.mkdir("logs"), "wal"), Initdb: []string{"--data-checksums"},
 		Settings: "archive_mode = on\narchive_command = 'test ! -e \"" + s.archive + "/%f\" && cp \"%p\" \"" + s.archive + "/%f\"'\nwal_level = replica\n" +
 			"max_replication_slots = 5\nlog_statement = all\nlog_line_prefix = '%a|'\nmax_prepared_transactions = 7\nmax_connections = 60\n" + settings}
+	var err error
 	s.server, err = box.Postgres(s.options)
 	sandbox.Need(t, err)
 	s.exec("CREATE TABLESPACE apart LOCATION '"+s.space+"'", "SELECT pg_create_physical_replication_slot('standby', true)",

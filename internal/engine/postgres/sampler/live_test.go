@@ -27,16 +27,8 @@ type live struct {
 
 func start(t testing.TB, o sandbox.PostgresOptions) *live {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a real server: run without -short")
-	}
-	box, err := sandbox.New("")
-	sandbox.Need(t, err)
-	t.Cleanup(func() {
-		if err := box.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	sandbox.NeedLong(t, "starts a real server: run without -short")
+	box := sandbox.ForTest(t, "")
 	server, err := box.Postgres(o)
 	sandbox.Need(t, err)
 	db, err := server.Open()

@@ -1,0 +1,43 @@
+package backup
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/store"
+	"plumb/internal/host"
+	"plumb/internal/protect"
+)
+
+// hold keeps a point from being pruned while it is sent, which can take hours, and lets go of what a killed run held for the same places.
+// A backup is made without that too.
+func (v *verbs) hold(ctx context.Context, d *host.LiveDoer, o asked, job backup.Job, to []store.Store) (release func()) {
+	if job.Point == "" {
+		return func() {}
+	}
+	k := &protect.Keeper{Do: d, Store: protect.Store{Dir: o.points, Guard: host.Guarded}, Now: time.Now}
+	owner := "backup " + placesOf(to)
+	all, _ := k.Store.List(ctx, d) // what cannot be read of others is told by who looks after them
+	for _, p := range all {
+		if p.ID != job.Point && p.Server.Ref.String() == job.Server && slices.ContainsFunc(p.Holds, func(h protect.Hold) bool { return h.Owner == owner }) {
+			v.Warn("let go of a point that a killed backup held", k.Release(ctx, p.ID, owner))
+		}
+	}
+	if err := k.Hold(ctx, job.Point, owner); err != nil {
+		v.Warn("keep the point from being pruned while it is sent", err)
+		return func() {}
+	}
+	return func() { v.Warn("let go of the point", k.Release(context.WithoutCancel(ctx), job.Point, owner)) }
+}
+
+// placesOf names some stores.
+func placesOf(all []store.Store) string {
+	var urls []string
+	for _, s := range all {
+		urls = append(urls, s.URL())
+	}
+	return strings.Join(urls, " and ")
+}

@@ -1,0 +1,28 @@
+package forecast
+
+import (
+	"testing"
+	"time"
+
+	"plumb/internal/forecast"
+)
+
+// TestADateTooFarForOne: what is no longer there does not keep anything else from being forecast.
+func TestADateTooFarForOne(t *testing.T) {
+	growing := func(of string, end time.Time) (k known) {
+		k.series.Quantity = forecast.Quantity{Of: of, Name: "used", Unit: "bytes"}
+		for d := range 60 {
+			k.series.Days = append(k.series.Days, forecast.Day{Date: end.AddDate(0, 0, d-59), Value: 1e9 + 1e7*float64(d)})
+		}
+		return k
+	}
+	f := spaceFlags{at: "2026-08-01"}
+	gone := growing("gone", time.Date(2022, 3, 2, 0, 0, 0, 0, time.UTC))
+	results, err := f.forecast([]known{gone, growing("there", time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC))})
+	if err != nil || len(results) != 2 || results[0].Refusal == nil || results[1].Refusal != nil {
+		t.Fatalf("%+v, %v", results, err)
+	}
+	if _, err := f.forecast([]known{gone}); err == nil {
+		t.Error("a date that is too far for all is no mistake")
+	}
+}
