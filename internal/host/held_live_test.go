@@ -32,16 +32,16 @@ func products() map[string]product {
 	return map[string]product{
 		"mariadb": {
 			start: func(b *sandbox.Box) (*sandbox.Server, error) {
-				return b.MySQL(sandbox.MySQLOptions{Settings: "wait_timeout=1\n"})
+				return with(b.MySQL(sandbox.MySQLOptions{Settings: "wait_timeout=1\n"}))("CREATE USER held@localhost")
 			},
 			dialer: mysql.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
-				dsn := "root@unix(" + socket + ")/"
+				dsn := "held@unix(" + socket + ")/"
 				t, err := mysql.Given(dsn)
 				return dsn, t, err
 			},
 			kill:  "KILL CONNECTION %d",
-			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
+			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'held'",
 			slow:  "DO SLEEP(60)",
 			ask:   "SELECT CONNECTION_ID()",
 			userOf: func(socket string) (string, host.Target, error) {
@@ -56,16 +56,16 @@ func products() map[string]product {
 		},
 		"postgres": {
 			start: func(b *sandbox.Box) (*sandbox.Server, error) {
-				return b.Postgres(sandbox.PostgresOptions{Settings: "idle_in_transaction_session_timeout = 500\nstatement_timeout = 800\n"})
+				return with(b.Postgres(sandbox.PostgresOptions{Settings: "idle_in_transaction_session_timeout = 500\nstatement_timeout = 800\n"}))("CREATE ROLE held LOGIN")
 			},
 			dialer: postgres.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
-				dsn := "postgres://postgres@/postgres?host=" + socket
+				dsn := "postgres://held@/postgres?host=" + socket
 				t, err := postgres.Given(dsn)
 				return dsn, t, err
 			},
 			kill:  "SELECT pg_terminate_backend(%d)",
-			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'held'",
 			slow:  "SELECT pg_sleep(60)",
 			ask:   "SELECT pg_backend_pid()",
 			userOf: func(socket string) (string, host.Target, error) {
@@ -78,6 +78,16 @@ func products() map[string]product {
 			unlock:   "ALTER ROLE watch LOGIN",
 			killAll:  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'watch'",
 		},
+	}
+}
+
+// with makes the login of the sessions that are held: every other Plumb of this machine reads the server as its superuser.
+func with(s *sandbox.Server, err error) func(statement string) (*sandbox.Server, error) {
+	return func(statement string) (*sandbox.Server, error) {
+		if err == nil {
+			err = s.Exec(statement)
+		}
+		return s, err
 	}
 }
 
