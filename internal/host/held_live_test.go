@@ -23,6 +23,7 @@ type product struct {
 	count  string // connections other than the one that asks
 	slow   string // a statement that takes a minute
 	ask    string // which connection it is
+	holder string // makes the login of the sessions that are held: any other Plumb of this machine logs in as the superuser
 
 	userOf                          func(socket string) (dsn string, t host.Target, err error) // the login that comes and goes
 	makeUser, lock, unlock, killAll string                                                     // of that login and its sessions
@@ -32,7 +33,7 @@ func products() map[string]product {
 	return map[string]product{
 		"mariadb": {
 			start: func(b *sandbox.Box) (*sandbox.Server, error) {
-				return with(b.MySQL(sandbox.MySQLOptions{Settings: "wait_timeout=1\n"}))("CREATE USER held@localhost")
+				return b.MySQL(sandbox.MySQLOptions{Settings: "wait_timeout=1\n"})
 			},
 			dialer: mysql.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
@@ -40,10 +41,11 @@ func products() map[string]product {
 				t, err := mysql.Given(dsn)
 				return dsn, t, err
 			},
-			kill:  "KILL CONNECTION %d",
-			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'held'",
-			slow:  "DO SLEEP(60)",
-			ask:   "SELECT CONNECTION_ID()",
+			holder: "CREATE USER held@localhost",
+			kill:   "KILL CONNECTION %d",
+			count:  "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'held'",
+			slow:   "DO SLEEP(60)",
+			ask:    "SELECT CONNECTION_ID()",
 			userOf: func(socket string) (string, host.Target, error) {
 				dsn := "watch:secret@unix(" + socket + ")/"
 				t, err := mysql.Given(dsn)
@@ -56,7 +58,7 @@ func products() map[string]product {
 		},
 		"postgres": {
 			start: func(b *sandbox.Box) (*sandbox.Server, error) {
-				return with(b.Postgres(sandbox.PostgresOptions{Settings: "idle_in_transaction_session_timeout = 500\nstatement_timeout = 800\n"}))("CREATE ROLE held LOGIN")
+				return b.Postgres(sandbox.PostgresOptions{Settings: "idle_in_transaction_session_timeout = 500\nstatement_timeout = 800\n"})
 			},
 			dialer: postgres.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
@@ -64,10 +66,11 @@ func products() map[string]product {
 				t, err := postgres.Given(dsn)
 				return dsn, t, err
 			},
-			kill:  "SELECT pg_terminate_backend(%d)",
-			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'held'",
-			slow:  "SELECT pg_sleep(60)",
-			ask:   "SELECT pg_backend_pid()",
+			holder: "CREATE ROLE held LOGIN",
+			kill:   "SELECT pg_terminate_backend(%d)",
+			count:  "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'held'",
+			slow:   "SELECT pg_sleep(60)",
+			ask:    "SELECT pg_backend_pid()",
 			userOf: func(socket string) (string, host.Target, error) {
 				dsn := "postgres://watch@/postgres?host=" + socket
 				t, err := postgres.Given(dsn)
@@ -78,16 +81,6 @@ func products() map[string]product {
 			unlock:   "ALTER ROLE watch LOGIN",
 			killAll:  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'watch'",
 		},
-	}
-}
-
-// with makes the login of the sessions that are held: every other Plumb of this machine reads the server as its superuser.
-func with(s *sandbox.Server, err error) func(statement string) (*sandbox.Server, error) {
-	return func(statement string) (*sandbox.Server, error) {
-		if err == nil {
-			err = s.Exec(statement)
-		}
-		return s, err
 	}
 }
 
@@ -119,6 +112,7 @@ func run(t *testing.T, p product) *server {
 	sandbox.Need(t, err)
 	admin.SetMaxOpenConns(1)
 	t.Cleanup(func() { admin.Close() })
+	sandbox.Need(t, s.Exec(p.holder))
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{target.Engine: p.dialer}, DSN: dsn}))
 	t.Cleanup(func() { doer.Close() })
 	return &server{p, t, doer, target, admin}

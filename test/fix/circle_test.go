@@ -41,7 +41,7 @@ func TestCircle(t *testing.T) {
 	must(t, pg.Exec("ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()"))
 	defer pg.Exec("ALTER SYSTEM RESET full_page_writes", "SELECT pg_reload_conf()")
 	time.Sleep(300 * time.Millisecond)
-	const only = "mysql:54963,postgres:54964"
+	const only = "mysql:14963,postgres:14964"
 	dir := t.TempDir()
 	plan, journal := filepath.Join(dir, "plan.json"), filepath.Join(dir, "plumb")
 	first := findings(t, only)
@@ -50,7 +50,7 @@ func TestCircle(t *testing.T) {
 	}
 	plumb(t, 0, "check", "--plan", plan, "--only", only)
 	out, _ := plumb(t, 0, "fix", plan, "--dry-run", "--state", journal)
-	reads(t, out, `mysql:54963`, `sync_binlog: 0 -> 1`, `postgres:54964`, `full_page_writes: off -> on`, `may lose the last transactions -> safe`)
+	reads(t, out, `mysql:14963`, `sync_binlog: 0 -> 1`, `postgres:14964`, `full_page_writes: off -> on`, `may lose the last transactions -> safe`)
 	if _, err := os.Stat(journal); err == nil {
 		t.Error("a dry run began a journal")
 	}
@@ -88,7 +88,7 @@ func TestTry(t *testing.T) {
 	s := server(t, "mysql")
 	capacity := func() string { return strings.TrimSpace(ask(t, s, "SELECT @@GLOBAL.innodb_io_capacity")) }
 	args := func(dir, try string) []string {
-		return []string{"fix", "--yes", "--set", "mysql:54963#innodb_io_capacity=700", "--try", try, "--state", filepath.Join(dir, "plumb")}
+		return []string{"fix", "--yes", "--set", "mysql:14963#innodb_io_capacity=700", "--try", try, "--state", filepath.Join(dir, "plumb")}
 	}
 	was := capacity()
 	wait := func(want string, limit time.Duration) bool {
@@ -156,7 +156,7 @@ func TestBadPlans(t *testing.T) {
 	step := func(of, name, from, to string) string {
 		return fmt.Sprintf(`{"knob":{"of":%q,"name":%q},"from":%s,"to":%s,"because":"a test","why":[],"effect":"now","durability_from":"safe","durability_to":"safe"}`, of, name, from, to)
 	}
-	good := step("mysql:54963", "innodb_io_capacity", "200", "900")
+	good := step("mysql:14963", "innodb_io_capacity", "200", "900")
 	for name, c := range map[string]struct {
 		steps []string
 		host  string
@@ -166,13 +166,13 @@ func TestBadPlans(t *testing.T) {
 		errs  string
 	}{
 		"another host":    {[]string{good}, "elsewhere", nil, 3, ``, `is for the host elsewhere, and this is`},
-		"stale":           {[]string{good, step("mysql:54963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is stale: it was made when the value was 5, and now it is 0`, `refused as a whole`},
-		"unknown knob":    {[]string{good, step("mysql:54963", "inodb_io", "1", "2")}, "", nil, 3, `no knob that Plumb knows`, `refused as a whole`},
+		"stale":           {[]string{good, step("mysql:14963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is stale: it was made when the value was 5, and now it is 0`, `refused as a whole`},
+		"unknown knob":    {[]string{good, step("mysql:14963", "inodb_io", "1", "2")}, "", nil, 3, `no knob that Plumb knows`, `refused as a whole`},
 		"another server":  {[]string{good, step("mysql:1", "sync_binlog", "0", "1")}, "", nil, 3, `mysql:1 is not on this host`, `refused as a whole`},
-		"out of range":    {[]string{good, step("mysql:54963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the least value, 100`, `refused as a whole`},
-		"less durable":    {[]string{good, step("mysql:54963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
+		"out of range":    {[]string{good, step("mysql:14963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the least value, 100`, `refused as a whole`},
+		"less durable":    {[]string{good, step("mysql:14963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
 		"nobody to ask":   {[]string{good}, "", []string{"--ask"}, 2, ``, `nobody can be asked`},
-		"fixed when made": {[]string{step("mysql:54963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is no knob|read only|at start only`, ``},
+		"fixed when made": {[]string{step("mysql:14963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is no knob|read only|at start only`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"fix", plan(c.host, c.steps...), "--state", journal, "--yes"}
@@ -191,7 +191,7 @@ func TestBadPlans(t *testing.T) {
 			}
 		})
 	}
-	_, errs := plumb(t, 2, "fix", "--set", "mysql:54963#sync_binlgo=1")
+	_, errs := plumb(t, 2, "fix", "--set", "mysql:14963#sync_binlgo=1")
 	reads(t, errs, `there is no knob sync_binlgo`, `^hint: did you mean sync_binlog`)
 	_, errs = plumb(t, 3, "fix", filepath.Join(dir, "missing.json"))
 	reads(t, errs, `missing.json: no such file`)

@@ -125,8 +125,8 @@ func TestKilledOnMariaDB(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "plumb")
 	killed(t, journal, func() string {
 		return content(conf) + ask(t, s, "SELECT @@GLOBAL.sync_binlog, @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_flush_neighbors, @@GLOBAL.innodb_buffer_pool_size")
-	}, "--state", journal, "--set", "mysql:54963#sync_binlog=1", "--set", "mysql:54963#innodb_io_capacity=900",
-		"--set", "mysql:54963#innodb_flush_neighbors=0", "--set", "mysql:54963#innodb_buffer_pool_size=384M")
+	}, "--state", journal, "--set", "mysql:14963#sync_binlog=1", "--set", "mysql:14963#innodb_io_capacity=900",
+		"--set", "mysql:14963#innodb_flush_neighbors=0", "--set", "mysql:14963#innodb_buffer_pool_size=384M")
 }
 
 func TestKilledOnPostgreSQL(t *testing.T) {
@@ -135,7 +135,7 @@ func TestKilledOnPostgreSQL(t *testing.T) {
 	killed(t, journal, func() string {
 		return ask(t, s, "SELECT name || ' ' || reset_val FROM pg_settings WHERE name IN ('work_mem', 'random_page_cost', 'shared_buffers') ORDER BY name") +
 			ask(t, s, "SELECT name || ' ' || setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf' ORDER BY name")
-	}, "--state", journal, "--set", "postgres:54964#work_mem=8MB", "--set", "postgres:54964#random_page_cost=1.3", "--set", "postgres:54964#shared_buffers=200MB")
+	}, "--state", journal, "--set", "postgres:14964#work_mem=8MB", "--set", "postgres:14964#random_page_cost=1.3", "--set", "postgres:14964#shared_buffers=200MB")
 }
 
 // ask gives the cells of a query, one a line.

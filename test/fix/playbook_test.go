@@ -13,8 +13,8 @@ import (
 func TestScriptOnRealServers(t *testing.T) {
 	my, pg := server(t, "mysql"), server(t, "postgres")
 	state := t.TempDir()
-	sets := []string{"fix", "--set", "mysql:54963#sync_binlog=1", "--set", "mysql:54963#innodb_io_capacity=400", "--set", "postgres:54964#random_page_cost=1.1",
-		"--set", "postgres:54964#log_checkpoints=off", "--state", state}
+	sets := []string{"fix", "--set", "mysql:14963#sync_binlog=1", "--set", "mysql:14963#innodb_io_capacity=400", "--set", "postgres:14964#random_page_cost=1.1",
+		"--set", "postgres:14964#log_checkpoints=off", "--state", state}
 	plan := func() string {
 		out, _ := plumb(t, 0, append(sets, "--dry-run")...)
 		return out

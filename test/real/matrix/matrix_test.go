@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -124,17 +123,10 @@ func begun(t *testing.T, r row) *live {
 			t.Error(err)
 		}
 	})
-	l := &live{row: r, box: box, port: freePort(t)}
+	l := &live{row: r, box: box, port: sandbox.FreePort(t)}
 	l.server, err = r.start(box, l.port)
 	must(t, err)
 	return l
-}
-
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // ref is what Plumb calls the server.

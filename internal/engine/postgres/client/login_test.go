@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"os"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ func TestPasswordAndTLS(t *testing.T) {
 	cert, key, trusted := certificateIn(t, b)
 	password, err := b.Write("password", "se'c\\ret\n")
 	ok(t, err)
-	port := freePort(t)
+	port := sandbox.FreePort(t)
 	server, err := b.Postgres(sandbox.PostgresOptions{TCP: true, Port: port, Initdb: []string{"--auth-host=scram-sha-256", "--pwfile=" + password},
 		Settings: fmt.Sprintf("ssl = on\nssl_cert_file = '%s'\nssl_key_file = '%s'\nshared_buffers = 16MB", cert, key)})
 	sandbox.Need(t, err)
@@ -58,14 +57,6 @@ func TestPasswordAndTLS(t *testing.T) {
 	_, err = client.New(c).Open(t.Context())
 	fails(t, err, load.Fatal, "28P01")
 	t.Logf("%v; %s", err, hintOf(err))
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ok(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // certificateIn makes one for 127.0.0.1, in files that the server reads.
