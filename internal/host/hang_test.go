@@ -207,7 +207,7 @@ func processInRoot(t *testing.T, dir string) int {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	for range 200 {
+	for range 3000 {
 		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/root", cmd.Process.Pid)); to != "/" && to != "" {
 			return cmd.Process.Pid
 		}
