@@ -23,6 +23,7 @@ type product struct {
 	count  string // connections other than the one that asks
 	slow   string // a statement that takes a minute
 	ask    string // which connection it is
+	holder string // makes the login of the sessions that are held: any other Plumb of this machine logs in as the superuser
 
 	userOf                          func(socket string) (dsn string, t host.Target, err error) // the login that comes and goes
 	makeUser, lock, unlock, killAll string                                                     // of that login and its sessions
@@ -36,14 +37,15 @@ func products() map[string]product {
 			},
 			dialer: mysql.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
-				dsn := "root@unix(" + socket + ")/"
+				dsn := "held@unix(" + socket + ")/"
 				t, err := mysql.Given(dsn)
 				return dsn, t, err
 			},
-			kill:  "KILL CONNECTION %d",
-			count: "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
-			slow:  "DO SLEEP(60)",
-			ask:   "SELECT CONNECTION_ID()",
+			holder: "CREATE USER held@localhost",
+			kill:   "KILL CONNECTION %d",
+			count:  "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'held'",
+			slow:   "DO SLEEP(60)",
+			ask:    "SELECT CONNECTION_ID()",
 			userOf: func(socket string) (string, host.Target, error) {
 				dsn := "watch:secret@unix(" + socket + ")/"
 				t, err := mysql.Given(dsn)
@@ -60,14 +62,15 @@ func products() map[string]product {
 			},
 			dialer: postgres.Dialer{},
 			given: func(socket string) (string, host.Target, error) {
-				dsn := "postgres://postgres@/postgres?host=" + socket
+				dsn := "postgres://held@/postgres?host=" + socket
 				t, err := postgres.Given(dsn)
 				return dsn, t, err
 			},
-			kill:  "SELECT pg_terminate_backend(%d)",
-			count: "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
-			slow:  "SELECT pg_sleep(60)",
-			ask:   "SELECT pg_backend_pid()",
+			holder: "CREATE ROLE held LOGIN",
+			kill:   "SELECT pg_terminate_backend(%d)",
+			count:  "SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'held'",
+			slow:   "SELECT pg_sleep(60)",
+			ask:    "SELECT pg_backend_pid()",
 			userOf: func(socket string) (string, host.Target, error) {
 				dsn := "postgres://watch@/postgres?host=" + socket
 				t, err := postgres.Given(dsn)
@@ -101,6 +104,7 @@ func run(t *testing.T, p product) *server {
 	sandbox.Need(t, err)
 	admin.SetMaxOpenConns(1)
 	t.Cleanup(func() { admin.Close() })
+	sandbox.Need(t, s.Exec(p.holder))
 	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{target.Engine: p.dialer}, DSN: dsn}))
 	t.Cleanup(func() { doer.Close() })
 	return &server{p, t, doer, target, admin}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -142,44 +143,50 @@ func TestHeldEndsWithItsContext(t *testing.T) {
 	cancel()
 	gone(t, d, s)
 
-	ctx, cancel = context.WithCancel(t.Context())
-	d, s = hold(t, ctx)
-	time.AfterFunc(50*time.Millisecond, cancel) // while a statement runs
-	if err := s.Exec(t.Context(), "slow"); !errors.Is(err, ErrBroken) {
-		t.Errorf("a statement amid which the context ended: %v", err)
-	}
-	gone(t, d, s)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d, s := hold(t, ctx)
+		time.AfterFunc(50*time.Millisecond, cancel) // while a statement runs
+		if err := s.Exec(t.Context(), "slow"); !errors.Is(err, ErrBroken) {
+			t.Errorf("a statement amid which the context ended: %v", err)
+		}
+		gone(t, d, s)
+	})
 }
 
 // A statement that is not waited for may have been carried out or not.
 func TestHeldIsBrokenByWhatIsNotWaitedFor(t *testing.T) {
-	d, s := hold(t, t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	done := make(chan error)
-	go func() { done <- s.Exec(ctx, "slow") }()
-	time.Sleep(10 * time.Millisecond)
-	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if err := s.Exec(short, "SET a"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBroken) {
-		t.Errorf("one that was never sent: %v", err)
-	}
-	if err := <-done; !errors.Is(err, ErrBroken) {
-		t.Errorf("one that was: %v", err)
-	}
-	gone(t, d, s)
+	synctest.Test(t, func(t *testing.T) {
+		d, s := hold(t, t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		done := make(chan error)
+		go func() { done <- s.Exec(ctx, "slow") }()
+		synctest.Wait()
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if err := s.Exec(short, "SET a"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrBroken) {
+			t.Errorf("one that was never sent: %v", err)
+		}
+		if err := <-done; !errors.Is(err, ErrBroken) {
+			t.Errorf("one that was: %v", err)
+		}
+		gone(t, d, s)
+	})
 }
 
 func TestHeldIsClosedUnderAStatement(t *testing.T) {
-	d, s := hold(t, t.Context())
-	done := make(chan error)
-	go func() { done <- s.Exec(t.Context(), "slow") }()
-	time.Sleep(10 * time.Millisecond)
-	must(t, s.Close())
-	if err := <-done; !errors.Is(err, ErrBroken) {
-		t.Errorf("the statement: %v", err)
-	}
-	gone(t, d, s)
+	synctest.Test(t, func(t *testing.T) {
+		d, s := hold(t, t.Context())
+		done := make(chan error)
+		go func() { done <- s.Exec(t.Context(), "slow") }()
+		synctest.Wait()
+		must(t, s.Close())
+		if err := <-done; !errors.Is(err, ErrBroken) {
+			t.Errorf("the statement: %v", err)
+		}
+		gone(t, d, s)
+	})
 }
 
 // Only a LiveDoer holds sessions, and only to servers whose dialer can.

@@ -237,7 +237,7 @@ func (i *ice) state(to string) {
 
 // freeze waits for a process and freezes it.
 func (i *ice) freeze() {
-	for range 500 {
+	for range 3000 {
 		if text, _ := os.ReadFile(filepath.Join(i.dir, "cgroup.procs")); len(text) > 0 {
 			i.state("FROZEN")
 			return
@@ -271,7 +271,7 @@ func TestCommandsThatCannotBeKilled(t *testing.T) {
 			}()
 			began := time.Now()
 			err := run(ctx, h, i.argv())
-			if took := time.Since(began); took > graceTime+3*time.Second || !strings.Contains(fmt.Sprint(err), "it waits in the kernel") {
+			if took := time.Since(began); took > graceTime+20*time.Second || !strings.Contains(fmt.Sprint(err), "it waits in the kernel") {
 				t.Errorf("after %v: %v", took, err)
 			}
 			if h.unended.n.Load() == 0 {
@@ -279,7 +279,7 @@ func TestCommandsThatCannotBeKilled(t *testing.T) {
 			}
 			i.state("THAWED")
 			for n := 0; h.unended.n.Load() != 0; n++ {
-				if n == 500 {
+				if n == 3000 {
 					t.Fatal("it still counts as left behind")
 				}
 				time.Sleep(10 * time.Millisecond)
@@ -293,7 +293,7 @@ func TestCommandsThatCannotBeKilled(t *testing.T) {
 func TestReadingCommandsThatCannotBeKilled(t *testing.T) {
 	i, c := freezer(t), &clock{now: time.Unix(1e9, 0)}
 	count := filepath.Join(t.TempDir(), "count")
-	l := newTestLive(t, LiveOptions{Now: c.Now, CommandTime: 1500 * time.Millisecond})
+	l := newTestLive(t, LiveOptions{Now: c.Now, CommandTime: 5 * time.Second})
 	l.commands = append(l.commands, parseCommands("sh -c ...")...)
 	argv := i.argv()
 	argv[2] = "echo >>" + count + "; [ -e " + count + ".done ] && exit; " + argv[2]
@@ -309,7 +309,7 @@ func TestReadingCommandsThatCannotBeKilled(t *testing.T) {
 	write(t, count+".done", "")
 	i.state("THAWED")
 	var err error
-	for range 500 {
+	for range 3000 {
 		if _, err = l.Output(t.Context(), argv...); err == nil {
 			return
 		}

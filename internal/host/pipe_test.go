@@ -188,15 +188,15 @@ func died(t *testing.T, pid int) {
 
 func TestPipeLetsTheSlowGoOn(t *testing.T) {
 	t.Parallel()
-	const little = time.Second
-	if f, err := pipe(t, "for i in 1 2 3 4 5 6 7 8 9 10; do echo; sleep 0.15; done", Pipe{Progress: little}); err != nil || f.Out != 10 {
+	const little = 3 * time.Second
+	if f, err := pipe(t, "for i in 1 2 3 4 5 6 7 8 9 10; do echo; sleep 0.4; done", Pipe{Progress: little}); err != nil || f.Out != 10 {
 		t.Errorf("one that gives little: %+v, %v", f, err)
 	}
 	r, w := io.Pipe()
 	go func() {
 		for range 10 {
 			fmt.Fprintln(w)
-			time.Sleep(150 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 		}
 		w.Close()
 	}()
@@ -204,7 +204,7 @@ func TestPipeLetsTheSlowGoOn(t *testing.T) {
 		t.Errorf("one that is given little: %+v, %v", f, err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	script := "for i in 1 2 3 4 5 6 7 8 9 10; do echo x >>" + file + "; sleep 0.15; done"
+	script := "for i in 1 2 3 4 5 6 7 8 9 10; do echo x >>" + file + "; sleep 0.4; done"
 	if _, err := pipe(t, script, Pipe{Progress: little, Works: true}); err != nil || len(content(t, file)) != 20 {
 		t.Errorf("one that works for itself: %v", err)
 	}
@@ -315,7 +315,7 @@ func TestPipeOfACopy(t *testing.T) {
 		}
 		t.Cleanup(func() { f.Close() })
 		for range pieces {
-			time.Sleep(150 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 			f.Write(make([]byte, 100<<10))
 		}
 	}()

@@ -154,7 +154,7 @@ func TestQueryIsBounded(t *testing.T) {
 	if _, err := l.Query(ctx, Target{Engine: "fake", Name: "third"}, "SELECT 1"); !errors.Is(err, ErrDown) {
 		t.Errorf("a third session with a limit of 2: %v", err)
 	}
-	if took := time.Since(started); took > 3*time.Second {
+	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

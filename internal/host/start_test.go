@@ -51,7 +51,7 @@ func TestStartEndsTheWholeGroup(t *testing.T) {
 		r, err := h.Start(t.Context(), Process{Argv: []string{"sh", "-c", script}, Log: log})
 		must(t, err)
 		var child int
-		for range 100 {
+		for range 3000 {
 			if _, err := fmt.Sscan(content(t, log), &child); err == nil {
 				break
 			}
@@ -62,7 +62,7 @@ func TestStartEndsTheWholeGroup(t *testing.T) {
 		}
 		_ = ended(t, r) // killed or not, it says so
 		for i := 0; alive(child); i++ {
-			if i == 100 {
+			if i == 3000 {
 				t.Fatalf("%s: the child lives on", how)
 			}
 			time.Sleep(20 * time.Millisecond)
@@ -144,7 +144,7 @@ func TestStartInGroups(t *testing.T) {
 	}
 	for _, dir := range all {
 		for i := 0; os.Remove(dir) != nil; i++ {
-			if i == 100 {
+			if i == 3000 {
 				t.Fatalf("a thread of ours stayed in %s: %s", dir, content(t, filepath.Join(dir, "cgroup.procs")))
 			}
 			time.Sleep(10 * time.Millisecond)

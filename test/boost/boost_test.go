@@ -26,9 +26,9 @@ func TestMain(m *testing.M) { program.Main(m, &built, servers.Close) }
 
 func start(b *sandbox.Box, engine string) (*sandbox.Server, error) {
 	if engine == "mysql" {
-		return b.MySQL(sandbox.MySQLOptions{Name: "my", Port: 54973, Settings: "log_bin\nserver_id=1\nsync_binlog=1"})
+		return b.MySQL(sandbox.MySQLOptions{Name: "my", Port: 14973, Settings: "log_bin\nserver_id=1\nsync_binlog=1"})
 	}
-	return b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54974})
+	return b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 14974})
 }
 
 func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }

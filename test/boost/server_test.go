@@ -37,7 +37,7 @@ func server(t *testing.T, engine string) *sandbox.Server {
 
 func TestMariaDB(t *testing.T) {
 	s := server(t, "mysql")
-	maria := subject{of: "mysql:54973",
+	maria := subject{of: "mysql:14973",
 		state: func() string {
 			return ask(t, s, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'innodb_io_capacity')")
 		},
@@ -53,7 +53,7 @@ func TestMariaDB(t *testing.T) {
 
 func TestPostgreSQL(t *testing.T) {
 	s := server(t, "postgres")
-	everyWay(t, subject{of: "postgres:54974",
+	everyWay(t, subject{of: "postgres:14974",
 		state: func() string {
 			auto, err := os.ReadFile(filepath.Join(s.Dir, "postgresql.auto.conf"))
 			must(t, err)
@@ -67,9 +67,9 @@ func TestPostgreSQL(t *testing.T) {
 // What will be set, and what a crash loses meanwhile, is said before anything is.
 func TestPlan(t *testing.T) {
 	server(t, "mysql")
-	out, _ := built.Run(t, 0, "boost", "mysql:54973", "20m", "--dry-run")
+	out, _ := built.Run(t, 0, "boost", "mysql:14973", "20m", "--dry-run")
 	program.Reads(t, out, "innodb_flush_log_at_trx_commit: 2, now 1", "sync_binlog: 0, now 1", "What a crash meanwhile loses", `A\s+restart of the server, or of the machine, takes it back too`)
 	server(t, "postgres")
-	out, _ = built.Run(t, 0, "boost", "postgres:54974", "20m", "--dry-run")
+	out, _ = built.Run(t, 0, "boost", "postgres:14974", "20m", "--dry-run")
 	program.Reads(t, out, "synchronous_commit: off, now on", `three\s+times wal_writer_delay`, `no systemd here|a unit gives it back`)
 }

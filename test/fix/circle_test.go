@@ -34,14 +34,28 @@ func findings(t *testing.T, only string) []string {
 	return all
 }
 
+// found waits until a check finds again what it found: what other work of the machine makes a rule say passes.
+func found(t *testing.T, only string, want []string, when string) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; {
+		got := findings(t, only)
+		if slices.Equal(got, want) {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%s\n%v\nat the start\n%v", when, got, want)
+		}
+	}
+}
+
 // check, fix, check: the rules that were applied are quiet. undo, check: as at
 // the start.
 func TestCircle(t *testing.T) {
 	my, pg := server(t, "mysql"), server(t, "postgres")
 	must(t, pg.Exec("ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()"))
 	defer pg.Exec("ALTER SYSTEM RESET full_page_writes", "SELECT pg_reload_conf()")
-	time.Sleep(300 * time.Millisecond)
-	const only = "mysql:54963,postgres:54964"
+	becomes(t, pg, "SHOW full_page_writes", "off")
+	const only = "mysql:14963,postgres:14964"
 	dir := t.TempDir()
 	plan, journal := filepath.Join(dir, "plan.json"), filepath.Join(dir, "plumb")
 	first := findings(t, only)
@@ -50,13 +64,11 @@ func TestCircle(t *testing.T) {
 	}
 	plumb(t, 0, "check", "--plan", plan, "--only", only)
 	out, _ := plumb(t, 0, "fix", plan, "--dry-run", "--state", journal)
-	reads(t, out, `mysql:54963`, `sync_binlog: 0 -> 1`, `postgres:54964`, `full_page_writes: off -> on`, `may lose the last transactions -> safe`)
+	reads(t, out, `mysql:14963`, `sync_binlog: 0 -> 1`, `postgres:14964`, `full_page_writes: off -> on`, `may lose the last transactions -> safe`)
 	if _, err := os.Stat(journal); err == nil {
 		t.Error("a dry run began a journal")
 	}
-	if again := findings(t, only); !slices.Equal(again, first) {
-		t.Errorf("a dry run changed something: %v", again)
-	}
+	found(t, only, first, "a dry run changed something")
 	out, _ = plumb(t, 0, "fix", plan, "--yes", "--state", journal)
 	reads(t, out, `sync_binlog = 1 · done; the rule no longer fires`, `full_page_writes = on · done; the rule no longer fires`)
 	for _, f := range findings(t, only) {
@@ -70,10 +82,7 @@ func TestCircle(t *testing.T) {
 	out, _ = plumb(t, 0, "fix", plan, "--yes", "--state", journal)
 	reads(t, out, `Nothing to do`)
 	plumb(t, 0, "undo", "--yes", "--state", journal)
-	time.Sleep(300 * time.Millisecond)
-	if last := findings(t, only); !slices.Equal(last, first) {
-		t.Errorf("after the undo\n%v\nat the start\n%v", last, first)
-	}
+	found(t, only, first, "after the undo")
 	var doc struct{ Changes []struct{ State string } }
 	out, _ = plumb(t, 0, "history", "--json", "--state", journal)
 	must(t, json.Unmarshal([]byte(out), &doc))
@@ -88,7 +97,7 @@ func TestTry(t *testing.T) {
 	s := server(t, "mysql")
 	capacity := func() string { return strings.TrimSpace(ask(t, s, "SELECT @@GLOBAL.innodb_io_capacity")) }
 	args := func(dir, try string) []string {
-		return []string{"fix", "--yes", "--set", "mysql:54963#innodb_io_capacity=700", "--try", try, "--state", filepath.Join(dir, "plumb")}
+		return []string{"fix", "--yes", "--set", "mysql:14963#innodb_io_capacity=700", "--try", try, "--state", filepath.Join(dir, "plumb")}
 	}
 	was := capacity()
 	wait := func(want string, limit time.Duration) bool {
@@ -106,7 +115,7 @@ func TestTry(t *testing.T) {
 	if capacity() != "700" {
 		t.Fatalf("it is %s", capacity())
 	}
-	if !wait(was, 20*time.Second) {
+	if !wait(was, time.Minute) {
 		t.Fatal("nobody confirmed, and it was not undone")
 	}
 	out, _ = plumb(t, 0, "history", "--state", filepath.Join(dir, "plumb"))
@@ -116,13 +125,13 @@ func TestTry(t *testing.T) {
 	cmd := exec.Command(built.Path, args(dir, "6s")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, cmd.Start())
-	appears(filepath.Join(dir, "plumb/change-000001.journal"), 20*time.Second)
-	if !wait("700", 10*time.Second) {
+	appears(filepath.Join(dir, "plumb/change-000001.journal"), time.Minute)
+	if !wait("700", time.Minute) {
 		t.Fatal("it was never changed")
 	}
 	must(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)) // the terminal's whole group
 	cmd.Wait()
-	if !wait(was, 20*time.Second) {
+	if !wait(was, time.Minute) {
 		t.Fatal("Plumb was killed, and what it did was not undone")
 	}
 
@@ -156,7 +165,7 @@ func TestBadPlans(t *testing.T) {
 	step := func(of, name, from, to string) string {
 		return fmt.Sprintf(`{"knob":{"of":%q,"name":%q},"from":%s,"to":%s,"because":"a test","why":[],"effect":"now","durability_from":"safe","durability_to":"safe"}`, of, name, from, to)
 	}
-	good := step("mysql:54963", "innodb_io_capacity", "200", "900")
+	good := step("mysql:14963", "innodb_io_capacity", "200", "900")
 	for name, c := range map[string]struct {
 		steps []string
 		host  string
@@ -166,13 +175,13 @@ func TestBadPlans(t *testing.T) {
 		errs  string
 	}{
 		"another host":    {[]string{good}, "elsewhere", nil, 3, ``, `is for the host elsewhere, and this is`},
-		"stale":           {[]string{good, step("mysql:54963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is stale: it was made when the value was 5, and now it is 0`, `refused as a whole`},
-		"unknown knob":    {[]string{good, step("mysql:54963", "inodb_io", "1", "2")}, "", nil, 3, `no knob that Plumb knows`, `refused as a whole`},
+		"stale":           {[]string{good, step("mysql:14963", "sync_binlog", "5", "1")}, "", nil, 3, `the plan is stale: it was made when the value was 5, and now it is 0`, `refused as a whole`},
+		"unknown knob":    {[]string{good, step("mysql:14963", "inodb_io", "1", "2")}, "", nil, 3, `no knob that Plumb knows`, `refused as a whole`},
 		"another server":  {[]string{good, step("mysql:1", "sync_binlog", "0", "1")}, "", nil, 3, `mysql:1 is not on this host`, `refused as a whole`},
-		"out of range":    {[]string{good, step("mysql:54963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the least value, 100`, `refused as a whole`},
-		"less durable":    {[]string{good, step("mysql:54963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
+		"out of range":    {[]string{good, step("mysql:14963", "innodb_io_capacity", "200", "5")}, "", nil, 3, `below the least value, 100`, `refused as a whole`},
+		"less durable":    {[]string{good, step("mysql:14963", "innodb_flush_log_at_trx_commit", "1", "2")}, "", nil, 3, `less durable than now: may lose the last transactions`, `refused as a whole`},
 		"nobody to ask":   {[]string{good}, "", []string{"--ask"}, 2, ``, `nobody can be asked`},
-		"fixed when made": {[]string{step("mysql:54963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is no knob|read only|at start only`, ``},
+		"fixed when made": {[]string{step("mysql:14963", "innodb_page_size", "16384", "8192")}, "", nil, 1, `fixed when|is no knob|read only|at start only`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"fix", plan(c.host, c.steps...), "--state", journal, "--yes"}
@@ -191,7 +200,7 @@ func TestBadPlans(t *testing.T) {
 			}
 		})
 	}
-	_, errs := plumb(t, 2, "fix", "--set", "mysql:54963#sync_binlgo=1")
+	_, errs := plumb(t, 2, "fix", "--set", "mysql:14963#sync_binlgo=1")
 	reads(t, errs, `there is no knob sync_binlgo`, `^hint: did you mean sync_binlog`)
 	_, errs = plumb(t, 3, "fix", filepath.Join(dir, "missing.json"))
 	reads(t, errs, `missing.json: no such file`)

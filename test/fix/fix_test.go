@@ -29,12 +29,12 @@ func server(t *testing.T, engine string) *sandbox.Server {
 
 func start(b *sandbox.Box, engine string) (*sandbox.Server, error) {
 	if engine == "mysql" {
-		return b.MySQL(sandbox.MySQLOptions{Name: "my", Port: 54963, Settings: "sync_binlog=0 # for speed\nlog_bin\nserver_id=1\ninnodb_io_capacity = 200"})
+		return b.MySQL(sandbox.MySQLOptions{Name: "my", Port: 14963, Settings: "sync_binlog=0 # for speed\nlog_bin\nserver_id=1\ninnodb_io_capacity = 200"})
 	}
 	if engine == "mongo" {
-		return b.Mongo(sandbox.MongoOptions{Port: 54965, Storage: "  journal:\n    commitIntervalMs: 80 # for speed\n"})
+		return b.Mongo(sandbox.MongoOptions{Port: 14965, Storage: "  journal:\n    commitIntervalMs: 80 # for speed\n"})
 	}
-	return b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54964})
+	return b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 14964})
 }
 
 func must(t *testing.T, err error) { t.Helper(); sandbox.Need(t, err) }

@@ -125,8 +125,8 @@ func TestKilledOnMariaDB(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "plumb")
 	killed(t, journal, func() string {
 		return content(conf) + ask(t, s, "SELECT @@GLOBAL.sync_binlog, @@GLOBAL.innodb_io_capacity, @@GLOBAL.innodb_flush_neighbors, @@GLOBAL.innodb_buffer_pool_size")
-	}, "--state", journal, "--set", "mysql:54963#sync_binlog=1", "--set", "mysql:54963#innodb_io_capacity=900",
-		"--set", "mysql:54963#innodb_flush_neighbors=0", "--set", "mysql:54963#innodb_buffer_pool_size=384M")
+	}, "--state", journal, "--set", "mysql:14963#sync_binlog=1", "--set", "mysql:14963#innodb_io_capacity=900",
+		"--set", "mysql:14963#innodb_flush_neighbors=0", "--set", "mysql:14963#innodb_buffer_pool_size=384M")
 }
 
 func TestKilledOnPostgreSQL(t *testing.T) {
@@ -135,7 +135,21 @@ func TestKilledOnPostgreSQL(t *testing.T) {
 	killed(t, journal, func() string {
 		return ask(t, s, "SELECT name || ' ' || reset_val FROM pg_settings WHERE name IN ('work_mem', 'random_page_cost', 'shared_buffers') ORDER BY name") +
 			ask(t, s, "SELECT name || ' ' || setting FROM pg_file_settings WHERE sourcefile LIKE '%auto.conf' ORDER BY name")
-	}, "--state", journal, "--set", "postgres:54964#work_mem=8MB", "--set", "postgres:54964#random_page_cost=1.3", "--set", "postgres:54964#shared_buffers=200MB")
+	}, "--state", journal, "--set", "postgres:14964#work_mem=8MB", "--set", "postgres:14964#random_page_cost=1.3", "--set", "postgres:14964#shared_buffers=200MB")
+}
+
+// becomes waits until a server answers so: it reads its files again some time after it was told to.
+func becomes(t *testing.T, s *sandbox.Server, query, want string) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		got := strings.TrimSpace(ask(t, s, query))
+		if got == want {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%s: %s, want %s", query, got, want)
+		}
+	}
 }
 
 // ask gives the cells of a query, one a line.
@@ -168,6 +182,9 @@ func TestKilledOnALoopDevice(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a loop device needs root")
 	}
+	udev, err := sandbox.Alone("udev") // its rules have one file
+	must(t, err)
+	defer udev.Close()
 	file := filepath.Join(t.TempDir(), "disk")
 	must(t, os.WriteFile(file, nil, 0o600))
 	must(t, os.Truncate(file, 16<<20))
@@ -180,7 +197,7 @@ func TestKilledOnALoopDevice(t *testing.T) {
 	name, journal := filepath.Base(device), filepath.Join(t.TempDir(), "plumb")
 	queue := "/sys/block/" + name + "/queue/"
 	killed(t, journal, func() string {
-		return content(queue+"read_ahead_kb") + content(queue+"nomerges") + content(queue+"rq_affinity") + content("/etc/udev/rules.d/99-plumb-block.rules")
+		return content(queue+"read_ahead_kb") + content(queue+"nomerges") + content(queue+"rq_affinity") + content("/etc/udev/rules.d/99-zz-plumb-block.rules")
 	}, "--state", journal, "--set", "block:"+name+"#read_ahead_kb=64", "--set", "block:"+name+"#nomerges=2", "--set", "block:"+name+"#rq_affinity=2")
 }
 

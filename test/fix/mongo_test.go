@@ -37,8 +37,8 @@ func TestMongo(t *testing.T) {
 	if !strings.HasPrefix(was, "80 ms, true, ") {
 		t.Fatalf("it began with %s", was)
 	}
-	out, _ := plumb(t, 0, "fix", "--yes", "--state", journal, "--set", "mongo:54965#storage_cache_size_gb=0.4",
-		"--set", "mongo:54965#storage_journal_commit_interval=30", "--set", "mongo:54965#enable_flow_control=false")
+	out, _ := plumb(t, 0, "fix", "--yes", "--state", journal, "--set", "mongo:14965#storage_cache_size_gb=0.4",
+		"--set", "mongo:14965#storage_journal_commit_interval=30", "--set", "mongo:14965#enable_flow_control=false")
 	reads(t, out, `commitIntervalMs: 80 ms -> 30 ms`, `enableFlowControl: on -> off`, `^Change 1: 3 steps done`)
 	if now := parameters(t, s); now != "30 ms, false, 428867584 bytes" {
 		t.Errorf("the server has %s", now)

@@ -32,7 +32,7 @@ func start(b *sandbox.Box, engine string) (s *sandbox.Server, err error) {
 	if engine == "mysql" {
 		s, err = b.MySQL(sandbox.MySQLOptions{Name: "my", Settings: "local_infile=1\nmax_connections=60"})
 	} else {
-		s, err = b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 54871})
+		s, err = b.Postgres(sandbox.PostgresOptions{Name: "pg", Port: 14871})
 	}
 	if err != nil {
 		return nil, err

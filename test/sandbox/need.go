@@ -2,10 +2,13 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -81,7 +84,7 @@ func NeedMount(t testing.TB, dir string) {
 	t.Skipf("no mount that can be seen from here is above %s: run it where / is one", dir)
 }
 
-// FreePort asks the kernel for a TCP port nobody uses.
+// FreePort gives a TCP port nobody uses, and that is given to no other test while this process runs.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := freePort()
@@ -89,10 +92,32 @@ func FreePort(t testing.TB) int {
 	return port
 }
 
+// ours keeps open what says that a port is ours: an abstract socket of its name, which ends with this process.
+var ours struct {
+	sync.Mutex
+	ports []net.Listener
+}
+
+// freePort chooses below the ports that the kernel gives to connections: a server opens it only some time after.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	const first, past = 20000, 32000
+	var failed error
+	for range 1000 {
+		port := first + rand.IntN(past-first)
+		own, err := net.Listen("unix", fmt.Sprintf("@plumb-test-port-%d", port))
+		if err != nil {
+			failed = err
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			failed = errors.Join(err, own.Close())
+			continue
+		}
+		ours.Lock()
+		ours.ports = append(ours.ports, own)
+		ours.Unlock()
+		return port, l.Close()
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return 0, failed
 }

@@ -202,7 +202,7 @@ func TestAttacksOnThePage(t *testing.T) {
 // until waits for the first moment.
 func until(t *testing.T, port int) {
 	t.Helper()
-	for range 200 {
+	for range 3000 {
 		if got, _, _ := say(t, port, fmt.Sprintf("GET /api/moment HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", port, testToken)); got == 200 {
 			return
 		}

@@ -116,7 +116,7 @@ while kill -0 $! 2>/dev/null && ! grep -q "%[1]s/s$" /proc/net/unix; do sleep 0.
 func (y *toy) up() {
 	y.t.Helper()
 	sh(y.t, y.start[2])
-	for range 200 {
+	for range 3000 {
 		if y.listens() {
 			return
 		}

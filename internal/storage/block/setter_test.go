@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
+	"plumb/test/sandbox"
 )
 
 // loopDevice makes a disk that is our own.
@@ -43,6 +44,9 @@ func loopDevice(t *testing.T) string {
 // The conformance suite on a loop device's queue, with the machine's own
 // udev rules.
 func TestSuiteOnALoopDevice(t *testing.T) {
+	udev, err := sandbox.Alone("udev") // its rules have one file
+	sandbox.Need(t, err)
+	defer udev.Close()
 	name := loopDevice(t)
 	doer := hosttest.LiveDoer(t)
 	cat := hosttest.Catalog(t)

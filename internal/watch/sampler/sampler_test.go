@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plumb/internal/host"
@@ -89,102 +90,108 @@ func good(ctx context.Context) (series.Batch, error) {
 // and panic beside one that works.
 func TestOneSourceHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
-	forever := make(chan struct{})
-	defer close(forever)
-	k := &kept{}
-	runFor(t, 4500*time.Millisecond, []sample.Source{
-		made{"works", good},
-		made{"hangs", func(context.Context) (series.Batch, error) { <-forever; return good(context.Background()) }},
-		made{"obeys", func(ctx context.Context) (series.Batch, error) { <-ctx.Done(); return series.Batch{}, ctx.Err() }},
-		made{"fails", func(ctx context.Context) (series.Batch, error) {
-			b, _ := good(ctx)
-			return b, errors.New("no such file")
-		}},
-		made{"panics", func(context.Context) (series.Batch, error) { panic("of its own") }},
-	}, k)
-	if n := len(k.of("works")); n < 3 {
-		t.Errorf("the source that works was heard %d times in 4.5 s", n)
-	}
-	for name, why := range map[string]string{"hangs": "no answer", "obeys": "no answer within", "fails": "no such file", "panics": "a mistake in Plumb"} {
-		all := k.of(name)
-		if len(all) < 2 {
-			t.Errorf("%s was heard %d times", name, len(all))
+	synctest.Test(t, func(t *testing.T) {
+		forever := make(chan struct{})
+		defer close(forever)
+		k := &kept{}
+		runFor(t, 4500*time.Millisecond, []sample.Source{
+			made{"works", good},
+			made{"hangs", func(context.Context) (series.Batch, error) { <-forever; return good(context.Background()) }},
+			made{"obeys", func(ctx context.Context) (series.Batch, error) { <-ctx.Done(); return series.Batch{}, ctx.Err() }},
+			made{"fails", func(ctx context.Context) (series.Batch, error) {
+				b, _ := good(ctx)
+				return b, errors.New("no such file")
+			}},
+			made{"panics", func(context.Context) (series.Batch, error) { panic("of its own") }},
+		}, k)
+		if n := len(k.of("works")); n < 3 {
+			t.Errorf("the source that works was heard %d times in 4.5 s", n)
 		}
-		for _, b := range all {
-			if len(b.Gaps) != 1 || !strings.Contains(b.Gaps[0].Why, why) || (len(b.Readings) > 0) != (name == "fails") {
-				t.Errorf("%s gave %+v", name, b)
+		for name, why := range map[string]string{"hangs": "no answer", "obeys": "no answer within", "fails": "no such file", "panics": "a mistake in Plumb"} {
+			all := k.of(name)
+			if len(all) < 2 {
+				t.Errorf("%s was heard %d times", name, len(all))
+			}
+			for _, b := range all {
+				if len(b.Gaps) != 1 || !strings.Contains(b.Gaps[0].Why, why) || (len(b.Readings) > 0) != (name == "fails") {
+					t.Errorf("%s gave %+v", name, b)
+				}
 			}
 		}
-	}
-	for i := 1; i < len(k.batches); i++ {
-		if k.batches[i].At.Before(k.batches[i-1].At) {
-			t.Errorf("batch %d is of before batch %d", i, i-1)
+		for i := 1; i < len(k.batches); i++ {
+			if k.batches[i].At.Before(k.batches[i-1].At) {
+				t.Errorf("batch %d is of before batch %d", i, i-1)
+			}
 		}
-	}
-	for _, b := range k.of("works") {
-		if into := b.At.Sub(b.At.Truncate(time.Second)); into > 700*time.Millisecond {
-			t.Errorf("taken %s into its second", into)
+		for _, b := range k.of("works") {
+			if into := b.At.Sub(b.At.Truncate(time.Second)); into > 700*time.Millisecond {
+				t.Errorf("taken %s into its second", into)
+			}
 		}
-	}
+	})
 }
 
 func TestASlowSinkLosesAndIsTold(t *testing.T) {
 	t.Parallel()
-	fast, slow := &kept{}, &kept{slow: make(chan struct{})}
-	f := newFan([]watch.Sink{fast, slow})
-	for range 2 * waiting {
+	synctest.Test(t, func(t *testing.T) {
+		fast, slow := &kept{}, &kept{slow: make(chan struct{})}
+		f := newFan([]watch.Sink{fast, slow})
+		for range 2 * waiting {
+			b, _ := good(t.Context())
+			b.Source = "much"
+			f.batch(b)
+			time.Sleep(100 * time.Microsecond)
+		}
+		close(slow.slow)
+		for len(slow.of("much")) < waiting {
+			time.Sleep(time.Millisecond)
+		}
 		b, _ := good(t.Context())
-		b.Source = "much"
 		f.batch(b)
-		time.Sleep(100 * time.Microsecond)
-	}
-	close(slow.slow)
-	for len(slow.of("much")) < waiting {
-		time.Sleep(time.Millisecond)
-	}
-	b, _ := good(t.Context())
-	f.batch(b)
-	f.close()
-	if n := len(fast.of("much")); n != 2*waiting {
-		t.Errorf("the other sink was given %d of %d", n, 2*waiting)
-	}
-	if n := len(slow.of("much")); n > waiting+1 {
-		t.Errorf("a queue of %d held %d", waiting, n)
-	}
-	if told := slow.of("sampler"); len(told) != 1 || !strings.Contains(told[0].Gaps[0].Why, "much") {
-		t.Errorf("what was left out is said as %+v", told)
-	}
+		f.close()
+		if n := len(fast.of("much")); n != 2*waiting {
+			t.Errorf("the other sink was given %d of %d", n, 2*waiting)
+		}
+		if n := len(slow.of("much")); n > waiting+1 {
+			t.Errorf("a queue of %d held %d", waiting, n)
+		}
+		if told := slow.of("sampler"); len(told) != 1 || !strings.Contains(told[0].Gaps[0].Why, "much") {
+			t.Errorf("what was left out is said as %+v", told)
+		}
+	})
 }
 
 // TestSourcesComeAndGo has a finder that finds other sources in each picture.
 func TestSourcesComeAndGo(t *testing.T) {
 	t.Parallel()
-	k := &kept{}
-	r := &run{out: newFan([]watch.Sink{k}), running: map[string]context.CancelFunc{}}
-	ctx, cancel := context.WithCancel(t.Context())
-	for _, names := range [][]string{{"a", "b"}, {"b", "c"}, {}} {
-		var sources found
-		for _, n := range names {
-			sources = append(sources, made{n, good})
+	synctest.Test(t, func(t *testing.T) {
+		k := &kept{}
+		r := &run{out: newFan([]watch.Sink{k}), running: map[string]context.CancelFunc{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, names := range [][]string{{"a", "b"}, {"b", "c"}, {}} {
+			var sources found
+			for _, n := range names {
+				sources = append(sources, made{n, good})
+			}
+			r.Finders = []sample.Finder{sources, sources} // found twice, run once
+			r.adapt(ctx, &stack.Stack{})
+			if len(r.running) != len(names) {
+				t.Errorf("%d sources run, want %q", len(r.running), names)
+			}
+			time.Sleep(2200 * time.Millisecond)
 		}
-		r.Finders = []sample.Finder{sources, sources} // found twice, run once
-		r.adapt(ctx, &stack.Stack{})
-		if len(r.running) != len(names) {
-			t.Errorf("%d sources run, want %q", len(r.running), names)
+		n := len(k.of("a")) + len(k.of("b")) + len(k.of("c"))
+		time.Sleep(1200 * time.Millisecond)
+		if again := len(k.of("a")) + len(k.of("b")) + len(k.of("c")); again != n {
+			t.Errorf("%d batches came of sources that were ended", again-n)
 		}
-		time.Sleep(2200 * time.Millisecond)
-	}
-	n := len(k.of("a")) + len(k.of("b")) + len(k.of("c"))
-	time.Sleep(1200 * time.Millisecond)
-	if again := len(k.of("a")) + len(k.of("b")) + len(k.of("c")); again != n {
-		t.Errorf("%d batches came of sources that were ended", again-n)
-	}
-	if a, b, c := len(k.of("a")), len(k.of("b")), len(k.of("c")); a == 0 || a > 3 || b < 3 || b > 5 || c == 0 || c > 3 {
-		t.Errorf("a was heard %d times, b %d, c %d", a, b, c)
-	}
-	cancel()
-	r.all.Wait()
-	r.out.close()
+		if a, b, c := len(k.of("a")), len(k.of("b")), len(k.of("c")); a == 0 || a > 3 || b < 3 || b > 5 || c == 0 || c > 3 {
+			t.Errorf("a was heard %d times, b %d, c %d", a, b, c)
+		}
+		cancel()
+		r.all.Wait()
+		r.out.close()
+	})
 }
 
 func TestNextIsNotMadeUpFor(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func live(t *testing.T) client.Config {
 	t.Helper()
 	b := sandbox.ForTest(t, "")
-	o := sandbox.MySQLOptions{Port: 33671, Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
+	o := sandbox.MySQLOptions{Port: 13671, Settings: "innodb_buffer_pool_size=64M\nlocal_infile=1"}
 	if os.Getenv("PLUMB_MYSQL") == "9" {
 		o.Native = true
 		var err error
@@ -353,7 +353,7 @@ func waysIn(t *testing.T, c client.Config) {
 	}
 	c.User, c.Password = "w", "se'cret"
 	tcp, encrypted := c, c
-	tcp.Network, tcp.Address = "tcp", "127.0.0.1:33671"
+	tcp.Network, tcp.Address = "tcp", "127.0.0.1:13671"
 	encrypted.Network, encrypted.Address, encrypted.TLS = tcp.Network, tcp.Address, &tls.Config{InsecureSkipVerify: true}
 	ways := []client.Config{c, tcp}
 	if about, err := client.New(c).About(t.Context()); err != nil || about.Product != "MariaDB" {

@@ -214,6 +214,21 @@ func (s *source) load() (done *atomic.Int64, stop func()) {
 	return done, stop
 }
 
+// counted waits until what was committed is acknowledged, while nothing more can be.
+func (s *source) counted(done *atomic.Int64) int64 {
+	s.t.Helper()
+	var rows int64
+	if err := s.db.QueryRow("SELECT COUNT(*) FROM shop.t").Scan(&rows); err != nil {
+		s.t.Fatal(err)
+	}
+	for late := time.Now().Add(time.Minute); done.Load() != rows; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			s.t.Fatalf("%d rows, and %d were acknowledged", rows, done.Load())
+		}
+	}
+	return rows
+}
+
 // image copies the server's directories at one moment: its process stands still
 // meanwhile, as no snapshots are to be had everywhere. It gives the copy's root.
 func (s *source) image(name string) string {
@@ -354,7 +369,7 @@ func TestPointUnderLoad(t *testing.T) {
 	onEach(t, func(s *source) {
 		t := s.t
 		t.Log(s.sv.Product, s.sv.Program, s.sv.Dirs)
-		done, stop := s.load()
+		done, stop := s.load() // of rows there are no others
 		index, _ := os.ReadFile(s.sv.Settings["log_bin_index"])
 		h := s.hold()
 		q := s.quiesce(h)
@@ -362,8 +377,7 @@ func TestPointUnderLoad(t *testing.T) {
 		if err != nil || at.File == "" || at.GTID == "" {
 			t.Fatalf("%+v, %v", at, err)
 		}
-		time.Sleep(100 * time.Millisecond) // for what was committed before to be counted
-		before := done.Load()
+		before := s.counted(done)
 		root := s.image("copy")
 		time.Sleep(300 * time.Millisecond)
 		again, err := q.Position(t.Context())
@@ -376,7 +390,7 @@ func TestPointUnderLoad(t *testing.T) {
 		if _, err := q.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for late := time.Now().Add(2 * time.Second); done.Load() == before; time.Sleep(10 * time.Millisecond) {
+		for late := time.Now().Add(time.Minute); done.Load() == before; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(late) {
 				t.Fatal("nobody commits after the release")
 			}

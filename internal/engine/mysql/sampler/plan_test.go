@@ -40,7 +40,7 @@ func (l *live) digestOf(text string) (digest string) {
 	if _, err := c.ExecContext(context.Background(), text); err != nil {
 		l.T.Fatalf("%s: %v", text, err)
 	}
-	for end := time.Now().Add(5 * time.Second); digest == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // the client has its answer a little before the event ends
+	for end := time.Now().Add(time.Minute); digest == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // the client has its answer a little before the event ends
 		_ = l.DB.QueryRow("SELECT DIGEST FROM performance_schema.events_statements_current JOIN performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID = ? AND DIGEST IS NOT NULL ORDER BY EVENT_ID LIMIT 1", id).Scan(&digest)
 	}
 	if digest == "" {
@@ -117,7 +117,7 @@ func (l *live) plannedNow(t *testing.T, user string) {
 	waiter := l.Held("USE shop")
 	l.Later(waiter, fmt.Sprintf(change, 1000000))
 	var p series.Plan
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && len(p.Steps) == 0; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && len(p.Steps) == 0; time.Sleep(50 * time.Millisecond) {
 		p = l.planOf(user, digest, false)
 	}
 	if all := fmt.Sprintf("%+v", p); len(p.Steps) == 0 || !strings.Contains(p.By, "runs it now") || strings.Contains(all, "secret") {

@@ -44,9 +44,14 @@ func TestPasswordAndTLS(t *testing.T) {
 	fails(t, err, load.Fatal, "")
 	t.Logf("%v; %s", err, hintOf(err))
 	ok(t, server.Exec("ALTER SYSTEM SET ssl = off", "SELECT pg_reload_conf()"))
-	time.Sleep(200 * time.Millisecond)
 	c.TLS.InsecureSkipVerify = true
-	_, err = client.New(c).Open(t.Context())
+	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // a reload is not at once
+		s, opened := client.New(c).Open(t.Context())
+		if err = opened; err != nil || time.Now().After(late) {
+			break
+		}
+		s.Close()
+	}
 	fails(t, err, load.Fatal, "")
 	t.Logf("%v; %s", err, hintOf(err))
 	c.TLS, c.Password = nil, "wrong"
