@@ -112,7 +112,7 @@ type MemberState struct {
 	Gone   bool     // there is none of that name
 	Other  bool     // there is one, but it is another
 	Now    string   // the name under which it is there, when it is Gone or Other under its own
-	Lacks  []string // parts of it that are gone, while others are there
+	Lacks  []string // parts of it that are gone or failed, while others are there
 	Clones []string // made of it
 	Held   bool     // by anybody
 	Space  int64    // bytes that only it keeps; -1 when not known
@@ -126,7 +126,7 @@ func (s MemberState) Usable(m Member) error {
 	case s.Gone:
 		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point is of no more use; plumb protect list shows others")
 	case len(s.Lacks) > 0:
-		return hint.With(fmt.Errorf("of the snapshot %s a part is gone: %s", m.Snapshot, strings.Join(s.Lacks, ", ")), "somebody destroyed it: the point is of no more use; plumb prune POINT destroys the rest")
+		return hint.With(fmt.Errorf("a part of the snapshot %s is missing: %s", m.Snapshot, strings.Join(s.Lacks, ", ")), "it was destroyed, or never made: the point is of no more use; plumb prune POINT destroys the rest")
 	case s.Other:
 		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot), "somebody destroyed that and made this: the point is of no more use; plumb protect list shows others")
 	}

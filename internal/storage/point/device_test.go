@@ -225,6 +225,23 @@ func TestSnapshotsOfEBSThatAreGone(t *testing.T) {
 	m.says(t, "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id,Values=snap-1,snap-2,snap-3,snap-4,snap-1 --output json")
 }
 
+// TestSnapshotOfEBSThatFailed: one in state error is there, to be destroyed, and no point can be used that rests on it.
+func TestSnapshotOfEBSThatFailed(t *testing.T) {
+	m := &told{answers: map[string]string{"aws ec2 describe-snapshots": `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a","State":"error"},{"SnapshotId":"snap-2","VolumeId":"vol-b","State":"pending"}]}`}}
+	var members []protect.Member
+	for id, volume := range map[string]string{"snap-1": "vol-a", "snap-2": "vol-b"} {
+		members = append(members, protect.Member{Volume: protect.Volume{Storage: "ebs", Name: volume}, Snapshot: id, GUID: id})
+	}
+	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
+	got := EBS{}.States(t.Context(), m, members)
+	if err := got[0].Usable(members[0]); got[0].Gone || err == nil || !strings.Contains(err.Error(), "snap-1, which EBS could not finish") {
+		t.Errorf("failed: %+v, %v", got[0], err)
+	}
+	if err := got[1].Usable(members[1]); got[1].Gone || err != nil {
+		t.Errorf("not finished yet: %+v, %v", got[1], err)
+	}
+}
+
 func TestPointsByACommand(t *testing.T) {
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
 	c := Command{Line: `printf '%s\n%s\n%s' "$PLUMB_DO" "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'; echo snap-1`}

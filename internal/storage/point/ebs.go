@@ -1,6 +1,7 @@
 package point
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -209,11 +210,19 @@ func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member
 	for i, m := range members {
 		all[i] = protect.Answer{MemberState: protect.MemberState{Space: -1}, Err: err}
 		own := strings.Split(m.GUID, ",")
-		gone := slices.DeleteFunc(slices.Clone(own), func(id string) bool { return there[id] })
+		var gone, failed []string
+		for _, id := range own {
+			switch there[id] {
+			case "":
+				gone = append(gone, id)
+			case "error":
+				failed = append(failed, id+", which EBS could not finish")
+			}
+		}
 		switch {
 		case err != nil:
 		case len(gone) < len(own):
-			all[i].Lacks = gone
+			all[i].Lacks = append(gone, failed...)
 		default:
 			all[i].Err = ebsSeen(ctx, h, m)
 			all[i].Gone = all[i].Err == nil
@@ -225,9 +234,9 @@ func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member
 // ebsAtOnce is how many values a filter has.
 const ebsAtOnce = 100
 
-// there tells which of some snapshots there are.
-func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]bool, error) {
-	there := map[string]bool{}
+// there gives the states of those of some snapshots that there are.
+func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]string, error) {
+	there := map[string]string{}
 	for some := range slices.Chunk(ids, ebsAtOnce) {
 		out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=snapshot-id,Values="+strings.Join(some, ","), "--output", "json")
 		if err != nil {
@@ -238,7 +247,7 @@ func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]b
 			return nil, err
 		}
 		for _, s := range said {
-			there[s.SnapshotID] = true
+			there[s.SnapshotID] = cmp.Or(s.State, "unknown")
 		}
 	}
 	return there, nil
