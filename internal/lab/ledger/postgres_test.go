@@ -91,8 +91,13 @@ func TestLostLockIsTold(t *testing.T) {
 	l, ctx := opened(t, where), t.Context()
 	unlock, err := l.Lock(ctx, "h")
 	ok(t, err)
-	admin(t, where, `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
-	again, err := opened(t, where).Lock(ctx, "h")
+	const held = `FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	admin(t, where, "SELECT pg_terminate_backend(pid) "+held)
+	other := opened(t, where)
+	for n := 1; n > 0; time.Sleep(10 * time.Millisecond) { // a session ends some time after it was told to
+		ok(t, other.db.QueryRowContext(ctx, "SELECT count(*) "+held).Scan(&n))
+	}
+	again, err := other.Lock(ctx, "h")
 	ok(t, err)
 	refused(t, unlock(), "another lab may have run the experiment", "times of the trials")
 	ok(t, again())
