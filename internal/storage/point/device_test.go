@@ -234,7 +234,7 @@ func TestSnapshotOfEBSThatFailed(t *testing.T) {
 	}
 	slices.SortFunc(members, func(a, b protect.Member) int { return strings.Compare(a.GUID, b.GUID) })
 	got := EBS{}.States(t.Context(), m, members)
-	if err := got[0].Usable(members[0]); got[0].Gone || err == nil || !strings.Contains(err.Error(), "snap-1, which EBS could not finish") {
+	if err := got[0].Usable(members[0]); got[0].Gone || err == nil || !strings.Contains(err.Error(), "snap-1 (EBS could not finish it)") {
 		t.Errorf("failed: %+v, %v", got[0], err)
 	}
 	if err := got[1].Usable(members[1]); got[1].Gone || err != nil {

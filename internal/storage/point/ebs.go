@@ -216,7 +216,7 @@ func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member
 			case "":
 				gone = append(gone, id)
 			case "error":
-				failed = append(failed, id+", which EBS could not finish")
+				failed = append(failed, id+" (EBS could not finish it)")
 			}
 		}
 		switch {
