@@ -31,7 +31,8 @@ func (v *verbs) replicate() *cobra.Command {
 pool, or ssh://user@host/pool/dataset. It sends an increment to the newest point
 that the target has, resumes a stream that was cut off, and overwrites or rolls back
 nothing there. The target dataset is created if it does not exist, and must be one
-that plumb replicate made. What is received is read-only and not mounted.
+that plumb replicate made. What is received is read-only and not mounted. If TARGET
+lies in the pool of the source, the result says so: both are lost with that pool.
 
 Encrypted datasets are sent raw, so that the target needs no key, unless --decrypted
 was given the first time. The target needs sshd and zfs; with plumb receive --only
@@ -102,7 +103,10 @@ func (a *acts) send(ctx context.Context, id, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = replicator(a.m, point, nil).Run(ctx, point, target, replicate.Options{})
+	r, err := replicator(a.m, point, nil).Run(ctx, point, target, replicate.Options{})
+	if r.Doubt != "" {
+		a.v.Warn("replicate to "+to, errors.New(r.Doubt))
+	}
 	return err
 }
 
