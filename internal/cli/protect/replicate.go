@@ -56,6 +56,9 @@ forced command, --verify in that. The program is one of the target's own.
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.On(p, func(m *machine.Machine) error {
 				target, err := replicate.ParseTarget(args[1])
+				if err == nil && target.Host == "" && len(ssh) > 0 {
+					err = hint.Usage("--ssh says nothing: the target "+args[1]+" is on this host", "leave it out, or name a target ssh://user@host/pool/dataset")
+				}
 				if err != nil {
 					return err
 				}
