@@ -3,6 +3,7 @@ package protect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
 	view "plumb/internal/view/protect"
 )
@@ -97,18 +99,27 @@ func replicator(m *machine.Machine, p protect.Point, ssh []string) replicate.Rep
 }
 
 // send does what a policy asks for.
-func (a *acts) send(ctx context.Context, id, to string) error {
-	target, err := replicate.ParseTarget(to)
+func (a *acts) send(ctx context.Context, act policy.Act) error {
+	to := act.Rule.Replicate[slices.IndexFunc(act.Rule.Replicate, func(t policy.Target) bool { return t.To == act.Target })]
+	target, err := replicate.ParseTarget(to.To)
 	if err != nil {
 		return err
 	}
-	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, id)
+	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, act.Point)
 	if err != nil {
 		return err
 	}
-	r, err := replicator(a.m, point, nil).Run(ctx, point, target, replicate.Options{})
+	sender := replicator(a.m, point, to.SSH)
+	r, err := sender.Run(ctx, point, target, replicate.Options{Decrypted: to.Decrypted})
 	if r.Doubt != "" {
-		a.v.Warn("replicate to "+to, errors.New(r.Doubt))
+		a.v.Warn("replicate to "+to.To, errors.New(r.Doubt))
+	}
+	if err != nil || !to.Verify {
+		return err
+	}
+	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true, false))
+	if err == nil && came.Short() != "" {
+		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
 	return err
 }
