@@ -155,7 +155,7 @@ func (n *neutral) calm(f *file) {
 func (n *neutral) network(f *file) {
 	if n.c.Port == 0 {
 		f.WriteString("skip_networking\n")
-		if isMariaDB(n.c.Server) && n.c.Purpose != protect.ForReplica { // since 11.4 each start makes an RSA key of 4096 bits, for a socket that needs none
+		if isMariaDB(n.c.Server) && n.c.Purpose == protect.ForDrill { // since 11.4 each start makes an RSA key of 4096 bits. A person's client wants it also on a socket
 			f.WriteString("loose_skip_ssl\n")
 		}
 		return

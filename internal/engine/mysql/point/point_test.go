@@ -170,3 +170,15 @@ func TestWayWithoutWAL(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPeopleReachACopy: the client of MariaDB wants TLS on a socket too since 11.4, so that only a copy that no person uses goes without.
+func TestPeopleReachACopy(t *testing.T) {
+	for purpose, want := range map[protect.Purpose]bool{protect.ForDrill: false, protect.ForUse: true, protect.ForReplica: true} {
+		n := neutral{c: protect.Copy{Purpose: purpose, Server: protect.Server{Flavor: "mariadb", Version: "11.8.9"}}}
+		var f file
+		n.network(&f)
+		if got := !strings.Contains(f.String(), "skip_ssl"); got != want || !strings.Contains(f.String(), "skip_networking") {
+			t.Errorf("%s: TLS %v, want %v:\n%s", purpose, got, want, f.String())
+		}
+	}
+}
