@@ -19,10 +19,16 @@ var pointsOnZFS string
 // typedPoints runs a script about points, and wants it to print these lines.
 func typedPoints(t *testing.T, release, script string, want ...string) {
 	t.Helper()
+	typed(t, release, pointsLibrary+script, nil, want...)
+}
+
+// typed runs a script that types commands, with files beside the binary in /in, and wants it to print these lines.
+func typed(t *testing.T, release, script string, in []string, want ...string) {
+	t.Helper()
 	sandbox.NeedFull(t, "an emulated machine takes half an hour for it: make test-real FULL=1")
 	m := Open(t, release)
 	plumb := program.ForTest(t)
-	r, err := m.Run(t.Context(), Script{In: []string{plumb.Path}, Line: pointsLibrary + script, Live: watched(t), Deadline: 40 * time.Minute,
+	r, err := m.Run(t.Context(), Script{In: append(in, plumb.Path), Line: script, Live: watched(t), Deadline: 40 * time.Minute,
 		Disks: []Disk{{Name: "data", Bytes: 6 << 30}, {Name: "pool", Bytes: 6 << 30}}})
 	text := string(r.Output)
 	t.Logf("booted in %v, all took %v", r.Boot, r.Took)
