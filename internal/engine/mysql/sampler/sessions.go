@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
@@ -74,11 +75,7 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	for _, c := range series.Classes {
 		b.Set(v.Ref, "sessions_"+string(c), counts[c])
 	}
-	if oldest >= 0 {
-		b.Set(v.Ref, "longest_transaction", oldest)
-	} else {
-		b.Gap(v.Ref, "a transaction began in the future: the clock was set back", "", "longest_transaction")
-	}
+	sample.Oldest(b, v.Ref, oldest)
 	b.Set(v.Ref, "blocked_sessions", barred+locked)
 	if active == 0 && open == 0 {
 		return nil
