@@ -132,8 +132,8 @@ func TestPluginThatCannotTell(t *testing.T) {
 	for more, want := range map[string]string{
 		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be told | 'findings'=0;;\n",
 		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
-		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                        "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
-		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                          "PLUMB UNKNOWN - plumb has not checked this host lately\n",
+		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                        "PLUMB UNKNOWN - plumb has not checked this host lately\n",
 	} {
 		if line, _ := Plugin(strings.NewReader(page+more), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute}); line != want {
 			t.Errorf("%s: got %q, want %q", more, line, want)
