@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 )
 
@@ -116,4 +117,19 @@ func WithoutPort(address string) string {
 		return address[:i]
 	}
 	return address
+}
+
+// sooner is by how much a transaction can seem to begin after it was asked about, in seconds: it does while the
+// question is on its way, and some servers tell whole seconds.
+const sooner = 5
+
+// Oldest sets the age of a server's oldest transaction, in seconds; 0 where there is none. Of one that began in
+// the future it is not known.
+func Oldest(b *series.Batch, of stack.Ref, age float64) {
+	const name = "longest_transaction"
+	if age < -sooner {
+		b.Gap(of, "a transaction began in the future: the clock was set back", "", name)
+		return
+	}
+	b.Set(of, name, max(0, age))
 }

@@ -91,11 +91,14 @@ func (s Statement) HasPlan() bool {
 	return !s.Rest && !s.Own() && (len(words) == 0 || !slices.Contains(unplanned, strings.ToLower(words[0])))
 }
 
+// UnlistedID is the id of what [Unlisted] gives. Others are listed each time, so it can fall, and is no counter.
+const UnlistedID = "unlisted"
+
 // Unlisted is what all statements of a server cost together beyond those that
 // are listed; false where nothing is left, as they went on while they were read.
 func Unlisted(all Statement, listed []Statement) (Statement, bool) {
 	rest := all
-	rest.ID, rest.Rest = "unlisted", true
+	rest.ID, rest.Rest = UnlistedID, true
 	less := func(total, part *float64) *float64 {
 		if total == nil || part == nil {
 			return total

@@ -100,3 +100,32 @@ func TestStatementsThatBeganAnew(t *testing.T) {
 		t.Errorf("%d looks are kept", n)
 	}
 }
+
+// TestStatementsThatAreNotListed: others are listed at each look, so what is left of all falls and leaps. Here "in" has come
+// into the list instead of "out", whose one call of 0.5 s is not listed any more.
+func TestStatementsThatAreNotListed(t *testing.T) {
+	db := stack.Ref{Kind: "mysql", Name: "3306"}
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	j := &Judge{statements: map[stack.Ref]*statements{}}
+	stays := func(calls, seconds float64) series.Statement {
+		return series.Statement{Of: db, ID: "stays", Calls: calls, Seconds: seconds}
+	}
+	left := func(calls, seconds float64) series.Statement {
+		return series.Statement{Of: db, ID: series.UnlistedID, Rest: true, Calls: calls, Seconds: seconds}
+	}
+	j.takeStatements(series.Batch{At: at, Statements: []series.Statement{stays(1000, 50), {Of: db, ID: "out", Calls: 5, Seconds: 49}, left(500, 100)}})
+	j.takeStatements(series.Batch{At: at.Add(time.Minute), Statements: []series.Statement{stays(1010, 51), {Of: db, ID: "in", Calls: 400, Seconds: 52}, left(119, 102.5)}})
+	got := map[string]StatementChange{}
+	for _, c := range j.statements[db].changes() {
+		got[c.ID] = c
+	}
+	if c := got[series.UnlistedID]; len(got) != 2 || c.Calls != 14 || c.Seconds != 5.5 {
+		t.Errorf("got %+v", got)
+	}
+	j.takeStatements(series.Batch{At: at.Add(2 * time.Minute), Statements: []series.Statement{stays(1020, 52), {Of: db, ID: "in", Calls: 410, Seconds: 53}, left(9, 1)}})
+	for _, c := range j.statements[db].changes() {
+		if c.Rest {
+			t.Errorf("of those that the server threw out: %+v", c)
+		}
+	}
+}

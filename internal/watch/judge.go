@@ -94,7 +94,12 @@ func (j *Judge) Picture(_ time.Time, s *stack.Stack) {
 func (j *Judge) Batch(b series.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.newest.IsZero() && (b.At.Before(j.newest.Add(-back)) || b.At.After(j.newest.Add(pause))) {
+	switch {
+	case j.newest.IsZero():
+	case b.At.Before(j.newest.Add(-back)):
+		clear(j.statements) // nobody knows how long ago they were looked at
+		j.anew()
+	case b.At.After(j.newest.Add(pause)):
 		j.anew()
 	}
 	if j.next.IsZero() {

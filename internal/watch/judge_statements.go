@@ -2,6 +2,7 @@ package watch
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -79,14 +80,14 @@ func (st *statements) changes() []StatementChange {
 	over := st.looks[now].at.Sub(st.looks[a].at)
 	var out []StatementChange
 	total := 0.0
-	for id, s := range st.looks[now].of {
-		d, ok := st.looks[a].differ(id, s)
+	for id := range st.looks[now].of {
+		d, ok := st.looks[now].since(st.looks[a], id)
 		if !ok || d.Calls <= 0 {
 			continue
 		}
 		c := StatementChange{Statement: d, Over: over}
 		if a > b {
-			if before, ok := st.looks[b].differ(id, st.looks[a].of[id]); ok {
+			if before, ok := st.looks[a].since(st.looks[b], id); ok {
 				scale := over.Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
 				dearer, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
 				c.Dearer, c.More = &dearer, &more
@@ -116,6 +117,40 @@ func (st *statements) at(when time.Time) (best int) {
 		}
 	}
 	return best
+}
+
+// since is what a statement cost between an earlier look and this one.
+func (l statementLook) since(was statementLook, id string) (series.Statement, bool) {
+	if l.of[id].ID == series.UnlistedID {
+		return l.unlisted(was, id)
+	}
+	return was.differ(id, l.of[id])
+}
+
+// unlisted is what those cost that are not listed at both looks: what all did, less what is known of each. It is
+// not known where some were thrown out or reset, or an earlier look has not all.
+func (l statementLook) unlisted(was statementLook, id string) (series.Statement, bool) {
+	d := l.of[id]
+	d.Calls, d.Seconds, d.Examined, d.Returned, d.Bytes = 0, 0, nil, nil, nil
+	if _, whole := was.of[id]; !whole && len(was.of) >= series.MostStatements-1 {
+		return d, false
+	}
+	before, after := was.all(), l.all()
+	d.Calls, d.Seconds = after.calls-before.calls, after.seconds-before.seconds
+	for _, one := range slices.Sorted(maps.Keys(l.of)) {
+		if known, ok := was.differ(one, l.of[one]); ok && one != id {
+			d.Calls, d.Seconds = d.Calls-known.Calls, d.Seconds-known.Seconds
+		}
+	}
+	return d, d.Calls >= 0 && d.Seconds >= 0
+}
+
+// all is what all statements of a look cost, added up in one order, so that the sum is always the same.
+func (l statementLook) all() (c cost) {
+	for _, id := range slices.Sorted(maps.Keys(l.of)) {
+		c.calls, c.seconds = c.calls+l.of[id].Calls, c.seconds+l.of[id].Seconds
+	}
+	return c
 }
 
 // differ is what a statement cost since this look. Of one that was not among

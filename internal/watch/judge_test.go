@@ -223,6 +223,33 @@ func TestTheClockGoesBack(t *testing.T) {
 	}
 }
 
+// TestStatementsAfterTheClockWentBack: one that runs ten times a second runs as often whatever the clock is set to.
+func TestStatementsAfterTheClockWentBack(t *testing.T) {
+	j, calls := judge(), 0.0
+	j.Picture(start, picture())
+	told := 0
+	at := start
+	for look := range 20 {
+		if at = at.Add(10 * time.Second); look == 10 {
+			at = at.Add(-45 * time.Second)
+		}
+		calls += 100
+		b := series.Batch{Source: "mysql:3306 statements", Every: 10 * time.Second, At: at, Statements: []series.Statement{{Of: db, ID: "1", Text: "SELECT ?", Calls: calls, Seconds: calls / 1000}}}
+		b.Set(db, "uptime", float64(10*look))
+		j.Batch(b)
+		for _, s := range j.Moment(at).Servers {
+			for _, c := range s.Statements {
+				if told++; c.Calls/c.Over.Seconds() != 10 {
+					t.Errorf("look %d: %v calls in %s", look, c.Calls, c.Over)
+				}
+			}
+		}
+	}
+	if told < 15 {
+		t.Errorf("told %d times what it costs", told)
+	}
+}
+
 // TestWhatWasLearnedIsKept gives a new judge what another one knew of the disk.
 func TestWhatWasLearnedIsKept(t *testing.T) {
 	m := &made{}

@@ -39,7 +39,8 @@ A bottleneck is a WARNING, and CRITICAL once it costs at least --critical of the
 server's active time. A server that does not answer, and a failing run of plumb
 protect, are CRITICAL too. Data that can be lost, a late data source, and a server
 all of whose points are gone are WARNING; the last is CRITICAL with --max-point-age.
-Old metrics, and a host on which Plumb sees no server, are UNKNOWN.
+Old metrics, a host on which Plumb sees no server or that it has not checked lately,
+and a server about which no verdict can be judged are UNKNOWN.
 
 Exit codes, as plugins have them:
   0  OK

@@ -146,6 +146,10 @@ func TestRows(t *testing.T) {
 		{"processes", "Id|Info;1|CREATE USER a IDENTIFIED BY 's3cret';2|SELECT 'password'", "Id|Info;1|CREATE USER a IDENTIFIED BY '***';2|SELECT 'password'"},
 		{"tables", "table_name|size;password_resets|12;secrets|13", "table_name|size;password_resets|12;secrets|13"},
 		{"variable", "@@report_password;s3cret", "@@report_password;***"},
+		{"a storage engine about itself", "Type|Name|Status;InnoDB||\nLATEST DETECTED DEADLOCK\nMySQL thread id 8, query id 5 localhost root\nUPDATE users SET mail = 'joe@example.com' WHERE id = 4711\nselect 4712\n" +
+			" 0: len 5, hex 6a6f65, asc joe,,\nTRANSACTIONS\nTrx id counter 815\nHistory list length 12\nLOG\nLog sequence number 4 1000\nLast checkpoint at  4 400\r\n",
+			"Type|Name|Status;InnoDB||Trx id counter 815\nHistory list length 12\nLog sequence number 4 1000\nLast checkpoint at  4 400\r\n"},
+		{"a storage engine in lines", "Type|Name|Status;performance_schema|events_waits_current.size|176", "Type|Name|Status;performance_schema|events_waits_current.size|176"},
 	} {
 		columns, values := rowsOf(tt.in)
 		got := Rows(columns, values)

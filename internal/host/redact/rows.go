@@ -18,6 +18,7 @@ func Rows(columns []string, values [][]*string) [][]*string {
 	if len(columns) == 2 && !listing && !settings[0] {
 		settings[1] = true
 	}
+	monitor := isMonitor(columns)
 	out := values
 	for r, row := range values {
 		name, known := secretName(row, settings)
@@ -29,6 +30,9 @@ func Rows(columns []string, values [][]*string) [][]*string {
 			hidden := c < len(columns) && (secret[c] || (name >= 0 && settings[c]) || (known && c != name && !isOriginColumn(columns[c])))
 			if !hidden {
 				redacted = text(*cell, plain)
+			}
+			if monitor && c == len(columns)-1 {
+				redacted = counted(redacted)
 			}
 			if redacted == *cell {
 				continue
@@ -43,6 +47,28 @@ func Rows(columns []string, values [][]*string) [][]*string {
 		}
 	}
 	return out
+}
+
+// isMonitor: what SHOW ENGINE tells of a storage engine.
+func isMonitor(columns []string) bool {
+	return slices.EqualFunc(columns, []string{"type", "name", "status"}, strings.EqualFold)
+}
+
+// counted keeps of what a storage engine says of itself only its counters, where that is more than a
+// line: the rest has texts of statements with their values, and rows of tables.
+func counted(status string) string {
+	if !strings.Contains(status, "\n") {
+		return status
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(status) {
+		for _, counter := range []string{"Trx id counter", "History list length", "Log sequence number", "Log flushed up to", "Last checkpoint at"} {
+			if number, is := strings.CutPrefix(line, counter); is && strings.Trim(number, "0123456789 \r\n") == "" {
+				kept.WriteString(line)
+			}
+		}
+	}
+	return kept.String()
 }
 
 // secretName finds the cell of a row that names a setting with a secret, and

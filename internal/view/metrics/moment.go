@@ -91,7 +91,7 @@ func (e *Exporter) aboutStatements(fs *families) {
 }
 
 func (e *Exporter) statementsOf(fs *families, s *source) {
-	dearest := slices.Clone(s.last.Statements)
+	dearest := slices.DeleteFunc(slices.Clone(s.last.Statements), func(s series.Statement) bool { return s.ID == series.UnlistedID })
 	slices.SortFunc(dearest, func(a, b series.Statement) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 	})

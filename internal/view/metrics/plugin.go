@@ -180,15 +180,27 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 	}
 }
 
-// servers says which are down. Where plumb knows none, nothing is well: the one that
-// is to be watched may have ended before plumb began.
+// servers says which are down, and of which no verdict can be told. Where plumb knows none, nothing
+// is well: the one that is to be watched may have ended before plumb began.
 func (j *judged) servers(all map[string][]point) {
 	if len(all["plumb_server_up"]) == 0 && len(all["plumb_moment_timestamp_seconds"]) > 0 {
 		j.add(Unknown, "plumb sees no server here")
 	}
+	unjudged := map[string]bool{}
+	for _, p := range all["plumb_bottleneck_unknown"] {
+		unjudged[p.labels["server"]] = p.value > 0
+	}
+	for _, name := range []string{"plumb_bottleneck", "plumb_server_idle"} {
+		for _, p := range all[name] {
+			delete(unjudged, p.labels["server"])
+		}
+	}
 	for _, p := range all["plumb_server_up"] {
-		if p.value == 0 {
-			j.add(Critical, "%s does not answer", p.labels["server"])
+		switch server := p.labels["server"]; {
+		case p.value == 0:
+			j.add(Critical, "%s does not answer", server)
+		case unjudged[server]:
+			j.add(Unknown, "no verdict about %s can be told", server)
 		}
 	}
 }
@@ -216,7 +228,11 @@ func (j *judged) limits(all map[string][]point, l Limits) {
 	}
 }
 
+// findings says what check found. What it found before is no longer exported once it is too old.
 func (j *judged) findings(all map[string][]point) {
+	if len(all["plumb_findings"]) == 0 && len(all["plumb_moment_timestamp_seconds"]) > 0 {
+		j.add(Unknown, "plumb has not checked this host lately")
+	}
 	rules := map[string]bool{}
 	for _, p := range all["plumb_finding"] {
 		if p.labels["harm"] == "danger" {

@@ -103,6 +103,7 @@ plumb_moment_timestamp_seconds 0
 plumb_server_up{server="mysql:3306"} 1
 plumb_server_up{server="mysql:3307"} 1
 plumb_server_up{server="mysql:3308"} 1
+plumb_findings 0
 plumb_points{server="mysql:3306"} 2
 plumb_points_failing{server="mysql:3307"} 0
 plumb_newest_point_age_seconds{server="mysql:3306"} 1814400
@@ -113,14 +114,29 @@ plumb_newest_point_age_seconds{server="mysql:3306"} 1814400
 		proof time.Duration
 		want  string
 	}{
-		{page, 0, "PLUMB CRITICAL - no point of mysql:3307 is known | 'point_age@mysql:3306'=1814400s;;2592000 'point_age@mysql:3307'=U;;2592000\n"},
-		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 0, "PLUMB OK - no limit holds back any of 3 servers | 'point_age@mysql:3306'=1814400s;;2592000\n"},
-		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 24 * time.Hour, "PLUMB WARNING - no proven point of mysql:3306 is known | 'point_age@mysql:3306'=1814400s;;2592000 'proven_point_age@mysql:3306'=U;;86400\n"},
-		{strings.Split(page, "plumb_points")[0], 0, "PLUMB CRITICAL - no point of any server is known\n"},
+		{page, 0, "PLUMB CRITICAL - no point of mysql:3307 is known | 'findings'=0;; 'point_age@mysql:3306'=1814400s;;2592000 'point_age@mysql:3307'=U;;2592000\n"},
+		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 0, "PLUMB OK - no limit holds back any of 3 servers | 'findings'=0;; 'point_age@mysql:3306'=1814400s;;2592000\n"},
+		{strings.ReplaceAll(page, "plumb_points_failing", "other"), 24 * time.Hour, "PLUMB WARNING - no proven point of mysql:3306 is known | 'findings'=0;; 'point_age@mysql:3306'=1814400s;;2592000 'proven_point_age@mysql:3306'=U;;86400\n"},
+		{strings.Split(page, "plumb_points")[0], 0, "PLUMB CRITICAL - no point of any server is known | 'findings'=0;;\n"},
 	} {
 		limits.Proof = c.proof
 		if line, _ := Plugin(strings.NewReader(c.page), time.Unix(0, 0), limits); line != c.want {
 			t.Errorf("got %q, want %q", line, c.want)
+		}
+	}
+}
+
+// TestPluginThatCannotTell: what nobody has looked at, or could, is not well.
+func TestPluginThatCannotTell(t *testing.T) {
+	const page = "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\nplumb_bottleneck_unknown{server=\"mysql:3306\"} 26\n"
+	for more, want := range map[string]string{
+		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be told | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
+		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                        "PLUMB UNKNOWN - plumb has not checked this host lately\n",
+	} {
+		if line, _ := Plugin(strings.NewReader(page+more), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute}); line != want {
+			t.Errorf("%s: got %q, want %q", more, line, want)
 		}
 	}
 }

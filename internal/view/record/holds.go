@@ -32,13 +32,13 @@ func (h Holds) Text(place *time.Location) string {
 		if !v.To.IsZero() {
 			until = "for " + v.To.Sub(v.From).Round(time.Second).String()
 		}
-		fmt.Fprintf(&b, "  %s  %-12s  %s  %s\n", at(v.From), until, page.Clean(v.ID), page.Clean(v.Server.String()))
+		fmt.Fprintf(&b, "  %s  %-12s  %s  %s\n", at(v.From), until, page.OneLine(v.ID), page.OneLine(v.Server.String()))
 	}
 	if len(h.Lost) > 0 {
 		b.WriteString("\nnot recorded\n")
 	}
 	for _, l := range h.Lost {
-		fmt.Fprintf(&b, "  %s  for %-8s  %s\n", at(l.Since), l.Until.Sub(l.Since).Round(time.Second), page.Clean(l.Why))
+		fmt.Fprintf(&b, "  %s  for %-8s  %s\n", at(l.Since), l.Until.Sub(l.Since).Round(time.Second), page.OneLine(l.Why))
 	}
 	b.WriteString("\nplumb watch replay --at TIME shows one of these moments\n")
 	return b.String()

@@ -46,11 +46,14 @@ StateDirectoryMode=0700
 UMask=0077
 
 # CAP_DAC_READ_SEARCH: server directories and option files are closed to others.
-# CAP_SYS_PTRACE: /proc/PID/io and the mounts of servers belong to their user.
+# CAP_SYS_PTRACE: /proc/PID/io and the mounts of servers belong to their user. It
+# also lets one change other processes, by calls that are closed here.
 # It may read whatever root may read, and can change nothing.
 CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 AmbientCapabilities=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 NoNewPrivileges=yes
+SystemCallFilter=~ptrace process_vm_writev pidfd_getfd
+SystemCallErrorNumber=EPERM
 
 # Only its own directory can be written. /tmp is not made private, because
 # servers have sockets there; /dev holds what zpool and zfs ask.

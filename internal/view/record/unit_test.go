@@ -39,6 +39,17 @@ func TestUnitIsWhatSystemdTakes(t *testing.T) {
 	}
 }
 
+// TestUnitCanChangeNothing: one of its capabilities would let it change other processes.
+func TestUnitCanChangeNothing(t *testing.T) {
+	text, err := Unit("/bin/true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(text, "CAP_SYS_PTRACE") && !strings.Contains(text, "\nSystemCallFilter=~ptrace process_vm_writev pidfd_getfd\n") {
+		t.Error("it may change what other processes have in memory, or take their files")
+	}
+}
+
 func TestUnitRefusesNamesThatSystemdReadsOtherwise(t *testing.T) {
 	for _, name := range []string{"plumb", "/opt/my plumb", "/opt/%h/plumb", "/opt/a\nUser=root"} {
 		if _, err := Unit(name); err == nil {

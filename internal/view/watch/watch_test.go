@@ -56,6 +56,25 @@ func TestScreenOfAMoment(t *testing.T) {
 	}
 }
 
+// TestNamesOnTheScreenAreOneLine: nobody's name goes on as if Plumb said the rest.
+func TestNamesOnTheScreenAreOneLine(t *testing.T) {
+	m, forged := moment(), "x\nforged"
+	m.Hostname += forged
+	m.Servers[0].Ref.Name += forged
+	m.Servers[0].Title += forged
+	m.Servers[0].Sessions[0].User += forged
+	m.Gaps[0].Why += forged
+	for i := range m.Verdicts {
+		m.Verdicts[i].Server = m.Servers[0].Ref
+		m.Verdicts[i].Title += forged
+		m.Verdicts[i].Say += forged
+	}
+	got := strings.Join(strings.Fields(view.Text(m, hosttest.Windows(t), page.Screen{Width: 80})), " ")
+	if all, one := strings.Count(got, "forged"), strings.Count(got, "x; forged"); all < 9 || one != all {
+		t.Errorf("%d of %d names are on one line: %s", one, all, got)
+	}
+}
+
 // TestScreenOfPlans has what was asked of a server besides: plans, and indexes.
 func TestScreenOfPlans(t *testing.T) {
 	m := viewtest.Moment(9)

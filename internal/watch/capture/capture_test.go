@@ -86,6 +86,19 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
+// What two servers suffer from at once, such as their disk, is captured for each, one after the other.
+func TestTriggerOfTwoServers(t *testing.T) {
+	a, b := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "postgres", Name: "5432"}
+	var trigger Trigger
+	for i, want := range []stack.Ref{a, b, {}} {
+		v := trigger.Raised(watch.Moment{At: start.Add(time.Duration(i) * watch.Length),
+			Verdicts: []watch.Verdict{{ID: "device/saturated", Server: a}, {ID: "device/saturated", Server: b}, {ID: "log/flush", Server: a}}})
+		if got := (stack.Ref{}); v != nil && v.Server != want || v == nil && want != got {
+			t.Errorf("moment %d: %+v, want one of %s", i, v, want)
+		}
+	}
+}
+
 // The threads of this very process are real ones.
 func TestThreads(t *testing.T) {
 	live := host.NewLive(host.LiveOptions{})

@@ -26,7 +26,7 @@ type about struct {
 
 // Raised gives the verdict of a moment that was not raised in the one before and
 // is worth a capture: the dearest, and a cause before what it brings about. nil:
-// there is none.
+// there is none. One about another server, raised at the same time, has its turn at the next moment.
 func (t *Trigger) Raised(m watch.Moment) *watch.Verdict {
 	held := map[about]bool{}
 	var chosen *watch.Verdict
@@ -37,8 +37,11 @@ func (t *Trigger) Raised(m watch.Moment) *watch.Verdict {
 		if t.held[key] || captured && m.At.Sub(last).Abs() < Again || !t.wants(v.ID) {
 			continue
 		}
-		if chosen == nil {
+		switch {
+		case chosen == nil:
 			chosen = &m.Verdicts[i]
+		case v.Server != chosen.Server:
+			delete(held, key)
 		}
 	}
 	t.held = held

@@ -123,6 +123,8 @@ func readLine(text []byte) (Item, error) {
 	switch {
 	case l.Picture != nil && l.At != nil:
 		i.At = l.At.UTC()
+	case l.Batch != nil && l.Batch.At.IsZero(): // of the year 1: all windows since then would be judged
+		return Item{}, errors.New("it holds a batch without its time")
 	case l.Batch != nil:
 		l.Batch.At = l.Batch.At.UTC()
 		i.At = l.Batch.At

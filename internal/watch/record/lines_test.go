@@ -26,6 +26,7 @@ func TestLinesThatAreNone(t *testing.T) {
 		"another document":  {"{\"servers\":[]}\n", "no part of a recording"},
 		"a line cut off":    {first + `{"lost":{"since`, "line 2: unexpected end"},
 		"a line of nothing": {first + "{}\n", "line 2: it holds neither"},
+		"no time":           {first + `{"batch":{"source":"block","every":1000000000}}` + "\n", "line 2: it holds a batch without its time"},
 		"a null thing":      {first + `{"at":"2026-11-25T03:00:00Z","picture":{"things":[null]}}` + "\n", "line 2: it is damaged: a thing in it is null"},
 		"a packed nothing":  {pack(""), "no part of a recording"},
 		"a packed head":     {"\x1f\x8b", "decompress it"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,7 +193,22 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 			return "", err
 		}
 	}
-	return name, os.Rename(made, name)
+	return settle(made, name)
+}
+
+// mostOfName is how many captures of one name there can be: of other servers, and of others who capture at the same moment.
+const mostOfName = 100
+
+// settle gives a capture that is whole its name, or one like it where there is one of that name. No other is replaced.
+func settle(made, name string) (string, error) {
+	free := name
+	for n := 2; ; n++ {
+		err := os.Rename(made, free)
+		if !errors.Is(err, fs.ErrExist) || n > mostOfName {
+			return free, err
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // threads describes what the threads of a server do, or why that cannot be told.

@@ -102,17 +102,34 @@ func TestCapture(t *testing.T) {
 func TestCaptureThatFails(t *testing.T) {
 	dir := t.TempDir()
 	k, _ := made(t, dir, 1)
-	m := raised(t)
-	name := filepath.Join(dir, m.At.UTC().Format("2006-01-02T150405Z")+"-"+strings.ReplaceAll(m.Verdicts[0].ID, "/", "-"))
-	if err := os.MkdirAll(filepath.Join(name, "in the way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	k.Moment(m)
+	k.flags.DSN = "no data source name"
+	k.Moment(raised(t))
 	if k.failed == nil || k.ctx.Err() == nil {
 		t.Error("nothing failed, or it goes on")
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestCapturesOfOneMoment: windows end at the same moment for all who capture, and nobody's capture fails, or is replaced, for that.
+func TestCapturesOfOneMoment(t *testing.T) {
+	dir, m := t.TempDir(), raised(t)
+	for range 3 {
+		k, _ := made(t, dir, 1)
+		k.Moment(m)
+		if k.failed != nil {
+			t.Fatal(k.failed)
+		}
+	}
+	made, err := os.ReadDir(dir)
+	if err != nil || len(made) != 3 || made[1].Name() != made[0].Name()+"-2" || made[2].Name() != made[0].Name()+"-3" {
+		t.Errorf("%v, %v", made, err)
+	}
+	for _, m := range made {
+		if _, err := os.Stat(filepath.Join(dir, m.Name(), "before.jsonl.gz")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

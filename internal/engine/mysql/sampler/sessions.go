@@ -2,11 +2,13 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
@@ -65,12 +67,15 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
-	open, locked, oldest := numbers(trx)
+	open, locked, oldest, ok := numbers(trx)
+	if !ok {
+		return errors.New("how many transactions are open is not told in one row of numbers")
+	}
 	b.Set(v.Ref, "sessions_active", active)
 	for _, c := range series.Classes {
 		b.Set(v.Ref, "sessions_"+string(c), counts[c])
 	}
-	b.Set(v.Ref, "longest_transaction", oldest)
+	sample.Oldest(b, v.Ref, oldest)
 	b.Set(v.Ref, "blocked_sessions", barred+locked)
 	if active == 0 && open == 0 {
 		return nil
@@ -78,15 +83,16 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	return v.listed(ctx, h, t, locked > 0, b)
 }
 
-// numbers gives the three numbers of a row.
-func numbers(rows host.Rows) (a, b, c float64) {
+// numbers gives the three numbers of an answer of one row.
+func numbers(rows host.Rows) (a, b, c float64, ok bool) {
 	var n [3]float64
-	for i := range n {
-		if len(rows.Values) == 1 {
-			n[i], _ = strconv.ParseFloat(host.Text(rows.Values[0], i), 64)
-		}
+	ok = len(rows.Values) == 1
+	for i := 0; ok && i < len(n); i++ {
+		var err error
+		n[i], err = strconv.ParseFloat(host.Text(rows.Values[0], i), 64)
+		ok = err == nil
 	}
-	return n[0], n[1], n[2]
+	return n[0], n[1], n[2], ok
 }
 
 // tally adds up the groups. barred are those that wait for a lock that is not

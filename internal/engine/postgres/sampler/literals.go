@@ -41,11 +41,12 @@ func letters(word string) string {
 	return ""
 }
 
-// literal is a comment, a string in any of its forms, a quoted name, a
-// parameter, a word or a number. What is open to the end is matched to the end.
-var literal = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?(?:\*/|$)|` +
+// literal is a comment (of one that can have others in it the beginning), a string in any of its forms, a quoted
+// name, a parameter, a word or a number. What is open to the end is matched to the end.
+var literal = regexp.MustCompile(`(?s)--[^\n]*|/\*|` +
 	`(?:[eE]'(?:[^'\\]|\\.|'')*(?:'|\\?$))|(?:(?:[uU]&|[bBxXnN])?'(?:[^']|'')*(?:'|$))|` +
-	`"(?:[^"]|"")*(?:"|$)|\$[0-9]+|\$[A-Za-z_\x80-\xff]*[A-Za-z0-9_\x80-\xff]*\$|[A-Za-z_\x80-\xff][A-Za-z0-9_$\x80-\xff]*|[0-9][0-9A-Za-z_.]*|\.[0-9]+`)
+	`"(?:[^"]|"")*(?:"|$)|\$[0-9]+|\$[A-Za-z_\x{80}-\x{10ffff}]*[A-Za-z0-9_\x{80}-\x{10ffff}]*\$|[A-Za-z_\x{80}-\x{10ffff}][A-Za-z0-9_$\x{80}-\x{10ffff}]*|` +
+	`[0-9][0-9A-Za-z_.]*|\.[0-9]+`)
 
 // withoutLiterals puts ? in the place of strings and numbers, and drops comments.
 func withoutLiterals(text string) string {
@@ -60,8 +61,11 @@ func withoutLiterals(text string) string {
 		token := text[at[0]:at[1]]
 		text = text[at[1]:]
 		switch c := token[0]; {
-		case strings.HasPrefix(token, "--"), strings.HasPrefix(token, "/*"):
+		case strings.HasPrefix(token, "--"):
 			out.WriteByte(' ')
+		case token == "/*":
+			out.WriteByte(' ')
+			text = afterComment(text)
 		case c == '"' || c == '$' && len(token) > 1 && token[len(token)-1] != '$':
 			out.WriteString(token)
 		case c == '$': // a string in dollars, to the same mark
@@ -78,6 +82,27 @@ func withoutLiterals(text string) string {
 		}
 	}
 	return out.String()
+}
+
+// afterComment gives what comes after a comment that has begun: one in it is part of it, and one that is open goes to the end.
+func afterComment(text string) string {
+	for open := 1; open > 0; {
+		at := strings.IndexAny(text, "/*")
+		if at < 0 || at == len(text)-1 {
+			return ""
+		}
+		switch text[at : at+2] {
+		case "/*":
+			open++
+		case "*/":
+			open--
+		default:
+			text = text[at+1:]
+			continue
+		}
+		text = text[at+2:]
+	}
+	return text
 }
 
 // longestText bounds the text of a statement.

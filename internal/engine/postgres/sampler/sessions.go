@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
@@ -31,6 +32,7 @@ func running(state string) bool { return state == "active" || state == "fastpath
 type tally struct {
 	classes                                           map[series.Class]float64
 	active, connected, blocked, open, oldest, unknown float64
+	begun                                             bool // some are in a transaction: oldest is of those
 }
 
 func addUp(groups host.Rows) tally {
@@ -40,7 +42,9 @@ func addUp(groups host.Rows) tally {
 		number := func(i int) float64 { n, _ := strconv.ParseFloat(at(i), 64); return n }
 		t.connected += number(3)
 		t.unknown += number(5)
-		t.oldest = max(t.oldest, number(4))
+		if age := number(4); at(4) != "" && (!t.begun || age > t.oldest) {
+			t.oldest, t.begun = age, true
+		}
 		if strings.HasPrefix(at(0), "idle in transaction") {
 			t.open += number(3)
 		}
@@ -76,7 +80,7 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	for _, c := range series.Classes {
 		b.Set(v.Ref, "sessions_"+string(c), t.classes[c])
 	}
-	b.Set(v.Ref, "longest_transaction", t.oldest)
+	sample.Oldest(b, v.Ref, t.oldest)
 	b.Set(v.Ref, "blocked_sessions", t.blocked)
 	b.Set(v.Ref, "connections_idle_in_transaction", t.open)
 	if t.active+t.open == 0 {

@@ -136,7 +136,7 @@ func (v *Server) statementsOf(rows host.Rows) (all []series.Statement, hidden bo
 		s := series.Statement{Of: v.Ref, Database: host.Text(row, 8), Calls: n[0], Seconds: n[1] / 1e3, Returned: &n[2], Bytes: &n[3]}
 		if host.Cell(row, 0) == nil {
 			hidden = hidden || host.Cell(row, 1) != nil
-			s.Rest, s.ID = true, "unlisted"
+			s.Rest, s.ID = true, series.UnlistedID
 		} else {
 			s.ID = host.Text(row, 0) + "/" + host.Text(row, 1) + "/" + host.Text(row, 2)
 		}
