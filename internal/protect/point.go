@@ -204,8 +204,9 @@ type Drill struct {
 
 // Check is one thing a drill looked at.
 type Check struct {
-	What  string `json:"what"`            // CHECK TABLE of 12 tables
-	Wrong string `json:"wrong,omitempty"` // what was found
+	What    string `json:"what"`              // CHECK TABLE of 12 tables
+	Wrong   string `json:"wrong,omitempty"`   // what was found
+	Unknown string `json:"unknown,omitempty"` // why it could not be judged: it is neither well nor wrong
 }
 
 // As gives what comes before a command that is run with no more rights than the server's

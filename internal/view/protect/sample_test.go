@@ -56,6 +56,14 @@ func proven() protect.Point {
 	return p
 }
 
+// unjudged is a point whose drill could not judge everything.
+func unjudged() protect.Point {
+	p := bare()
+	p.Label = protect.Proven
+	p.Drill = &protect.Drill{At: at, OK: true, Checks: []protect.Check{{What: "recovered at least to bin.000002:400", Unknown: "sync_binlog was 0: the end of the binary log may be missing after a crash"}, {What: "CHECK TABLE of 12 tables"}}}
+	return p
+}
+
 func fallen() protect.Point {
 	p := point(1, protect.Crash)
 	p.Doubts = []string{"the lock was lost: the connection ended"}
