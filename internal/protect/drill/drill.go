@@ -108,7 +108,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	d.say("recovering")
 	began := d.Maker.Keeper.Now()
 	a, err := c.Start(ctx, true, d.limit())
-	r.Recovery = d.Maker.Keeper.Now().Sub(began)
+	r.Recovery, r.Limits = d.Maker.Keeper.Now().Sub(began), c.Limits()
 	if err != nil {
 		return err
 	}

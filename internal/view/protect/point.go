@@ -157,6 +157,7 @@ func DrillRows(p *page.Page, d protect.Drill) {
 		}
 		p.Hang(page.Normal, under, page.OneLine(text))
 	}
+	limitRows(p, under, d.Limits)
 	for _, c := range d.Checks {
 		switch {
 		case c.Wrong != "":
@@ -165,6 +166,24 @@ func DrillRows(p *page.Page, d protect.Drill) {
 			p.Hang(page.Yellow, under+"not judged: ", page.OneLine(c.What+": "+c.Unknown))
 		default:
 			p.Hang(page.Normal, under+"well: ", page.OneLine(c.What))
+		}
+	}
+}
+
+// limitRows says what of the machine a copy could take, and what it could take as much of as it wanted.
+func limitRows(p *page.Page, under string, all []protect.Limit) {
+	var held []string
+	for _, l := range all {
+		if l.Not == "" {
+			held = append(held, l.What)
+		}
+	}
+	if held != nil {
+		p.Hang(page.Dim, under, page.OneLine("limited to "+strings.Join(held, ", ")))
+	}
+	for _, l := range all {
+		if l.Not != "" {
+			p.Hang(page.Yellow, under+"not limited: ", page.OneLine("to "+l.What+": "+l.Not))
 		}
 	}
 }
