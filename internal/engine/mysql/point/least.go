@@ -29,7 +29,7 @@ func least(ctx context.Context, q ask, sv protect.Server, was, is protect.Positi
 		return check, nil
 	}
 	short := func(what, was, is string) {
-		check.Wrong = fmt.Sprintf("the server stood at %s%s before the snapshot, and the copy at %s, unless RESET was typed in between", what, brief(was), brief(is))
+		check.Wrong = fmt.Sprintf("the server stood at %s%s before the snapshot, and the copy at %s, unless RESET was typed in between", what, brief(was), brief(cmp.Or(is, "none")))
 	}
 	if was.File != "" && !reaches(was, is) {
 		short("", place(was), place(is))
@@ -41,7 +41,7 @@ func least(ctx context.Context, q ask, sv protect.Server, was, is protect.Positi
 		case on(sv.Settings["gtid_strict_mode"]):
 			short("applied GTID ", ahead, is.Applied)
 		default:
-			check.Unknown = fmt.Sprintf("it had applied %s, and the copy %s; without gtid_strict_mode the numbers may go back", ahead, brief(is.Applied))
+			check.Unknown = fmt.Sprintf("it had applied %s, and the copy %s; without gtid_strict_mode the numbers may go back", ahead, brief(cmp.Or(is.Applied, "none")))
 		}
 		return check, nil
 	}
