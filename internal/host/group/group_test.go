@@ -41,7 +41,7 @@ func TestVersions(t *testing.T) {
 	}{
 		"version 1": {map[string]string{
 			"memory/memory.limit_in_bytes": "x", "cpuacct/cpuacct.usage": "1", "cpuacct/g/cpuacct.usage": "1500000000\n",
-			"cpuacct/g/cpu.cfs_quota_us": "-1\n",
+			"cpuacct/g/cpu.cfs_quota_us":     "-1\n",
 			"memory/g/memory.limit_in_bytes": "", "memory/g/memory.memsw.limit_in_bytes": "", "memory/g/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
 		}, []string{root + "/memory/g", root + "/cpuacct/g"}, "memory/g/memory.limit_in_bytes", "4096", "memory/g/memory.memsw.limit_in_bytes", [2]string{"cpuacct/g/cpu.cfs_quota_us", "150000"}},
 		"version 2": {map[string]string{

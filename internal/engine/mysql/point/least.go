@@ -16,7 +16,7 @@ import (
 // least checks that a copy recovered at least the position that was read before the snapshot: what a client was told
 // before is in it.
 //
-// With sync_binlog = 1 the binary log is synced before a transaction is committed, and so before it is told where it
+// With other settings than these two a copy that falls short may be what a crash leaves, which is not judged. With sync_binlog = 1 the binary log is synced before a transaction is committed, and so before it is told where it
 // stands: MySQL adds to gtid_executed in the last stage of a group's commit, after the sync (sql/binlog.cc), and MariaDB's SHOW MASTER
 // STATUS waits for the lock under which a group is written and synced (sql/log.cc). MySQL's waits only until the group is
 // written, which is enough for a snapshot of a filesystem that goes on running. MariaDB's gtid_binlog_pos has a
@@ -28,8 +28,13 @@ func least(ctx context.Context, q ask, sv protect.Server, was, is protect.Positi
 	if check.Unknown != "" {
 		return check, nil
 	}
-	short := func(what, was, is string) {
-		check.Wrong = fmt.Sprintf("the server stood at %s%s before the snapshot, and the copy at %s, unless RESET was typed in between", what, brief(was), brief(cmp.Or(is, "none")))
+	short := func(what, before, after string) {
+		text := fmt.Sprintf("the server stood at %s%s before the snapshot, and the copy at %s", what, brief(before), brief(cmp.Or(after, "none")))
+		if sync := sv.Settings["sync_binlog"]; was.File != "" && sync != "1" {
+			check.Unknown = text + "; sync_binlog was " + cmp.Or(sync, "not noted") + ", so the end of the binary log may be missing after a crash"
+			return
+		}
+		check.Wrong = text + ", unless RESET was typed in between"
 	}
 	if was.File != "" && !reaches(was, is) {
 		short("", place(was), place(is))
@@ -55,18 +60,13 @@ func least(ctx context.Context, q ask, sv protect.Server, was, is protect.Positi
 	return check, err
 }
 
-// unbound tells why a position is no lower bound of where a copy must stand; "" when it is one.
+// unbound tells why a position says nothing of where a copy must stand; "" when it does.
 func unbound(sv protect.Server, was, is protect.Position) string {
-	flush, sync := sv.Settings["innodb_flush_log_at_trx_commit"], sv.Settings["sync_binlog"]
-	switch {
-	case flush == "" || was.File != "" && sync == "":
-		return "the point does not say how the server synced its logs"
+	switch flush := sv.Settings["innodb_flush_log_at_trx_commit"]; {
 	case flush != "1":
-		return "innodb_flush_log_at_trx_commit was " + flush + ": the last commits may be missing after a crash"
+		return "innodb_flush_log_at_trx_commit was " + cmp.Or(flush, "not noted") + ": the last commits may be missing after a crash, whatever the binary log has"
 	case was.File == "":
 		return ""
-	case sync != "1":
-		return "sync_binlog was " + sync + ": the end of the binary log may be missing after a crash"
 	case is.File == "":
 		return "no binary log of the server is in the copy"
 	case stem(was.File) != stem(is.File):
