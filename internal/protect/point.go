@@ -198,7 +198,7 @@ type Drill struct {
 	Position Position      `json:"position,omitzero"` // as recovered
 	Exact    *bool         `json:"exact,omitempty"`   // it is the point's; nil where the point was taken without a lock
 	Checks   []Check       `json:"checks"`
-	Limits   []Limit       `json:"limits,omitempty"` // of what the copy's server could take from all else; none where it did not start
+	Limits   []Limit       `json:"limits,omitempty"` // of what the copy's server could take from all else
 	Recovery time.Duration `json:"recovery_ns"`      // from the start to the first answer
 	Took     time.Duration `json:"took_ns"`
 }
