@@ -95,6 +95,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	}
 	kept := false
 	defer func() {
+		r.Limits = c.Limits()
 		if kept {
 			return
 		}
@@ -108,7 +109,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	d.say("recovering")
 	began := d.Maker.Keeper.Now()
 	a, err := c.Start(ctx, true, d.limit())
-	r.Recovery, r.Limits = d.Maker.Keeper.Now().Sub(began), c.Limits()
+	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
 		return err
 	}
