@@ -86,6 +86,9 @@ begins with its name. A policy is a file such as:
 	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in the `FORM` "+hint.OneOf(emitted()))
 	c.Flags().BoolVar(&f.backups, "backups", false, "only do the backups that are due")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
+	for _, name := range []string{"dry-run", "backups", "json", "state", "dsn", "timeout"} { // which are about a run now
+		c.MarkFlagsMutuallyExclusive("emit", name)
+	}
 	shell.Offer(c, map[string]shell.Words{"emit": emitted})
 	return c
 }
@@ -195,7 +198,7 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 	case policy.Prune:
 		return a.prune(ctx, act)
 	case policy.Replicate:
-		return a.send(ctx, act.Point, act.Target)
+		return a.send(ctx, act)
 	case policy.Backup:
 		return a.backup(ctx, act)
 	}

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
+	"plumb/internal/units"
 )
 
 // Drill says how points are drilled.
@@ -45,15 +46,15 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		return protect.Drill{}, fmt.Errorf("drill point %s: %w", p.ID, err)
 	}
 	k := d.Maker.Keeper
-	within, cancel := context.WithTimeout(ctx, d.limit())
+	within, cancel := context.WithTimeoutCause(ctx, d.limit(), hint.With(fmt.Errorf("its limit of %s is over", units.Span(d.limit())), "give it more time with --limit"))
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
 	err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
-	case errors.Is(err, errSetup) || errors.Is(err, instance.ErrStarved) || errors.Is(err, instance.ErrFull) || errors.Is(err, instance.ErrConfined) || ctx.Err() != nil: // says nothing of the point
-		return r, errors.Join(fmt.Errorf("drill point %s: %w", p.ID, err), ctx.Err())
+	case unjudged(err):
+		return r, fmt.Errorf("drill point %s: %w", p.ID, err)
 	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil
 	default:
@@ -75,8 +76,24 @@ var errLeft = errors.New("the copy could not be taken away")
 // errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
 
-// look makes a copy, starts it, and reads it.
-func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err error) {
+// errOver says that the drill ended before it knew: its time was over, or nobody waited any more.
+var errOver = errors.New("nothing is known of the point")
+
+// over makes of an error of a drill that has ended early one that says so.
+func over(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(err, errKeep) {
+		return fmt.Errorf("%w: %w: %w", errOver, why, err)
+	}
+	return err
+}
+
+// unjudged tells whether an error says nothing of the point.
+func unjudged(err error) bool {
+	return slices.ContainsFunc([]error{errSetup, errOver, instance.ErrStarved, instance.ErrFull, instance.ErrConfined}, func(one error) bool { return errors.Is(err, one) })
+}
+
+// look makes a copy, has a look at it, and takes it away.
+func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) error {
 	d.say("cloning")
 	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
 	if d.Ready {
@@ -91,30 +108,33 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 	}
 	c, err := d.Maker.Make(ctx, p, o)
 	if err != nil {
-		return errors.Join(errSetup, err)
+		return over(ctx, errors.Join(errSetup, err))
 	}
-	kept := false
-	defer func() {
-		r.Limits = c.Limits()
-		if kept {
-			return
-		}
-		switch gone := c.Remove(context.WithoutCancel(ctx)); {
-		case gone != nil && err == nil: // which says nothing of the point
-			err = hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
-		case gone != nil:
-			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
-		}
-	}()
+	kept, err := d.try(ctx, c, p, r)
+	r.Limits = c.Limits()
+	if err = over(ctx, err); kept { // asked before it is taken away, which may last
+		return err
+	}
+	switch gone := c.Remove(context.WithoutCancel(ctx)); {
+	case gone != nil && err == nil: // which says nothing of the point
+		return hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
+	case gone != nil:
+		return errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
+	}
+	return err
+}
+
+// try starts a copy, and reads it. It can be kept then.
+func (d Drill) try(ctx context.Context, c *instance.Copy, p protect.Point, r *protect.Drill) (kept bool, err error) {
 	d.say("recovering")
 	began := d.Maker.Keeper.Now()
 	a, err := c.Start(ctx, true, d.limit())
 	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := errors.Join(d.read(ctx, c, a, p, r), a.Close()); err != nil || !d.Ready {
-		return c.Starved(ctx, err)
+		return false, c.Starved(ctx, err)
 	}
 	d.say("keeping the recovered copy")
 	if err = c.Stop(ctx); err == nil {
@@ -125,9 +145,9 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 		})
 	}
 	if err != nil {
-		return errors.Join(errKeep, err)
+		err = errors.Join(errKeep, err)
 	}
-	return nil
+	return kept, err
 }
 
 // read reads where the copy stands, and checks its data.

@@ -41,8 +41,11 @@ type Rule struct {
 
 // Target is where points are sent.
 type Target struct {
-	To    string        `json:"to"`                 // tank2/copies, or ssh://user@host/tank/copies
-	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
+	To        string        `json:"to"`                  // tank2/copies, or ssh://user@host/tank/copies
+	Every     time.Duration `json:"every_ns,omitempty"`  // 0: every point that is the newest when the policy is run
+	SSH       []string      `json:"ssh,omitempty"`       // words of options of ssh
+	Decrypted bool          `json:"decrypted,omitempty"` // encrypted datasets are sent unencrypted
+	Verify    bool          `json:"verify,omitempty"`    // a copy of what arrived is started there
 }
 
 // Store is where points are backed up to, or the tool that backs the server up without them.
@@ -214,7 +217,15 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 			}
 		},
 		"every": func(v *strictyaml.Node) { t.Every = p.span(v, "every", time.Minute) },
+		"ssh": func(v *strictyaml.Node) {
+			p.Items(v, "ssh", func(w *strictyaml.Node) { t.SSH = append(t.SSH, p.Text(w, "ssh")) })
+		},
+		"decrypted": func(v *strictyaml.Node) { t.Decrypted = p.Switch(v, "decrypted") },
+		"verify":    func(v *strictyaml.Node) { t.Verify = p.Switch(v, "verify") },
 	}, "to")
+	if len(t.SSH) > 0 && t.To != "" && !strings.HasPrefix(t.To, "ssh://") {
+		p.Errorf(n, "%s is on this host: ssh says nothing", t.To)
+	}
 	for _, had := range r.Replicate {
 		if had.To == t.To {
 			p.Errorf(n, "%s is there twice", t.To)

@@ -25,7 +25,7 @@ const example = `points:
     keep: last=3,24h,7d,verified=2
     replicate:
       - to: tank2/copies
-      - {to: ssh://backup@vault/tank/db, every: 1d}
+      - {to: ssh://backup@vault/tank/db, every: 1d, ssh: [-i, /root/.ssh/backup], decrypted: true, verify: true}
     drill: {every: 1d, checks: full, ready: true, limit: 2h, memory: 512M}
     limits: {wait: 5s, hold: 10s}
   - server: all
@@ -45,6 +45,7 @@ func parse(t *testing.T, text string) *Policy {
 func TestParse(t *testing.T) {
 	r := parse(t, example).Rules[0]
 	if r.Every != time.Hour || r.Mode != "" || r.Keep.Hours != 24 || r.Keep.Verified != 2 || len(r.Replicate) != 2 || r.Replicate[1].Every != 24*time.Hour ||
+		!slices.Equal(r.Replicate[1].SSH, []string{"-i", "/root/.ssh/backup"}) || !r.Replicate[1].Decrypted || !r.Replicate[1].Verify || r.Replicate[0].Verify ||
 		!r.Drill.Full || !r.Drill.Ready || r.Drill.Limit != 2*time.Hour || r.Drill.Memory != 512<<20 || r.Limits.Hold != 10*time.Second || r.Line != 2 {
 		t.Errorf("%+v %+v", r, r.Drill)
 	}
@@ -68,6 +69,8 @@ func TestParse(t *testing.T) {
 		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":        "names no dataset below a pool",
 		"points: [{server: all, every: 1d, replicate: [{to: 'backup@vault:tank/db'}]}]":  "want pool/dataset or ssh://",
 		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":          "there twice",
+		"points: [{server: all, every: 1d, replicate: [{to: a/b, ssh: [-i, /k]}]}]":      "a/b is on this host: ssh says nothing",
+		"points: [{server: all, every: 1d, replicate: [{to: a/b, verify: soon}]}]":       "verify",
 		"points: [{server: all, every: 1d, limits: {wait: forever}}]":                    "wait is a length of time",
 		"points:\n  - server: all\n    every: x\n  - server: mysql:3306\n    evry: 1h\n": ":5:5: a rule has no key \"evry\"; did you mean",
 	} {

@@ -3,7 +3,7 @@
 //
 // A plan is only read from the machine and can be shown ([Pruner.Plan]). When it is
 // carried out ([Pruner.Carry]) each point is read again under the lock of the store, and
-// only goes when it is as it was planned; the intent is written down first, so that a
+// only goes when it is as it was planned and would be planned again; the intent is written down first, so that a
 // run that is killed is finished by the next.
 package prune
 
@@ -54,14 +54,20 @@ func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan
 	if o.Point != "" {
 		return p.named(ctx, h, o)
 	}
+	all, err := p.list(ctx, h, o.Server)
+	if err != nil {
+		return nil, err
+	}
+	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight}), nil
+}
+
+// list reads the points of a server, or of all when it is zero.
+func (p Pruner) list(ctx context.Context, h host.Reader, server stack.Ref) ([]protect.Point, error) {
 	all, err := p.Keeper.Store.List(ctx, h)
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("read the points: %w", err), "nothing is pruned while a point cannot be read: repair its file, or move it away")
 	}
-	if !o.Server.IsZero() {
-		all = slices.DeleteFunc(all, func(pt protect.Point) bool { return pt.Server.Ref != o.Server })
-	}
-	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight}), nil
+	return slices.DeleteFunc(all, func(pt protect.Point) bool { return !server.IsZero() && pt.Server.Ref != server }), nil
 }
 
 // named plans the end of one point. What keeps it is said at once.
@@ -219,7 +225,7 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 		if len(o.Left) > 0 {
 			destroy = p.Keeper.Forget
 		}
-		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return p.as(ctx, f, now) }, f.Why...)
+		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return p.as(ctx, plan, f, now) }, f.Why...)
 		switch {
 		case errors.Is(err, protect.ErrNoPoint):
 			continue // another prune was faster
@@ -234,13 +240,21 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 	return done, errors.Join(failed...)
 }
 
-// as is an error unless a point is as it was planned: of one that was gone its snapshots may be back, and then it is one.
-func (p Pruner) as(ctx context.Context, f keep.Fate, now protect.Point) error {
+// as is an error unless a point is as it was planned, and the others still are such that it goes. Of one that was gone its snapshots may
+// be back, and then it is one.
+func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect.Point) error {
 	err := same(f.Point, now)
 	if err == nil && f.Record() && !p.Facts(ctx, p.Keeper.Do, []protect.Point{now})[now.ID].Ended {
 		err = errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
 	}
-	return err
+	if err != nil || plan.Named() {
+		return err
+	}
+	all, err := p.list(ctx, p.Keeper.Do, now.Server.Ref)
+	if err != nil {
+		return err
+	}
+	return plan.Again(p.Keeper.Now(), now.ID, all, p.Facts(ctx, p.Keeper.Do, all))
 }
 
 // same tells in what a point is not as it was planned.

@@ -98,6 +98,42 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 	}
 }
 
+// TestJudgedAgain: what goes by a plan stays when what it was to leave failed a drill, or is gone, before its turn.
+func TestJudgedAgain(t *testing.T) {
+	old, late := proven(-5), proven(-1)
+	failed := late
+	failed.Label = protect.Crash
+	for what, c := range map[string]struct {
+		rules keep.Rules
+		now   protect.Point // the newer one
+		gone  string
+		want  string
+	}{
+		"a rule keeps it":        {keep.Rules{Last: 1, Verified: 1}, failed, "", "verified 1 of 1"},
+		"it is the last proven":  {keep.Rules{Last: 1}, failed, "", "the last proven point"},
+		"the other is gone":      {keep.Rules{Last: 1}, late, late.ID, "last 1 of 1"},
+		"nobody knows the other": {keep.Rules{Verified: 1}, late, "?" + late.ID, "stays now"},
+	} {
+		p := pruner(t, shelf{}, old, late)
+		plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: c.rules})
+		if err != nil || len(plans) != 1 || len(plans[0].Going()) != 1 {
+			t.Fatalf("%s: %+v, %v", what, plans, err)
+		}
+		if err := p.Keeper.Store.Put(t.Context(), p.Keeper.Do, c.now); err != nil {
+			t.Fatal(err)
+		}
+		on := shelf{gone: []string{c.gone}}
+		if dead, unknown := strings.CutPrefix(c.gone, "?"); unknown {
+			on = shelf{dead: dead}
+		}
+		p.Keeper.Storages = []protect.Storage{on}
+		done, err := p.Carry(t.Context(), plans[0])
+		if err == nil || len(done) != 1 || done[0].Gone || !strings.Contains(done[0].Why, c.want) {
+			t.Errorf("%s: %+v, %v; want %q", what, done, err, c.want)
+		}
+	}
+}
+
 // TestMountedTwice: a snapshot of what the server has mounted in two places is one.
 func TestMountedTwice(t *testing.T) {
 	twice := proven(-1)
