@@ -198,14 +198,22 @@ type Drill struct {
 	Position Position      `json:"position,omitzero"` // as recovered
 	Exact    *bool         `json:"exact,omitempty"`   // it is the point's; nil where the point was taken without a lock
 	Checks   []Check       `json:"checks"`
-	Recovery time.Duration `json:"recovery_ns"` // from the start to the first answer
+	Limits   []Limit       `json:"limits,omitempty"` // of what the copy's server could take from all else
+	Recovery time.Duration `json:"recovery_ns"`      // from the start to the first answer
 	Took     time.Duration `json:"took_ns"`
+}
+
+// Limit is something that a copy's server may take no more of.
+type Limit struct {
+	What string `json:"what"`          // 512M of memory
+	Not  string `json:"not,omitempty"` // why it takes as much as it wants all the same
 }
 
 // Check is one thing a drill looked at.
 type Check struct {
-	What  string `json:"what"`            // CHECK TABLE of 12 tables
-	Wrong string `json:"wrong,omitempty"` // what was found
+	What    string `json:"what"`              // CHECK TABLE of 12 tables
+	Wrong   string `json:"wrong,omitempty"`   // what was found
+	Unknown string `json:"unknown,omitempty"` // why it could not be judged: it is neither well nor wrong
 }
 
 // As gives what comes before a command that is run with no more rights than the server's

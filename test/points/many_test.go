@@ -131,6 +131,17 @@ func (m *many) starts(t *testing.T, p protect.Point, kept string, last bool, s *
 	if why := e.Same(p.Position, at); why != "" && (p.Mode == protect.ModeLocked || m.server.Engine == "postgres") {
 		return fmt.Errorf("the position: %s", why)
 	}
+	if m.server.Engine != "postgres" { // these are compared with the point by their check
+		all, err := e.Check(t.Context(), a, c.Copy, false)
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			if one.Wrong+one.Unknown != "" {
+				return fmt.Errorf("%s: %s%s", one.What, one.Wrong, one.Unknown)
+			}
+		}
+	}
 	v, err := m.verify(t.Context(), a, kept)
 	if err != nil {
 		return err

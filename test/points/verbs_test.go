@@ -67,7 +67,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 	v.typed(2, "snapshot", server, "--mode", "fast")
 	v.typed(2, "snapshot", "mysql:1")
 	out := v.typed(0, "snapshot", server, "--drill", "--ready")
-	says(t, out, "proven: a copy was started", "ready")
+	says(t, out, "proven: a copy was started", "ready", "well: recovered at least to binlog.", "the lowest priority for processor and disk")
 	first := pointID.FindString(out)
 	second := pointID.FindString(v.typed(0, "snapshot", server, "--mode", "locked"))
 	says(t, v.typed(0, "drill", second, "--checks", "full"), "exactly the point's")

@@ -1,5 +1,5 @@
-// Package group makes control groups: how much memory a private server may
-// take, page cache included, and how much processor time it took. It knows
+// Package group makes control groups: how much memory and processor time a
+// private server may take, page cache included, and how much of it it took. It knows
 // versions 1 and 2 of the kernel's control groups.
 package group
 
@@ -80,6 +80,30 @@ func (g Group) LimitMemory(ctx context.Context, d host.Doer, bytes int64) error 
 	}
 	if err := d.Write(ctx, path.Join(dir, swap), []byte(most)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("limit swap: %w", err)
+	}
+	return nil
+}
+
+// ErrNoCPU says that the processor time of a group cannot be limited.
+var ErrNoCPU = errors.New("the controller for processor time (cpu) is not on, or in version 1 not mounted with cpuacct")
+
+// cpuPeriod is the time in which a group may use its share of the processors, in microseconds: the kernel's default.
+const cpuPeriod = 100_000
+
+// LimitCPU limits the processor time of all that is in the group to that of a
+// number of processors.
+func (g Group) LimitCPU(ctx context.Context, d host.Doer, processors float64) error {
+	dirs, quota := g.Dirs(), strconv.Itoa(int(processors*cpuPeriod))
+	file, text := "cpu.max", quota+" "+strconv.Itoa(cpuPeriod)
+	if g.tree.version == 1 {
+		file, text = "cpu.cfs_quota_us", quota
+	}
+	file = path.Join(dirs[len(dirs)-1], file)
+	if _, err := d.Stat(ctx, file); errors.Is(err, fs.ErrNotExist) {
+		return ErrNoCPU
+	}
+	if err := d.Write(ctx, file, []byte(text)); err != nil {
+		return fmt.Errorf("limit processor time to that of %g processors: %w", processors, err)
 	}
 	return nil
 }

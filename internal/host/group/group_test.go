@@ -37,15 +37,17 @@ func TestVersions(t *testing.T) {
 		limit  string
 		swap   string
 		memory string
+		cpu    [2]string // file, and what is written to it
 	}{
 		"version 1": {map[string]string{
 			"memory/memory.limit_in_bytes": "x", "cpuacct/cpuacct.usage": "1", "cpuacct/g/cpuacct.usage": "1500000000\n",
+			"cpuacct/g/cpu.cfs_quota_us":     "-1\n",
 			"memory/g/memory.limit_in_bytes": "", "memory/g/memory.memsw.limit_in_bytes": "", "memory/g/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
-		}, []string{root + "/memory/g", root + "/cpuacct/g"}, "memory/g/memory.limit_in_bytes", "4096", "memory/g/memory.memsw.limit_in_bytes"},
+		}, []string{root + "/memory/g", root + "/cpuacct/g"}, "memory/g/memory.limit_in_bytes", "4096", "memory/g/memory.memsw.limit_in_bytes", [2]string{"cpuacct/g/cpu.cfs_quota_us", "150000"}},
 		"version 2": {map[string]string{
-			"cgroup.subtree_control": "cpu io memory\n", "g/memory.max": "", "g/memory.swap.max": "",
+			"cgroup.subtree_control": "cpu io memory\n", "g/memory.max": "", "g/memory.swap.max": "", "g/cpu.max": "max 100000\n",
 			"g/cpu.stat": "usage_usec 1500000\nuser_usec 1\n", "g/memory.events": "oom 3\noom_kill 2\n",
-		}, []string{root + "/g"}, "g/memory.max", "0", "g/memory.swap.max"},
+		}, []string{root + "/g"}, "g/memory.max", "0", "g/memory.swap.max", [2]string{"g/cpu.max", "150000 100000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, d := context.Background(), tree(t, c.files)
@@ -60,7 +62,10 @@ func TestVersions(t *testing.T) {
 			if err := g.LimitMemory(ctx, d, 4096); err != nil {
 				t.Fatal(err)
 			}
-			for file, want := range map[string]string{c.limit: "4096", c.memory: c.swap} {
+			if err := g.LimitCPU(ctx, d, 1.5); err != nil {
+				t.Fatal(err)
+			}
+			for file, want := range map[string]string{c.limit: "4096", c.memory: c.swap, c.cpu[0]: c.cpu[1]} {
 				if text, err := d.ReadFile(ctx, root+"/"+file); err != nil || strings.TrimSpace(string(text)) != want {
 					t.Errorf("%s holds %q (%v), want %s", file, text, err, want)
 				}
@@ -89,5 +94,8 @@ func TestUnknown(t *testing.T) {
 	}
 	if _, known := g.Kills(ctx, tree(t, nil)); known {
 		t.Error("the kills of no group are known")
+	}
+	if err := g.LimitCPU(ctx, tree(t, nil), 1); err != ErrNoCPU {
+		t.Errorf("processor time without its controller: %v", err)
 	}
 }

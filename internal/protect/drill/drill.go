@@ -111,6 +111,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) erro
 		return over(ctx, errors.Join(errSetup, err))
 	}
 	kept, err := d.try(ctx, c, p, r)
+	r.Limits = c.Limits()
 	if err = over(ctx, err); kept { // asked before it is taken away, which may last
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -192,7 +193,8 @@ func TestNothingToFreeze(t *testing.T) {
 
 const envFreeze = "PLUMB_FREEZE"
 
-// Killed while the server stands still, or is being made to, it leaves a server that goes on.
+// Killed while the server stands still, or (every fifth time) is being made to, it leaves a server that goes on. How soon is measured, and promised
+// nowhere in a test: docs/protect.md has what was seen.
 func TestKilledWhileFrozen(t *testing.T) {
 	if told := os.Getenv(envFreeze); told != "" {
 		freezeAndWait(t, told)
@@ -201,10 +203,10 @@ func TestKilledWhileFrozen(t *testing.T) {
 	s, sv := mariadb(t)
 	times := 5
 	if os.Getenv("PLUMB_REAL") != "" {
-		times = 50
+		times = 62
 	}
 	ways(t, func(t *testing.T, z Freezer) {
-		free, longest := 0, time.Duration(0)
+		var frozen []time.Duration
 		for i := range times {
 			c := exec.Command(os.Args[0], "-test.run=^TestKilledWhileFrozen$")
 			c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %v", envFreeze, sv.PID, z.Signals))
@@ -225,18 +227,17 @@ func TestKilledWhileFrozen(t *testing.T) {
 				time.Sleep(time.Duration(i) * time.Millisecond)
 			}
 			must(t, c.Process.Kill())
-			took, err := answers(s, 30*time.Second)
-			_ = c.Wait()
-			if err == nil && took <= 20*time.Second {
-				free++
+			took, err := answers(s, 20*time.Second)
+			if _ = c.Wait(); err != nil {
+				t.Errorf("the server still stood after %v: %v", took, err)
 			}
-			longest = max(longest, took)
+			if word == "frozen" {
+				frozen = append(frozen, took)
+			}
 			clean(t, s.PID)
 		}
-		t.Logf("%d of %d free within 20 s; the longest took %v", free, times, longest)
-		if free != times {
-			t.Error("a server still stood")
-		}
+		slices.Sort(frozen)
+		t.Logf("killed %d times while it was frozen, and %d times on the way; free after %v (median), %v at the latest", len(frozen), times-len(frozen), frozen[len(frozen)/2], frozen[len(frozen)-1])
 	})
 }
 

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strconv"
@@ -12,15 +13,19 @@ import (
 )
 
 // enclosed gives the command that runs a server with mounts of its own, in which the
-// source's directories are covered, without network when it is closed, and with no more
-// memory than it was given. more are options of unshare, for what else it has of its own.
+// source's directories are covered, without network when it is closed, and within
+// its limits. more are options of unshare, for what else it has of its own.
 func (c *Copy) enclosed(ctx context.Context, p host.Process, more ...string) (host.Process, error) {
-	groups, err := c.group(ctx)
+	groups, err := c.grouped(ctx)
 	if err != nil {
 		return p, err
 	}
 	p.Groups = groups
+	const lowest = "the lowest priority for processor and disk (nice, ionice)"
 	if !c.maker.Keeper.Do.About().Root {
+		if c.gentle {
+			c.limited(lowest, errors.New("only root starts it so"))
+		}
 		return p, nil
 	}
 	mounts, err := observe.MountTable(ctx, c.maker.Keeper.Do, "self")
@@ -38,6 +43,7 @@ func (c *Copy) enclosed(ctx context.Context, p host.Process, more ...string) (ho
 	argv = append(argv, "--")
 	if c.gentle {
 		argv = append(argv, "nice", "-n", "19", "ionice", "-c", "3")
+		c.limited(lowest, nil)
 	}
 	p.Argv = append(argv, p.Argv...)
 	p.UID, p.GID = 0, 0

@@ -69,7 +69,8 @@ type Copy struct {
 	life     *inventory.Life
 	memory   int64
 	gentle   bool
-	limits   *group.Group // nil where the machine lends none
+	group    *group.Group // nil where the machine lends none
+	limits   []protect.Limit
 	stranger bool
 	members  []protect.Member
 	running  host.Running
@@ -345,10 +346,10 @@ var ErrStarved = errors.New("the kernel killed it")
 
 // Starved adds to an error that the copy's server was killed for want of memory, or had no room to write, if it was so.
 func (c *Copy) Starved(ctx context.Context, err error) error {
-	if err = full(err); err == nil || c.limits == nil {
+	if err = full(err); err == nil || c.group == nil {
 		return err
 	}
-	if n, known := c.limits.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
+	if n, known := c.group.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
 		return fmt.Errorf("%w (%w, as it wanted more memory than the %s it was given: give it more)", err, ErrStarved, units.Bytes(c.memory))
 	}
 	return err
@@ -437,31 +438,4 @@ func (c *Copy) Process() (pid int, proof map[string]string) {
 		return 0, nil
 	}
 	return c.running.PID(), map[string]string{"boot": c.process.Proof["boot"], "start": c.process.Proof["start"]}
-}
-
-// group makes the control group that limits the copy's memory; none where the machine lends none.
-func (c *Copy) group(ctx context.Context) ([]string, error) {
-	do := c.maker.Keeper.Do
-	tree, err := group.Find(ctx, do)
-	if errors.Is(err, group.ErrNone) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	g := tree.Group("plumb-" + c.Name)
-	for _, dir := range g.Dirs() {
-		if st, err := do.Stat(ctx, dir); err == nil && st.Mode.IsDir() {
-			continue // of an earlier start
-		}
-		err := c.thing(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
-			_, err := do.Run(ctx, "mkdir", "--", dir)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	c.limits = &g
-	return g.Dirs(), g.LimitMemory(ctx, do, c.memory)
 }

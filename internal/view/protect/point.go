@@ -137,6 +137,8 @@ func DrillRows(p *page.Page, d protect.Drill) {
 		verdict, ink = "failed: "+why, page.Red
 	case why != "":
 		verdict, ink = "it started, but "+why, page.Red
+	case slices.ContainsFunc(d.Checks, func(c protect.Check) bool { return c.Unknown != "" }):
+		verdict = "it started, and all checks that could be judged are well"
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), page.OneLine(verdict))
 	under := "  " + page.Columns("", headWidth)
@@ -155,12 +157,34 @@ func DrillRows(p *page.Page, d protect.Drill) {
 		}
 		p.Hang(page.Normal, under, page.OneLine(text))
 	}
+	limitRows(p, under, d.Limits)
 	for _, c := range d.Checks {
-		if c.Wrong != "" {
+		switch {
+		case c.Wrong != "":
 			p.Hang(page.Red, under+"wrong: ", page.OneLine(c.What+": "+c.Wrong))
-			continue
+		case c.Unknown != "":
+			p.Hang(page.Yellow, under+"not judged: ", page.OneLine(c.What+": "+c.Unknown))
+		default:
+			p.Hang(page.Normal, under+"well: ", page.OneLine(c.What))
 		}
-		p.Hang(page.Normal, under+"well: ", page.OneLine(c.What))
+	}
+}
+
+// limitRows says what of the machine a copy could take, and what it could take as much of as it wanted.
+func limitRows(p *page.Page, under string, all []protect.Limit) {
+	var held []string
+	for _, l := range all {
+		if l.Not == "" {
+			held = append(held, l.What)
+		}
+	}
+	if held != nil {
+		p.Hang(page.Dim, under, page.OneLine("limited to "+strings.Join(held, ", ")))
+	}
+	for _, l := range all {
+		if l.Not != "" {
+			p.Hang(page.Yellow, under+"not limited: ", page.OneLine("to "+l.What+": "+l.Not))
+		}
 	}
 }
 

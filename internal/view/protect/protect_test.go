@@ -25,7 +25,7 @@ func TestPages(t *testing.T) {
 	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), of which no snapshots can be taken here")
 	for name, text := range map[string]string{
 		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
-		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow),
+		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow) + "---\n" + Point(unjudged(), narrow),
 		"points": Points([]protect.Point{proven(), fallen(), bare()}, lostOnes(), narrow) + Foreign(taken(), narrow) + "---\n" + Points(nil, nil, narrow),
 		"clones": Clones(clones(), narrow) + "---\n" + Clones(nil, narrow),
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow) + "---\n" +
@@ -46,7 +46,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 	unread := errors.New("read a.json: damaged\nread b.json: damaged")
 	for name, docs := range map[string][]any{
 		"snapshot":       {SnapshotDocument(plan, fallen()), PlanDocument(plan, "locked", nil), PlanDocument(bad, "", errors.New("refused")), PlanDocument(protect.Plan{}, "", nil)},
-		"drill":          {DrillDocument(proven()), DrillDocument(protect.Point{})},
+		"drill":          {DrillDocument(proven()), DrillDocument(protect.Point{}), DrillDocument(unjudged())},
 		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, lostOnes(), taken(), unread), PointsDocument("/x", nil, nil, nil, nil)},
 		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},

@@ -56,6 +56,15 @@ func proven() protect.Point {
 	return p
 }
 
+// unjudged is a point whose drill could not judge everything.
+func unjudged() protect.Point {
+	p := bare()
+	p.Label = protect.Proven
+	p.Drill = &protect.Drill{At: at, OK: true, Checks: []protect.Check{{What: "recovered at least to bin.000002:400", Unknown: "the server stood at bin.000002:400 before the snapshot, and the copy at bin.000002:300; sync_binlog was 0, so the end of the binary log may be missing after a crash"}, {What: "CHECK TABLE of 12 tables"}},
+		Limits: []protect.Limit{{What: "512M of memory"}, {What: "1 of 2 processors", Not: "the controller for processor time (cpu) is not on"}, {What: "the lowest priority for processor and disk (nice, ionice)"}}}
+	return p
+}
+
 func fallen() protect.Point {
 	p := point(1, protect.Crash)
 	p.Doubts = []string{"the lock was lost: the connection ended"}

@@ -190,7 +190,7 @@ func directories() []string {
 
 // settings keeps what a copy needs.
 func (d *described) settings() {
-	keep := map[string]string{"log_bin": d.v["log_bin"], "server_id": d.v["server_id"]}
+	keep := map[string]string{"log_bin": d.v["log_bin"], "server_id": d.v["server_id"], "sync_binlog": d.v["sync_binlog"], "innodb_flush_log_at_trx_commit": d.v["innodb_flush_log_at_trx_commit"]}
 	for _, name := range plainSettings() {
 		if value, ok := d.v[name]; ok && (value != "" || name == "sql_mode") {
 			keep[name] = value

@@ -449,29 +449,3 @@ func (s *source) recovers(c protect.Copy, rows int64, index string) {
 		t.Errorf("binary logs after the purge: %v", left)
 	}
 }
-
-// Without a lock a copy starts too, and has every commit that was acknowledged before.
-func TestCrashPointUnderLoad(t *testing.T) {
-	onEach(t, func(s *source) {
-		done, stop := s.load()
-		if m := s.mode(protect.ModeCrash, protect.Set{}); m.Not != "" {
-			s.t.Fatal(m.Not)
-		}
-		acknowledged := done.Load()
-		root := s.image("copy")
-		stop()
-		c := s.copyOf(root, protect.Position{})
-		if err := s.engine.Neutralise(s.t.Context(), s.doer, c); err != nil {
-			s.t.Fatal(err)
-		}
-		r := s.start(c)
-		if n := r.number(s.t, "SELECT COUNT(*) FROM shop.t"); n < acknowledged {
-			s.t.Errorf("the copy has %d rows, and %d were acknowledged", n, acknowledged)
-		}
-		if got, err := s.engine.Recovered(s.t.Context(), r, c); err != nil || got.GTID == "" || got.File == "" {
-			s.t.Errorf("%+v, %v", got, err)
-		}
-		s.sound(r, c, true)
-		s.apart(r, c)
-	})
-}

@@ -70,10 +70,11 @@ func TestHolder(t *testing.T) {
 	time.Sleep(time.Minute)
 }
 
-// When we are killed while the lock is held, the server is free within two seconds.
+// When we are killed while the lock is held, the server is free. How soon is measured, and promised nowhere in a test: docs/protect.md
+// has what was seen.
 func TestKilledHolder(t *testing.T) {
 	onEach(t, func(s *source) {
-		var worst time.Duration
+		var free []time.Duration
 		for range rounds(5) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestHolder$")
 			cmd.Env = append(os.Environ(), holder+"="+s.server.Socket)
@@ -93,10 +94,11 @@ func TestKilledHolder(t *testing.T) {
 			if err := cmd.Process.Kill(); err != nil {
 				s.t.Fatal(err)
 			}
-			worst = max(worst, s.write(20*time.Second))
+			free = append(free, s.write(20*time.Second))
 			_ = cmd.Wait()
 		}
-		s.t.Log("free after ", worst, " at the latest")
+		slices.Sort(free)
+		s.t.Logf("%s: killed %d times under the lock; free after %v (median), %v at the latest", s.sv.Product, len(free), free[len(free)/2], free[len(free)-1])
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -162,11 +161,11 @@ func (p *playing) reached() error {
 		return fmt.Errorf("the copy stands at GTID %s, and the log there at %s", brief(at.GTID), brief(p.w.Stop.GTID))
 	}
 	if !isMariaDB(p.c.Server) && p.w.Count > 0 && strings.Contains(p.w.Stop.GTID, ":") {
-		rows, err := p.a.Query(p.ctx, "SELECT GTID_SUBSET("+engine.Literal(p.w.Stop.GTID)+", @@GLOBAL.gtid_executed)")
+		all, err := executed(p.ctx, p.a.Query, p.w.Stop.GTID)
 		if err != nil {
 			return err
 		}
-		if len(rows.Values) == 0 || host.Text(rows.Values[0], 0) != "1" {
+		if !all {
 			return fmt.Errorf("the copy has not executed %s", brief(p.w.Stop.GTID))
 		}
 	}

@@ -13,8 +13,13 @@ import (
 )
 
 // loners are libraries that act by themselves, or talk to others: a copy would do so
-// a second time.
-const loners = "pg_cron pg_net pglogical spock bdr citus repmgr pg_failover_slots pgactive pgautofailover pg_partman_bgw pg_squeeze pg_later"
+// a second time. None of them is needed to read the data, unlike timescale.
+const loners = "pg_cron pg_net pglogical spock bdr citus repmgr pg_failover_slots pgactive pgautofailover pg_partman_bgw pg_squeeze pg_later " +
+	"vectorize pg_task pgpro_scheduler pg_statsinfo pg_ttl_index"
+
+// timescale cannot be left out: its tables are not read without it. Its jobs change and drop data. With no background workers
+// its launcher ends at once (src/loader/bgw_launcher.c), and no session can set their number (PGC_POSTMASTER).
+const timescale = "timescaledb"
 
 const (
 	leastCache   = 1 << 20   // of memory for a copy, in bytes
@@ -24,7 +29,7 @@ const (
 // settings are those of a copy: what its data needs, and nothing by which it would
 // reach out, be reached or wait for others.
 func (n neutral) settings() (all []postgres.Assignment) {
-	c := n.c
+	c, libraries := n.c, n.libraries()
 	for _, name := range strings.Fields(carried) {
 		if value, ok := c.Server.Settings[name]; ok && name != "shared_preload_libraries" {
 			all = append(all, postgres.Assignment{name, value})
@@ -35,7 +40,7 @@ func (n neutral) settings() (all []postgres.Assignment) {
 		cache = defaultCache
 	}
 	all = append(all, []postgres.Assignment{
-		{"shared_preload_libraries", n.libraries()},
+		{"shared_preload_libraries", strings.Join(libraries, ", ")},
 		{"port", strconv.Itoa(port(c))},
 		{"unix_socket_directories", `"` + c.Run + `"`}, // a list of names
 		{"unix_socket_permissions", "0700"},
@@ -51,6 +56,9 @@ func (n neutral) settings() (all []postgres.Assignment) {
 		{"archive_mode", "off"},
 		{"archive_command", ""},
 	}...)
+	if slices.ContainsFunc(libraries, func(name string) bool { return library(name) == timescale }) {
+		all = append(all, postgres.Assignment{timescale + ".max_background_workers", "0"})
+	}
 	switch c.Purpose {
 	case protect.ForDrill:
 		all = append(all, []postgres.Assignment{{"autovacuum", "off"}, {"fsync", "off"}, {"checkpoint_timeout", "1h"}}...)
@@ -63,15 +71,19 @@ func (n neutral) settings() (all []postgres.Assignment) {
 }
 
 // libraries are those of the server, without what acts by itself.
-func (n neutral) libraries() string {
-	var keep []string
+func (n neutral) libraries() (keep []string) {
 	for name := range strings.SplitSeq(n.c.Server.Settings["shared_preload_libraries"], ",") {
-		base := strings.TrimSuffix(path.Base(strings.Trim(strings.TrimSpace(name), `"`)), ".so")
-		if base != "" && base != "." && !slices.Contains(strings.Fields(loners), base) {
-			keep = append(keep, strings.TrimSpace(name))
+		name = strings.TrimSpace(name)
+		if base := library(name); base != "" && base != "." && !slices.Contains(strings.Fields(loners), base) {
+			keep = append(keep, name)
 		}
 	}
-	return strings.Join(keep, ", ")
+	return keep
+}
+
+// library is the name of a library without its directory, quotes and ending.
+func library(name string) string {
+	return strings.TrimSuffix(path.Base(strings.Trim(name, `"`)), ".so")
 }
 
 // following are the settings by which a replica finds its source. The password is in

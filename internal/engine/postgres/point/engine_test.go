@@ -117,6 +117,19 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
+// The jobs of TimescaleDB do not run in a copy, whose tables need its library.
+func TestTimescale(t *testing.T) {
+	for libraries, want := range map[string]bool{"timescaledb": true, `pg_cron, "$libdir/timescaledb.so"`: true, "pg_stat_statements": false, "": false} {
+		for _, purpose := range []protect.Purpose{protect.ForDrill, protect.ForUse, protect.ForReplay} {
+			n := neutral{c: protect.Copy{Purpose: purpose, Server: protect.Server{Settings: map[string]string{"shared_preload_libraries": libraries}}}, major: 15}
+			text := n.config()
+			if strings.Contains(text, "timescaledb.max_background_workers = '0'\n") != want || strings.Contains(text, "timescaledb.so") != strings.Contains(libraries, ".so") || strings.Contains(text, "pg_cron") {
+				t.Errorf("%s of %q:\n%s", purpose, libraries, text)
+			}
+		}
+	}
+}
+
 func TestEndpoint(t *testing.T) {
 	for address, want := range map[string]string{"/run/pg/.s.PGSQL.5433": "/run/pg 5433", "/run/mysqld.sock": "", "db:5432": "db 5432", "db": "", "[::1]:1": "::1 1", ":5": " 5", "a:b": ""} {
 		s := &protect.Source{Network: "tcp", Address: address}
