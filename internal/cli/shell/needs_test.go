@@ -29,11 +29,11 @@ func TestNeedsInstead(t *testing.T) {
 // TestOnlyWith: a flag that says nothing alone is refused alone.
 func TestOnlyWith(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                     "",
-		"--stream a":           "--stream says nothing without --output or --command",
-		"--stream a --output b": "",
+		"":                       "",
+		"--stream a":             "--stream says nothing without --output or --command",
+		"--stream a --output b":  "",
 		"--stream a --command b": "",
-		"--output b":           "",
+		"--output b":             "",
 	} {
 		c := &cobra.Command{Use: "restore", RunE: func(*cobra.Command, []string) error { return nil }, PreRunE: func(c *cobra.Command, _ []string) error { return Needs(c) }, SilenceErrors: true, SilenceUsage: true}
 		for _, name := range []string{"stream", "output", "command"} {
