@@ -89,8 +89,7 @@ func (d due) all() (acts []Act) {
 	if d.rule.Every > 0 && (newest == nil || d.passed(keep.At(*newest), d.rule.Every)) {
 		acts = append(acts, d.of(Take, "", ""))
 	}
-	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) &&
-		(newest.Drill == nil || d.passed(newest.Drill.At, d.rule.Drill.Every)) {
+	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) && d.untried(*newest) {
 		acts = append(acts, d.of(Prove, newest.ID, ""))
 	}
 	for _, t := range d.rule.Replicate {
@@ -121,6 +120,16 @@ func (d due) of(kind Kind, point, target string) Act {
 	a := d.act
 	a.Kind, a.Point, a.Target = kind, point, target
 	return a
+}
+
+// untried tells whether a point was not drilled for long enough to be drilled again. One that could not be judged, which may
+// have taken all the time of a drill, is tried again after a day at most.
+func (d due) untried(p protect.Point) bool {
+	every := d.rule.Drill.Every
+	if last, _ := d.memory.Last(Prove, d.act.Server, ""); last.Failed.After(keep.At(p)) && !d.passed(last.Failed, min(every, 24*time.Hour)) {
+		return false
+	}
+	return p.Drill == nil || d.passed(p.Drill.At, every)
 }
 
 // passed tells whether something that was done at a time, zero for never, is due again. A
