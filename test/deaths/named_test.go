@@ -33,9 +33,10 @@ func TestPruneByName(t *testing.T) {
 	if _, _, err := plan("2099"); err == nil {
 		t.Error("a point that is not there would go")
 	}
-	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Point: s.Point.ID})
+	o := prune.Options{Point: s.Point.ID}
+	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, o)
 	must(t, err)
-	done, err := h.Prune.Carry(ctx, plans[0])
+	done, err := h.Prune.Carry(ctx, plans[0], o)
 	must(t, err)
 	if len(done) != 1 || !done[0].Gone || done[0].Point != s.Point.ID {
 		t.Errorf("it came to %+v", done)

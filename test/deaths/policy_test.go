@@ -46,9 +46,10 @@ func (a acts) Do(ctx context.Context, act policy.Act) error {
 		if err := swept(ctx, a.h); err != nil {
 			return err
 		}
-		plans, err := a.h.Prune.Plan(ctx, a.h.Keeper.Do, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
+		o := prune.Options{Server: act.Server, Rules: act.Rule.Keep}
+		plans, err := a.h.Prune.Plan(ctx, a.h.Keeper.Do, o)
 		for _, plan := range plans {
-			_, failed := a.h.Prune.Carry(ctx, plan)
+			_, failed := a.h.Prune.Carry(ctx, plan, o)
 			err = errors.Join(err, failed)
 		}
 		return err

@@ -246,9 +246,10 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 func (a *acts) prune(ctx context.Context, act policy.Act) error {
 	a.v.settle(ctx, a.m)
 	pruner := prune.Pruner{Keeper: a.m.Keeper}
-	plans, err := pruner.Plan(ctx, a.m.Doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
+	o := prune.Options{Server: act.Server, Rules: act.Rule.Keep}
+	plans, err := pruner.Plan(ctx, a.m.Doer, o)
 	for _, plan := range plans {
-		_, failed := pruner.Carry(ctx, plan)
+		_, failed := pruner.Carry(ctx, plan, o)
 		err = errors.Join(err, failed)
 	}
 	return err

@@ -124,6 +124,16 @@ func (p Plan) going() (out []Fate) {
 	return out
 }
 
+// Counted is how many of the points go by the plan, of those that rules count.
+func (p Plan) Counted(points []protect.Point) (n int) {
+	for _, f := range p.going() {
+		if f.counts && slices.ContainsFunc(points, func(pt protect.Point) bool { return pt.ID == f.Point.ID }) {
+			n++
+		}
+	}
+	return n
+}
+
 // At is the moment of a point.
 func At(p protect.Point) time.Time {
 	if p.Times.Snapshot.IsZero() {
