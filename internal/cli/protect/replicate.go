@@ -3,6 +3,7 @@ package protect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
 	view "plumb/internal/view/protect"
 )
@@ -93,17 +95,32 @@ func replicator(m *machine.Machine, p protect.Point, ssh []string) replicate.Rep
 }
 
 // send does what a policy asks for.
-func (a *acts) send(ctx context.Context, id, to string) error {
-	target, err := replicate.ParseTarget(to)
+func (a *acts) send(ctx context.Context, act policy.Act) error {
+	i := slices.IndexFunc(act.Rule.Replicate, func(t policy.Target) bool { return t.To == act.Target })
+	if i < 0 {
+		return fmt.Errorf("the policy knows no target %s", act.Target)
+	}
+	to := act.Rule.Replicate[i]
+	target, err := replicate.ParseTarget(to.To)
 	if err != nil {
 		return err
 	}
-	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, id)
+	point, err := a.m.Keeper.Store.Get(ctx, a.m.Doer, act.Point)
 	if err != nil {
 		return err
 	}
-	_, err = replicator(a.m, point, nil).Run(ctx, point, target, replicate.Options{})
-	return err
+	sender := replicator(a.m, point, to.SSH)
+	if _, err := sender.Run(ctx, point, target, replicate.Options{Decrypted: to.Decrypted}); err != nil || !to.Verify {
+		return err
+	}
+	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true, false))
+	if err == nil && came.Short() != "" {
+		err = fmt.Errorf("the copy of point %s that was started at %s did not prove it: %s", point.ID, target, came.Short())
+	}
+	if err != nil {
+		return policy.Partly(err) // it was sent
+	}
+	return nil
 }
 
 // prover starts copies of what was received; of what came from another host with nothing but what is this one's.

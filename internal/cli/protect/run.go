@@ -195,7 +195,7 @@ func (a *acts) Do(ctx context.Context, act policy.Act) error {
 	case policy.Prune:
 		return a.prune(ctx, act)
 	case policy.Replicate:
-		return a.send(ctx, act.Point, act.Target)
+		return a.send(ctx, act)
 	case policy.Backup:
 		return a.backup(ctx, act)
 	}

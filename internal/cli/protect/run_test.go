@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/change"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/policy"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/stack"
 )
@@ -49,6 +52,38 @@ func TestPointsThatAreGonePutNothingOff(t *testing.T) {
 	points, err := (&acts{m: &machine.Machine{Doer: live, Keeper: k}}).Points(t.Context())
 	if err != nil || len(points) != 2 || points[0].Members[0].Snapshot != "there" || points[1].Members[0].Snapshot != "unread" {
 		t.Errorf("%+v, %v", points, err)
+	}
+}
+
+// calls is this machine, which writes down how it calls ssh, and cannot.
+type calls struct {
+	deaf
+	said *string
+}
+
+func (c calls) Run(_ context.Context, argv ...string) ([]byte, error) {
+	*c.said = strings.Join(argv, " ")
+	return nil, errors.New("ssh: exit status 255")
+}
+
+// TestPolicySendsAsItSays: the options of a target in a policy are those of the command.
+func TestPolicySendsAsItSays(t *testing.T) {
+	p, err := policy.Parse("/p.yaml", []byte("points: [{server: all, every: 1h, replicate: [{to: 'ssh://b@vault/tank/db', ssh: [-i, /root/.ssh/backup]}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, said := hosttest.LiveDoer(t), ""
+	k := &protect.Keeper{Do: calls{deaf{live}, &said}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
+	point := protect.Point{ID: "20261124T010000Z-0000", State: protect.Taken, Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, Members: []protect.Member{{Volume: protect.Volume{Storage: "zfs", Name: "pool/data"}, Snapshot: "pool/data@plumb-20261124T010000Z-0000"}}}
+	if err := k.Store.Put(t.Context(), k.Do, point); err != nil {
+		t.Fatal(err)
+	}
+	a := &acts{m: &machine.Machine{Doer: live, Keeper: k}}
+	for to, want := range map[string]string{"ssh://b@vault/tank/db": "vault cannot be reached", "ssh://b@vault/tank/other": "the policy knows no target"} {
+		err := a.Do(t.Context(), policy.Act{Kind: policy.Replicate, Point: point.ID, Target: to, Rule: &p.Rules[0]})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(said, " -i /root/.ssh/backup -l b vault ") && want == "vault cannot be reached" {
+			t.Errorf("%s: %q, %v", to, said, err)
+		}
 	}
 }
 

@@ -88,10 +88,18 @@ func (m *Memory) note(a Act, at time.Time, err error) {
 	}
 }
 
-// partly tells whether an act was done, but not whole: it is told as one that failed, and not done again.
+// Partly marks the error of an act that was done, but not whole: it is told as one that failed, and not done again.
+func Partly(err error) error { return partial{err} }
+
+type partial struct{ error }
+
+// Unwrap gives what went wrong.
+func (p partial) Unwrap() error { return p.error }
+
+// partly tells whether an error is of an act that was done, but not whole.
 func partly(err error) bool {
-	var p interface{ Partly() bool }
-	return errors.As(err, &p) && p.Partly()
+	_, is := errors.AsType[partial](err)
+	return is
 }
 
 // forget drops what the policy no longer asks for, so that it is not missed for ever.

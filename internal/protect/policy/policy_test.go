@@ -25,7 +25,7 @@ const example = `points:
     keep: last=3,24h,7d,verified=2
     replicate:
       - to: tank2/copies
-      - {to: ssh://backup@vault/tank/db, every: 1d}
+      - {to: ssh://backup@vault/tank/db, every: 1d, ssh: [-i, /root/.ssh/backup], decrypted: true, verify: true}
     drill: {every: 1d, checks: full, ready: true, limit: 2h, memory: 512M}
     limits: {wait: 5s, hold: 10s}
   - server: all
@@ -45,6 +45,7 @@ func parse(t *testing.T, text string) *Policy {
 func TestParse(t *testing.T) {
 	r := parse(t, example).Rules[0]
 	if r.Every != time.Hour || r.Mode != "" || r.Keep.Hours != 24 || r.Keep.Verified != 2 || len(r.Replicate) != 2 || r.Replicate[1].Every != 24*time.Hour ||
+		!slices.Equal(r.Replicate[1].SSH, []string{"-i", "/root/.ssh/backup"}) || !r.Replicate[1].Decrypted || !r.Replicate[1].Verify || r.Replicate[0].Verify ||
 		!r.Drill.Full || !r.Drill.Ready || r.Drill.Limit != 2*time.Hour || r.Drill.Memory != 512<<20 || r.Limits.Hold != 10*time.Second || r.Line != 2 {
 		t.Errorf("%+v %+v", r, r.Drill)
 	}
@@ -56,20 +57,26 @@ func TestParse(t *testing.T) {
 		"points: [{server: all, every: 5}]":   `:1:31: every is a length of time`,
 		"points: [{server: all, every: -5h}]": "between 1m and five years",
 		"points: [{server: all, every: 10s}]": "between 1m and five years",
-		"points: [{server: all, every: 99999999w}]":                                      "every is a length of time",
-		"points:\n  - server: mysqll:3306\n    every: 1h":                                `:2:13: "mysqll" is no kind of server; did you mean`,
-		"points: [{server: mysql, every: 1h}]":                                           "server is all, or",
-		"points: [{server: all, every: 1h, keep: 7x}]":                                   `the term "7x"`,
-		"points: [{server: all, every: 1h, mode: lock}]":                                 "did you mean",
-		"points: [{server: all, every: 1h}, {server: all, every: 2h}]":                   "all has a rule already, in line 1",
-		"points: [{server: all, every: 1d, drill: {every: 1h}}]":                         "proves nothing new",
-		"points: [{server: all, every: 1d, drill: {every: 1d, memory: lots}}]":           "memory is a size",
-		"points: [{server: all, every: 1d, drill: {}}]":                                  `needs the key "every"`,
-		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":        "names no dataset below a pool",
-		"points: [{server: all, every: 1d, replicate: [{to: 'backup@vault:tank/db'}]}]":  "want pool/dataset or ssh://",
-		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":          "there twice",
-		"points: [{server: all, every: 1d, limits: {wait: forever}}]":                    "wait is a length of time",
-		"points:\n  - server: all\n    every: x\n  - server: mysql:3306\n    evry: 1h\n": ":5:5: a rule has no key \"evry\"; did you mean",
+		"points: [{server: all, every: 99999999w}]":                                            "every is a length of time",
+		"points:\n  - server: mysqll:3306\n    every: 1h":                                      `:2:13: "mysqll" is no kind of server; did you mean`,
+		"points: [{server: mysql, every: 1h}]":                                                 "server is all, or",
+		"points: [{server: all, every: 1h, keep: 7x}]":                                         `the term "7x"`,
+		"points: [{server: all, every: 1h, mode: lock}]":                                       "did you mean",
+		"points: [{server: all, every: 1h}, {server: all, every: 2h}]":                         "all has a rule already, in line 1",
+		"points: [{server: all, every: 1d, drill: {every: 1h}}]":                               "proves nothing new",
+		"points: [{server: all, every: 1d, drill: {every: 1d, memory: lots}}]":                 "memory is a size",
+		"points: [{server: all, every: 1d, drill: {}}]":                                        `needs the key "every"`,
+		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":              "names no dataset below a pool",
+		"points: [{server: all, every: 1d, replicate: [{to: 'backup@vault:tank/db'}]}]":        "want pool/dataset or ssh://",
+		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":                "there twice",
+		"points: [{server: all, every: 1d, replicate: [{to: a/b, ssh: [-v]}]}]":                "and a/b is a dataset of this host",
+		"points: [{server: all, every: 1d, replicate: [{to: ssh://v/a/b, ssh: '-i k'}]}]":      "ssh is a list",
+		"points: [{server: all, every: 1d, replicate: [{to: ssh://v/a/b, ssh: [-i, '']}]}]":    `:1:75: ssh is a list of words`,
+		"points: [{server: all, every: 1d, replicate: [{to: ssh://v/a/b, ssh: [-i, null]}]}]":  "an item of ssh is a text",
+		"points: [{server: all, every: 1d, replicate: [{to: ssh://v/a/b, verfy: true}]}]":      "did you mean verify?",
+		"points: [{server: all, every: 1d, replicate: [{to: ssh://v/a/b, decrypted: maybe}]}]": "decrypted is one of true, false",
+		"points: [{server: all, every: 1d, limits: {wait: forever}}]":                          "wait is a length of time",
+		"points:\n  - server: all\n    every: x\n  - server: mysql:3306\n    evry: 1h\n":       ":5:5: a rule has no key \"evry\"; did you mean",
 	} {
 		p, err := Parse("p.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "p.yaml:") || p != nil {
