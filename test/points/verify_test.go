@@ -32,7 +32,8 @@ func replicaVerified(t *testing.T, of family) {
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	v := verbs{t, filepath.Join(dir, "state")}
 	must(t, b.server.Exec(strings.NewReplacer("?, ?", "1, 1", "$1, $2", "1, 1").Replace(of.insert)))
-	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))
+	server := b.db(t, b.look(t)).String()
+	id := pointID.FindString(v.typed(0, "snapshot", server))
 
 	target := other.Name + "/copies"
 	says(t, v.typed(0, "replicate", id, target, "--verify"), "A copy of it, started there", "it started, and all checks are well", "recovered position")
@@ -40,6 +41,11 @@ func replicaVerified(t *testing.T, of family) {
 	if p, err := (protect.Store{Dir: filepath.Join(v.state, "points")}).Get(t.Context(), b.Do, id); err != nil || p.Drill != nil || p.Label != protect.Crash || len(p.Replicas) != 1 {
 		t.Errorf("a replica says nothing of the point: %+v, %v", p, err)
 	}
+
+	policy, asked := filepath.Join(dir, "policy.yaml"), other.Name+"/asked"
+	must(t, os.WriteFile(policy, fmt.Appendf(nil, "points: [{server: '%s', every: 1d, replicate: [{to: %s, verify: true}]}]", server, asked), 0o600))
+	says(t, v.typed(0, "protect", "run", policy), "done replicate ")
+	says(t, v.typed(0, "protect", "list"), "; proven at "+target+"; proven at "+asked)
 
 	plumb, err := program.Build(dir)
 	must(t, err)
@@ -66,8 +72,8 @@ func replicaVerified(t *testing.T, of family) {
 	sandbox.VerifyAccount(t)
 	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks are well")
 	says(t, v.typed(0, send(port, options, "--verify", "--json")...), `"verified"`, `"ok": true`)
-	if out := v.typed(0, "protect", "list"); strings.Count(out, "proven at") != 2 {
-		t.Errorf("it was proven at two targets:\n%s", out)
+	if out := v.typed(0, "protect", "list"); strings.Count(out, "proven at") != 3 {
+		t.Errorf("it was proven at three targets:\n%s", out)
 	}
 	evil(t, b, v, id, vault, port, options)
 	noPlumb(t, v, id, vault)
