@@ -163,13 +163,13 @@ func TestDue(t *testing.T) {
 		"a year ahead, and one that is not": {[]protect.Point{future, fresh}, sent(fresh.ID, fresh.ID), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := kinds(Due(now, p, nil, test.points, test.memory, Kinds())); got != test.want {
+			if got := kinds(Due(now, p, nil, test.points, nil, test.memory, Kinds())); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 	other := stack.Ref{Kind: "postgres", Name: "5432"}
-	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, sent(fresh.ID, fresh.ID), Kinds())
+	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, nil, sent(fresh.ID, fresh.ID), Kinds())
 	if kinds(acts) != "snapshot" || acts[0].Server != other || acts[0].Rule.Every != 24*time.Hour {
 		t.Errorf("all: %+v", acts)
 	}
@@ -182,12 +182,12 @@ func TestUnjudgedIsTriedAgainLater(t *testing.T) {
 	var m Memory
 	m.note(Act{Kind: Prove, Server: db, Point: points[0].ID}, now, errors.New("the time limit of 1h ran out"))
 	for after, want := range map[time.Duration]string{15 * time.Minute: "", 23 * time.Hour: "", 24 * time.Hour: "drill"} {
-		if got := kinds(Due(now.Add(after), p, nil, points, m, Kinds())); got != want {
+		if got := kinds(Due(now.Add(after), p, nil, points, nil, m, Kinds())); got != want {
 			t.Errorf("after %s there is due %q, want %q", after, got, want)
 		}
 	}
 	newer := append(points, point(now.Add(time.Minute)))
-	if got := kinds(Due(now.Add(15*time.Minute), p, nil, newer, m, Kinds())); got != "drill" {
+	if got := kinds(Due(now.Add(15*time.Minute), p, nil, newer, nil, m, Kinds())); got != "drill" {
 		t.Errorf("of a newer point there is due %q", got)
 	}
 }
@@ -204,7 +204,7 @@ func TestAWeek(t *testing.T) {
 			at = at.AddDate(-1, 0, 0)
 		}
 		for _, kind := range Kinds() {
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				switch {
 				case a.Kind != kind:
 				case kind == Take:
@@ -235,12 +235,12 @@ func TestAQuarterIsNoBother(t *testing.T) {
 		var points []protect.Point
 		for tick := range 100 * 24 {
 			at := now.Add(time.Duration(tick) * time.Hour)
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				if a.Kind == Take {
 					points = append(points, point(at))
 				}
 			}
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				if a.Kind == Prove {
 					i := slices.IndexFunc(points, func(p protect.Point) bool { return p.ID == a.Point })
 					points[i] = proven(points[i], at)
@@ -272,7 +272,9 @@ type acts struct {
 
 func (a *acts) Servers(context.Context) ([]stack.Ref, error) { return []stack.Ref{db, other}, nil }
 
-func (a *acts) Points(context.Context) ([]protect.Point, error) { return a.points, a.unread }
+func (a *acts) Points(context.Context) ([]protect.Point, map[string]keep.Facts, error) {
+	return a.points, nil, a.unread
+}
 
 var other = stack.Ref{Kind: "postgres", Name: "5432"}
 
