@@ -118,7 +118,7 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 		err = fmt.Errorf("the copy of point %s that was started at %s did not prove it: %s", point.ID, target, came.Short())
 	}
 	if err != nil {
-		return policy.Partly(err) // it was sent
+		return machine.Partly(err) // it was sent
 	}
 	return nil
 }

@@ -88,18 +88,10 @@ func (m *Memory) note(a Act, at time.Time, err error) {
 	}
 }
 
-// Partly marks the error of an act that was done, but not whole: it is told as one that failed, and not done again.
-func Partly(err error) error { return partial{err} }
-
-type partial struct{ error }
-
-// Unwrap gives what went wrong.
-func (p partial) Unwrap() error { return p.error }
-
-// partly tells whether an error is of an act that was done, but not whole.
+// partly tells whether an act was done, but not whole: it is told as one that failed, and not done again.
 func partly(err error) bool {
-	_, is := errors.AsType[partial](err)
-	return is
+	var p interface{ Partly() bool }
+	return errors.As(err, &p) && p.Partly()
 }
 
 // forget drops what the policy no longer asks for, so that it is not missed for ever.
