@@ -183,10 +183,15 @@ func (v Vault) successions(ctx context.Context) (all []succession, err error) {
 }
 
 func (v Vault) through(all []succession) Vault {
-	given := v.Trust
-	v.Trust = slices.Clone(given)
 	has := func(keys []note.Verifier, k note.Verifier) bool {
 		return slices.ContainsFunc(keys, func(one note.Verifier) bool { return same(one, k) })
+	}
+	given := v.Trust
+	v.Trust = nil
+	for _, k := range given { // one that was named twice, or is this host's own, is one: package note calls two ambiguous
+		if !has(v.Trust, k) {
+			v.Trust = append(v.Trust, k)
+		}
 	}
 	for found := true; found; { // forwards
 		found = false

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"math"
 	"strconv"
 
 	"plumb/internal/stack"
@@ -30,7 +29,7 @@ func ShowAs(t Type, v stack.Value) string {
 	case t == Bytes && isInt:
 		return units.Bytes(n)
 	case t == Bytes && isNumber:
-		return units.Bytes(int64(math.Round(x)))
+		return units.Measured(x) // a mean
 	case isNumber && (t == Millis || t == Micros || t == Seconds):
 		return units.Time(x * map[Type]float64{Micros: 1, Millis: 1e3, Seconds: 1e6}[t])
 	case t == Percent && isNumber:

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Reader reads one machine: the live one, or one on a tape.
@@ -131,6 +133,9 @@ type Statfs struct {
 	TotalInodes uint64 `json:"total_inodes"` // 0 on filesystems that make them as needed
 	FreeInodes  uint64 `json:"free_inodes"`  //
 }
+
+// InMemory tells whether what is on it is gone after the next start of the machine.
+func (s Statfs) InMemory() bool { return s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC }
 
 // Target says how to reach a database. It holds no password: the session's
 // dialer takes that from the places named in Logins, so a probe never sees

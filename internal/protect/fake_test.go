@@ -25,6 +25,9 @@ type shelf struct {
 	dir  string
 	swap bool // the second snapshot is of a later moment
 	fail int  // the snapshot that fails, from 1
+	part bool // the second snapshot is one in part
+	mute bool // the answer leaves the second out
+	lose bool // nothing is found again by its name
 
 	clones map[string][]string // by snapshot
 	tidied func()              // is called when all beside the members is to go
@@ -52,7 +55,10 @@ func (s *shelf) Snapshot(ctx context.Context, d host.Streamer, vols []Volume, na
 		if err := d.Replace(ctx, s.file(v, name), []byte(birth), 0o600); err != nil {
 			return all, err
 		}
-		all = append(all, Member{Volume: v, Snapshot: v.Name + "@" + name, GUID: v.Name, Birth: birth})
+		if s.mute && i > 0 {
+			continue
+		}
+		all = append(all, Member{Volume: v, Snapshot: v.Name + "@" + name, GUID: v.Name, Birth: birth, Part: s.part && i > 0})
 	}
 	return all, nil
 }
@@ -64,6 +70,9 @@ func (s *shelf) Find(ctx context.Context, h host.Reader, vols []Volume, name str
 	for _, v := range vols {
 		if err := s.dead[v.Name]; err != nil {
 			return nil, err
+		}
+		if s.lose {
+			continue
 		}
 		if text, err := h.ReadFile(ctx, s.file(v, name)); err == nil {
 			all = append(all, Member{Volume: v, Snapshot: v.Name + "@" + name, GUID: v.Name, Birth: string(text)})

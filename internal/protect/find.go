@@ -36,14 +36,8 @@ func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, stora
 		}
 	}
 	f.link = ""
-	files, err := written(ctx, h, sv.PID)
-	if err != nil {
+	if err := f.opened(e, sv); err != nil {
 		return Set{}, fmt.Errorf("find which files %s has open: %w", sv.Ref, err)
-	}
-	for _, file := range files {
-		if _, in := f.set.Of(file); !in && !f.set.outside(file) && !e.Aside(s, sv, file) {
-			f.file(file)
-		}
 	}
 	slices.SortStableFunc(f.set.Volumes, func(a, b Volume) int { return strings.Compare(a.Mountpoint, b.Mountpoint) })
 	f.set.Apart = apart(storages, f.set.Volumes)
@@ -61,18 +55,43 @@ type finding struct {
 	s        *stack.Stack
 	storages []Storage
 	mounts   []observe.Mount
-	link     string // by which the server finds the directory that is looked at
+	link     string   // by which the server finds the directory that is looked at
+	dirs     []string // that were looked at
 	set      Set
 }
 
 // directory adds the filesystem of a directory and all that is mounted in it.
 func (f *finding) directory(dir string) {
+	f.dirs = append(f.dirs, dir)
 	f.file(dir)
 	for _, m := range f.mounts {
 		if m.Point != dir && observe.Within(m.Point, dir) {
 			f.file(m.Point)
 		}
 	}
+}
+
+// looked tells whether a file lies in a directory that was looked at: it is on one of the volumes then, or a stray.
+func (f *finding) looked(file string) bool {
+	return slices.ContainsFunc(f.dirs, func(dir string) bool { return observe.Within(file, dir) })
+}
+
+// opened adds the volumes of the files that the server has open for writing elsewhere, however many it has open. Those in one
+// directory, on one mount, are on one volume.
+func (f *finding) opened(e Engine, sv Server) error {
+	files, err := written(f.ctx, f.h, sv.PID, f.looked)
+	had := map[string]bool{}
+	for _, file := range files {
+		if f.set.outside(file) || e.Aside(f.s, sv, file) {
+			continue
+		}
+		m, _ := mountOf(f.mounts, file)
+		if at := m.Point + "\x00" + path.Dir(file); !had[at] {
+			had[at] = true
+			f.file(file)
+		}
+	}
+	return err
 }
 
 // file adds the volume that a file lies on. What lies on none is a stray.
@@ -164,16 +183,12 @@ func others(s *stack.Stack, sv Server, set Set) (names []string) {
 	return names
 }
 
-// mostFiles bounds the open files that are looked at. A server with more than this
-// keeps them where it keeps the others.
-const mostFiles = 50_000
-
 // written lists the files that a process and its children have open for writing,
-// or have mapped so. One that was deleted belongs to nobody.
-func written(ctx context.Context, h host.Reader, pid int) (all []string, err error) {
+// or have mapped so, but for those of which enough is known. One that was deleted belongs to nobody.
+func written(ctx context.Context, h host.Reader, pid int, known func(file string) bool) (all []string, err error) {
 	seen := map[string]bool{}
 	for _, pid := range family(ctx, h, pid) {
-		files, err := writtenBy(ctx, h, pid)
+		files, err := writtenBy(ctx, h, pid, known)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a session that has ended
 		}
@@ -181,7 +196,7 @@ func written(ctx context.Context, h host.Reader, pid int) (all []string, err err
 			return nil, err
 		}
 		for _, file := range files {
-			if !seen[file] && len(all) < mostFiles {
+			if !seen[file] && !known(file) {
 				seen[file] = true
 				all = append(all, file)
 			}
@@ -207,7 +222,7 @@ func family(ctx context.Context, h host.Reader, pid int) []int {
 	return all
 }
 
-func writtenBy(ctx context.Context, h host.Reader, pid int) (files []string, err error) {
+func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file string) bool) (files []string, err error) {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	links, err := h.Glob(ctx, dir+"/fd/*")
 	if err != nil {
@@ -215,7 +230,7 @@ func writtenBy(ctx context.Context, h host.Reader, pid int) (files []string, err
 	}
 	for _, link := range links {
 		to, err := h.Readlink(ctx, link)
-		if n := path.Base(link); err != nil || !onDisk(to) || n == "1" || n == "2" {
+		if n := path.Base(link); err != nil || !onDisk(to) || known(to) || n == "1" || n == "2" {
 			continue // closed meanwhile, no file, or standard output and error: what it says to people
 		}
 		info, err := h.ReadFile(ctx, dir+"/fdinfo/"+path.Base(link))

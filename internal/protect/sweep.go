@@ -37,7 +37,7 @@ func (k *Keeper) finish(ctx context.Context, p Point) error {
 	if err != nil {
 		return err
 	}
-	usable := p.Mode != ModeBackupAPI && p.Mode != ModeFreeze && len(found) == len(p.Members) && sameBirth(found) && !slices.ContainsFunc(found, func(m Member) bool { return m.Part })
+	usable := p.Mode != ModeBackupAPI && p.Mode != ModeFreeze && complete(p.volumes(), found) == nil && sameBirth(found)
 	if !usable {
 		return k.takeBack(ctx, p)
 	}
@@ -48,12 +48,8 @@ func (k *Keeper) finish(ctx context.Context, p Point) error {
 
 // find looks for the snapshots of a point that was announced.
 func (k *Keeper) find(ctx context.Context, p Point) (all []Member, err error) {
-	var announced []Volume
-	for _, m := range p.Members {
-		announced = append(announced, m.Volume)
-	}
 	for _, s := range k.Storages {
-		vols := of(s, announced)
+		vols := of(s, p.volumes())
 		if len(vols) == 0 {
 			continue
 		}
@@ -66,13 +62,25 @@ func (k *Keeper) find(ctx context.Context, p Point) (all []Member, err error) {
 	return all, nil
 }
 
-// takeBack takes away what came about of a point that failed.
-func (k *Keeper) takeBack(ctx context.Context, p Point) error {
+// volumes are those of which snapshots were announced.
+func (p Point) volumes() (all []Volume) {
+	for _, m := range p.Members {
+		all = append(all, m.Volume)
+	}
+	return all
+}
+
+// takeBack takes away what came about of a point that failed: what is found, and what is known to have been made.
+func (k *Keeper) takeBack(ctx context.Context, p Point, made ...Member) error {
 	found, err := k.find(ctx, p)
 	if err != nil {
 		return err
 	}
-	p.Members = found
+	for _, m := range made {
+		if !slices.ContainsFunc(found, func(f Member) bool { return f.Storage == m.Storage && f.Snapshot == m.Snapshot }) {
+			found = append(found, m)
+		}
+	}
 	if err := k.destroyMembers(ctx, found); err != nil {
 		return err
 	}

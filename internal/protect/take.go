@@ -60,7 +60,7 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 		if errors.Is(err, context.DeadlineExceeded) { // what was given up can still come about: the next run looks for it
 			return Point{}, err
 		}
-		return Point{}, errors.Join(err, k.takeBack(ctx, t.point))
+		return Point{}, errors.Join(err, k.takeBack(ctx, t.point, t.made...))
 	}
 	return t.point, nil
 }
@@ -73,6 +73,7 @@ type taking struct {
 	mode  Mode
 	o     TakeOptions
 	point Point
+	made  []Member // all that came about, whole or not
 }
 
 // begin writes down what is going to be made.
@@ -282,13 +283,31 @@ func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 		return err
 	})
 	t.point.Times.Storage = t.k.Now().Sub(began)
+	t.made = all
+	if err == nil {
+		err = complete(t.plan.Set.Volumes, all)
+	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	if len(all) != len(t.plan.Set.Volumes) {
-		return fmt.Errorf("snapshot: %d volumes were asked for, and %d came about", len(t.plan.Set.Volumes), len(all))
-	}
 	t.point.Members = all
+	return nil
+}
+
+// complete is an error unless each volume has its snapshot, and the whole of it.
+func complete(vols []Volume, all []Member) error {
+	for _, v := range vols {
+		i := slices.IndexFunc(all, func(m Member) bool { return m.Volume == v })
+		switch {
+		case i < 0:
+			return fmt.Errorf("no snapshot of %s came about", v.Name)
+		case all[i].Part:
+			return fmt.Errorf("only a part of the snapshot of %s came about: %s", v.Name, all[i].Snapshot)
+		}
+	}
+	if len(all) != len(vols) {
+		return fmt.Errorf("%d volumes were asked for, and %d came about", len(vols), len(all))
+	}
 	return nil
 }
 

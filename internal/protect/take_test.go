@@ -31,6 +31,10 @@ func TestLabels(t *testing.T) {
 		{"known doubts change nothing", ModeLocked, func(s *scene) { s.plan.Modes[1].Doubts = []string{"flush = 2"} }, machine{}, Locked, "flush = 2", ""},
 		{"two moments", ModeCrash, func(s *scene) { s.shelf.swap = true }, machine{}, "", "", "not of one moment"},
 		{"snapshot failed", ModeLocked, func(s *scene) { s.shelf.fail = 2 }, machine{}, "", "", "no space left"},
+		{"a part", ModeCrash, func(s *scene) { s.shelf.part = true }, machine{}, "", "", "only a part of the snapshot of log came about: log@plumb-"},
+		{"a part under a lock", ModeLocked, func(s *scene) { s.shelf.part = true }, machine{}, "", "", "only a part of the snapshot of log"},
+		{"an answer that leaves one out", ModeLocked, func(s *scene) { s.shelf.mute = true }, machine{}, "", "", "no snapshot of log came about"},
+		{"a part, and none is found again", ModeLocked, func(s *scene) { s.shelf.part, s.shelf.lose = true, true }, machine{}, "", "", "only a part"},
 		{"nothing can freeze", ModeFreeze, nil, machine{}, "", "", "freeze"},
 		{"a stray", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "on tmpfs"}} }, machine{}, "", "", "would lack /x, which is on tmpfs"},
 		{"a stray of another kind", ModeCrash, func(s *scene) { s.plan.Set.Strays = []Stray{{Path: "/x", Why: "its top is not mounted"}} }, machine{}, "", "", "would lack /x: its top"},
@@ -258,7 +262,7 @@ func TestWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	files, err := written(t.Context(), hosttest.LiveDoer(t), os.Getpid())
+	files, err := written(t.Context(), hosttest.LiveDoer(t), os.Getpid(), func(string) bool { return false })
 	got := strings.Join(files, "\n")
 	if err != nil || !strings.Contains(got, w.Name()) || strings.Contains(got+"\n", dir+"\n") {
 		t.Errorf("%v, %v", files, err)

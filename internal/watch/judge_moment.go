@@ -146,7 +146,7 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	if st := j.statements[db.Ref]; st != nil {
 		s.Statements = st.changes()
 	}
-	s.Ruled, s.Unknown = j.notRaised(w, db.Ref)
+	j.notRaised(w, &s)
 	return s
 }
 
@@ -165,11 +165,11 @@ func shareOf(db *stack.Thing, class string) (Interval, bool) {
 	return Interval{v, low, high}, ok && ok2 && ok3
 }
 
-// notRaised lists the verdicts that do not hold, and those nobody can tell.
-func (j *Judge) notRaised(w *judged, server stack.Ref) (ruled []Ruled, unknown []UnknownVerdict) {
+// notRaised lists the verdicts that do not hold, those that hold only now, and those nobody can tell.
+func (j *Judge) notRaised(w *judged, of *Server) {
 	for _, k := range slices.SortedFunc(maps.Keys(w.said), func(a, b key) int { return cmp.Or(cmp.Compare(a.id, b.id), a.server.Compare(b.server)) }) {
 		s := w.said[k]
-		if k.server != server || j.standing[k] != nil && j.standing[k].raised {
+		if k.server != of.Ref || j.standing[k] != nil && j.standing[k].raised {
 			continue
 		}
 		switch s.outcome {
@@ -178,14 +178,13 @@ func (j *Judge) notRaised(w *judged, server stack.Ref) (ruled []Ruled, unknown [
 			if len(s.quiet) > 0 {
 				why = s.quiet[0].Why
 			}
-			ruled = append(ruled, Ruled{k.id, why})
+			of.Ruled = append(of.Ruled, Ruled{k.id, why})
 		case rule.Fires:
-			ruled = append(ruled, Ruled{k.id, "it was so in this window, and not in three of the last five"})
+			of.Brief = append(of.Brief, k.id)
 		default:
-			unknown = append(unknown, UnknownVerdict{k.id, s.missing})
+			of.Unknown = append(of.Unknown, UnknownVerdict{k.id, s.missing})
 		}
 	}
-	return ruled, unknown
 }
 
 // rates are the numbers that a DBA knows a server by, in the order in which they

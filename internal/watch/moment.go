@@ -42,6 +42,7 @@ type Server struct {
 	Plans      []series.Plan     `json:"plans"`      // of those of them that were asked for; the judge knows none
 	Indexes    *Indexes          `json:"indexes"`    // that can be done without; null: not asked for
 	Ruled      []Ruled           `json:"ruled"`      // verdicts that do not hold, and why not
+	Brief      []string          `json:"brief"`      // verdicts that hold in this window, and have not in enough of the last ones
 	Unknown    []UnknownVerdict  `json:"unknown"`    // verdicts that nobody can tell, and what would show them
 }
 

@@ -62,9 +62,8 @@ func (s *Scene) forget(ctx context.Context, h *Hands) error {
 			continue
 		}
 		var plans []keep.Plan
-		o := prune.Options{Point: p.ID, Forget: true}
-		if plans, err = h.Prune.Plan(ctx, h.Keeper.Do, o); err == nil {
-			_, err = h.Prune.Carry(ctx, plans[0], o)
+		if plans, err = h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Point: p.ID, Forget: true}); err == nil {
+			_, err = h.Prune.Carry(ctx, plans[0])
 		}
 	}
 	return err
@@ -126,13 +125,12 @@ func TestForgetIsNoWayRound(t *testing.T) {
 	if err != nil || len(plans) != 1 || len(plans[0].Going()) != 0 || !strings.Contains(plans[0].Fates[0].Why[0], "deadline exceeded") {
 		t.Errorf("by rules: %+v, %v", plans, err)
 	}
-	o := prune.Options{Point: s.Point.ID, Forget: true}
-	plans, err = slow.Prune.Plan(ctx, slow.Keeper.Do, o)
+	plans, err = slow.Prune.Plan(ctx, slow.Keeper.Do, prune.Options{Point: s.Point.ID, Forget: true})
 	must(t, err)
 	if left := plans[0].Fates[0].Point.Leaves(); len(left) != 2 || !strings.Contains(left[0].Left, "deadline exceeded") {
 		t.Errorf("what hangs would be left as %+v", left)
 	}
-	if _, err := h.Prune.Carry(ctx, plans[0], o); err == nil || !strings.Contains(err.Error(), "answers") {
+	if _, err := h.Prune.Carry(ctx, plans[0]); err == nil || !strings.Contains(err.Error(), "answers") {
 		t.Errorf("it answers by now, and is forgotten: %v", err)
 	}
 	if now := s.World(t); now != was {
@@ -149,10 +147,9 @@ func TestForgetHalf(t *testing.T) {
 	lost := diskOf(t, filepath.Dir(s.Plan.Set.Volumes[1].Mountpoint))
 	must(t, lost.lose(t)(ctx, h))
 	must(t, h.Keeper.Sweep(ctx))
-	o := prune.Options{Point: s.Point.ID, Forget: true}
-	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, o)
+	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Point: s.Point.ID, Forget: true})
 	must(t, err)
-	done, err := h.Prune.Carry(ctx, plans[0], o)
+	done, err := h.Prune.Carry(ctx, plans[0])
 	must(t, err)
 	if len(done) != 1 || !done[0].Gone || len(done[0].Left) != 2 {
 		t.Errorf("it came to %+v", done)

@@ -33,10 +33,9 @@ func TestPruneByName(t *testing.T) {
 	if _, _, err := plan("2099"); err == nil {
 		t.Error("a point that is not there would go")
 	}
-	o := prune.Options{Point: s.Point.ID}
-	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, o)
+	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Point: s.Point.ID})
 	must(t, err)
-	done, err := h.Prune.Carry(ctx, plans[0], o)
+	done, err := h.Prune.Carry(ctx, plans[0])
 	must(t, err)
 	if len(done) != 1 || !done[0].Gone || done[0].Point != s.Point.ID {
 		t.Errorf("it came to %+v", done)

@@ -48,10 +48,9 @@ func (a acts) Do(ctx context.Context, act policy.Act) error {
 		if err := swept(ctx, a.h); err != nil {
 			return err
 		}
-		o := prune.Options{Server: act.Server, Rules: act.Rule.Keep}
-		plans, err := a.h.Prune.Plan(ctx, a.h.Keeper.Do, o)
+		plans, err := a.h.Prune.Plan(ctx, a.h.Keeper.Do, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
 		for _, plan := range plans {
-			_, failed := a.h.Prune.Carry(ctx, plan, o)
+			_, failed := a.h.Prune.Carry(ctx, plan)
 			err = errors.Join(err, failed)
 		}
 		return err

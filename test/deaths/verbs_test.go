@@ -211,10 +211,9 @@ func (s *Scene) release(ctx context.Context, h *Hands) error {
 
 // prune destroys all but the newest point, and the one that is held, as the command does.
 func (s *Scene) prune(ctx context.Context, h *Hands) error {
-	o := prune.Options{Rules: keep.Rules{Last: 1}, AllRight: 3}
-	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, o)
+	plans, err := h.Prune.Plan(ctx, h.Keeper.Do, prune.Options{Rules: keep.Rules{Last: 1}, AllRight: 3})
 	for _, plan := range plans {
-		_, failed := h.Prune.Carry(ctx, plan, o)
+		_, failed := h.Prune.Carry(ctx, plan)
 		err = errors.Join(err, failed)
 	}
 	return err

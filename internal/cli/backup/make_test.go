@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"filippo.io/age"
+	"github.com/spf13/cobra"
 
 	"plumb/internal/archive"
 	"plumb/internal/backup"
@@ -20,6 +21,7 @@ import (
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 )
 
@@ -60,6 +62,7 @@ func (s *site) run(args ...string) error {
 			c.SetOut(io.Discard)
 			c.SetErr(io.Discard)
 			c.SilenceErrors, c.SilenceUsage = true, true
+			c.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return shell.Needs(c) } // as the root has it
 			return c.ExecuteContext(s.t.Context())
 		}
 	}
@@ -153,6 +156,21 @@ func TestSecretKeysAreNotShown(t *testing.T) {
 		}
 	}
 	if err := s.run("backup", "list", "--from", s.url, "--trust", file); err == nil || !strings.Contains(err.Error(), "line 1: it is a secret key") {
+		t.Error(err)
+	}
+}
+
+// TestTrustedTwice names this host's own key, which is believed anyway, and that twice.
+func TestTrustedTwice(t *testing.T) {
+	s := newSite(t)
+	if err := s.backup(); err != nil {
+		t.Fatal(err)
+	}
+	_, public, err := backup.HostKey(t.Context(), hosttest.LiveDoer(t), s.state, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.run("verify", "--from", s.url, "--trust", public, "--trust", public); err != nil {
 		t.Error(err)
 	}
 }

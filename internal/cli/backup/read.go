@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -213,7 +212,7 @@ nothing, and needs no archive.
   plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmp.Or(l.check(c), onlyWith(c)); err != nil {
+			if err := l.check(c); err != nil {
 				return err
 			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
@@ -233,25 +232,16 @@ nothing, and needs no archive.
 	c.Flags().Var(&t.memory, "memory", "with --start: memory limit of its server, a `SIZE`; default: 512M")
 	c.Flags().BoolVar(&t.force, "force", false, "replace an existing file")
 	l.flags(c)
+	shell.OnlyWith(c, "stream", "output", "command")
+	shell.OnlyWith(c, "force", "output")
+	shell.OnlyWith(c, "start", "into")
+	shell.OnlyWith(c, "memory", "start")
 	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
 	c.MarkFlagsOneRequired("into", "output", "command", "directory")
 	if err := c.MarkFlagRequired("identity"); err != nil {
 		panic(err)
 	}
 	return c
-}
-
-// onlyWith refuses flags that say nothing without another that was not given.
-func onlyWith(c *cobra.Command) error {
-	for _, one := range []struct {
-		flag string
-		with []string
-	}{{"stream", []string{"output", "command"}}, {"force", []string{"output"}}, {"start", []string{"into"}}, {"memory", []string{"start"}}} {
-		if c.Flags().Changed(one.flag) && !slices.ContainsFunc(one.with, c.Flags().Changed) {
-			return hint.Usage("--"+one.flag+" says nothing without --"+strings.Join(one.with, " or --"), "leave it out, or give both")
-		}
-	}
-	return nil
 }
 
 // bring brings a backup back.

@@ -93,6 +93,11 @@ directories of the source. clone list shows the clones, clone drop removes one.
 	fl.BoolVar(&f.replica, "replica", false, "replicate from the server of the point; --source says how to reach it")
 	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.OnlyWith(c, "source", "replica")
+	shell.OnlyWith(c, "slot", "replica")
+	for _, name := range []string{"replica", "port", "count", "mask", "memory"} { // which are about a server
+		c.MarkFlagsMutuallyExclusive("browse", name)
+	}
 	c.AddCommand(v.cloneList(), v.cloneDrop(), v.cloneRefresh())
 	return c
 }
@@ -108,12 +113,8 @@ func (f cloneFlags) validate() error {
 		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
 		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "want 1 to 65535")
-	case f.browse && (f.replica || f.port > 0 || f.count > 1 || len(f.masks) > 0):
-		return hint.Usage("--browse starts no server, so --replica, --port, --count and --mask say nothing", "give one or the other")
 	case f.replica && f.source == "":
 		return hint.Usage("--replica wants to know whom it follows", "--source URL says it")
-	case !f.replica && (f.source != "" || f.slot != ""):
-		return hint.Usage("--source and --slot are for a replica", "give --replica too")
 	case f.replica && len(f.masks) > 0:
 		return hint.Usage("a replica is as its source is, and --mask changes it", "give one of them")
 	}
@@ -314,5 +315,6 @@ and mask. What was written in it is lost.
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.OnlyWith(c, "slot", "source")
 	return c
 }

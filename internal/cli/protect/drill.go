@@ -31,7 +31,7 @@ func (d *drilling) flags(c *cobra.Command) {
 	fl.StringVar(&d.checks, "checks", "quick", "quick, or full: read all data with the server's own means")
 	fl.BoolVar(&d.ready, "ready", false, "keep snapshots of the recovered copy, so that clones of the point start without crash recovery")
 	fl.Var(&d.memory, "memory", "memory limit of the copy's server, a `SIZE`")
-	fl.DurationVar(&d.limit, "limit", time.Hour, "give up after this time; the point is then not judged, and stays what it was")
+	fl.DurationVar(&d.limit, "limit", time.Hour, "give up after this time; then nothing is known of the point")
 	shell.Offer(c, map[string]shell.Words{"checks": func() []string { return []string{"quick", "full"} }})
 }
 

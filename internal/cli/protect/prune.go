@@ -143,7 +143,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 			return err
 		}
 	}
-	done, failed := carry(ctx, pruner, plans, o)
+	done, failed := carry(ctx, pruner, plans)
 	if err := errors.Join(v.Answer(f.JSON, view.PruneDocument(plans, o.Rules, false, done), view.Pruned(done, shell.Screen(v.Out))), failed); err != nil {
 		return err
 	}
@@ -166,12 +166,12 @@ func (f pruneFlags) question(plans []keep.Plan) string {
 }
 
 // carry destroys what goes by some plans, but by those that are stopped.
-func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan, o prune.Options) (done []prune.Outcome, failed error) {
+func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []prune.Outcome, failed error) {
 	for _, plan := range plans {
 		if len(plan.Brakes) > 0 {
 			continue
 		}
-		outcomes, err := pruner.Carry(ctx, plan, o)
+		outcomes, err := pruner.Carry(ctx, plan)
 		done, failed = append(done, outcomes...), errors.Join(failed, err)
 	}
 	return done, failed

@@ -33,7 +33,8 @@ func (v *verbs) replicate() *cobra.Command {
 pool, or ssh://user@host/pool/dataset. It sends an increment to the newest point
 that the target has, resumes a stream that was cut off, and overwrites or rolls back
 nothing there. The target dataset is created if it does not exist, and must be one
-that plumb replicate made. What is received is read-only and not mounted.
+that plumb replicate made. What is received is read-only and not mounted. If TARGET
+lies in the pool of the source, the result says so: both are lost with that pool.
 
 Encrypted datasets are sent raw, so that the target needs no key, unless --decrypted
 was given the first time. The target needs sshd and zfs; with plumb receive --only
@@ -57,6 +58,9 @@ forced command, --verify in that. The program is one of the target's own.
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.On(p, func(m *machine.Machine) error {
 				target, err := replicate.ParseTarget(args[1])
+				if err == nil && target.Host == "" && len(ssh) > 0 {
+					err = hint.Usage("--ssh says nothing: the target "+args[1]+" is on this host", "leave it out, or name a target ssh://user@host/pool/dataset")
+				}
 				if err != nil {
 					return err
 				}
@@ -96,11 +100,7 @@ func replicator(m *machine.Machine, p protect.Point, ssh []string) replicate.Rep
 
 // send does what a policy asks for.
 func (a *acts) send(ctx context.Context, act policy.Act) error {
-	i := slices.IndexFunc(act.Rule.Replicate, func(t policy.Target) bool { return t.To == act.Target })
-	if i < 0 {
-		return fmt.Errorf("the policy knows no target %s", act.Target)
-	}
-	to := act.Rule.Replicate[i]
+	to := act.Rule.Replicate[slices.IndexFunc(act.Rule.Replicate, func(t policy.Target) bool { return t.To == act.Target })]
 	target, err := replicate.ParseTarget(to.To)
 	if err != nil {
 		return err
@@ -110,12 +110,16 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 		return err
 	}
 	sender := replicator(a.m, point, to.SSH)
-	if _, err := sender.Run(ctx, point, target, replicate.Options{Decrypted: to.Decrypted}); err != nil || !to.Verify {
+	r, err := sender.Run(ctx, point, target, replicate.Options{Decrypted: to.Decrypted})
+	if r.Doubt != "" {
+		a.v.Warn("replicate to "+to.To, errors.New(r.Doubt))
+	}
+	if err != nil || !to.Verify {
 		return err
 	}
 	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true, false))
 	if err == nil && came.Short() != "" {
-		err = fmt.Errorf("the copy of point %s that was started at %s did not prove it: %s", point.ID, target, came.Short())
+		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
 	if err != nil {
 		return machine.Partly(err) // it was sent

@@ -84,6 +84,11 @@ too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 			})
 		},
 	}
+	f.flags(c)
+	return c
+}
+
+func (f *rollbackFlags) flags(c *cobra.Command) {
 	f.Place.Flags(c)
 	fl := c.Flags()
 	f.memory = instance.UsualMemory
@@ -101,12 +106,15 @@ too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
 	fl.BoolVar(&f.o.Others, "others", false, "also if files that are not the server's changed on its datasets since the point: they go back with it")
 	fl.BoolVar(&f.o.Unproven, "unproven", false, "also to a point that no drill has proven")
 	fl.DurationVar(&f.o.Within, "within", 10*time.Minute, "take it back if the server does not answer within this time")
+	shell.OnlyWith(c, "wal", "to")
+	shell.OnlyWith(c, "memory", "to", "table")
+	shell.OnlyWith(c, "as", "table")
 	c.MarkFlagsRequiredTogether("stop", "start")
+	c.MarkFlagsMutuallyExclusive("table", "within")
 	c.MarkFlagsMutuallyExclusive("service", "stop")
-	return c
 }
 
-// validate refuses flags that say nothing about one table, or nothing about all of a server, and wants to know from which point.
+// validate refuses flags that say nothing about one table, and wants to know from which point.
 func (f rollbackFlags) validate(of string) error {
 	const which = "plumb protect list shows the points; without one, --to TIME finds it"
 	switch {
@@ -118,10 +126,7 @@ func (f rollbackFlags) validate(of string) error {
 	case f.to == "":
 		return hint.Usage(fmt.Sprintf("%q is no point, and without --to nothing says to which time the server is to go back", of), which)
 	}
-	switch {
-	case f.table.As != "" && f.table.Table == "":
-		return hint.Usage("--as names a table, and no --table is given", "plumb rollback POINT --table DATABASE.TABLE --as NAME")
-	case f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven):
+	if f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven) {
 		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
 	}
 	return nil

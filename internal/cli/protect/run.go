@@ -86,6 +86,9 @@ begins with its name. A policy is a file such as:
 	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in the `FORM` "+hint.OneOf(emitted()))
 	c.Flags().BoolVar(&f.backups, "backups", false, "only do the backups that are due")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
+	for _, name := range []string{"dry-run", "backups", "json", "state", "dsn", "timeout"} { // which are about a run now
+		c.MarkFlagsMutuallyExclusive("emit", name)
+	}
 	shell.Offer(c, map[string]shell.Words{"emit": emitted})
 	return c
 }
@@ -245,10 +248,9 @@ func (a *acts) backup(ctx context.Context, act policy.Act) error {
 func (a *acts) prune(ctx context.Context, act policy.Act) error {
 	a.v.settle(ctx, a.m)
 	pruner := prune.Pruner{Keeper: a.m.Keeper}
-	o := prune.Options{Server: act.Server, Rules: act.Rule.Keep}
-	plans, err := pruner.Plan(ctx, a.m.Doer, o)
+	plans, err := pruner.Plan(ctx, a.m.Doer, prune.Options{Server: act.Server, Rules: act.Rule.Keep})
 	for _, plan := range plans {
-		_, failed := pruner.Carry(ctx, plan, o)
+		_, failed := pruner.Carry(ctx, plan)
 		err = errors.Join(err, failed)
 	}
 	return err

@@ -81,11 +81,9 @@ func TestPolicySendsAsItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &acts{m: &machine.Machine{Doer: live, Keeper: k}}
-	for to, want := range map[string]string{"ssh://b@vault/tank/db": "vault cannot be reached", "ssh://b@vault/tank/other": "the policy knows no target"} {
-		err := a.Do(t.Context(), policy.Act{Kind: policy.Replicate, Point: point.ID, Target: to, Rule: &p.Rules[0]})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(said, " -i /root/.ssh/backup -l b vault ") && want == "vault cannot be reached" {
-			t.Errorf("%s: %q, %v", to, said, err)
-		}
+	err = a.Do(t.Context(), policy.Act{Kind: policy.Replicate, Point: point.ID, Target: "ssh://b@vault/tank/db", Rule: &p.Rules[0]})
+	if err == nil || !strings.Contains(err.Error(), "vault cannot be reached") || !strings.Contains(said, " -i /root/.ssh/backup -l b vault ") {
+		t.Errorf("%q, %v", said, err)
 	}
 }
 

@@ -23,6 +23,7 @@ type snapshotFlags struct {
 	dryRun bool
 	with   string
 	drill  bool
+	waits  bool // --wait is given
 }
 
 func (v *verbs) snapshot() *cobra.Command {
@@ -54,6 +55,7 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
   plumb snapshot postgres --mode locked --wait 10s`,
 		Args: shell.AtMostOneArg("server"),
 		RunE: func(c *cobra.Command, args []string) error {
+			f.waits = c.Flags().Changed("wait")
 			return v.On(f.Place, func(m *machine.Machine) error { return v.runSnapshot(c.Context(), m, f, append(args, "")[0]) })
 		},
 	}
@@ -66,6 +68,9 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
 	fl.BoolVar(&f.drill, "drill", false, "afterwards start a copy and check it, as plumb drill does")
 	f.drilling.flags(c)
+	for _, name := range []string{"checks", "ready", "memory", "limit"} {
+		shell.OnlyWith(c, name, "drill")
+	}
 	shell.Offer(c, map[string]shell.Words{"mode": modes})
 	return c
 }
@@ -81,8 +86,8 @@ func (f snapshotFlags) validate() error {
 	if f.dryRun && f.drill {
 		return hint.Usage("--dry-run makes nothing that --drill could start", "give one of them")
 	}
-	if f.ready && !f.drill {
-		return hint.Usage("--ready keeps what a drill has recovered, and none was asked for", "give --drill too")
+	if f.waits && (f.take.Mode == protect.ModeCrash || f.take.Mode == protect.ModeFreeze) {
+		return hint.Usage("--wait is for a lock, and none is taken in mode "+f.take.Mode, "leave it out, or name another mode")
 	}
 	return f.drilling.validate()
 }

@@ -32,6 +32,16 @@ func instead(c *cobra.Command) (is bool) {
 	return is
 }
 
+// onlyWith is how OnlyWith notes on a flag those without which it says nothing.
+const onlyWith = "plumb_only_with"
+
+// OnlyWith marks a flag that says nothing unless one of others is given. Needs refuses it then.
+func OnlyWith(c *cobra.Command, flag string, others ...string) {
+	if err := c.Flags().SetAnnotation(flag, onlyWith, others); err != nil {
+		panic(err)
+	}
+}
+
 // Needs says which flags a command lacks, and which of those given do not go
 // together. Cobra looks too, but its errors are no mistakes on the command line
 // to us, and have no hint.
@@ -65,7 +75,21 @@ func Needs(c *cobra.Command) error {
 			return hint.Usage(strings.Join(given, " and ")+" is given without "+strings.Join(missing, " and "), "give all of them")
 		}
 	}
-	return nil
+	return idle(c)
+}
+
+// idle refuses a flag that says nothing without another that was not given.
+func idle(c *cobra.Command) (err error) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		others := f.Annotations[onlyWith]
+		if !f.Changed || others == nil || err != nil {
+			return
+		}
+		if given, all := parted(c, others); len(given) == 0 {
+			err = hint.Usage("--"+f.Name+" says nothing without "+strings.Join(all, " or "), "leave it out, or give both")
+		}
+	})
+	return err
 }
 
 // withValue writes a flag as its help does: --to URL.

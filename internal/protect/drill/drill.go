@@ -46,14 +46,14 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		return protect.Drill{}, fmt.Errorf("drill point %s: %w", p.ID, err)
 	}
 	k := d.Maker.Keeper
-	within, cancel := context.WithTimeoutCause(ctx, d.limit(), d.late())
+	within, cancel := context.WithTimeoutCause(ctx, d.limit(), hint.With(fmt.Errorf("its limit of %s is over", units.Span(d.limit())), "give it more time with --limit"))
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
 	err := d.look(within, p, &r)
 	r.Took = k.Now().Sub(began)
 	switch {
-	case errors.Is(err, errUnjudged):
+	case unjudged(err):
 		return r, fmt.Errorf("drill point %s: %w", p.ID, err)
 	case err != nil && !errors.Is(err, errKeep) && !errors.Is(err, errLeft):
 		r.Why, err = err.Error(), nil
@@ -73,56 +73,69 @@ var errKeep = errors.New("the recovered copy could not be kept")
 // errLeft says that the point is good, and that something of its copy is left.
 var errLeft = errors.New("the copy could not be taken away")
 
-// errUnjudged says that the drill told nothing of the point, which stays what it was.
-var errUnjudged = errors.New("it was not judged")
-
-// errSetup says that no copy could be made.
+// errSetup says that no copy could be made: nothing is known of the point then.
 var errSetup = errors.New("no copy of it could be made")
 
-// late is the error of a drill whose time ran out.
-func (d Drill) late() error {
-	err := fmt.Errorf("the time limit of %s ran out", units.Short(d.limit()))
-	if d.Replica { // nobody can give it more
-		return err
-	}
-	return hint.With(err, "give it more with --limit, or in a policy with the limit of the drill")
-}
+// errOver says that the drill ended before it knew: its time was over, or nobody waited any more.
+var errOver = errors.New("nothing is known of the point")
 
-// unjudged marks the error of a look at a copy that says nothing of its point: the look was broken off, or the fault is
-// this machine's. It is asked as soon as there is the error, since what comes later can be broken off too.
-func unjudged(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case err == nil:
-		return nil
-	case cause != nil:
-		return fmt.Errorf("%w: %w: %w", errUnjudged, cause, err)
-	case errors.Is(err, errSetup) || instance.Blameless(err):
-		return fmt.Errorf("%w: %w", errUnjudged, err)
+// over makes of an error of a drill that has ended early one that says so.
+func over(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); err != nil && why != nil && !errors.Is(err, errKeep) {
+		return fmt.Errorf("%w: %w: %w", errOver, why, err)
 	}
 	return err
 }
 
-// look makes a copy, starts it, and reads it.
-func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err error) {
+// unjudged tells whether an error says nothing of the point.
+func unjudged(err error) bool {
+	return errors.Is(err, errSetup) || errors.Is(err, errOver) || instance.Blameless(err)
+}
+
+// look makes a copy, has a look at it, and takes it away.
+func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) error {
 	d.say("cloning")
-	c, err := d.copyOf(ctx, p)
-	if err != nil {
-		return unjudged(ctx, fmt.Errorf("%w: %w", errSetup, err))
+	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
+	if d.Ready {
+		if d.Maker.Ready(ctx, p) != nil {
+			return errors.Join(errSetup, errors.New("it has a recovered copy already"))
+		}
+		if err := d.Maker.Keeper.Forgo(ctx, p.ReadyOwner(), p.Ready); err != nil { // what is left of one that somebody destroyed
+			return errors.Join(errSetup, err)
+		}
+		o.Name = "ready-" + p.Tag() // its book stays, and must not be in the way of the next drill
+		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}
 	}
-	kept := false
-	defer func() {
-		if kept {
-			return
-		}
-		switch gone := c.Remove(context.WithoutCancel(ctx)); {
-		case gone != nil && err == nil: // which says nothing of the point
-			err = hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
-		case gone != nil:
-			err = errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
-		}
-	}()
-	if err := unjudged(ctx, d.try(ctx, c, p, r)); err != nil || !d.Ready {
+	c, err := d.Maker.Make(ctx, p, o)
+	if err != nil {
+		return over(ctx, errors.Join(errSetup, err))
+	}
+	kept, err := d.try(ctx, c, p, r)
+	if err = over(ctx, err); kept { // asked before it is taken away, which may last
 		return err
+	}
+	switch gone := c.Remove(context.WithoutCancel(ctx)); {
+	case gone != nil && err == nil: // which says nothing of the point
+		return hint.With(fmt.Errorf("%w: %w", errLeft, gone), "the next drill, clone or prune tries it again")
+	case gone != nil:
+		return errors.Join(err, fmt.Errorf("take the copy away: %w", gone))
+	}
+	return err
+}
+
+// try starts a copy, and reads it. It can be kept then.
+func (d Drill) try(ctx context.Context, c *instance.Copy, p protect.Point, r *protect.Drill) (kept bool, err error) {
+	d.say("recovering")
+	began := d.Maker.Keeper.Now()
+	a, err := c.Start(ctx, true, d.limit())
+	r.Recovery = d.Maker.Keeper.Now().Sub(began)
+	if err != nil {
+		return false, err
+	}
+	err = d.read(ctx, c, a, p, r)
+	_ = a.Close() // how the session ends says nothing of the data
+	if err != nil || !d.Ready {
+		return false, c.Starved(ctx, err)
 	}
 	d.say("keeping the recovered copy")
 	if err = c.Stop(ctx); err == nil {
@@ -133,38 +146,9 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) (err
 		})
 	}
 	if err != nil {
-		return errors.Join(errKeep, err)
+		err = errors.Join(errKeep, err)
 	}
-	return nil
-}
-
-// copyOf makes the copy that is looked at.
-func (d Drill) copyOf(ctx context.Context, p protect.Point) (*instance.Copy, error) {
-	o := instance.Options{Name: "drill-" + p.Tag(), Purpose: protect.ForDrill, Number: 1, Memory: d.Memory, Gentle: true, Stranger: d.Stranger}
-	if d.Ready {
-		if d.Maker.Ready(ctx, p) != nil {
-			return nil, errors.New("it has a recovered copy already")
-		}
-		if err := d.Maker.Keeper.Forgo(ctx, p.ReadyOwner(), p.Ready); err != nil { // what is left of one that somebody destroyed
-			return nil, err
-		}
-		o.Name = "ready-" + p.Tag() // its book stays, and must not be in the way of the next drill
-		o.Life = &inventory.Life{Owner: p.ReadyOwner(), Purpose: "recovered copy of point " + p.ID, Since: d.Maker.Keeper.Now().UTC()}
-	}
-	return d.Maker.Make(ctx, p, o)
-}
-
-// try starts the server of a copy, and reads it.
-func (d Drill) try(ctx context.Context, c *instance.Copy, p protect.Point, r *protect.Drill) error {
-	d.say("recovering")
-	began := d.Maker.Keeper.Now()
-	a, err := c.Start(ctx, true, d.limit())
-	r.Recovery = d.Maker.Keeper.Now().Sub(began)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = a.Close() }() // how the session ends says nothing of the data
-	return c.Starved(ctx, d.read(ctx, c, a, p, r))
+	return kept, err
 }
 
 // read reads where the copy stands, and checks its data.

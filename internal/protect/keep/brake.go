@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"plumb/internal/protect"
 	"plumb/internal/units"
 )
 
@@ -17,7 +16,7 @@ const daily = 2
 
 // brake says why the plan had better not be carried out.
 func (p *Plan) brake(now time.Time, o Options) {
-	var counted, going, goingProven, stayProven int
+	var counted, going int
 	var dated []Fate
 	for _, f := range p.Fates {
 		if !f.counts {
@@ -25,13 +24,6 @@ func (p *Plan) brake(now time.Time, o Options) {
 		}
 		counted++
 		dated = append(dated, f)
-		proven := f.Point.Label == protect.Proven
-		switch {
-		case f.Goes && proven:
-			goingProven++
-		case proven:
-			stayProven++
-		}
 		if f.Goes {
 			going++
 		}
@@ -53,7 +45,7 @@ func (p *Plan) brake(now time.Time, o Options) {
 	if going > daily && going*4 > counted && !agreed {
 		stop(all, "%s of %d would go, which is more than a quarter", units.Count(going, words.Thing), counted)
 	}
-	if goingProven > 0 && stayProven == 0 {
+	if p.endsProven() {
 		stop(words.Prove+", or keep it with verified=1", "the last proven %s would go", words.Thing)
 	}
 }

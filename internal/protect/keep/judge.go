@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/units"
@@ -84,7 +85,11 @@ type Plan struct {
 	Brakes   []Brake   `json:"brakes,omitempty"`
 
 	words Words
+	rules *Rules // by which it was made; nil where a person named what goes
 }
+
+// Named tells whether a person named what goes, whatever rules would say.
+func (p Plan) Named() bool { return p.rules == nil }
 
 // Fate is what is to become of one point, and why.
 type Fate struct {
@@ -124,16 +129,6 @@ func (p Plan) going() (out []Fate) {
 	return out
 }
 
-// Counted is how many of the points go by the plan, of those that rules count.
-func (p Plan) Counted(points []protect.Point) (n int) {
-	for _, f := range p.going() {
-		if f.counts && slices.ContainsFunc(points, func(pt protect.Point) bool { return pt.ID == f.Point.ID }) {
-			n++
-		}
-	}
-	return n
-}
-
 // At is the moment of a point.
 func At(p protect.Point) time.Time {
 	if p.Times.Snapshot.IsZero() {
@@ -151,6 +146,7 @@ func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules 
 		for j := range plans[i].Fates {
 			plans[i].Fates[j].first()
 		}
+		plans[i].rules = &rules
 		plans[i].apply(rules)
 	}
 	chain(plans)
@@ -158,6 +154,35 @@ func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules 
 		plans[i].end(now, o)
 	}
 	return plans
+}
+
+// Again is an error unless a point that goes by the plan does so by its rules as all of its server's are by now: meanwhile others
+// may have gone, or failed a drill. How many go at once was decided.
+func (p Plan) Again(now time.Time, id string, points []protect.Point, facts map[string]Facts) error {
+	for _, anew := range Judge(now, points, facts, *p.rules, Options{Words: p.words}) {
+		i := slices.IndexFunc(anew.Fates, func(f Fate) bool { return f.Point.ID == id })
+		switch {
+		case i < 0:
+		case !anew.Fates[i].Goes:
+			return fmt.Errorf("it was to go when that was decided, and stays now: %s", strings.Join(anew.Fates[i].Why, "; "))
+		case anew.Fates[i].Point.Label == protect.Proven && anew.endsProven():
+			return hint.With(fmt.Errorf("it is the last proven %s by now", p.words.Thing), p.words.Prove)
+		}
+	}
+	return nil
+}
+
+// endsProven tells whether one that is proven goes, and none stays.
+func (p Plan) endsProven() (ends bool) {
+	for _, f := range p.Fates {
+		switch proven := f.counts && f.Point.Label == protect.Proven; {
+		case proven && !f.Goes:
+			return false
+		case proven:
+			ends = true
+		}
+	}
+	return ends
 }
 
 // Named makes plans by which those go that a person has named, whatever rules would say.

@@ -41,12 +41,11 @@ type Rule struct {
 
 // Target is where points are sent.
 type Target struct {
-	To    string        `json:"to"`                 // tank2/copies, or ssh://user@host/tank/copies
-	Every time.Duration `json:"every_ns,omitempty"` // 0: every point that is the newest when the policy is run
-
-	SSH       []string `json:"ssh,omitempty"`       // options of ssh, such as -i FILE
-	Decrypted bool     `json:"decrypted,omitempty"` // encrypted datasets are sent in the clear
-	Verify    bool     `json:"verify,omitempty"`    // a copy of what was received is started there
+	To        string        `json:"to"`                  // tank2/copies, or ssh://user@host/tank/copies
+	Every     time.Duration `json:"every_ns,omitempty"`  // 0: every point that is the newest when the policy is run
+	SSH       []string      `json:"ssh,omitempty"`       // words of options of ssh
+	Decrypted bool          `json:"decrypted,omitempty"` // encrypted datasets are sent unencrypted
+	Verify    bool          `json:"verify,omitempty"`    // a copy of what arrived is started there
 }
 
 // Store is where points are backed up to, or the tool that backs the server up without them.
@@ -217,13 +216,15 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 				p.Errorf(v, "%v (%s)", err, hint.Of(err))
 			}
 		},
-		"every":     func(v *strictyaml.Node) { t.Every = p.span(v, "every", time.Minute) },
-		"ssh":       func(v *strictyaml.Node) { t.SSH = p.words(v, "ssh") },
+		"every": func(v *strictyaml.Node) { t.Every = p.span(v, "every", time.Minute) },
+		"ssh": func(v *strictyaml.Node) {
+			p.Items(v, "ssh", func(w *strictyaml.Node) { t.SSH = append(t.SSH, p.Text(w, "ssh")) })
+		},
 		"decrypted": func(v *strictyaml.Node) { t.Decrypted = p.Switch(v, "decrypted") },
 		"verify":    func(v *strictyaml.Node) { t.Verify = p.Switch(v, "verify") },
 	}, "to")
-	if len(t.SSH) > 0 && t.To != "" && !strings.HasPrefix(t.To, "ssh:") {
-		p.Errorf(n, "ssh is for targets such as ssh://user@host/pool/dataset, and %s is a dataset of this host", t.To)
+	if len(t.SSH) > 0 && t.To != "" && !strings.HasPrefix(t.To, "ssh://") {
+		p.Errorf(n, "%s is on this host: ssh says nothing", t.To)
 	}
 	for _, had := range r.Replicate {
 		if had.To == t.To {
@@ -231,17 +232,6 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 		}
 	}
 	r.Replicate = append(r.Replicate, t)
-}
-
-// words reads options of a command.
-func (p *parser) words(n *strictyaml.Node, what string) []string {
-	words := p.Texts(n, what)
-	for i, word := range words {
-		if word == "" || strings.ContainsFunc(word, unprintable) {
-			p.Errorf(n.Content[i], "%s is a list of words such as [-i, /root/.ssh/backup], and %q is none", what, word)
-		}
-	}
-	return words
 }
 
 func (p *parser) store(r *Rule, n *strictyaml.Node) {

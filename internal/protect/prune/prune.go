@@ -2,9 +2,9 @@
 // points, makes the plans, and destroys what goes, one point after the other.
 //
 // A plan is only read from the machine and can be shown ([Pruner.Plan]). When it is
-// carried out ([Pruner.Carry]) all is read and judged again under the lock of the store
-// before each point, which only goes when it still is to; the intent is written down
-// first, so that a run that is killed is finished by the next.
+// carried out ([Pruner.Carry]) each point is read again under the lock of the store, and
+// only goes when it is as it was planned and would be planned again; the intent is written down first, so that a
+// run that is killed is finished by the next.
 package prune
 
 import (
@@ -54,25 +54,20 @@ func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan
 	if o.Point != "" {
 		return p.named(ctx, h, o)
 	}
-	all, err := p.points(ctx, h, func(sv protect.Server) bool { return o.Server.IsZero() || sv.Ref == o.Server })
+	all, err := p.list(ctx, h, o.Server)
 	if err != nil {
 		return nil, err
 	}
-	return p.judge(ctx, h, all, o), nil
+	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight}), nil
 }
 
-// points gives those of some servers.
-func (p Pruner) points(ctx context.Context, h host.Reader, of func(protect.Server) bool) ([]protect.Point, error) {
+// list reads the points of a server, or of all when it is zero.
+func (p Pruner) list(ctx context.Context, h host.Reader, server stack.Ref) ([]protect.Point, error) {
 	all, err := p.Keeper.Store.List(ctx, h)
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("read the points: %w", err), "nothing is pruned while a point cannot be read: repair its file, or move it away")
 	}
-	return slices.DeleteFunc(all, func(pt protect.Point) bool { return !of(pt.Server) }), nil
-}
-
-// judge decides by rules.
-func (p Pruner) judge(ctx context.Context, h host.Reader, all []protect.Point, o Options) []keep.Plan {
-	return keep.Judge(p.Keeper.Now(), all, p.Facts(ctx, h, all), o.Rules, keep.Options{AllRight: o.AllRight})
+	return slices.DeleteFunc(all, func(pt protect.Point) bool { return !server.IsZero() && pt.Server.Ref != server }), nil
 }
 
 // named plans the end of one point. What keeps it is said at once.
@@ -210,93 +205,56 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 	return f
 }
 
-// braked is the error of a plan that is not carried out, which says how much of it is not.
-func braked(plan keep.Plan, nothing string) error {
-	if len(plan.Brakes) == 0 {
-		return nil
-	}
-	var why, help []string
-	for _, b := range plan.Brakes {
-		why, help = append(why, b.Why), append(help, b.Hint)
-	}
-	return hint.With(fmt.Errorf("%s of %s is pruned: %s", nothing, plan.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
-}
-
-// errStopped says that no point goes any more: what there is by now cannot be judged, or a brake holds.
-var errStopped = errors.New("points changed since that was decided")
-
-// Carry destroys what goes by a plan that was made with the options, oldest first, each point failing alone. It goes if it
-// would also go by a plan that is made now. Of a plan with a brake nothing is destroyed, and the error says why.
-func (p Pruner) Carry(ctx context.Context, plan keep.Plan, o Options) (done []Outcome, err error) {
-	if err := braked(plan, "nothing"); err != nil {
-		return nil, err
+// Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a
+// brake nothing is destroyed, and the error says why.
+func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err error) {
+	if len(plan.Brakes) > 0 {
+		var why, help []string
+		for _, b := range plan.Brakes {
+			why, help = append(why, b.Why), append(help, b.Hint)
+		}
+		return nil, hint.With(fmt.Errorf("nothing of %s is pruned: %s", plan.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
 	}
 	var failed []error
 	for _, f := range plan.Going() {
 		if ctx.Err() != nil {
 			return done, errors.Join(append(failed, ctx.Err())...)
 		}
-		out := Outcome{Point: f.Point.ID, Left: f.Point.Leaves(), Ended: f.Record()}
+		o := Outcome{Point: f.Point.ID, Left: f.Point.Leaves(), Ended: f.Record()}
 		destroy := p.Keeper.DestroyIf
-		if len(out.Left) > 0 {
+		if len(o.Left) > 0 {
 			destroy = p.Keeper.Forget
 		}
-		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return p.as(ctx, plan, f, now, o) }, f.Why...)
+		err := destroy(ctx, f.Point.ID, func(now protect.Point) error { return p.as(ctx, plan, f, now) }, f.Why...)
 		switch {
 		case errors.Is(err, protect.ErrNoPoint):
 			continue // another prune was faster
 		case err != nil:
-			out.Why, out.Hint = err.Error(), hint.Of(err)
+			o.Why, o.Hint = err.Error(), hint.Of(err)
 			failed = append(failed, err)
 		default:
-			out.Gone = true
+			o.Gone = true
 		}
-		done = append(done, out)
-		if errors.Is(err, errStopped) {
-			break
-		}
+		done = append(done, o)
 	}
 	return done, errors.Join(failed...)
 }
 
-// as is an error unless a point is as it was planned, and also goes as it is judged now: of one that was gone its snapshots
-// may be back, and of others the last proven ones may be gone.
-func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect.Point, o Options) error {
-	if err := same(f.Point, now); err != nil {
+// as is an error unless a point is as it was planned, and the others still are such that it goes. Of one that was gone its snapshots may
+// be back, and then it is one.
+func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect.Point) error {
+	err := same(f.Point, now)
+	if err == nil && f.Record() && !p.Facts(ctx, p.Keeper.Do, []protect.Point{now})[now.ID].Ended {
+		err = errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
+	}
+	if err != nil || plan.Named() {
 		return err
 	}
-	again, err := p.again(ctx, plan, now, o)
+	all, err := p.list(ctx, p.Keeper.Do, now.Server.Ref)
 	if err != nil {
 		return err
 	}
-	switch {
-	case f.Record() && !again.Record():
-		return errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
-	case !again.Goes:
-		return fmt.Errorf("it was to go when that was decided, and now stays: %s", strings.Join(again.Why, "; "))
-	}
-	return nil
-}
-
-// again judges a point anew, among those that there are now.
-func (p Pruner) again(ctx context.Context, plan keep.Plan, now protect.Point, o Options) (keep.Fate, error) {
-	h := p.Keeper.Do
-	if o.Point != "" { // it goes whatever the others are
-		one := []protect.Point{now}
-		return keep.Named(one, p.Facts(ctx, h, one), map[string]bool{now.ID: true}, keep.Words{})[0].Fates[0], nil
-	}
-	all, err := p.points(ctx, h, func(sv protect.Server) bool { return sv.Ref == now.Server.Ref && sv.Identity == now.Server.Identity })
-	if err != nil {
-		return keep.Fate{}, fmt.Errorf("%w: %w", errStopped, err)
-	}
-	if o.AllRight > 0 { // that was said of all that were to go; some are gone since
-		o.AllRight = plan.Counted(all)
-	}
-	anew := p.judge(ctx, h, all, o)[0] // of the one server
-	if err := braked(anew, "nothing more"); err != nil {
-		return keep.Fate{}, fmt.Errorf("%w: %w", errStopped, err)
-	}
-	return anew.Fates[slices.IndexFunc(anew.Fates, func(f keep.Fate) bool { return f.Point.ID == now.ID })], nil
+	return plan.Again(p.Keeper.Now(), now.ID, all, p.Facts(ctx, p.Keeper.Do, all))
 }
 
 // same tells in what a point is not as it was planned.

@@ -122,13 +122,9 @@ func newScene(t *testing.T, pool *sandbox.Pool, z point.ZFS, name string, n int)
 	return s
 }
 
-func of(last, agreed int) prune.Options {
-	return prune.Options{Rules: keep.Rules{Last: last}, AllRight: agreed}
-}
-
 func (s *scene) plan(t *testing.T, last, agreed int) keep.Plan {
 	t.Helper()
-	plans, err := s.Plan(t.Context(), s.Keeper.Do, of(last, agreed))
+	plans, err := s.Plan(t.Context(), s.Keeper.Do, prune.Options{Rules: keep.Rules{Last: last}, AllRight: agreed})
 	if err != nil || len(plans) != 1 {
 		t.Fatal(plans, err)
 	}
@@ -186,7 +182,7 @@ func TestPruneOnZFS(t *testing.T) {
 		}
 		// Between the plan and its end somebody else is at work.
 		sh(t, "zfs", "clone", s.points[3].Members[0].Snapshot, pool.Name+"/late")
-		done, err := s.Carry(t.Context(), plan, of(7, 2))
+		done, err := s.Carry(t.Context(), plan)
 		if err == nil || len(done) != 3 || !done[0].Ended || !done[0].Gone || done[1].Gone || !strings.Contains(done[1].Why, "late was made of") || !done[2].Gone {
 			t.Errorf("%+v, %v", done, err)
 		}
@@ -196,13 +192,13 @@ func TestPruneOnZFS(t *testing.T) {
 		}
 		if plan := s.plan(t, 1, 0); len(plan.Going()) > 0 || len(plan.Brakes) == 0 {
 			t.Errorf("%+v", plan.Brakes)
-		} else if _, err := s.Carry(t.Context(), plan, of(1, 0)); err == nil || s.left(t) != 10 {
+		} else if _, err := s.Carry(t.Context(), plan); err == nil || s.left(t) != 10 {
 			t.Errorf("a brake does not hold: %v", err)
 		}
 		must(t, s.Keeper.Change(t.Context(), s.points[5].ID, func(p *protect.Point) { p.Label = protect.Proven }))
 		stale := plan
 		stale.Fates = []keep.Fate{{Point: s.points[5], Goes: true, Why: []string{"test"}}}
-		if done, err := s.Carry(t.Context(), stale, of(7, 2)); err == nil || done[0].Gone || s.left(t) != 10 {
+		if done, err := s.Carry(t.Context(), stale); err == nil || done[0].Gone || s.left(t) != 10 {
 			t.Errorf("a point that was proven since: %+v, %v", done, err)
 		}
 		must(t, os.WriteFile(filepath.Join(s.Keeper.Store.Dir, "20270101T000000Z-0000.json"), []byte(`{"form":1,`), 0o600))
@@ -218,11 +214,11 @@ func TestPruneOnZFS(t *testing.T) {
 				alive := s.Keeper.Do
 				plan := s.plan(t, 3, 2)
 				s.Keeper.Do = &machine{LiveDoer: hosttest.LiveDoer(t), at: at, after: after}
-				_, err := s.Carry(t.Context(), plan, of(3, 2))
+				_, err := s.Carry(t.Context(), plan)
 				s.Keeper.Do = alive
 				must(t, s.Keeper.Sweep(t.Context()))
-				left := of(3, len(s.plan(t, 3, 0).Fates)-3)
-				if _, err := s.Carry(t.Context(), s.plan(t, 3, left.AllRight), left); err != nil {
+				plan = s.plan(t, 3, len(s.plan(t, 3, 0).Fates)-3)
+				if _, err := s.Carry(t.Context(), plan); err != nil {
 					t.Fatalf("died at %d (after: %v): %v", at, after, err)
 				}
 				if n := s.left(t); n != 3 {
@@ -288,11 +284,11 @@ func TestPoolThatIsLost(t *testing.T) {
 	plans, err := named(true)
 	must(t, err)
 	must(t, s.Keeper.Hold(ctx, first.ID, "audit"))
-	if done, err := s.Carry(ctx, plans[0], prune.Options{Point: first.ID, Forget: true}); err == nil || done[0].Gone || !strings.Contains(err.Error(), "held by audit") {
+	if done, err := s.Carry(ctx, plans[0]); err == nil || done[0].Gone || !strings.Contains(err.Error(), "held by audit") {
 		t.Errorf("held since: %+v, %v", done, err)
 	}
 	must(t, s.Keeper.Release(ctx, first.ID, "audit"))
-	done, err := s.Carry(ctx, plans[0], prune.Options{Point: first.ID, Forget: true})
+	done, err := s.Carry(ctx, plans[0])
 	if err != nil || len(done) != 1 || !done[0].Gone || len(done[0].Left) != 1 || !strings.Contains(done[0].Left[0].Left, "not imported") {
 		t.Errorf("%+v, %v", done, err)
 	}

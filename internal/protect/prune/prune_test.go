@@ -37,8 +37,6 @@ func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protec
 	return st, nil
 }
 
-func (shelf) Destroy(context.Context, host.Streamer, []protect.Member) error { return nil }
-
 func pruner(t *testing.T, on shelf, points ...protect.Point) Pruner {
 	t.Helper()
 	k := &protect.Keeper{Do: deaf{LiveDoer: hosttest.LiveDoer(t)}, Storages: []protect.Storage{on}, Store: protect.Store{Dir: t.TempDir()}, Now: func() time.Time { return noon }}
@@ -47,7 +45,6 @@ func pruner(t *testing.T, on shelf, points ...protect.Point) Pruner {
 			t.Fatal(err)
 		}
 	}
-	k.Books = t.TempDir()
 	return Pruner{Keeper: k}
 }
 
@@ -101,6 +98,42 @@ func TestRulesPassLostPointsOver(t *testing.T) {
 	}
 }
 
+// TestJudgedAgain: what goes by a plan stays when what it was to leave failed a drill, or is gone, before its turn.
+func TestJudgedAgain(t *testing.T) {
+	old, late := proven(-5), proven(-1)
+	failed := late
+	failed.Label = protect.Crash
+	for what, c := range map[string]struct {
+		rules keep.Rules
+		now   protect.Point // the newer one
+		gone  string
+		want  string
+	}{
+		"a rule keeps it":        {keep.Rules{Last: 1, Verified: 1}, failed, "", "verified 1 of 1"},
+		"it is the last proven":  {keep.Rules{Last: 1}, failed, "", "the last proven point"},
+		"the other is gone":      {keep.Rules{Last: 1}, late, late.ID, "last 1 of 1"},
+		"nobody knows the other": {keep.Rules{Verified: 1}, late, "?" + late.ID, "stays now"},
+	} {
+		p := pruner(t, shelf{}, old, late)
+		plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: c.rules})
+		if err != nil || len(plans) != 1 || len(plans[0].Going()) != 1 {
+			t.Fatalf("%s: %+v, %v", what, plans, err)
+		}
+		if err := p.Keeper.Store.Put(t.Context(), p.Keeper.Do, c.now); err != nil {
+			t.Fatal(err)
+		}
+		on := shelf{gone: []string{c.gone}}
+		if dead, unknown := strings.CutPrefix(c.gone, "?"); unknown {
+			on = shelf{dead: dead}
+		}
+		p.Keeper.Storages = []protect.Storage{on}
+		done, err := p.Carry(t.Context(), plans[0])
+		if err == nil || len(done) != 1 || done[0].Gone || !strings.Contains(done[0].Why, c.want) {
+			t.Errorf("%s: %+v, %v; want %q", what, done, err, c.want)
+		}
+	}
+}
+
 // TestMountedTwice: a snapshot of what the server has mounted in two places is one.
 func TestMountedTwice(t *testing.T) {
 	twice := proven(-1)
@@ -145,8 +178,8 @@ func TestRecordsOfWhatIsGone(t *testing.T) {
 		gone = append(gone, p.ID)
 	}
 	p := pruner(t, shelf{gone: gone, dead: all[4].ID}, all...)
-	o := Options{Rules: keep.Rules{Last: 1}}
-	plans, err := p.Plan(t.Context(), p.Keeper.Do, o)
+	p.Keeper.Books = t.TempDir()
+	plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: keep.Rules{Last: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,62 +189,13 @@ func TestRecordsOfWhatIsGone(t *testing.T) {
 		}
 	}
 	p.Keeper.Storages = []protect.Storage{shelf{gone: gone[1:], dead: all[4].ID}} // the first came back, as a dataset got its name again
-	done, err := p.Carry(t.Context(), plans[0], o)
+	done, err := p.Carry(t.Context(), plans[0])
 	if err == nil || len(done) != 2 || done[0].Gone || !done[1].Gone || !done[1].Ended || !strings.Contains(done[0].Why, "not so any more") {
 		t.Errorf("%+v, %v", done, err)
 	}
 	left, err := p.Keeper.Store.List(t.Context(), p.Keeper.Do)
 	if err != nil || len(left) != 5 || left[0].ID != all[0].ID || left[0].State != protect.Taken || left[1].ID != half.ID {
 		t.Errorf("left: %+v, %v", left, err)
-	}
-}
-
-// TestJudgedAgain: what was to go stays when it has become the last that is proven since, by the rules or by the brake.
-func TestJudgedAgain(t *testing.T) {
-	for name, c := range map[string]struct {
-		rules keep.Rules
-		fails int // the point that a drill finds bad between the plan and its end
-		done  int
-		why   string
-	}{
-		"a rule keeps it": {keep.Rules{Last: 1, Verified: 1}, 2, 2, "now stays: verified 1 of 1"},
-		"a brake holds":   {keep.Rules{Last: 1}, 2, 1, "points changed since that was decided: nothing more of mysql:3306 is pruned: the last proven point would go"},
-		"it fails itself": {keep.Rules{Last: 1}, 1, 2, "it was proven when that was decided, and is crash"},
-	} {
-		all := []protect.Point{proven(-5), proven(-4), proven(-1)}
-		p, o := pruner(t, shelf{}, all...), Options{Rules: c.rules}
-		plans, err := p.Plan(t.Context(), p.Keeper.Do, o)
-		if err != nil || len(plans[0].Going()) == 0 {
-			t.Fatal(plans, err)
-		}
-		all[c.fails].Label = protect.Crash
-		if err := p.Keeper.Store.Put(t.Context(), p.Keeper.Do, all[c.fails]); err != nil {
-			t.Fatal(err)
-		}
-		done, err := p.Carry(t.Context(), plans[0], o)
-		if err == nil || len(done) != c.done || done[c.done-1].Gone || !strings.Contains(done[c.done-1].Why, c.why) {
-			t.Errorf("%s: %+v, %v", name, done, err)
-		}
-	}
-}
-
-// TestManyGoAsAgreed: that more than a quarter go was said once, of all of them.
-func TestManyGoAsAgreed(t *testing.T) {
-	var all []protect.Point
-	for hour := -8; hour < 0; hour++ {
-		all = append(all, proven(hour))
-	}
-	p, o := pruner(t, shelf{}, all...), Options{Rules: keep.Rules{Last: 1}, AllRight: 7}
-	plans, err := p.Plan(t.Context(), p.Keeper.Do, o)
-	if err != nil || len(plans[0].Going()) != 7 {
-		t.Fatal(plans, err)
-	}
-	if err := p.Keeper.Destroy(t.Context(), all[4].ID); err != nil { // another prune is faster
-		t.Fatal(err)
-	}
-	done, err := p.Carry(t.Context(), plans[0], o)
-	if err != nil || len(done) != 6 || slices.ContainsFunc(done, func(o Outcome) bool { return !o.Gone }) {
-		t.Errorf("%+v, %v", done, err)
 	}
 }
 

@@ -1,12 +1,15 @@
 package replicate
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -37,6 +40,48 @@ func TestReach(t *testing.T) {
 	want := []string{"-i", "key", "-p", "22", "-l", "u", "h", "zfs get -Hp -o name,property,value,source all t/a"}
 	if !slices.Equal(got[len(got)-len(want):], want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// answers is a machine whose commands give what was told.
+type answers struct {
+	host.Streamer
+	here, there string // by SSH
+}
+
+func (a answers) Run(_ context.Context, argv ...string) ([]byte, error) {
+	if argv[0] == "ssh" {
+		return []byte(a.there), nil
+	}
+	if a.here == "" {
+		return nil, errors.New("dataset does not exist")
+	}
+	return []byte(a.here), nil
+}
+
+// TestTargetInThePoolOfTheSource: what is lost with the source is no second copy.
+func TestTargetInThePoolOfTheSource(t *testing.T) {
+	holder := func(dataset, guid string) string {
+		return dataset + "\t" + ourMark + "\t1\tlocal\n" + dataset + "\tguid\t" + guid + "\t-\n"
+	}
+	for target, c := range map[string]struct {
+		here, there string
+		want        string
+	}{
+		"tank/copies":                  {holder("tank/copies", "7"), "", "lies in the pool tank"},
+		"tank2/copies":                 {holder("tank2/copies", "7"), "", ""},
+		"ssh://localhost/tank/copies":  {holder("tank/copies", "7"), holder("tank/copies", "7"), "lies in the pool tank"},
+		"ssh://localhost/tank2/copies": {holder("tank2/copies", "7"), holder("tank2/copies", "7"), ""},
+		"ssh://vault/tank/copies":      {"", holder("tank/copies", "7"), ""},
+		"ssh://other/tank/copies":      {holder("tank/copies", "8"), holder("tank/copies", "7"), ""},
+	} {
+		to, err := ParseTarget(target)
+		must(t, err)
+		s := &sending{d: answers{here: c.here, there: c.there}, p: example(), t: to}
+		must(t, s.open(t.Context()))
+		if got := s.doubt(t.Context()); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", target, got, c.want)
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ type Result struct {
 	At      time.Time     `json:"at"`
 	Took    time.Duration `json:"took_ns"`
 	Resumed bool          `json:"resumed,omitempty"` // a half-received stream was completed
+	Doubt   string        `json:"doubt,omitempty"`   // why what was sent protects less than it seems to
 
 	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started
 }
@@ -65,6 +66,7 @@ type sending struct {
 	begun     bool              // a part of the dataset's snapshot was sent
 	theirFuse bool              // the ZFS of the target is zfs-fuse
 	holder    map[string]string // what the dataset that holds the replicas says of itself
+	guid      string            // of that dataset; "" from zfs-fuse
 }
 
 // Run sends a point to a target. With an error, the result says how far it came.
@@ -111,6 +113,7 @@ func (s *sending) run(ctx context.Context) error {
 		}
 		return err
 	}
+	s.result.Doubt = s.doubt(ctx)
 	for i, m := range s.p.Snapshots() {
 		s.begun = false
 		if err := s.send(ctx, m); err != nil {
@@ -221,10 +224,39 @@ func (s *sending) readHolder(ctx context.Context) error {
 			s.holder[p.Name] = p.Value
 		}
 	}
+	s.guid = guidOf(all, s.t.Dataset)
 	if s.holder[ourMark] != "1" {
 		return hint.With(fmt.Errorf("the dataset %s was not made by plumb replicate", s.t.Dataset), "name one that does not exist yet: it is made")
 	}
 	return nil
+}
+
+func guidOf(all []zfs.Property, dataset string) string {
+	for _, p := range all {
+		if p.Of == dataset && p.Name == "guid" {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// doubt tells that the target is lost with the source: it lies in a pool of the source's.
+func (s *sending) doubt(ctx context.Context) string {
+	pool := zfs.PoolOf(s.t.Dataset)
+	same := slices.ContainsFunc(s.p.Members, func(m protect.Member) bool { return zfs.PoolOf(m.Snapshot) == pool })
+	if !same || !s.here(ctx) {
+		return ""
+	}
+	return "the target lies in the pool " + pool + ", as what was sent does: if that pool is lost, both are"
+}
+
+// here tells whether the target is this host, also where SSH leads back to it: then its dataset has the GUID of one of this host.
+func (s *sending) here(ctx context.Context) bool {
+	if s.t.Host == "" {
+		return true
+	}
+	out, err := s.d.Run(ctx, zfs.Properties(s.t.Dataset)...)
+	return err == nil && s.guid != "" && guidOf(zfs.ParseProperties(out), s.t.Dataset) == s.guid
 }
 
 func absent(err error) bool { return err != nil && strings.Contains(err.Error(), "does not exist") }

@@ -186,14 +186,12 @@ func memory(ctx context.Context, h host.Reader, d disk.Disk) error {
 		return nil // no loop device
 	}
 	fs, err := h.Statfs(ctx, path.Dir(strings.TrimSpace(string(text))))
-	if err != nil || fs.Type != tmpfs {
+	if err != nil || !fs.InMemory() {
 		return nil // also of a file that is gone
 	}
 	return change.Refuse("plumb boost DATASET speeds up a load with the same loss, gives it back by itself, and leaves the pool able to be imported",
 		"%s is memory: as a log it would acknowledge what the next crash loses, and the pool could not be imported after it", d.Spec.Path)
 }
-
-const tmpfs = 0x01021994 // of statfs(2)
 
 func (a *Addition) note(s *stack.Stack, pool *stack.Thing) {
 	if a.Class == Log {

@@ -30,7 +30,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	if err != nil {
 		return "", "", fmt.Errorf("see on what the key %s lies: %w", file, err)
 	}
-	if in.Type == tmpfs || in.Type == ramfs {
+	if in.InMemory() {
 		note = fmt.Sprintf("%s lies in memory, and is gone after a start of the machine: unless something brings it back before the pool is mounted, all data are lost", file)
 	}
 	switch {
@@ -43,12 +43,6 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	}
 	return "", "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
 }
-
-// Filesystems in memory, as statfs(2) has them.
-const (
-	tmpfs = 0x01021994
-	ramfs = 0x858458f6
-)
 
 // encrypted refuses a pool that is there and not encrypted, where the spec names a key: what is in it stays readable.
 func encrypted(ctx context.Context, h host.Reader, p spec.Pool) error {

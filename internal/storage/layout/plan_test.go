@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
@@ -179,7 +181,7 @@ func TestAPoolWithoutTheKeyIsRefused(t *testing.T) {
 
 // A key that a start of the machine takes away is told: with it all data would be lost.
 func TestAKeyInMemoryIsTold(t *testing.T) {
-	for magic, told := range map[int64]bool{tmpfs: true, ramfs: true, 0xef53: false} {
+	for magic, told := range map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true, unix.EXT4_SUPER_MAGIC: false} {
 		h := hosttest.Map{Stats: map[string]host.Stat{"/run/key": {Mode: 0o600, Size: 32}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
 		format, note, err := keyFormat(t.Context(), h, "/run/key")
 		if format != "raw" || err != nil || strings.Contains(note, "lies in memory") != told {

@@ -242,6 +242,52 @@ func TestSnapshotOfEBSThatFailed(t *testing.T) {
 	}
 }
 
+// TestSnapshotsOfEBSGoByID: whatever became of their tags, and none that is not the one that was taken.
+func TestSnapshotsOfEBSGoByID(t *testing.T) {
+	const byID = "aws ec2 describe-snapshots --owner-ids self --filters Name=snapshot-id"
+	all := []protect.Member{{Volume: protect.Volume{Storage: "ebs", Name: "vol-a,vol-b,vol-c"}, Snapshot: "snap-1,snap-2,snap-3", GUID: "snap-1,snap-2,snap-3", Birth: name}}
+	one := `{"SnapshotId":"snap-1","VolumeId":"vol-a","State":"completed"}`
+	for what, c := range map[string]struct {
+		third string // of the three; the second is gone
+		fails error  // what the first deletion says
+		goes  []string
+		want  string // of the error; "" for none
+	}{
+		"no tags":           {`{"SnapshotId":"snap-3","VolumeId":"vol-c","State":"error"}`, nil, []string{"snap-1", "snap-3"}, ""},
+		"tagged":            {`{"SnapshotId":"snap-3","VolumeId":"vol-c","Tags":[{"Key":"plumb-point","Value":"` + name + `"}]}`, nil, []string{"snap-1", "snap-3"}, ""},
+		"of another volume": {`{"SnapshotId":"snap-3","VolumeId":"vol-x"}`, nil, nil, "snap-3 is a snapshot of vol-x, and not of vol-a,vol-b,vol-c"},
+		"of another point":  {`{"SnapshotId":"snap-3","VolumeId":"vol-c","Tags":[{"Key":"plumb-point","Value":"else"}]}`, nil, nil, "snap-3 is tagged as else"},
+		"no right":          {`{"SnapshotId":"snap-3","VolumeId":"vol-c"}`, errors.New("UnauthorizedOperation"), nil, "still there: snap-1, snap-3: UnauthorizedOperation"},
+	} {
+		m := &told{answers: map[string]string{byID: `{"Snapshots":[` + one + `,` + c.third + `]}`, "aws ec2 describe-snapshots --owner-ids self --filters Name=tag": `{"Snapshots":[]}`}}
+		if c.fails != nil {
+			m.fails = map[string]error{"aws ec2 delete-snapshot": c.fails}
+		}
+		err := EBS{}.Destroy(t.Context(), m, all)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: want %q, got %v", what, c.want, err)
+		}
+		var gone []string
+		for _, line := range m.did {
+			if id, ok := strings.CutPrefix(line, "aws ec2 delete-snapshot --snapshot-id "); ok && c.fails == nil {
+				gone = append(gone, id)
+			}
+		}
+		if !slices.Equal(gone, c.goes) {
+			t.Errorf("%s: %q went, want %q", what, gone, c.goes)
+		}
+	}
+}
+
+// TestPartsOfEBS: two snapshots of one volume are none of the other.
+func TestPartsOfEBS(t *testing.T) {
+	said := `{"Snapshots":[{"SnapshotId":"snap-1","VolumeId":"vol-a"},{"SnapshotId":"snap-2","VolumeId":"vol-a"}]}`
+	all, err := ebsMembers([]byte(said), []protect.Volume{{Name: "vol-a,vol-b"}}, name)
+	if must(t, err); len(all) != 1 || !all[0].Part {
+		t.Errorf("%+v", all)
+	}
+}
+
 func TestPointsByACommand(t *testing.T) {
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
 	c := Command{Line: `printf '%s\n%s\n%s' "$PLUMB_DO" "$PLUMB_POINT" "$PLUMB_VOLUMES" >'` + dir + `/told'; echo snap-1`}

@@ -1,7 +1,6 @@
 package point
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,7 +157,7 @@ func ebsBoot(ctx context.Context, h host.Reader) (string, error) {
 }
 
 // ebsMembers reads what create-snapshots and describe-snapshots tell. A member with several
-// volumes has several snapshots.
+// volumes has several snapshots: one of each, or it is a part.
 func ebsMembers(out []byte, vols []protect.Volume, name string) ([]protect.Member, error) {
 	said, err := parseEBS(out)
 	if err != nil {
@@ -168,24 +167,27 @@ func ebsMembers(out []byte, vols []protect.Volume, name string) ([]protect.Membe
 	for _, v := range vols {
 		var ids []string
 		part := false
-		want := strings.Split(v.Name, ",")
-		for _, s := range said {
-			if slices.Contains(want, s.VolumeID) {
-				ids = append(ids, s.SnapshotID)
-				part = part || s.State == "error"
+		for volume := range strings.SplitSeq(v.Name, ",") {
+			had := len(ids)
+			for _, s := range said {
+				if s.VolumeID == volume {
+					ids = append(ids, s.SnapshotID)
+					part = part || s.State == "error"
+				}
 			}
+			part = part || len(ids) != had+1
 		}
 		if slices.Sort(ids); len(ids) > 0 {
 			id := strings.Join(ids, ",")
-			all = append(all, protect.Member{Volume: v, Snapshot: id, GUID: id, Birth: name, Part: part || len(ids) != len(want)})
+			all = append(all, protect.Member{Volume: v, Snapshot: id, GUID: id, Birth: name, Part: part})
 		}
 	}
 	return all, nil
 }
 
-// Find implements protect.Storage.
+// Find implements protect.Storage: by the description, which nobody can change. A tag can be taken away.
 func (EBS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, name string) ([]protect.Member, error) {
-	out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=tag:"+ebsTag+",Values="+name, "--output", "json")
+	out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=description,Values="+name, "--output", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -209,34 +211,41 @@ func (e EBS) States(ctx context.Context, h host.Reader, members []protect.Member
 	all := make([]protect.Answer, len(members))
 	for i, m := range members {
 		all[i] = protect.Answer{MemberState: protect.MemberState{Space: -1}, Err: err}
-		own := strings.Split(m.GUID, ",")
-		var gone, failed []string
-		for _, id := range own {
-			switch there[id] {
-			case "":
-				gone = append(gone, id)
-			case "error":
-				failed = append(failed, id+" (EBS could not finish it)")
-			}
-		}
-		switch {
-		case err != nil:
-		case len(gone) < len(own):
-			all[i].Lacks = append(gone, failed...)
-		default:
-			all[i].Err = ebsSeen(ctx, h, m)
-			all[i].Gone = all[i].Err == nil
+		if err == nil {
+			all[i].Gone, all[i].Lacks, all[i].Err = ebsState(ctx, h, m, there)
 		}
 	}
 	return all
 }
 
+// ebsState tells of a member which of its snapshots are gone or failed, while others are there.
+func ebsState(ctx context.Context, h host.Reader, m protect.Member, there map[string]ebsSnapshot) (gone bool, lacks []string, err error) {
+	own := strings.Split(m.GUID, ",")
+	var failed []string
+	for _, id := range own {
+		s, is := there[id]
+		switch {
+		case !is:
+			lacks = append(lacks, id)
+		case s.of(m) != nil:
+			return false, nil, s.of(m)
+		case s.State == "error":
+			failed = append(failed, id+" (EBS could not finish it)")
+		}
+	}
+	if len(lacks) < len(own) {
+		return false, append(lacks, failed...), nil
+	}
+	err = ebsSeen(ctx, h, m)
+	return err == nil, nil, err
+}
+
 // ebsAtOnce is how many values a filter has.
 const ebsAtOnce = 100
 
-// there gives the states of those of some snapshots that there are.
-func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]string, error) {
-	there := map[string]string{}
+// there gives those of some snapshots that there are.
+func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]ebsSnapshot, error) {
+	there := map[string]ebsSnapshot{}
 	for some := range slices.Chunk(ids, ebsAtOnce) {
 		out, err := h.Output(ctx, "aws", "ec2", "describe-snapshots", "--owner-ids", "self", "--filters", "Name=snapshot-id,Values="+strings.Join(some, ","), "--output", "json")
 		if err != nil {
@@ -247,7 +256,7 @@ func (EBS) there(ctx context.Context, h host.Reader, ids []string) (map[string]s
 			return nil, err
 		}
 		for _, s := range said {
-			there[s.SnapshotID] = cmp.Or(s.State, "unknown")
+			there[s.SnapshotID] = s
 		}
 	}
 	return there, nil
@@ -268,6 +277,20 @@ type ebsSnapshot struct {
 	SnapshotID string `json:"SnapshotId"`
 	VolumeID   string `json:"VolumeId"`
 	State      string
+	Tags       []struct{ Key, Value string }
+}
+
+// of is an error where a snapshot is of another volume or point than a member: what was written of the member is wrong then.
+func (s ebsSnapshot) of(m protect.Member) error {
+	if !slices.Contains(strings.Split(m.Name, ","), s.VolumeID) {
+		return fmt.Errorf("%s is a snapshot of %s, and not of %s: left alone", s.SnapshotID, s.VolumeID, m.Name)
+	}
+	for _, tag := range s.Tags {
+		if tag.Key == ebsTag && tag.Value != m.Birth {
+			return fmt.Errorf("%s is tagged as %s, and not as %s: left alone", s.SnapshotID, tag.Value, m.Birth)
+		}
+	}
+	return nil
 }
 
 func parseEBS(out []byte) ([]ebsSnapshot, error) {
@@ -286,22 +309,23 @@ func (EBS) Clone(_ context.Context, _ host.Streamer, _ *inventory.Log, m protect
 	return hint.With(fmt.Errorf("a volume of %s is not made and attached by Plumb", m.Snapshot), "aws ec2 create-volume --snapshot-id, attach-volume, and mount it; XFS needs -o nouuid on the same instance")
 }
 
-// Destroy implements protect.Storage. What is gone already is not asked for again.
+// Destroy implements protect.Storage: each by its id. All are looked at before the first goes, and what is gone already is not asked for
+// again.
 func (e EBS) Destroy(ctx context.Context, d host.Streamer, members []protect.Member) error {
-	for _, m := range members {
-		found, err := e.Find(ctx, d, []protect.Volume{m.Volume}, m.Birth)
-		if err != nil {
-			return err
+	var there []string
+	for i, a := range e.States(ctx, d, members) {
+		if a.Err != nil {
+			return a.Err
 		}
-		for _, f := range found {
-			for id := range strings.SplitSeq(f.Snapshot, ",") {
-				if !slices.Contains(strings.Split(m.GUID, ","), id) {
-					continue
-				}
-				if _, err := d.Run(ctx, "aws", "ec2", "delete-snapshot", "--snapshot-id", id); err != nil {
-					return err
-				}
+		for id := range strings.SplitSeq(members[i].GUID, ",") {
+			if !a.Gone && !slices.Contains(a.Lacks, id) && !slices.Contains(there, id) {
+				there = append(there, id)
 			}
+		}
+	}
+	for i, id := range there {
+		if _, err := d.Run(ctx, "aws", "ec2", "delete-snapshot", "--snapshot-id", id); err != nil {
+			return hint.With(fmt.Errorf("still there: %s: %w", strings.Join(there[i:], ", "), err), "it needs the right ec2:DeleteSnapshot; a snapshot that is locked or of an image stays")
 		}
 	}
 	return nil

@@ -21,7 +21,8 @@ type ReplicateJSON struct {
 	Target  string           `json:"target"`
 	Sent    []replicate.Sent `json:"sent"`
 	Took    time.Duration    `json:"took_ns"`
-	Resumed bool             `json:"resumed"` // a half-received stream was completed
+	Resumed bool             `json:"resumed"`         // a half-received stream was completed
+	Doubt   string           `json:"doubt,omitempty"` // why what was sent protects less than it seems to: the target lies in the pool of the source
 
 	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started, with --verify
 }
@@ -45,7 +46,7 @@ type RollbackJSON struct {
 
 // ReplicateDocument is the document of a point that was sent.
 func ReplicateDocument(r replicate.Result) ReplicateJSON {
-	return ReplicateJSON{Plumb: 1, Kind: "replicate", Point: r.Point, Target: r.Target, Sent: page.NotNil(r.Sent), Took: r.Took, Resumed: r.Resumed, Verified: r.Verified}
+	return ReplicateJSON{Plumb: 1, Kind: "replicate", Point: r.Point, Target: r.Target, Sent: page.NotNil(r.Sent), Took: r.Took, Resumed: r.Resumed, Doubt: r.Doubt, Verified: r.Verified}
 }
 
 // Replicated says what was sent.
@@ -61,6 +62,9 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 			text += ", what changed since " + s.Base
 		}
 		p.Hang(page.Normal, "  ", page.OneLine(text))
+	}
+	if r.Doubt != "" {
+		p.Hang(page.Yellow, "  doubt: ", page.OneLine(r.Doubt))
 	}
 	end := "Sent in " + span(r.Took) + "."
 	if r.Resumed {

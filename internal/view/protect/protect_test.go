@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 		"status": Status(status(), narrow) + "---\n" + Status(policy.Assess(policy.Seen{Now: at}), narrow) + "---\n" +
 			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "the pool tank is not imported, so nothing is known of its snapshots", Space: -1}}}), narrow) + "---\n" +
 			Status(policy.Assess(policy.Seen{Now: at, Points: []protect.Point{proven()}, Facts: map[string]keep.Facts{proven().ID: {Unread: "another command took them", Unasked: true, Space: -1}}}), narrow),
-		"moves": Replicated(sent, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
+		"moves": Replicated(sent, narrow) + "---\n" + Replicated(near, narrow) + "---\n" + RollbackPlan(back, narrow) + "---\n" + RolledBack(rollback.Result{Change: 7, Before: []string{"tank/db/data.before-x"}, Position: where, Down: 8 * time.Second}, narrow),
 		"run":   Run(report, false, narrow) + "---\n" + Run(report, true, narrow) + "---\n" + Run(policy.Report{Busy: true}, false, narrow),
 		"table": TablePlan(oneTable, narrow) + "---\n" + TableBack(oneTable, tables.Result{Change: 7, Took: 3 * time.Second}, narrow),
 		"prune": Prune(plans(), narrow) + "---\n" + Prune(nil, narrow) + "---\n" + Pruned([]prune.Outcome{{Point: "a", Gone: true}, {Point: "b", Gone: true}, {Point: "c", Why: "held"}}, narrow) +
@@ -50,7 +50,7 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 		"points":         {PointsDocument("/var/lib/plumb/points", []protect.Point{proven(), fallen(), bare()}, lostOnes(), taken(), unread), PointsDocument("/x", nil, nil, nil, nil)},
 		"clones":         {ClonesDocument(clones(), unread), ClonesDocument(nil, nil)},
 		"protect-status": {StatusDocument(status()), StatusDocument(policy.Status{})},
-		"replicate":      {ReplicateDocument(sent), ReplicateDocument(replicate.Result{})},
+		"replicate":      {ReplicateDocument(sent), ReplicateDocument(near), ReplicateDocument(replicate.Result{})},
 		"rollback":       {RollbackDocument(back, rollback.Result{Change: 7}), RollbackPlanDocument(rollback.Plan{})},
 		"rollback-table": {TableDocument(oneTable, tables.Result{Change: 7}), TablePlanDocument(tables.Plan{})},
 		"protect-run":    {RunDocument("/etc/plumb/protect.yaml", false, report), RunDocument("", true, policy.Report{})},

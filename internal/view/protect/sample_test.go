@@ -133,6 +133,9 @@ func status() policy.Status {
 		Foreign: []policy.Foreign{{Volume: "tank/db", By: "sanoid", Snapshots: 30, Newest: "tank/db@autosnap_30", At: at}}})
 }
 
+var near = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "tank/copies", Took: time.Second, Doubt: "the target lies in the pool tank, as what was sent does: if that pool is lost, both are",
+	Sent: []replicate.Sent{{Snapshot: "tank/db@plumb-20261123T210500Z-4f3a", Dataset: "tank/copies/tank:db", Way: "compressed", Bytes: 4096}}}
+
 var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault/tank/copies", Took: 3 * time.Second, Resumed: true, Verified: proven().Drill, Sent: []replicate.Sent{
 	{Snapshot: "tank/db/data@x", Dataset: "tank/copies/data", Base: "tank/db/data#y", Way: "raw", Bytes: 3 << 20},
 	{Snapshot: "tank/db/log@x", Dataset: "tank/copies/log", Way: "plain", Bytes: 5 << 20},

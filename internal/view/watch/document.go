@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strings"
 	"time"
 
 	"plumb/internal/catalog"
@@ -38,6 +39,7 @@ type WatchServer struct {
 	Plans      []WatchPlan      `json:"plans"`             // of the statements whose plans were asked for
 	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that can be done without; not there: not asked for
 	Ruled      []WatchRuled     `json:"ruled_out"`
+	Brief      []string         `json:"brief,omitempty"` // verdicts that hold in this window, and have not in three of the last five
 	Unknown    []WatchUnknown   `json:"unknown"`
 }
 
@@ -248,7 +250,7 @@ func serverJSON(s watch.Server) WatchServer {
 		Classes: each(s.Classes, func(c watch.Share) WatchShare { return WatchShare{string(c.Class), *intervalJSON(&c.Of)} }),
 		Rates:   each(s.Rates, rateJSON), Sessions: each(s.Sessions, sessionJSON), Statements: each(s.Statements, statementJSON),
 		Plans: each(s.Plans, planJSON), Indexes: indexesJSON(s.Indexes),
-		Ruled: each(s.Ruled, func(r watch.Ruled) WatchRuled { return WatchRuled(r) }),
+		Ruled: each(s.Ruled, func(r watch.Ruled) WatchRuled { return WatchRuled(r) }), Brief: each(s.Brief, strings.Clone),
 		Unknown: each(s.Unknown, func(u watch.UnknownVerdict) WatchUnknown {
 			return WatchUnknown{u.ID, each(u.Missing, func(m rule.Missing) WatchMissing { return WatchMissing(m) })}
 		})}

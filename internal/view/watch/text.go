@@ -70,12 +70,21 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 }
 
 // nothing says that no verdict is raised. Where some cannot be told that is no
-// news of the server.
+// news of the server, and where one holds it may come.
 func nothing(s watch.Server) string {
-	if len(s.Unknown) == 0 {
+	if len(s.Unknown)+len(s.Brief) == 0 {
 		return "Nothing that Plumb knows holds it back now."
 	}
-	return fmt.Sprintf("No limit is seen, and %d of %d verdicts cannot be told: see unknown below.", len(s.Unknown), len(s.Unknown)+len(s.Ruled))
+	var all []string
+	if len(s.Brief) > 0 {
+		all = append(all, strings.Join(s.Brief, ", ")+" held in this window, and not yet in three of the last five")
+	} else {
+		all = append(all, "No limit is seen")
+	}
+	if n := len(s.Unknown); n > 0 {
+		all = append(all, fmt.Sprintf("%d of %d verdicts cannot be told: see unknown below", n, n+len(s.Ruled)+len(s.Brief)))
+	}
+	return strings.Join(all, "; ") + "."
 }
 
 func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {

@@ -89,10 +89,12 @@ func TestScreensWithLittle(t *testing.T) {
 	cat := hosttest.Windows(t)
 	quiet := moment()
 	quiet.Verdicts = nil
+	brief := moment()
+	brief.Verdicts, brief.Servers[0].Brief = nil, []string{"log/flush"}
 	down := moment()
 	down.Verdicts, down.Servers = nil, []watch.Server{{Ref: db, Title: "MariaDB", Unknown: []watch.UnknownVerdict{{ID: "lock/blocked"}}}}
 	s := page.Screen{Width: 80}
-	viewtest.Golden(t, "little.txt", view.Text(quiet, cat, s)+"---\n"+view.Text(down, cat, s)+"---\n"+view.Text(watch.Moment{At: at}, cat, s))
+	viewtest.Golden(t, "little.txt", view.Text(quiet, cat, s)+"---\n"+view.Text(brief, cat, s)+"---\n"+view.Text(down, cat, s)+"---\n"+view.Text(watch.Moment{At: at}, cat, s))
 }
 
 func TestDocumentOfAMoment(t *testing.T) {

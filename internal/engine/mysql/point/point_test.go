@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
+	"plumb/internal/stack"
 )
 
 func TestProgramOf(t *testing.T) {
@@ -157,5 +160,13 @@ func TestLag(t *testing.T) {
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q, %v", c.values, got, err)
 		}
+	}
+}
+
+// TestWayWithoutWAL: archived WAL is none of a server that has a binary log.
+func TestWayWithoutWAL(t *testing.T) {
+	_, err := new(Engine).Way(t.Context(), nil, protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, protect.Position{}, replay.Target{Archive: "/wal"})
+	if hint.AsUsage(err) == nil || !strings.Contains(err.Error(), "in /wal no log of mysql:3306 is looked for") {
+		t.Error(err)
 	}
 }

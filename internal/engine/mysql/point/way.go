@@ -21,6 +21,9 @@ var _ replay.Engine = (*Engine)(nil)
 
 // Way implements replay.Engine.
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
+	if to.Archive != "" {
+		return replay.Way{}, hint.Usage(fmt.Sprintf("in %s no log of %s is looked for: WAL is of PostgreSQL", to.Archive, sv.Ref), "leave out --wal: the binary log is found where it is")
+	}
 	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, last: map[string]string{}, seen: map[string]string{}}
 	if err := s.seek(); err != nil {
 		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the binary log: %w", place(from), to.Text, err)

@@ -1,0 +1,60 @@
+package protect
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"plumb/internal/host/hosttest"
+	"plumb/internal/stack"
+)
+
+// devices is a storage on which every mount of a device is a volume.
+type devices struct {
+	shelf
+	asked int
+}
+
+func (d *devices) Volume(_ *stack.Stack, fs *stack.Thing) (Volume, bool) {
+	d.asked++
+	return Volume{Storage: d.Name(), Name: fs.Text("source"), Mountpoint: fs.Text("mountpoint")}, fs.Text("fstype") != "tmpfs"
+}
+
+// TestFilesElsewhere: of however many files that are open, one that lies on another filesystem than the directories of the server is found.
+func TestFilesElsewhere(t *testing.T) {
+	const many = 60_000
+	for what, c := range map[string]struct {
+		dir  string // of the data
+		open func(i int) string
+		want []string
+		lost int // strays
+	}{
+		"beside many of its own":          {"/db", func(i int) string { return fmt.Sprintf("/db/t%d.ibd", i) }, []string{"/dev/db", "/dev/far"}, 0},
+		"with the data on /":              {"/srv/db", func(int) string { return "/srv/db/t.ibd" }, []string{"/dev/root", "/dev/far"}, 0},
+		"beside many others of its mount": {"/db", func(i int) string { return fmt.Sprintf("/far/t%d.ibd", i) }, []string{"/dev/db", "/dev/far"}, 0},
+		"many that have no snapshots":     {"/db", func(i int) string { return fmt.Sprintf("/tmp/t%d.ibd", i) }, []string{"/dev/db", "/dev/far"}, 1},
+		"many that are no data":           {"/db", func(i int) string { return fmt.Sprintf("/tmp/t%d.log", i) }, []string{"/dev/db", "/dev/far"}, 0},
+	} {
+		m := hosttest.Map{Links: map[string]string{}, Files: map[string]string{"/proc/7/maps": "",
+			"/proc/7/mountinfo": "1 1 8:1 / / rw - ext4 /dev/root rw\n2 1 8:2 / /db rw - ext4 /dev/db rw\n3 1 8:3 / /far rw - ext4 /dev/far rw\n4 1 0:9 / /tmp rw - tmpfs tmpfs rw\n"}}
+		var fds []string
+		for i := range many {
+			fd := fmt.Sprintf("/proc/7/fd/%d", i+3)
+			fds, m.Links[fd] = append(fds, fd), c.open(i)
+		}
+		m.Links[fds[many-1]] = "/far/undo_001"
+		m.Globs = map[string][]string{"/proc/7/fd/*": fds}
+		on := &devices{}
+		set, err := FindSet(t.Context(), m, &stack.Stack{}, &quietServer{}, []Storage{on}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: c.dir}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range set.Volumes {
+			got = append(got, v.Name)
+		}
+		if !slices.Equal(got, c.want) || len(set.Strays) != c.lost || on.asked > 3 {
+			t.Errorf("%s: on %q with %d strays, and %d looks; want %q with %d", what, got, len(set.Strays), on.asked, c.want, c.lost)
+		}
+	}
+}
