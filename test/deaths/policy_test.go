@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/protect"
 	"plumb/internal/protect/drill"
+	"plumb/internal/protect/keep"
 	"plumb/internal/protect/policy"
 	"plumb/internal/protect/prune"
 	"plumb/internal/stack"
@@ -27,8 +28,9 @@ func (a acts) Servers(context.Context) ([]stack.Ref, error) {
 }
 
 // Points implements policy.Acts.
-func (a acts) Points(ctx context.Context) ([]protect.Point, error) {
-	return a.h.Keeper.Store.List(ctx, a.h.Keeper.Do)
+func (a acts) Points(ctx context.Context) ([]protect.Point, map[string]keep.Facts, error) {
+	all, err := a.h.Keeper.Store.List(ctx, a.h.Keeper.Do)
+	return all, nil, err
 }
 
 // Do implements policy.Acts.

@@ -187,17 +187,8 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if lost == nil {
 		return nil
 	}
-	return partly{errors.Join(lost...)}
+	return machine.Partly(errors.Join(lost...)) // it is made, and not all places have it
 }
-
-// partly is the error of a backup that is made, and that not all places have.
-type partly struct{ error }
-
-// Partly tells a policy that it is not to be made again.
-func (partly) Partly() bool { return true }
-
-// Unwrap gives what went wrong.
-func (p partly) Unwrap() error { return p.error }
 
 // ready makes all that a backup is made with.
 func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked) (b backup.Backup, err error) {

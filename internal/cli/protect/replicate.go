@@ -121,7 +121,10 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 	if err == nil && came.Short() != "" {
 		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
-	return err
+	if err != nil {
+		return machine.Partly(err) // it was sent
+	}
+	return nil
 }
 
 // prover starts copies of what was received; of what came from another host with nothing but what is this one's.

@@ -169,8 +169,8 @@ func (a *acts) due(ctx context.Context, p *policy.Policy, file string, kinds []p
 	if err != nil {
 		return nil, err
 	}
-	points, err := a.Points(ctx)
-	return policy.Due(a.m.Keeper.Now(), p, servers, points, memory, kinds), err
+	points, facts, err := a.Points(ctx)
+	return policy.Due(a.m.Keeper.Now(), p, servers, points, facts, memory, kinds), err
 }
 
 // Servers implements policy.Acts.
@@ -181,11 +181,10 @@ func (a *acts) Servers(ctx context.Context) (refs []stack.Ref, err error) {
 	return a.m.Servers(a.s), nil
 }
 
-// Points implements policy.Acts: a point whose snapshots are gone puts nothing off. One whose storage does not answer
-// does, as it may be there.
-func (a *acts) Points(ctx context.Context) ([]protect.Point, error) {
+// Points implements policy.Acts.
+func (a *acts) Points(ctx context.Context) ([]protect.Point, map[string]keep.Facts, error) {
 	all, err := a.m.Keeper.Store.List(ctx, a.m.Doer)
-	return keep.Standing(all, prune.Pruner{Keeper: a.m.Keeper}.Facts(ctx, a.m.Doer, all)), err
+	return all, prune.Pruner{Keeper: a.m.Keeper}.Facts(ctx, a.m.Doer, all), err
 }
 
 // Do implements policy.Acts.

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/change"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
+	"plumb/internal/protect/policy"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/stack"
 )
@@ -46,9 +50,40 @@ func TestPointsThatAreGonePutNothingOff(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	points, err := (&acts{m: &machine.Machine{Doer: live, Keeper: k}}).Points(t.Context())
-	if err != nil || len(points) != 2 || points[0].Members[0].Snapshot != "there" || points[1].Members[0].Snapshot != "unread" {
+	all, facts, err := (&acts{m: &machine.Machine{Doer: live, Keeper: k}}).Points(t.Context())
+	points := keep.Standing(all, facts)
+	if err != nil || len(all) != 3 || len(points) != 2 || points[0].Members[0].Snapshot != "there" || points[1].Members[0].Snapshot != "unread" {
 		t.Errorf("%+v, %v", points, err)
+	}
+}
+
+// calls is this machine, which writes down how it calls ssh, and cannot.
+type calls struct {
+	deaf
+	said *string
+}
+
+func (c calls) Run(_ context.Context, argv ...string) ([]byte, error) {
+	*c.said = strings.Join(argv, " ")
+	return nil, errors.New("ssh: exit status 255")
+}
+
+// TestPolicySendsAsItSays: the options of a target in a policy are those of the command.
+func TestPolicySendsAsItSays(t *testing.T) {
+	p, err := policy.Parse("/p.yaml", []byte("points: [{server: all, every: 1h, replicate: [{to: 'ssh://b@vault/tank/db', ssh: [-i, /root/.ssh/backup]}]}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, said := hosttest.LiveDoer(t), ""
+	k := &protect.Keeper{Do: calls{deaf{live}, &said}, Store: protect.Store{Dir: t.TempDir()}, Now: time.Now}
+	point := protect.Point{ID: "20261124T010000Z-0000", State: protect.Taken, Server: protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, Members: []protect.Member{{Volume: protect.Volume{Storage: "zfs", Name: "pool/data"}, Snapshot: "pool/data@plumb-20261124T010000Z-0000"}}}
+	if err := k.Store.Put(t.Context(), k.Do, point); err != nil {
+		t.Fatal(err)
+	}
+	a := &acts{m: &machine.Machine{Doer: live, Keeper: k}}
+	err = a.Do(t.Context(), policy.Act{Kind: policy.Replicate, Point: point.ID, Target: "ssh://b@vault/tank/db", Rule: &p.Rules[0]})
+	if err == nil || !strings.Contains(err.Error(), "vault cannot be reached") || !strings.Contains(said, " -i /root/.ssh/backup -l b vault ") {
+		t.Errorf("%q, %v", said, err)
 	}
 }
 

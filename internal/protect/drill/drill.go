@@ -89,7 +89,7 @@ func over(ctx context.Context, err error) error {
 
 // unjudged tells whether an error says nothing of the point.
 func unjudged(err error) bool {
-	return slices.ContainsFunc([]error{errSetup, errOver, instance.ErrStarved, instance.ErrFull, instance.ErrConfined}, func(one error) bool { return errors.Is(err, one) })
+	return errors.Is(err, errSetup) || errors.Is(err, errOver) || instance.Blameless(err)
 }
 
 // look makes a copy, has a look at it, and takes it away.
@@ -133,7 +133,9 @@ func (d Drill) try(ctx context.Context, c *instance.Copy, p protect.Point, r *pr
 	if err != nil {
 		return false, err
 	}
-	if err := errors.Join(d.read(ctx, c, a, p, r), a.Close()); err != nil || !d.Ready {
+	err = d.read(ctx, c, a, p, r)
+	_ = a.Close() // how the session ends says nothing of the data
+	if err != nil || !d.Ready {
 		return false, c.Starved(ctx, err)
 	}
 	d.say("keeping the recovered copy")

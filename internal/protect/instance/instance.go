@@ -287,18 +287,19 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 	c.Closed = closed
 	p, stop, log, err := c.engine.Serve(c.Copy)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
 	}
 	c.stopBy = stop
 	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
 	if err := c.begin(ctx, p); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
 	}
 	a, err := c.answer(ctx, within)
 	if err != nil {
-		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(ctx, err), c.tail(ctx, log, p.Log)))
-		err = c.confined(ctx, err)
-		return nil, errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
+		after := context.WithoutCancel(ctx) // why is also said when the time ran out
+		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(after, unstarted(err)), c.tail(after, log, p.Log)))
+		err = c.confined(after, err)
+		return nil, errors.Join(err, c.log.Remove(after, c.process))
 	}
 	return a, nil
 }

@@ -45,18 +45,20 @@ func slack(every time.Duration) time.Duration { return min(every/10, 5*time.Minu
 // dated by a clock that ran ahead, and puts nothing off.
 const ahead = 5 * time.Minute
 
-// Due gives the acts that are due. servers are those that run; memory is what was done before.
-// kinds are those that are asked for.
-func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, m Memory, kinds []Kind) (acts []Act) {
+// Due gives the acts that are due. servers are those that run; facts are what is known of the points, by ID; memory is what
+// was done before. kinds are those that are asked for. A point whose snapshots are gone puts nothing off, but is there for a
+// prune. One whose storage does not answer does, as it may be there.
+func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, facts map[string]keep.Facts, m Memory, kinds []Kind) (acts []Act) {
 	for _, ref := range p.Servers(servers) {
-		d := due{now: now, rule: p.For(ref), act: Act{Server: ref}, memory: m}
+		d := due{now: now, rule: p.For(ref), act: Act{Server: ref}, memory: m, facts: facts}
 		d.act.Rule = d.rule
 		for _, pt := range points {
 			if pt.Server.Ref == ref {
-				d.points = append(d.points, pt)
+				d.all = append(d.all, pt)
 			}
 		}
-		acts = append(acts, d.all()...)
+		d.points = keep.Standing(d.all, facts)
+		acts = append(acts, d.acts()...)
 	}
 	acts = slices.DeleteFunc(acts, func(a Act) bool { return !slices.Contains(kinds, a.Kind) })
 	slices.SortStableFunc(acts, func(a, b Act) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
@@ -81,16 +83,17 @@ type due struct {
 	rule   *Rule
 	act    Act
 	memory Memory
-	points []protect.Point // of the server
+	facts  map[string]keep.Facts
+	all    []protect.Point // of the server
+	points []protect.Point // those of them whose snapshots are not gone
 }
 
-func (d due) all() (acts []Act) {
+func (d due) acts() (acts []Act) {
 	newest := newest(d.now, d.points)
 	if d.rule.Every > 0 && (newest == nil || d.passed(keep.At(*newest), d.rule.Every)) {
 		acts = append(acts, d.of(Take, "", ""))
 	}
-	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) &&
-		(newest.Drill == nil || d.passed(newest.Drill.At, d.rule.Drill.Every)) {
+	if newest != nil && d.rule.Drill != nil && d.passed(lastProof(d.now, d.points), d.rule.Drill.Every) && d.untried(*newest) {
 		acts = append(acts, d.of(Prove, newest.ID, ""))
 	}
 	for _, t := range d.rule.Replicate {
@@ -111,7 +114,7 @@ func (d due) all() (acts []Act) {
 			acts = append(acts, d.of(Backup, newest.ID, b.Target()))
 		}
 	}
-	if d.rule.Keep != (keep.Rules{}) && prunes(d.now, d.points, d.rule.Keep) {
+	if d.rule.Keep != (keep.Rules{}) && d.prunes() {
 		acts = append(acts, d.of(Prune, "", ""))
 	}
 	return acts
@@ -123,6 +126,16 @@ func (d due) of(kind Kind, point, target string) Act {
 	return a
 }
 
+// untried tells whether a point was not drilled for long enough to be drilled again. One that could not be judged, which may
+// have taken all the time of a drill, is tried again after a day at most.
+func (d due) untried(p protect.Point) bool {
+	every := d.rule.Drill.Every
+	if last, _ := d.memory.Last(Prove, d.act.Server, ""); last.Failed.After(keep.At(p)) && !d.passed(last.Failed, min(every, 24*time.Hour)) {
+		return false
+	}
+	return p.Drill == nil || d.passed(p.Drill.At, every)
+}
+
 // passed tells whether something that was done at a time, zero for never, is due again. A
 // time of the future says nothing: the clock was wrong then or is wrong now.
 func (d due) passed(at time.Time, every time.Duration) bool {
@@ -131,8 +144,8 @@ func (d due) passed(at time.Time, every time.Duration) bool {
 }
 
 // prunes tells whether there is anything to prune, or to say about it.
-func prunes(now time.Time, points []protect.Point, rules keep.Rules) bool {
-	for _, plan := range keep.Judge(now, points, nil, rules, keep.Options{}) {
+func (d due) prunes() bool {
+	for _, plan := range keep.Judge(d.now, d.all, d.facts, d.rule.Keep, keep.Options{}) {
 		if len(plan.Brakes) > 0 || len(plan.Going()) > 0 {
 			return true
 		}

@@ -55,3 +55,26 @@ func TestLostPointsDoNotCount(t *testing.T) {
 
 // know sets what is known of the first point's snapshots.
 func (in *Seen) know(f keep.Facts) { in.Facts = map[string]keep.Facts{in.Points[0].ID: f} }
+
+// TestLostPointsAreDue: what is lost puts no point off, and makes a prune due when only its record is left. Of what is not
+// known nothing is due.
+func TestLostPointsAreDue(t *testing.T) {
+	p := parse(t, "points: [{server: 'mysql:3306', every: 1h, keep: last=2, drill: {every: 1d}}]")
+	old, last := proven(point(now.Add(-49*time.Minute)), now), proven(point(now.Add(-time.Minute)), now)
+	for name, test := range map[string]struct {
+		known keep.Facts // of the last
+		want  string
+	}{
+		"there":            {keep.Facts{}, ""},
+		"does not answer":  {keep.Facts{Unread: "timed out"}, ""},
+		"a part is gone":   {keep.Facts{Gone: []string{"tank/db@plumb-1"}}, "snapshot"},
+		"only its record":  {keep.Facts{Gone: []string{"tank/db@plumb-1"}, Ended: true}, "snapshot prune"},
+		"under a new name": {keep.Facts{Moved: []string{"tank/db@plumb-1 is tank/db2@plumb-1 now"}}, "snapshot"},
+	} {
+		at := now.Add(15 * time.Minute) // at which the older one is an hour old
+		acts := Due(at, p, nil, []protect.Point{old, last}, map[string]keep.Facts{last.ID: test.known}, Memory{}, Kinds())
+		if got := kinds(acts); got != test.want {
+			t.Errorf("%s: due is %q, want %q", name, got, test.want)
+		}
+	}
+}

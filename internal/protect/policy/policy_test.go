@@ -159,13 +159,13 @@ func TestDue(t *testing.T) {
 		"a year ahead, and one that is not": {[]protect.Point{future, fresh}, sent(fresh.ID, fresh.ID), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := kinds(Due(now, p, nil, test.points, test.memory, Kinds())); got != test.want {
+			if got := kinds(Due(now, p, nil, test.points, nil, test.memory, Kinds())); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 	other := stack.Ref{Kind: "postgres", Name: "5432"}
-	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, sent(fresh.ID, fresh.ID), Kinds())
+	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, nil, sent(fresh.ID, fresh.ID), Kinds())
 	if kinds(acts) != "snapshot" || acts[0].Server != other || acts[0].Rule.Every != 24*time.Hour {
 		t.Errorf("all: %+v", acts)
 	}
@@ -183,7 +183,7 @@ func TestAWeek(t *testing.T) {
 			at = at.AddDate(-1, 0, 0)
 		}
 		for _, kind := range Kinds() {
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				switch {
 				case a.Kind != kind:
 				case kind == Take:
@@ -214,12 +214,12 @@ func TestAQuarterIsNoBother(t *testing.T) {
 		var points []protect.Point
 		for tick := range 100 * 24 {
 			at := now.Add(time.Duration(tick) * time.Hour)
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				if a.Kind == Take {
 					points = append(points, point(at))
 				}
 			}
-			for _, a := range Due(at, p, nil, points, Memory{}, Kinds()) {
+			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
 				if a.Kind == Prove {
 					i := slices.IndexFunc(points, func(p protect.Point) bool { return p.ID == a.Point })
 					points[i] = proven(points[i], at)
@@ -251,7 +251,9 @@ type acts struct {
 
 func (a *acts) Servers(context.Context) ([]stack.Ref, error) { return []stack.Ref{db, other}, nil }
 
-func (a *acts) Points(context.Context) ([]protect.Point, error) { return a.points, a.unread }
+func (a *acts) Points(context.Context) ([]protect.Point, map[string]keep.Facts, error) {
+	return a.points, nil, a.unread
+}
 
 var other = stack.Ref{Kind: "postgres", Name: "5432"}
 

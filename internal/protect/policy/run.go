@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
 	"plumb/internal/stack"
 )
 
@@ -18,8 +19,8 @@ import (
 type Acts interface {
 	// Servers gives those of this host that run and can have points.
 	Servers(ctx context.Context) ([]stack.Ref, error)
-	// Points gives all that are written down and still there, as far as can be seen.
-	Points(ctx context.Context) ([]protect.Point, error)
+	// Points gives all that are written down, and what is known of their snapshots, by ID.
+	Points(ctx context.Context) ([]protect.Point, map[string]keep.Facts, error)
 	// Do does one act. A drill whose copy did not start is an error here.
 	Do(ctx context.Context, a Act) error
 }
@@ -113,8 +114,9 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	for _, kind := range r.kinds() {
 		// What was just taken is proven, sent and counted in the same run.
 		var points []protect.Point
-		points, unread = r.Acts.Points(ctx)
-		for _, a := range Due(r.Now(), p, servers, points, m, []Kind{kind}) {
+		var facts map[string]keep.Facts
+		points, facts, unread = r.Acts.Points(ctx)
+		for _, a := range Due(r.Now(), p, servers, points, facts, m, []Kind{kind}) {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(err, r.end(context.WithoutCancel(ctx), m))
 			}
