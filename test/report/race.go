@@ -21,22 +21,28 @@ import (
 // detector: they ran without it too.
 const raceMark = " -race"
 
-// races runs the tests of the packages below a directory with the race detector.
-func (t *tally) races(dir string, args []string) error {
+// races runs the tests of the packages below directories with the race detector.
+func (t *tally) races(dirs, args []string) error {
 	if err := canRace(); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.skips = append(t.skips, "the race detector: "+err.Error())
 		t.skipped++
 		return nil
 	}
-	packages, err := concurrent(dir)
+	var packages []string
+	for _, dir := range dirs {
+		found, err := concurrent(dir)
+		if err != nil {
+			return err
+		}
+		packages = append(packages, slices.DeleteFunc(found, func(p string) bool { return slices.Contains(packages, p) })...)
+	}
+	packages, err := without(packages, "test/report/norace")
 	if err != nil {
 		return err
 	}
-	if packages, err = without(packages, "test/report/norace"); err != nil {
-		return err
-	}
-	s := suite{args: append(slices.Clone(args), "-race", "-short"), race: true}
-	return t.run(s, s.command(packages...), os.Stdout)
+	return t.packages(suite{args: append(slices.Clone(args), "-race", "-short"), race: true}, packages)
 }
 
 // canRace is nil where the race detector works.
