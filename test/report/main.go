@@ -6,7 +6,7 @@
 //
 // With -turns PACKAGES these run one at a time, beside the others: they need
 // what the machine has only once, and would hold a place and wait.
-// With -race DIR it then runs those tests of the packages below DIR with the
+// With -race DIRS it then runs those tests of the packages below them with the
 // race detector that start no real servers (-short), where the code of the
 // package runs in several goroutines; the file norace says which are left out.
 // With -also DIR it then runs the tests of another module, which is in DIR.
