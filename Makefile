@@ -46,14 +46,15 @@ RERUN ?= 2
 # and would run alone at the end.
 PACKAGES := ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
 # These want the machine's only zfs-fuse, or servers on it, most of their time. They run one at a time beside the others, so
-# that none holds a place while it waits. One package more than there are processors runs at a time: some wait for other things.
+# that none holds a place while it waits. WAITING packages more than there are processors run at a time, since others wait too.
+WAITING ?= 1
 TURNS := ./test/points ./test/real $(addprefix ./internal/,protect/replicate protect/prune protect/rollback \
          storage/point storage/volume storage/zfs) ./test/boost
 # With the race detector watch/record takes longest.
 RACE := internal/watch/record internal
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) -waiting 1 -turns "$(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
+	@$(GO) run ./test/report -rerun $(RERUN) -waiting $(WAITING) -turns "$(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
