@@ -200,6 +200,9 @@ func TestConcurrent(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"./d/guards", "./d/starts"}) {
 		t.Errorf("%q, %v", got, err)
 	}
+	if first, err := concurrent("d/starts", "d"); err != nil || !slices.Equal(first, []string{"./d/starts", "./d/guards"}) {
+		t.Errorf("%q, %v", first, err)
+	}
 	for text, want := range map[string][]string{
 		"# why\n./d/guards # slow\n": {"./d/starts"},
 		"./d/guards\n":               nil, // no reason
