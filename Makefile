@@ -22,7 +22,11 @@
 SHELL   := bash
 GO      ?= go
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
+BUILD   := $(GO) build -ldflags "-s -w"
+
+# The program, its tests and the tools are built in one way, so that each package is compiled once, and once more for the
+# race detector. Only dist also trims the paths.
+export CGO_ENABLED := 0
 
 .PHONY: all fuzz demo test test-real lint golden bench man dist clean
 
@@ -39,12 +43,18 @@ demo: all
 # listed as flaky at the end, and more than two of those fail the run.
 RERUN ?= 2
 # go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
-# and would run alone at the end. ./test/points has the machine's only zfs-fuse most of its time, so it begins long before
-# the others that want it, and one package more than there are processors runs at a time, since one often waits for it.
+# and would run alone at the end.
 PACKAGES := ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
+# These want the machine's only zfs-fuse, or servers on it, most of their time. They run one at a time beside the others, so
+# that none holds a place while it waits. WAITING packages more than there are processors run at a time, since others wait too.
+WAITING ?= 1
+TURNS := ./test/points ./test/real $(addprefix ./internal/,protect/replicate protect/prune protect/rollback \
+         storage/point storage/volume storage/zfs) ./test/boost
+# With the race detector watch/record takes longest.
+RACE := internal/watch/record internal
 test: all lint
 	@test/setup.sh test
-	@$(GO) run ./test/report -rerun $(RERUN) -waiting 1 -race internal -also research $(PACKAGES)
+	@$(GO) run ./test/report -rerun $(RERUN) -waiting $(WAITING) -turns "$(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
@@ -53,7 +63,7 @@ flaky:
 
 test-real: all lint
 	@test/setup.sh test-real
-	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -race internal -also research $(PACKAGES)
+	@PLUMB_REAL=$(if $(FULL),full,1) $(GO) run ./test/report -rerun $(RERUN) -timeout $(if $(FULL),8h,60m) -count 1 -race "$(RACE)" -also research $(PACKAGES)
 	@FUZZTIME=$(if $(FULL),60s,10s) test/fuzz.sh ./internal/edit
 
 # VM takes flags, such as VM='-systemd' or VM='-release bookworm -iops 3000'; go run ./test/vm -help lists them.
@@ -122,7 +132,7 @@ layouts: all
 .PHONY: powercut
 powercut: all
 	@test/setup.sh powercut
-	@CGO_ENABLED=0 $(GO) run -C research ./powercut $(POWERCUT)
+	@$(GO) run -C research ./powercut $(POWERCUT)
 
 man: all
 	./plumb man dist/man
@@ -135,7 +145,7 @@ dist:
 	@rm -rf "$(DIST)" .cache/dist && mkdir -p "$(DIST)" .cache
 	@git clone -q . .cache/dist
 	@cd .cache/dist && for arch in amd64 arm64; do \
-	  GOFLAGS= GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 $(BUILD) -buildvcs=true -o "$(DIST)/plumb-linux-$$arch" . || exit 1; done
+	  GOFLAGS= GOOS=linux GOARCH=$$arch GOAMD64=v1 GOARM64=v8.0 $(BUILD) -trimpath -buildvcs=true -o "$(DIST)/plumb-linux-$$arch" . || exit 1; done
 	@cd .cache/dist/packaging && SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(GO) run . "$(DIST)"
 	@rm -rf .cache/dist; ls -l "$(DIST)"
 

@@ -32,7 +32,7 @@ failed=0
 for p in "${packages[@]}"; do
   log=$(mktemp)
   start=$SECONDS
-  if go test -C "$p" -race -count "$times" -timeout "${TIMEOUT:-60m}" . >"$log" 2>&1; then
+  if CGO_ENABLED=1 go test -C "$p" -race -count "$times" -timeout "${TIMEOUT:-60m}" . >"$log" 2>&1; then
     printf 'ok    %-32s %4d s\n' "$p" $((SECONDS - start))
     rm -f "$log"
     continue

@@ -21,22 +21,23 @@ import (
 // detector: they ran without it too.
 const raceMark = " -race"
 
-// races runs the tests of the packages below a directory with the race detector.
-func (t *tally) races(dir string, args []string) error {
+// races runs the tests of the packages below directories with the race detector.
+func (t *tally) races(dirs, args []string) error {
 	if err := canRace(); err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.skips = append(t.skips, "the race detector: "+err.Error())
 		t.skipped++
 		return nil
 	}
-	packages, err := concurrent(dir)
+	packages, err := concurrent(dirs...)
 	if err != nil {
 		return err
 	}
 	if packages, err = without(packages, "test/report/norace"); err != nil {
 		return err
 	}
-	s := suite{args: append(slices.Clone(args), "-race", "-short"), race: true}
-	return t.run(s, s.command(packages...), os.Stdout)
+	return t.packages(suite{args: append(slices.Clone(args), "-race", "-short"), race: true}, packages)
 }
 
 // canRace is nil where the race detector works.
@@ -54,16 +55,23 @@ func canRace() error {
 	return nil
 }
 
-// concurrent lists the packages below a directory whose code runs in several
+// concurrent lists the packages below directories whose code runs in several
 // goroutines: it starts some, or guards against those of others.
-func concurrent(root string) ([]string, error) {
-	var found []string
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+func concurrent(roots ...string) (found []string, err error) {
+	for _, root := range roots {
+		err = errors.Join(err, filepath.WalkDir(root, walker(&found)))
+	}
+	return found, err
+}
+
+// walker adds the packages that a walk meets to those that were found.
+func walker(found *[]string) fs.WalkDirFunc {
+	return func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err
 		}
 		dir := "./" + path.Dir(filepath.ToSlash(name))
-		if slices.Contains(found, dir) {
+		if slices.Contains(*found, dir) {
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
@@ -71,11 +79,10 @@ func concurrent(root string) ([]string, error) {
 			return err
 		}
 		if isConcurrent(file) {
-			found = append(found, dir)
+			*found = append(*found, dir)
 		}
 		return nil
-	})
-	return found, err
+	}
 }
 
 func isConcurrent(file *ast.File) bool {

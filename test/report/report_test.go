@@ -74,7 +74,7 @@ func TestRerun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tally, alone := newTally(), &play{says: c.alone}
-			if err := tally.read(strings.NewReader(c.first), suite{}, io.Discard); err != nil {
+			if _, err := tally.read(strings.NewReader(c.first), suite{}, io.Discard); err != nil {
 				t.Fatal(err)
 			}
 			var out strings.Builder
@@ -94,7 +94,7 @@ func TestRerun(t *testing.T) {
 func TestClosingLine(t *testing.T) {
 	tally := newTally()
 	text := events("p", "run TestA", "pass TestA", "run TestB", "output TestB     b_test.go:7: no root", "skip TestB", "pass ")
-	if err := tally.read(strings.NewReader(text), suite{}, io.Discard); err != nil {
+	if _, err := tally.read(strings.NewReader(text), suite{}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
@@ -200,6 +200,9 @@ func TestConcurrent(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"./d/guards", "./d/starts"}) {
 		t.Errorf("%q, %v", got, err)
 	}
+	if first, err := concurrent("d/starts", "d"); err != nil || !slices.Equal(first, []string{"./d/starts", "./d/guards"}) {
+		t.Errorf("%q, %v", first, err)
+	}
 	for text, want := range map[string][]string{
 		"# why\n./d/guards # slow\n": {"./d/starts"},
 		"./d/guards\n":               nil, // no reason
@@ -260,5 +263,34 @@ func TestSlowest(t *testing.T) {
 	}
 	if got, want := c.slowest(2), []string{"  12.0 s  p TestA", " 140.0 s  p TestB"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestTurns: packages that take turns run one at a time, and beside the others.
+func TestTurns(t *testing.T) {
+	dir := t.TempDir()
+	turn := "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestIt(t *testing.T) {\n" +
+		"\tif err := os.Mkdir(\"../busy\", 0o700); err != nil {\n\t\tt.Fatal(err)\n\t}\n" +
+		"\tfor _, err := os.Stat(\"../c/ran\"); err != nil; _, err = os.Stat(\"../c/ran\") {\n\t\ttime.Sleep(time.Millisecond)\n\t}\n" +
+		"\tif err := os.Remove(\"../busy\"); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"
+	beside := "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestIt(t *testing.T) {\n" +
+		"\tfor _, err := os.Stat(\"../busy\"); err != nil; _, err = os.Stat(\"../busy\") {\n\t\ttime.Sleep(time.Millisecond)\n\t}\n" +
+		"\tif err := os.Mkdir(\"ran\", 0o700); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"
+	write(t, dir, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "a/p_test.go": turn, "b/p_test.go": turn, "c/p_test.go": beside})
+	t.Chdir(dir)
+	alone, others, err := split([]string{"./b", "./a"}, []string{"./..."})
+	if err != nil || !slices.Equal(alone, []string{"m/b", "m/a"}) || !slices.Equal(others, []string{"m/c"}) {
+		t.Fatalf("%q take turns, %q do not, %v", alone, others, err)
+	}
+	tally := newTally()
+	args := []string{"-timeout", "1m", "-vet", "off"}
+	err = together(
+		func() error { return tally.packages(suite{args: atATime(args, 1)}, alone) },
+		func() error { return tally.most(others, nil, "", atATime(args, 1)) })
+	if err != nil || tally.bad() || tally.passed != 3 {
+		t.Errorf("%d passed, %v\n%v", tally.passed, err, tally.output)
+	}
+	if _, _, err := split([]string{"./gone"}, []string{"./..."}); err == nil {
+		t.Error("a package that is not there took turns")
 	}
 }

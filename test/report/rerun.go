@@ -54,7 +54,7 @@ func (t *tally) passesAlone(test id, times int, alone runner, w io.Writer) bool 
 	for n := 1; n <= times; n++ {
 		fmt.Fprintf(w, "again %s\n", test)
 		one := newTally()
-		if err := one.read(alone.run(test), suite{}, io.Discard); err != nil || one.bad() {
+		if _, err := one.read(alone.run(test), suite{}, io.Discard); err != nil || one.bad() {
 			continue
 		}
 		t.flaky = append(t.flaky, fmt.Sprintf("%s: passed when run again, time %d", test, n))

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of go test -json.
@@ -29,6 +30,7 @@ func (i id) top() id {
 
 // tally is what was seen so far.
 type tally struct {
+	mu              sync.Mutex
 	output          map[id][]string
 	suites          map[string]suite // of packages: where they were run
 	began           map[id]bool      // tests that have not ended
@@ -45,24 +47,33 @@ func newTally() *tally {
 	return &tally{output: map[id][]string{}, began: map[id]bool{}, suites: map[string]suite{}, took: map[id]float64{}}
 }
 
-// read takes the events of a suite.
-func (t *tally) read(r io.Reader, s suite, w io.Writer) error {
+// read takes the events of a suite, and tells whether one was a failure.
+func (t *tally) read(r io.Reader, s suite, w io.Writer) (failed bool, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		var e event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			fmt.Fprintln(w, lines.Text()) // a build error, before the first event
-			t.broken = append(t.broken, id{})
-			continue
-		}
-		if s.race {
-			e.Package += raceMark
-		}
-		t.suites[e.Package] = s
-		t.add(e, w)
+		failed = t.take(lines.Bytes(), s, w) || failed
 	}
-	return lines.Err()
+	return failed, lines.Err()
+}
+
+// take takes a line of what go test says. Two may run at a time.
+func (t *tally) take(line []byte, s suite, w io.Writer) (failed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := len(t.failures) + len(t.broken)
+	var e event
+	if err := json.Unmarshal(line, &e); err != nil {
+		fmt.Fprintln(w, string(line)) // a build error, before the first event
+		t.broken = append(t.broken, id{})
+		return true
+	}
+	if s.race {
+		e.Package += raceMark
+	}
+	t.suites[e.Package] = s
+	t.add(e, w)
+	return len(t.failures)+len(t.broken) > before
 }
 
 func (t *tally) add(e event, w io.Writer) {

@@ -244,9 +244,12 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 	if n < 15 {
 		t.Fatalf("only %d operations", n)
 	}
-	every := 1
-	if testing.Short() {
+	every := 2 // a death at each operation, though not in each way
+	switch {
+	case testing.Short():
 		every = 11
+	case os.Getenv("PLUMB_REAL") != "":
+		every = 1
 	}
 	mortal.Ways(t, n, every, try)
 }
