@@ -15,7 +15,8 @@ move_mariadb /tank/db/data /tank/db/log
 store=file:///vault/store
 typed 0 backup key
 printf '%s\n' "$said" | grep -v '^#' >/root/db1.pub
-from=(--from "$store" --trust /root/db1.pub)
+# stored CODE ARG... types a command about what is in the store.
+stored() { typed "$@" --from "$store" --trust /root/db1.pub; }
 
 taken 0 snapshot
 first=$(point)
@@ -28,18 +29,18 @@ typed 0 prune "$first" --yes
 echo "== the first point is gone: $(zfs list -H -t snapshot -o name | grep -c "$first")"
 typed 0 backup "$second" --to "$store" --recipients-file /in/recipients.txt
 echo "== bookmarks after the second: $(zfs list -H -t bookmark -o name -r tank | grep -c "$first"), $(zfs list -H -t bookmark -o name -r tank | grep -c "#plumb-backup-.*$second")"
-typed 0 backup list "${from[@]}" --json
+stored 0 backup list --json
 echo "== built on the first: $(printf '%s' "$said" | grep -c '"base"')"
-typed 0 verify "${from[@]}" --sample 100 --identity /in/key.txt --all
+stored 0 verify --sample 100 --identity /in/key.txt --all
 
 echo "== the pool is lost"
 service mariadb stop
 zpool destroy tank
-typed 0 restore "${from[@]}" --identity /in/key.txt --into vault/restored
+stored 0 restore --identity /in/key.txt --into vault/restored
 echo "== its properties are told: $(said_of 'zfs set .*recordsize=16384')"
 echo "== received as it was: $(zfs get -H -o value encryption vault/restored/log | grep -c aes), keys $(zfs get -H -o value keystatus vault/restored/log)"
 zfs load-key -L file:///root/zfs.key vault/restored/log
-typed 0 restore "${from[@]}" --identity /in/key.txt --into vault/restored --start back
+stored 0 restore --identity /in/key.txt --into vault/restored --start back
 echo "== back: $(whole "$(socket_of back)" "$row"), orders $(mariadb -S "$(socket_of back)" -Ne 'SELECT COUNT(*) FROM shop.orders')"
 typed 0 clone drop back --yes
 zfs list -H -t all -o name -r vault
