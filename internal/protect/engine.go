@@ -125,6 +125,9 @@ type Starter interface {
 	Recovered(ctx context.Context, a load.Admin, c Copy) (Position, error)
 	// Same tells whether a copy recovered exactly the point's position, and if not, in what they differ.
 	Same(point, recovered Position) (difference string)
+	// Reached compares where a drill's copy recovered with where its server stood just before the snapshots: it must have come at
+	// least as far, where the server's settings promise that.
+	Reached(ctx context.Context, a load.Admin, c Copy, recovered Position) (Check, error)
 	// Check looks at the data by the engine's own means; full reads all of it.
 	Check(ctx context.Context, a load.Admin, c Copy, full bool) ([]Check, error)
 	// Follow makes a copy a replica of its source. Replicas only.

@@ -128,6 +128,11 @@ func (Engine) Recovered(context.Context, load.Admin, protect.Copy) (protect.Posi
 // Same implements protect.Starter.
 func (Engine) Same(protect.Position, protect.Position) string { return "" }
 
+// Reached implements protect.Starter.
+func (Engine) Reached(context.Context, load.Admin, protect.Copy, protect.Position) (protect.Check, error) {
+	return protect.Check{What: "it stands where it stood"}, nil
+}
+
 // Check implements protect.Starter.
 func (Engine) Check(context.Context, load.Admin, protect.Copy, bool) ([]protect.Check, error) {
 	return nil, nil

@@ -132,11 +132,15 @@ func (m *many) starts(t *testing.T, p protect.Point, kept string, last bool, s *
 		return fmt.Errorf("the position: %s", why)
 	}
 	if m.server.Engine != "postgres" { // these are compared with the point by their check
+		reached, err := e.Reached(t.Context(), a, c.Copy, at)
+		if err != nil {
+			return err
+		}
 		all, err := e.Check(t.Context(), a, c.Copy, false)
 		if err != nil {
 			return err
 		}
-		for _, one := range all {
+		for _, one := range append(all, reached) {
 			if one.Wrong+one.Unknown != "" {
 				return fmt.Errorf("%s: %s%s", one.What, one.Wrong, one.Unknown)
 			}

@@ -46,7 +46,7 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		return protect.Drill{}, fmt.Errorf("drill point %s: %w", p.ID, err)
 	}
 	k := d.Maker.Keeper
-	within, cancel := context.WithTimeoutCause(ctx, d.limit(), hint.With(fmt.Errorf("its limit of %s is over", units.Span(d.limit())), "give it more time with --limit"))
+	within, cancel := context.WithTimeoutCause(ctx, d.limit(), d.late())
 	defer cancel()
 	began := k.Now()
 	r := protect.Drill{At: began.UTC(), Plumb: k.Plumb}
@@ -65,6 +65,15 @@ func (d Drill) Run(ctx context.Context, p protect.Point) (protect.Drill, error) 
 		return r, err
 	}
 	return r, errors.Join(err, k.Drilled(after, p.ID, r))
+}
+
+// late says that its time is over. That of a copy of a replica is nobody's to set.
+func (d Drill) late() error {
+	err := fmt.Errorf("its limit of %s is over", units.Span(d.limit()))
+	if d.Replica {
+		return err
+	}
+	return hint.With(err, "give it more time with --limit, or in a policy with the limit of the drill")
 }
 
 // errKeep says that the point is good, and that its recovered copy could not be kept.
@@ -170,7 +179,16 @@ func (d Drill) read(ctx context.Context, c *instance.Copy, a load.Admin, p prote
 		}
 	}
 	d.say("checking")
-	checks, err := e.Check(ctx, a, c.Copy, d.Full)
+	var checks []protect.Check
+	if c.Position.Known() {
+		at, err := e.Reached(ctx, a, c.Copy, r.Position)
+		if err != nil {
+			return err
+		}
+		checks = append(checks, at)
+	}
+	found, err := e.Check(ctx, a, c.Copy, d.Full)
+	checks = append(checks, found...)
 	r.Checks = append(r.Checks, checks...)
 	if err != nil {
 		return err

@@ -135,6 +135,11 @@ func (Engine) Recovered(context.Context, load.Admin, protect.Copy) (protect.Posi
 // Same implements protect.Starter.
 func (Engine) Same(_, _ protect.Position) string { return errStart.Error() }
 
+// Reached implements protect.Starter.
+func (Engine) Reached(context.Context, load.Admin, protect.Copy, protect.Position) (protect.Check, error) {
+	return protect.Check{}, errStart
+}
+
 // Check implements protect.Starter.
 func (Engine) Check(context.Context, load.Admin, protect.Copy, bool) ([]protect.Check, error) {
 	return nil, errStart

@@ -257,7 +257,17 @@ func (e Event) Outside() bool {
 
 // Follows tells whether the number of a file is the next.
 func Follows(a, b string) bool {
-	n, err := strconv.ParseUint(strings.TrimPrefix(path.Ext(a), "."), 10, 63)
-	m, err2 := strconv.ParseUint(strings.TrimPrefix(path.Ext(b), "."), 10, 63)
-	return err == nil && err2 == nil && m == n+1 && strings.TrimSuffix(a, path.Ext(a)) == strings.TrimSuffix(b, path.Ext(b))
+	log, n := Number(a)
+	same, m := Number(b)
+	return n >= 0 && m == n+1 && same == log
+}
+
+// Number takes the name of a file apart: bin.000002 is the second of bin, and bin.1000000 comes after bin.999999. It is -1 where there is none.
+func Number(file string) (log string, number int64) {
+	ext := path.Ext(file)
+	n, err := strconv.ParseUint(strings.TrimPrefix(ext, "."), 10, 63)
+	if err != nil {
+		return strings.TrimSuffix(file, ext), -1
+	}
+	return strings.TrimSuffix(file, ext), int64(n)
 }

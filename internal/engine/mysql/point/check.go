@@ -17,20 +17,9 @@ import (
 // wrongMost is how many tables are named that something is wrong with.
 const wrongMost = 5
 
-// Check implements protect.Starter. A drill's copy is one to which nobody wrote yet. A quick check reads the first row of every table, and
+// Check implements protect.Starter. A quick check reads the first row of every table, and
 // checks those of engines without a log; a full one reads all rows and indexes.
-func (e *Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full bool) (out []protect.Check, err error) {
-	if c.Position.Known() && c.Purpose == protect.ForDrill {
-		is, err := e.Recovered(ctx, a, c)
-		if err != nil {
-			return nil, err
-		}
-		at, err := least(ctx, a.Query, c.Server, c.Position, is)
-		if err != nil {
-			return nil, fmt.Errorf("compare where the copy of %s stands: %w", c.Server.Ref, err)
-		}
-		out = append(out, at)
-	}
+func (*Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full bool) ([]protect.Check, error) {
 	rows, err := a.Query(ctx, "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') "+
 		"AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema') ORDER BY 1, 2")
 	if err != nil {
@@ -54,18 +43,18 @@ func (e *Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full b
 			return nil, fmt.Errorf("check the copy of %s: %w", c.Server.Ref, ctx.Err())
 		}
 	}
-	var tables []protect.Check
+	var out []protect.Check
 	for what, v := range map[string]*verdict{"CHECK TABLE of ": checked, "the first row of ": opened} {
 		if v.n > 0 {
-			tables = append(tables, v.check(what))
+			out = append(out, v.check(what))
 		}
 	}
-	slices.SortFunc(tables, func(a, b protect.Check) int { return strings.Compare(a.What, b.What) })
+	slices.SortFunc(out, func(a, b protect.Check) int { return strings.Compare(a.What, b.What) })
 	outside, err := strays(ctx, a, c)
 	if err != nil {
 		return nil, fmt.Errorf("check the copy of %s: %w", c.Server.Ref, err)
 	}
-	return append(append(out, tables...), outside), nil
+	return append(out, outside), nil
 }
 
 // verdict is what came of looking at tables in one way.

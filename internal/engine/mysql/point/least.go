@@ -4,14 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
 	engine "plumb/internal/engine/mysql"
+	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/host"
+	"plumb/internal/load"
 	"plumb/internal/protect"
 )
+
+// Reached implements protect.Starter.
+func (*Engine) Reached(ctx context.Context, a load.Admin, c protect.Copy, recovered protect.Position) (protect.Check, error) {
+	at, err := least(ctx, a.Query, c.Server, c.Position, recovered)
+	if err != nil {
+		err = fmt.Errorf("compare where the copy of %s stands: %w", c.Server.Ref, err)
+	}
+	return at, err
+}
 
 // least checks that a copy recovered at least the position that was read before the snapshot: what a client was told
 // before is in it.
@@ -69,46 +79,59 @@ func unbound(sv protect.Server, was, is protect.Position) string {
 		return ""
 	case is.File == "":
 		return "no binary log of the server is in the copy"
-	case stem(was.File) != stem(is.File):
-		return "the binary log was called " + stem(was.File) + ", and is called " + stem(is.File) + " in the copy"
+	}
+	before, _ := binlog.Number(was.File)
+	after, _ := binlog.Number(is.File)
+	if before != after {
+		return "the binary log was called " + before + ", and is called " + after + " in the copy"
 	}
 	return ""
 }
 
-func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }
-
 // reaches tells whether one place in a binary log comes no sooner than another.
 func reaches(was, is protect.Position) bool {
-	number := func(p protect.Position) int {
-		n, _ := strconv.Atoi(strings.TrimPrefix(path.Ext(p.File), ".")) // bin.000002, and bin.1000000 after bin.999999
-		return n
-	}
-	return cmp.Or(cmp.Compare(number(is), number(was)), cmp.Compare(is.Offset, was.Offset)) >= 0
+	_, before := binlog.Number(was.File)
+	_, after := binlog.Number(is.File)
+	return cmp.Or(cmp.Compare(after, before), cmp.Compare(is.Offset, was.Offset)) >= 0
 }
 
-// behind gives the first GTID of a position of MariaDB (domain-server-number for each domain) to which another has not come.
+// behind gives the first GTID of a position of MariaDB to which another has not come.
 func behind(was, is string) string {
-	at := map[string]uint64{}
-	for gtid := range strings.SplitSeq(is, ",") {
-		domain, number, _ := sequence(gtid)
-		at[domain] = number
-	}
+	at, _ := Domains(is) // of what is none nothing is known
 	for gtid := range strings.SplitSeq(was, ",") {
-		if domain, number, ok := sequence(gtid); gtid != "" && (!ok || at[domain] < number) {
+		last, err := Domains(gtid)
+		for domain, n := range last {
+			if at[domain] < n {
+				return gtid
+			}
+		}
+		if err != nil {
 			return gtid
 		}
 	}
 	return ""
 }
 
-// sequence takes the domain and the number out of a GTID of MariaDB. Which server wrote it does not matter.
-func sequence(gtid string) (domain string, number uint64, ok bool) {
-	parts := strings.Split(gtid, "-")
-	if len(parts) != 3 {
-		return "", 0, false
+// Domains reads the last number of each domain in a position of MariaDB: 0-1-17,3-2-5. A domain's numbers go up by one, whichever
+// server writes.
+func Domains(text string) (map[uint32]int64, error) {
+	all := map[uint32]int64{}
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		part := strings.Split(one, "-")
+		if len(part) != 3 {
+			return nil, fmt.Errorf("%q is no GTID", one)
+		}
+		domain, err := strconv.ParseUint(part[0], 10, 32)
+		last, err2 := strconv.ParseInt(part[2], 10, 64)
+		if err != nil || err2 != nil || last < 0 {
+			return nil, fmt.Errorf("%q is no GTID", one)
+		}
+		all[uint32(domain)] = max(all[uint32(domain)], last)
 	}
-	number, err := strconv.ParseUint(parts[2], 10, 64)
-	return parts[0], number, err == nil
+	return all, nil
 }
 
 // executed asks MySQL whether it has executed a set of GTIDs.

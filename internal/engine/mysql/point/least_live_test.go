@@ -45,11 +45,15 @@ func TestCrashPointUnderLoad(t *testing.T) {
 func (s *source) least(r running, c protect.Copy) {
 	s.t.Helper()
 	first := func(what string, c protect.Copy) protect.Check {
-		all, err := s.engine.Check(s.t.Context(), r, c, false)
-		if err != nil || !strings.HasPrefix(all[0].What, "recovered at least to ") {
-			s.t.Fatalf("%s: %+v, %v", what, all, err)
+		is, err := s.engine.Recovered(s.t.Context(), r, c)
+		if err != nil {
+			s.t.Fatal(err)
 		}
-		return all[0]
+		got, err := s.engine.Reached(s.t.Context(), r, c, is)
+		if err != nil || !strings.HasPrefix(got.What, "recovered at least to ") {
+			s.t.Fatalf("%s: %+v, %v", what, got, err)
+		}
+		return got
 	}
 	if got := first("the point", c); got.Wrong+got.Unknown != "" {
 		s.t.Errorf("%+v", got)

@@ -356,6 +356,17 @@ func (s *source) sound(a load.Admin, c protect.Copy, full bool) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if c.Position.Known() && c.Purpose == protect.ForDrill {
+		is, err := s.engine.Recovered(s.t.Context(), a, c)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		at, err := s.engine.Reached(s.t.Context(), a, c, is)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		checks = append(checks, at)
+	}
 	for _, one := range checks {
 		if s.t.Log(one.What); one.Wrong != "" {
 			s.t.Errorf("%s: %s", one.What, one.Wrong)

@@ -7,8 +7,8 @@ import (
 	"path"
 	"regexp"
 	"strconv"
-	"strings"
 
+	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
 	"plumb/internal/provision"
 )
@@ -70,7 +70,7 @@ func stands(ctx context.Context, h host.Reader, t host.Target) (s stood, err err
 	if row, err = host.One(h.Query(ctx, t, "SELECT @@GLOBAL.log_bin, @@GLOBAL.gtid_binlog_pos")); err != nil || host.Text(row, 0) != "1" {
 		return s, err
 	}
-	s.gtid, err = parseGTIDs(host.Text(row, 1))
+	s.gtid, err = point.Domains(host.Text(row, 1))
 	return s, err
 }
 
@@ -96,27 +96,6 @@ func parseMark(text []byte) (s stood, err error) {
 	if s.next, err = strconv.ParseInt(m[1], 10, 64); err != nil {
 		return s, err
 	}
-	s.gtid, err = parseGTIDs(m[2])
+	s.gtid, err = point.Domains(m[2])
 	return s, err
-}
-
-// parseGTIDs reads the last number of each domain: 0-1-17,3-2-5. A domain's numbers go up by one, whichever server writes.
-func parseGTIDs(text string) (map[uint32]int64, error) {
-	all := map[uint32]int64{}
-	for one := range strings.SplitSeq(text, ",") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
-		part := strings.Split(one, "-")
-		if len(part) != 3 {
-			return nil, fmt.Errorf("%q is no GTID", one)
-		}
-		domain, err := strconv.ParseUint(part[0], 10, 32)
-		last, err2 := strconv.ParseInt(part[2], 10, 64)
-		if err != nil || err2 != nil || last < 0 {
-			return nil, fmt.Errorf("%q is no GTID", one)
-		}
-		all[uint32(domain)] = max(all[uint32(domain)], last)
-	}
-	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/product"
 	"plumb/internal/protect"
@@ -43,7 +44,7 @@ func TestBetween(t *testing.T) {
 	} {
 		now := stood{next: c.next}
 		if c.now != "-" {
-			if now.gtid, err = parseGTIDs(c.now); err != nil {
+			if now.gtid, err = point.Domains(c.now); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,16 +13,14 @@ import (
 	"plumb/internal/protect"
 )
 
+// Reached implements protect.Starter.
+func (e Engine) Reached(_ context.Context, _ load.Admin, c protect.Copy, recovered protect.Position) (protect.Check, error) {
+	return protect.Check{What: "recovered at least to " + c.Position.LSN, Wrong: e.Same(c.Position, recovered)}, nil
+}
+
 // Check implements protect.Starter. All of it reads: what amcheck needs is made in a
 // transaction that is rolled back.
-func (e Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full bool) (all []protect.Check, err error) {
-	if c.Position.Known() && c.Purpose == protect.ForDrill {
-		is, err := e.Recovered(ctx, a, c)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, protect.Check{What: "recovered at least to " + c.Position.LSN, Wrong: e.Same(c.Position, is)})
-	}
+func (Engine) Check(ctx context.Context, a load.Admin, c protect.Copy, full bool) (all []protect.Check, err error) {
 	names, err := Databases(ctx, a)
 	if err != nil {
 		return all, err

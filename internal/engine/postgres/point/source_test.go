@@ -313,6 +313,17 @@ func (s *source) whole(c protect.Copy, a load.Admin, told [writers]int64) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+		if c.Position.Known() && c.Purpose == protect.ForDrill {
+			is, err := s.e.Recovered(s.t.Context(), a, c)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			at, err := s.e.Reached(s.t.Context(), a, c, is)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			checks = append(checks, at)
+		}
 		for _, check := range checks {
 			if check.Wrong != "" {
 				s.t.Errorf("%s: %s", check.What, check.Wrong)
