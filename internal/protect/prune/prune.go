@@ -243,18 +243,20 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 // as is an error unless a point is as it was planned, and the others still are such that it goes. Of one that was gone its snapshots may
 // be back, and then it is one.
 func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect.Point) error {
-	err := same(f.Point, now)
-	if err == nil && f.Record() && !p.Facts(ctx, p.Keeper.Do, []protect.Point{now})[now.ID].Ended {
-		err = errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
-	}
-	if err != nil || plan.Named() {
+	if err := same(f.Point, now); err != nil || plan.Named() && !f.Record() {
 		return err
 	}
-	all, err := p.list(ctx, p.Keeper.Do, now.Server.Ref)
-	if err != nil {
-		return err
+	all, err := []protect.Point{now}, error(nil)
+	if !plan.Named() {
+		if all, err = p.list(ctx, p.Keeper.Do, now.Server.Ref); err != nil {
+			return err
+		}
 	}
-	return plan.Again(p.Keeper.Now(), now.ID, all, p.Facts(ctx, p.Keeper.Do, all))
+	facts := p.Facts(ctx, p.Keeper.Do, all)
+	if f.Record() && !facts[now.ID].Ended {
+		return errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
+	}
+	return plan.Again(p.Keeper.Now(), now.ID, all, facts)
 }
 
 // same tells in what a point is not as it was planned.
