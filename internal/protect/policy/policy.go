@@ -223,7 +223,7 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 		"decrypted": func(v *strictyaml.Node) { t.Decrypted = p.Switch(v, "decrypted") },
 		"verify":    func(v *strictyaml.Node) { t.Verify = p.Switch(v, "verify") },
 	}, "to")
-	if len(t.SSH) > 0 && t.To != "" && !strings.HasPrefix(t.To, "ssh://") {
+	if at, err := replicate.ParseTarget(t.To); err == nil && at.Host == "" && len(t.SSH) > 0 {
 		p.Errorf(n, "%s is on this host: ssh says nothing", t.To)
 	}
 	for _, had := range r.Replicate {
