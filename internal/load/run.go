@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -127,6 +128,8 @@ func (r *run) end(why error) {
 func (r *run) drive(ctx context.Context) *Result {
 	if r.o.Warmup == 0 && r.o.Until.Window == 0 {
 		r.begin(measuring)
+	} else {
+		r.measuring.Store(math.MaxInt64) // nothing that is due in the warm-up counts as offered
 	}
 	r.clocks = startClocks()
 	r.start = r.clocks.start

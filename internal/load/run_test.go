@@ -142,6 +142,7 @@ func TestBacklogOfWarmUpDoesNotCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, "done", float64(res.Total.Done), 1500, 2)
+		near(t, "offered", res.Open.Offered, 100, 0.2)
 		near(t, "p999 in ms", res.Total.Response.Summary().P999.Seconds()*1000, 1, 0.1)
 	})
 }
