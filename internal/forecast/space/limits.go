@@ -22,21 +22,32 @@ func refuse(s forecast.Series, ask Ask, change *Change) *forecast.Refusal {
 	if len(s.Days) > 0 {
 		span = days(s)
 	}
-	switch known := len(s.Days) - 1; {
+	switch {
 	case change != nil && span < leastDays:
 		return &forecast.Refusal{Why: fmt.Sprintf("%s on %s, and what was before that is the past of another thing", change.What, change.At.Format("2006-01-02")),
 			Measure: fmt.Sprintf("record on: in %s there are the %d days since then that it takes", units.Count(leastDays-span, "day"), leastDays)}
 	case span < leastDays:
 		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a week of which nobody knows whether it was a usual one tells nothing", units.Count(span, "day")),
 			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
-	case known < leastDays || 2*known < span:
-		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known", units.Count(span, "day"), known),
+	case !isDense(s):
+		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known; %s", units.Count(span, "day"), len(s.Days)-1, longestGap(s)),
 			Measure: "record without gaps: at least every other day, and 14 of them, must be known"}
 	case ask.Days > mostAhead*span:
 		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are more than %d times the %s that are known", units.Count(ask.Days, "day"), mostAhead, units.Count(span, "day")),
 			Measure: fmt.Sprintf("ask for %s or less, or record until there are %d", units.Count(mostAhead*span, "day"), (ask.Days+mostAhead-1)/mostAhead)}
 	}
 	return nil
+}
+
+// longestGap says between which days least is known: one that is decades off has a wrong date.
+func longestGap(s forecast.Series) string {
+	from, to := s.Days[0].Date, s.Days[0].Date
+	for i, d := range s.Days[1:] {
+		if before := s.Days[i].Date; d.Date.Sub(before) > to.Sub(from) {
+			from, to = before, d.Date
+		}
+	}
+	return fmt.Sprintf("the longest gap is from %s to %s", from.Format("2006-01-02"), to.Format("2006-01-02"))
 }
 
 // assume says what must stay as it is.

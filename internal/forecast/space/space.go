@@ -6,7 +6,9 @@
 package space
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"plumb/internal/forecast"
@@ -58,6 +60,7 @@ type Full struct {
 func Of(s forecast.Series, ask Ask) Result {
 	res := known(s, ask)
 	s, change := sinceLast(s, ask.Changes)
+	s, before := dense(s)
 	if len(s.Days) > 0 {
 		res.History, res.Unknown = days(s), s.Unknown()
 	}
@@ -87,6 +90,10 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Slope = &steps[start-1].Date
 	}
 	res.Assumptions = append(res.Assumptions, assume(res, change, ask.Bounded)...)
+	res.Assumptions = append(res.Assumptions, before...)
+	if same(s.Days) {
+		res.Assumptions = append(res.Assumptions, "it was the same on all of these days: how it may change cannot be told from them, and the ranges have no width")
+	}
 	if !ask.Bounded {
 		res.Rivals = f.rivals(p, from.Value)
 	}
@@ -124,6 +131,32 @@ func sinceLast(s forecast.Series, changes []Change) (forecast.Series, *Change) {
 		s.Days = s.Days[1:]
 	}
 	return s, last
+}
+
+// dense leaves out what was before a time of which too little is known, and says so.
+func dense(s forecast.Series) (since forecast.Series, said []string) {
+	for i := range s.Days {
+		since = forecast.Series{Quantity: s.Quantity, Days: s.Days[i:]}
+		if !isDense(since) {
+			continue
+		}
+		if i > 0 {
+			said = []string{fmt.Sprintf("nothing before %s counts: of the time until then too little is known", since.Days[0].Date.Format(time.DateOnly))}
+		}
+		return since, said
+	}
+	return s, nil
+}
+
+// isDense tells whether so much of a series is known that it carries a forecast.
+func isDense(s forecast.Series) bool {
+	known := len(s.Days) - 1
+	return known >= leastDays && 2*known >= days(s)
+}
+
+// same tells whether a series never changed.
+func same(list []forecast.Day) bool {
+	return !slices.ContainsFunc(list, func(d forecast.Day) bool { return d.Value != list[0].Value })
 }
 
 // days is how many a series spans.

@@ -86,16 +86,19 @@ func TestRefusals(t *testing.T) {
 	gaps := grown(60, noisy(5))
 	gaps.Days = slices.DeleteFunc(gaps.Days, func(d forecast.Day) bool { return d.Date.YearDay()%3 != 0 })
 	changed := grown(100, noisy(6))
+	outlier := grown(60, noisy(5))
+	outlier.Days = append(outlier.Days, forecast.Day{Date: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Value: 1e12})
 	for name, c := range map[string]struct {
 		s            forecast.Series
 		ask          Ask
 		why, measure string
 	}{
-		"nothing":           {forecast.Series{}, Ask{Days: 1}, "nothing of it", "record"},
-		"13 days":           {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
-		"more than 3 times": {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
-		"mostly unknown":    {gaps, Ask{Days: 10}, "only", "without gaps"},
-		"a change in it":    {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
+		"nothing":                 {forecast.Series{}, Ask{Days: 1}, "nothing of it", "record"},
+		"13 days":                 {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
+		"more than 3 times":       {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
+		"mostly unknown":          {gaps, Ask{Days: 10}, "known; the longest gap is from 2025-01-03 to 2025-01-06", "without gaps"},
+		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "without gaps"},
+		"a change in it":          {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
 	} {
 		res := Of(c.s, c.ask)
 		if res.Refusal == nil {
@@ -225,10 +228,38 @@ func TestALongGapMovesNothing(t *testing.T) {
 	}
 }
 
+// TestAnOldGapHidesNothingSince: a year of which little is known does not keep a year that is known
+// from carrying a forecast.
+func TestAnOldGapHidesNothingSince(t *testing.T) {
+	s := grown(900, noisy(12))
+	s.Days = slices.Delete(s.Days, 20, 760)
+	s.Days[0].Date = time.Unix(0, 0).UTC() // a clock that was not set yet
+	res := Of(s, Ask{Days: 90})
+	if res.Refusal != nil || res.History != 140 || res.Unknown != 0 {
+		t.Fatalf("%+v; %d days of history, %d unknown", res.Refusal, res.History, res.Unknown)
+	}
+	if want := "nothing before 2027-01-31 counts: of the time until then too little is known"; !slices.Contains(res.Assumptions, want) {
+		t.Errorf("it is not said: %s, in %q", want, res.Assumptions)
+	}
+	s = grown(300, noisy(13)) // half a year, a gap, and as much
+	s.Days = slices.Delete(s.Days, 120, 180)
+	if res := Of(s, Ask{Days: 90}); res.History != 300 || res.Unknown != 60 {
+		t.Errorf("%d days of history, %d unknown", res.History, res.Unknown)
+	}
+}
+
 func TestNothingAddedIsForetoldAsNothing(t *testing.T) {
 	s := grown(60, func(int) float64 { return 0 })
-	if q := Of(s, Ask{Days: 30}).Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
+	res := Of(s, Ask{Days: 30})
+	if q := res.Points[0].Value; q[0] != 1e11 || q[4] != 1e11 {
 		t.Errorf("%v", q)
+	}
+	never := func(a string) bool { return strings.Contains(a, "it was the same on all of these days") }
+	if !slices.ContainsFunc(res.Assumptions, never) {
+		t.Errorf("ranges of no width are not doubted: %q", res.Assumptions)
+	}
+	if res := Of(grown(60, noisy(1)), Ask{Days: 30}); slices.ContainsFunc(res.Assumptions, never) {
+		t.Errorf("%q", res.Assumptions)
 	}
 }
 
