@@ -105,7 +105,7 @@ func (f wearFlags) listed(context.Context) ([]drive, error) {
 	if err != nil {
 		return nil, err
 	}
-	percent, err := t.Numbers("percent")
+	percent, err := t.Percents("percent")
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ func (x Extra) Predict(without float64) Result {
 	r.Rivals[best].Weight = 1
 	r.Model = ways[best].name
 	e := within(r.Rivals[best].Value, max(2*r.Rivals[best].Error, leastError))
+	if !(e.Value > 0 && e.Low <= without) {
+		return refused("measure both again: something else differed", "with it the load was faster than without, so what was measured is no cost")
+	}
 	e.N = len(x)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.4g a second without it", without)}}
 	return r

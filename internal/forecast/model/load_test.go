@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"plumb/internal/stats"
@@ -92,6 +93,12 @@ func TestExtraRefuses(t *testing.T) {
 	for _, x := range []Extra{{{100, 90}}, {{100, 90}, {0, 5}}} {
 		if r := x.Predict(50); r.Refusal == nil || r.Refusal.Measure == "" {
 			t.Errorf("%v is not refused", x)
+		}
+	}
+	faster := Extra{{100, 110}, {200, 244.4}} // the same time less for each operation
+	for _, at := range []float64{150, 2000} {
+		if r := faster.Predict(at); r.Refusal == nil || !strings.Contains(r.Refusal.Why, "is no cost") {
+			t.Errorf("%g without it: %+v", at, r.Values)
 		}
 	}
 	same := Extra{{1000, 900}, {100, 90}} // a tenth of each

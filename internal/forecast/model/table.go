@@ -49,7 +49,7 @@ func ReadTable(name string, data []byte) (Table, error) {
 			break
 		}
 		if err != nil {
-			return t, fmt.Errorf("read %s: %w", name, err)
+			return t, hint.With(fmt.Errorf("read %s: %w", name, err), misread(err))
 		}
 		if t.header == nil {
 			for _, h := range row {
@@ -67,6 +67,14 @@ func ReadTable(name string, data []byte) (Table, error) {
 		return t, hint.With(fmt.Errorf("read %s: it is empty", name), "its first line names the columns")
 	}
 	return t, nil
+}
+
+// misread says what a line that is none may have to be.
+func misread(err error) string {
+	if errors.Is(err, csv.ErrFieldCount) {
+		return "each line has as many columns as the first; a number has no commas in it, as 1234567.8"
+	}
+	return "a quote within quotes is written twice, and quotes are around all of a cell"
 }
 
 // Has tells whether there is a column.
@@ -87,6 +95,13 @@ func (t Table) Texts(column string) ([]string, error) {
 
 // Numbers gives a column of numbers, which may be sizes such as 16K.
 func (t Table) Numbers(column string) ([]float64, error) { return each(t, column, ReadNumber) }
+
+// Percents gives a column of numbers that may have the sign, as drives tell them.
+func (t Table) Percents(column string) ([]float64, error) {
+	return each(t, column, func(text string) (float64, error) {
+		return ReadNumber(strings.TrimSpace(strings.TrimSuffix(text, "%")))
+	})
+}
 
 // Times gives a column of dates.
 func (t Table) Times(column string) ([]time.Time, error) { return each(t, column, readTime) }
@@ -115,7 +130,7 @@ func ReadNumber(text string) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n*factor, 0) {
-		return 0, fmt.Errorf("%q is no number", forecast.Clip(text))
+		return 0, hint.With(fmt.Errorf("%q is no number", forecast.Clip(text)), "such as 1234567.8 or 16G, with a point and no commas")
 	}
 	return n * factor, nil
 }

@@ -29,10 +29,20 @@ func TestReadTable(t *testing.T) {
 	if _, err := x.Numbers("date"); err == nil || !strings.Contains(err.Error(), "line 3, date") {
 		t.Error(err)
 	}
-	for _, bad := range []string{"", "a,b\n1\n", "a\n\"\n"} {
-		if _, err := ReadTable("a.csv", []byte(bad)); err == nil {
-			t.Errorf("%q is read", bad)
+	for bad, todo := range map[string]string{"": "first line", "a,b\n1\n": "as many columns", "a,b\n16G,2,5\n": "no commas", "a\n\"\n": "quote"} {
+		if _, err := ReadTable("a.csv", []byte(bad)); err == nil || !strings.Contains(hint.Of(err), todo) {
+			t.Errorf("%q: %v, hint %q", bad, err, hint.Of(err))
 		}
+	}
+	if comma, err := ReadTable("a.csv", []byte("size;rate\n16K;7,5\n")); err != nil {
+		t.Error(err)
+	} else if _, err := comma.Numbers("rate"); err == nil || !strings.Contains(err.Error(), `line 2, rate: "7,5"`) || !strings.Contains(hint.Of(err), "with a point") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+	if signs, err := ReadTable("a.csv", []byte("date,percent\n2026-11-25,14%\n2026-11-26,15 %\n")); err != nil {
+		t.Error(err)
+	} else if all, err := signs.Percents("percent"); err != nil || all[0] != 14 || all[1] != 15 {
+		t.Error(all, err)
 	}
 }
 

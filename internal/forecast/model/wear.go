@@ -32,6 +32,9 @@ func Wear(name string, readings []Worn) Result {
 	if r != nil {
 		return *r
 	}
+	if countsDown(all) {
+		return refused("give what is used: 100 less each value", "%s: it only falls, from %g to %g %%: that is what is left, and not what is used", name, all[0].Percent, all[len(all)-1].Percent)
+	}
 	all, replaced := sinceFall(name, all)
 	worn := wearOf(name, all)
 	worn.Warnings = append(replaced, worn.Warnings...)
@@ -89,6 +92,20 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 		}
 	}
 	return all, nil
+}
+
+// countsDown tells whether a value fell repeatedly and never rose, as SATA drives tell what is left.
+func countsDown(all []Worn) bool {
+	falls := 0
+	for i := 1; i < len(all); i++ {
+		switch before, now := all[i-1].Percent, all[i].Percent; {
+		case now > before:
+			return false
+		case now < before:
+			falls++
+		}
+	}
+	return falls > 1
 }
 
 // sinceFall leaves out the readings before the wear last fell, and says so.
