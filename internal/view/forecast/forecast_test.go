@@ -58,6 +58,27 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// TestALimitBelowTheDrawing: what was passed long ago is not drawn outside.
+func TestALimitBelowTheDrawing(t *testing.T) {
+	r := made()[0]
+	if f := fanOf(r); f.Full == nil {
+		t.Error("a limit that will be reached is not drawn")
+	}
+	r.Limit = &space.Limit{Bytes: 1e9, Why: "made"}
+	if f := fanOf(r); f.Full != nil || f.Limit != "" {
+		t.Errorf("a limit far below is drawn at %+v", *f.Full)
+	}
+}
+
+// TestWhatIsNotJudgedHasNoLoss: none of unknown size is 0.
+func TestWhatIsNotJudgedHasNoLoss(t *testing.T) {
+	doc := ScoreDocument([]forecast.Score{{Waiting: 3}, {Judged: 2}}, 0, "x")
+	if doc.Scores[0].Loss != nil || doc.Scores[1].Loss == nil || *doc.Scores[1].Loss != 0 {
+		t.Errorf("%+v", doc.Scores)
+	}
+	viewtest.FitsSchema(t, schema.Of("forecast-score"), doc)
+}
+
 func TestDocumentsFitTheirSchemas(t *testing.T) {
 	viewtest.FitsSchema(t, schema.Of("forecast-space"), Document(made(), "the recording"))
 }

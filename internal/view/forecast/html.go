@@ -112,7 +112,7 @@ func fanOf(r space.Result) *fan {
 	for _, p := range points {
 		f.Middle += stroke(f.Middle, x(p.Date), y(p.Value[2]))
 	}
-	if r.Limit != nil && r.Limit.Bytes <= high {
+	if r.Limit != nil && low <= r.Limit.Bytes && r.Limit.Bytes <= high {
 		f.Limit = fmt.Sprintf("M0 %.1fH%d", y(r.Limit.Bytes), canvas)
 		f.Full = &tick{percent(y(r.Limit.Bytes)), "full at " + size(r.Limit.Bytes)}
 	}

@@ -19,21 +19,25 @@ type ForecastScoreJSON struct {
 
 // ForecastJudgedJSON says how the forecasts of one thing did.
 type ForecastJudgedJSON struct {
-	Of      string  `json:"of"`
-	Name    string  `json:"name"`
-	Judged  int     `json:"judged"`  // days that have come, of all its forecasts
-	Waiting int     `json:"waiting"` // days that are still to come
-	Unknown int     `json:"unknown"` // days that have come, and of which nothing is known
-	In80    int     `json:"in_80"`   // of those judged, within the 80 % interval
-	In95    int     `json:"in_95"`
-	Loss    float64 `json:"loss"` // mean pinball loss, bytes; 0 where nothing is judged
+	Of      string   `json:"of"`
+	Name    string   `json:"name"`
+	Judged  int      `json:"judged"`  // days that have come, of all its forecasts
+	Waiting int      `json:"waiting"` // days that are still to come
+	Unknown int      `json:"unknown"` // days that have come, and of which nothing is known
+	In80    int      `json:"in_80"`   // of those judged, within the 80 % interval
+	In95    int      `json:"in_95"`
+	Loss    *float64 `json:"loss,omitempty"` // mean pinball loss, bytes; absent: nothing is judged
 }
 
 // ScoreDocument makes the document of scores.
 func ScoreDocument(all []forecast.Score, unmatched int, from string) ForecastScoreJSON {
 	doc := ForecastScoreJSON{Plumb: page.JSONVersion, Kind: "forecast-score", From: from, Scores: []ForecastJudgedJSON{}, Unmatched: unmatched}
 	for _, s := range all {
-		doc.Scores = append(doc.Scores, ForecastJudgedJSON{s.Quantity.Of, s.Quantity.Name, s.Judged, s.Waiting, s.Unknown, s.In80, s.In95, page.Finite(s.Loss)})
+		j := ForecastJudgedJSON{Of: s.Quantity.Of, Name: s.Quantity.Name, Judged: s.Judged, Waiting: s.Waiting, Unknown: s.Unknown, In80: s.In80, In95: s.In95}
+		if s.Judged > 0 {
+			j.Loss = new(page.Finite(s.Loss))
+		}
+		doc.Scores = append(doc.Scores, j)
 	}
 	return doc
 }
