@@ -35,6 +35,8 @@ type Table struct {
 	Size    float64   // the newest one of the place that is filled; 0: the file does not say
 	Why     string    // what that size is
 	sizeAt  time.Time // of which date that is
+	Fell    Day       // the first reading after the only fall to almost nothing, where it stayed low; zero: none
+	WhyFell string    // from what to what, and in which lines
 	lines   []int     // of each of Days
 	bytes   mark      // a value that is in bytes
 	parts   mark      // one that is in per cent of a size that is not told
@@ -44,8 +46,9 @@ const wanted = "want a header such as date,used_bytes and rows such as 2026-11-2
 
 // ParseCSV reads a file with a header, and in it a date and what was taken then; a size
 // and a name are read as well. A row without bytes is a day of which nothing is known.
-// It reads what df wrote at several times, too.
-func ParseCSV(text []byte) (Readings, error) {
+// It reads what df wrote at several times, too. What is of end or later is left out, as if
+// it had not been written yet; with the zero time nothing is.
+func ParseCSV(text []byte, end time.Time) (Readings, error) {
 	text, err := UTF8(text)
 	if err != nil {
 		return Readings{}, err
@@ -56,7 +59,7 @@ func ParseCSV(text []byte) (Readings, error) {
 	}
 	// Twice: what can be read in two ways is read as the rest of the file shows.
 	for _, learning := range []bool{true, false} {
-		f = file{dates: f.dates, numerals: f.numerals, of: map[string]*Table{}}
+		f = file{end: end, dates: f.dates, numerals: f.numerals, of: map[string]*Table{}}
 		f.dates.learning = learning
 		if err := each(&f, text); err != nil {
 			return Readings{}, err
@@ -75,7 +78,7 @@ func UTF8(text []byte) ([]byte, error) {
 		if bytes.IndexByte(text, 0) >= 0 {
 			return nil, hint.With(errors.New("it is no text, or UTF-16 without a mark at its start"), "save it as UTF-8")
 		}
-		return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), nil
+		return lines(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), nil
 	}
 	text = text[2:]
 	if len(text)%2 != 0 {
@@ -89,16 +92,28 @@ func UTF8(text []byte) ([]byte, error) {
 		}
 		letters[i] = uint16(a)<<8 | uint16(b)
 	}
-	return []byte(string(utf16.Decode(letters))), nil
+	return lines([]byte(string(utf16.Decode(letters)))), nil
+}
+
+// lines ends lines as others do where they end as on a Macintosh.
+func lines(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') >= 0 {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
 }
 
 // file is what is read of a file until now.
 type file struct {
+	end      time.Time // from when on it is not read; zero: never
 	dates    dates
 	numerals numerals
 	order    []*Table
 	of       map[string]*Table
 	count    int // readings
+	most     float64
+	unitless bool // a number of them counts what nothing says
+	over     mark // more in use than there is
 	notes    []string
 }
 
@@ -235,7 +250,7 @@ type reading struct {
 // reading takes what a row tells.
 func (f *file) reading(of string, r reading) error {
 	t, err := f.more(of)
-	if err != nil {
+	if err != nil || f.later(r.at) {
 		return err
 	}
 	size, err := f.bytes(r.size)
@@ -276,11 +291,15 @@ func (f *file) reading(of string, r reading) error {
 		return fmt.Errorf("%s in line %d is in per cent and has no size; %s in line %d is in bytes, or has one", t.parts.text, t.parts.line, t.bytes.text, t.bytes.line)
 	}
 	t.add(Day{r.at, v}, r.line)
-	if size > 0 {
+	if size > 0 && v < otherUnit*size {
 		t.sized(r.at, size, why)
 	}
+	f.doubtUnits(r, v, size)
 	return nil
 }
+
+// later tells whether a moment had not come yet.
+func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !at.Before(f.end) }
 
 // add takes what was used at a time, of which a line tells.
 func (t *Table) add(d Day, line int) { t.Days, t.lines = append(t.Days, d), append(t.lines, line) }
@@ -348,6 +367,9 @@ func (f *file) readings() (Readings, error) {
 	if len(f.order) == 0 {
 		return Readings{}, hint.With(errors.New("it has no row with a date and bytes"), wanted)
 	}
+	if f.unitless && f.most < leastUnitless {
+		f.note("numbers without a unit are bytes: where they are not, name the unit in the header, as used_gib")
+	}
 	if f.dates.day.line > 0 || f.dates.month.line > 0 {
 		first, shows := "day", f.dates.day
 		if shows.line == 0 {
@@ -360,53 +382,24 @@ func (f *file) readings() (Readings, error) {
 	}
 	r := Readings{}
 	for _, t := range f.order {
-		if err := f.twice(t); err != nil {
+		if len(t.Days) == 0 {
+			continue // it came later
+		}
+		if len(f.order) == 1 {
+			t.Of = ""
+		}
+		order := t.inOrder()
+		if err := f.twice(t, order); err != nil {
 			return Readings{}, err
 		}
+		f.doubtFalls(t, order)
 		r.Tables = append(r.Tables, *t)
 	}
-	if len(r.Tables) == 1 {
-		r.Tables[0].Of = ""
+	if len(r.Tables) == 0 {
+		return Readings{}, hint.With(fmt.Errorf("it has no row before %s", f.end.Format(time.DateOnly)), "name a later day")
 	}
 	r.Notes = f.notes
 	return r, nil
-}
-
-// Of a clock that is set back an hour is read twice, and a job can run twice. More moments
-// than these with two values are of two things.
-const mostTwice = 20 // days of which one may have such a moment
-
-// twice looks for moments that have two values.
-func (f *file) twice(t *Table) error {
-	order := make([]int, len(t.Days))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return t.Days[a].Date.Compare(t.Days[b].Date) })
-	days, bad := map[time.Time]bool{}, map[time.Time]bool{}
-	first := 0 // the later one of the first two rows
-	for i, at := range order {
-		d := t.Days[at]
-		day := d.Date.Truncate(24 * time.Hour)
-		days[day] = true
-		if i > 0 && t.Days[order[i-1]].Date.Equal(d.Date) && t.Days[order[i-1]].Value != d.Value {
-			bad[day] = true
-			if first == 0 {
-				first = i
-			}
-		}
-	}
-	if len(bad) == 0 {
-		return nil
-	}
-	moment := t.Days[order[first]].Date.Format(time.DateTime)
-	one, other := t.lines[order[first-1]], t.lines[order[first]]
-	if len(bad) > max(1, len(days)/mostTwice) {
-		return hint.With(fmt.Errorf("line %d: %s has another value than in line %d, and so have moments of %d days", other, moment, one, len(bad)),
-			"write the time of day as well; where rows are of several things, name them in a column such as mount")
-	}
-	f.note(fmt.Sprintf("%s has two values (lines %d and %d), as when clocks are set back: the later row counts", moment, one, other))
-	return nil
 }
 
 // Clip keeps messages short.

@@ -23,6 +23,9 @@ func TestParseCSV(t *testing.T) {
 		"with a size":                   {"t,used,size\n1767225600,5,100\n2026-01-02T03:04:05Z,6,200\n", 2, 6, 200},
 		"nothing known":                 {"date,bytes\n2026-01-01,\n2026-01-02,6\n2026-01-03,NA\n2026-01-04,null\n2026-01-05,-\n", 1, 6, 0},
 		"other columns":                 {"host,\"Date\",Bytes\ndb1,2026-01-01,1e9\n", 1, 1e9, 0},
+		"lines of a Macintosh":          {"date,bytes\r2026-01-01,1\r2026-01-02,2\r", 2, 2, 0},
+		"tabs, as columns of df":        {"date\tFilesystem\tSize\tUsed\n2026-01-01\t/\t4G\t2G\n", 1, 2 << 30, 4 << 30},
+		"a size that is in GiB":         {"date,used,size\n2026-01-01,107374182400,200\n", 1, 100 << 30, 0},
 		"a mark at the start":           {"\ufeffdate,bytes\r\n2026-01-01,1\r\n", 1, 1, 0},
 		"the newest first":              {"date,bytes,size\n2026-01-02,6,200\n2026-01-01,5,100\n", 2, 5, 200},
 		"semicolons":                    {"date;used\n2026-01-01;5\n", 1, 5, 0},
@@ -51,7 +54,7 @@ func TestParseCSV(t *testing.T) {
 		"size and free":                 {"Date,Drive,Size (GB),FreeSpaceGB\n2026-01-01,C:,100,30\n2026-01-02,C:,100,\n", 1, 70e9, 100e9},
 		"a time in its own column":      {"date,time,used\n2026-01-01,23:00,6\n2026-01-01,22:00,5\n", 2, 5, 0},
 	} {
-		got, err := ParseCSV([]byte(c.text))
+		got, err := ParseCSV([]byte(c.text), time.Time{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -70,13 +73,13 @@ func TestFormsOfADate(t *testing.T) {
 		"2026/03/04", "2026/03/04 00:00", "2026/3/4", "20260304", "20260304123000", "1772582400", "1772582400.7", "1.7725824e9", "1772582400000",
 		"4 March 2026", "04-Mar-2026", "04-MAR-26", "\"Mar 4, 2026\"", "\"Mar 4, 2026 3:07 PM\"", "Wed Mar  4 23:07:08 CET 2026", "Wed Mar  4 23:07:08 2026", "Wed 04 Mar 2026 11:07:08 PM CET",
 		"\"Wed, 4 Mar 2026 12:00:00 +0100\""} {
-		got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n"))
+		got, err := ParseCSV([]byte("date,bytes\n"+text+",1\n"), time.Time{})
 		if err != nil || !Daily(Quantity{}, got.Tables[0].Days).Days[0].Date.Equal(time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%q: %v, %v", text, got.Tables, err)
 		}
 	}
 	for _, text := range []string{"03/04/2026", "04.03.2026", "4-3-2026", "03/04/26", "3", "20261399", "2026-02-30", "99999999", "1e14", "-1772582400", "13/14/2026", "1/0/2026", "0/1/2026", "1.2/2026"} {
-		if got, err := ParseCSV([]byte("date,bytes\n" + text + ",1\n")); err == nil {
+		if got, err := ParseCSV([]byte("date,bytes\n"+text+",1\n"), time.Time{}); err == nil {
 			t.Errorf("%q is taken for %v", text, got.Tables)
 		}
 	}
@@ -92,7 +95,7 @@ func TestTheFileShowsWhichIsTheDay(t *testing.T) {
 		"04/03/2026 1:02\t1\n25/03/2026 1:02\t2\n":                                "dates have the day first, as 25/03/2026 in line 2 shows",
 		"when;date;used\n;04.03.2026, 10:00;\"5,5 GB\"\n;25.03.2026;\"6,5 GB\"\n": "dates have the day first, as 25.03.2026 in line 3 shows",
 	} {
-		got, err := ParseCSV([]byte(text))
+		got, err := ParseCSV([]byte(text), time.Time{})
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -127,17 +130,86 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,used\n2026-01-01,5%\n2026-01-02,7\n":                         "5% in line 2 is in per cent and has no size; 7 in line 3",
 		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is no size`,
 		"2026-01-01,tank,5\n":                                              "no header says which of 3 columns is what",
+		"date,used\n2026-01-01,9223372036854775808\n":                      "is more than 8E",
+		"date,used\n2026-01-01,1e19\n":                                     `line 2: "1e19" is more than 8E`,
+		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is no count of bytes`,
 		"d\x00a\x00t\x00e\x00":                                             "UTF-16 without a mark",
 		"\xff\xfed\x00a":                                                   "ends within a letter",
 		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 letters",
 	} {
-		_, err := ParseCSV([]byte(text))
+		_, err := ParseCSV([]byte(text), time.Time{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 		if err != nil && hint.Of(err) == "" {
 			t.Errorf("%q: %v has no hint", text, err)
 		}
+	}
+}
+
+// TestWhatMayBeAMistake: a file that can be read, and is hardly meant so, is read and doubted.
+func TestWhatMayBeAMistake(t *testing.T) {
+	for name, c := range map[string]struct{ text, note string }{
+		"bytes or GiB":        {"date,used\n2026-01-01,100.5\n2026-01-02,101\n", "numbers without a unit are bytes: where they are not, name the unit"},
+		"a reading of 0":      {"date,used\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "it falls to almost nothing, from 100G in line 2 to 0 bytes in line 3: where it was not read"},
+		"several of them":     {"date,used\n2026-01-04,0\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "from 100G in line 3 to 0 bytes in line 4, and 1 time more: "},
+		"more than the quota": {"date,used,limit\n2026-01-01,3G,2G\n", "in line 2 more is in use (3G) than there is (2G)"},
+		"a size in its unit":  {"date,used,size\n2026-01-01,107374182400,200\n", "in line 2 more is in use (107374182400) than there is (200): are both in the same unit?"},
+	} {
+		got, err := ParseCSV([]byte(c.text), time.Time{})
+		if err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], c.note) {
+			t.Errorf("%s: %q, %v", name, got.Notes, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"filled from nothing": "date,used\n2026-01-01,0\n2026-01-02,0\n2026-01-03,101G\n",
+		"few bytes":           "date,bytes\n2026-01-01,100\n",
+		"a unit in the cell":  "date,used\n2026-01-01,100M\n",
+		"emptied":             "date,used\n2026-01-01,100G\n2026-01-02,1M\n",
+		"0 per cent":          "date,use%\n2026-01-01,5\n2026-01-02,0\n",
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil || strings.Contains(strings.Join(got.Notes, "\n"), "unit") {
+			t.Errorf("%s: %q, %v", name, got.Notes, err)
+		}
+	}
+}
+
+// TestWhatDoesNotComeBack: where the unit changes, or all is removed, what was before does not count.
+func TestWhatDoesNotComeBack(t *testing.T) {
+	for text, want := range map[string]string{
+		"date,used\n2026-01-01,107374182400\n2026-01-02,101\n":                  "it fell from 100G in line 2 to 101 bytes in line 3 (is that another unit",
+		"date,used\n2026-01-01,107374182400\n2026-01-02,101\n2026-01-03,102\n":  "it fell from 100G in line 2 to 101 bytes in line 3",
+		"date,used\n2026-01-01,100G\n2026-01-02,0\n":                            "to 0 bytes in line 3",
+		"date,used\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,90G\n":            "",
+		"date,used\n2026-01-01,1G\n2026-01-02,0\n2026-01-03,1G\n2026-01-04,0\n": "",
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		fell := got.Tables[0]
+		if want == "" && fell.WhyFell != "" || !strings.Contains(fell.WhyFell, want) || want != "" && fell.Fell.Date != at(1) {
+			t.Errorf("%q: %q on %v", text, fell.WhyFell, fell.Fell.Date)
+		}
+	}
+}
+
+// TestOnlyWhatWasKnown: with an end, a file is read as it was then, by its sizes and
+// its names too.
+func TestOnlyWhatWasKnown(t *testing.T) {
+	const text = "date,mount,used,size\n2026-01-01,/a,5G,10G\n2026-01-02,/a,6G,10G\n2026-01-03,/a,7G,20G\n2026-01-03,/b,1G,2G\n"
+	got, err := ParseCSV([]byte(text), at(2))
+	if err != nil || len(got.Tables) != 1 || got.Tables[0].Of != "/a" || got.Tables[0].Size != 10<<30 || len(got.Tables[0].Days) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	const log = "2026-01-01 /dev/sda1 ext4 1000 500 400 56% /\n2026-01-02 /dev/sda1 ext4 2000 501 1399 56% /\n"
+	if got, err := ParseCSV([]byte(log), at(1)); err != nil || len(got.Tables[0].Days) != 1 || got.Tables[0].Size != 900<<10 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := ParseCSV([]byte(text), at(0)); err == nil || err.Error() != "it has no row before 2026-01-01" || hint.Of(err) == "" {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -149,7 +221,7 @@ func TestUTF16(t *testing.T) {
 		for _, l := range letters {
 			text = order.AppendUint16(text, l)
 		}
-		if got, err := ParseCSV(text); err != nil || len(got.Tables) != 1 || got.Tables[0].Days[0].Value != 5 {
+		if got, err := ParseCSV(text, time.Time{}); err != nil || len(got.Tables) != 1 || got.Tables[0].Days[0].Value != 5 {
 			t.Errorf("%s: %v, %v", order, got, err)
 		}
 	}
@@ -157,12 +229,12 @@ func TestUTF16(t *testing.T) {
 
 // TestSeveralThingsInOneFile: each is read for itself.
 func TestSeveralThingsInOneFile(t *testing.T) {
-	text := "date,host,mount,used,size\n"
+	text := "date,host,mount,used_bytes,size\n"
 	for day := range 20 {
 		date := at(day).Format(time.DateOnly)
 		text += fmt.Sprintf("%s,db1,/data,%d,1000\n%s,db1,/,%d,300\n%s,db2,/,%d,\n", date, 100+day, date, 7, date, 50)
 	}
-	got, err := ParseCSV([]byte(text))
+	got, err := ParseCSV([]byte(text), time.Time{})
 	if err != nil || len(got.Tables) != 3 || len(got.Notes) != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -173,7 +245,7 @@ func TestSeveralThingsInOneFile(t *testing.T) {
 	}
 	// Where no column is known to name them, they are not taken for one thing.
 	unnamed := strings.Replace(text, "date,host,mount", "date,where,what", 1)
-	if _, err := ParseCSV([]byte(unnamed)); err == nil || !strings.Contains(err.Error(), "line 3: 2026-01-01 00:00:00 has another value than in line 2") || !strings.Contains(hint.Of(err), "such as mount") {
+	if _, err := ParseCSV([]byte(unnamed), time.Time{}); err == nil || !strings.Contains(err.Error(), "line 3: 2026-01-01 00:00:00 has another value than in line 2") || !strings.Contains(hint.Of(err), "such as mount") {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }
@@ -189,11 +261,11 @@ func TestClocksThatAreSet(t *testing.T) {
 		"back":    {"25.10.2026", []int{0, 1, 2, 2, 3, 22, 23}, 2},
 		"forward": {"29.03.2026", []int{0, 1, 3, 4, 22, 23}, 1},
 	} {
-		text := "date;used\n"
+		text := "date;used_bytes\n"
 		for i, hour := range c.hours {
 			text += fmt.Sprintf("%s %02d:30;%d\n", c.day, hour, 100+i)
 		}
-		got, err := ParseCSV([]byte(text))
+		got, err := ParseCSV([]byte(text), time.Time{})
 		if err != nil || len(got.Notes) != c.notes {
 			t.Errorf("%s: %q, %v", name, got.Notes, err)
 			continue
@@ -219,10 +291,12 @@ func TestALogOfDF(t *testing.T) {
 			Table{Of: "/data", Days: []Day{{at(0), 700 << 10}, {at(1), 800 << 10}}, Size: 1900 << 10}, "df without its header"},
 		"seconds, and units": {"1767225600\nFilesystem      Size  Used Avail Use% Mounted on\n/dev/sda1 40G 12G 26G 32% /\n/dev/sdb1 2,0T 1,5T 500G 75% /data\n1767312000\n/dev/sda1 40G 12G 26G 32% /\n/dev/sdb1 2,0T 1,6T 400G 80% /data\n",
 			Table{Of: "/data", Days: []Day{{at(0), 1.5 * (1 << 40)}, {at(1), dfTera(1.6)}}, Size: dfTera(1.6) + 400*(1<<30)}, "df -H has powers of 1000"},
+		"fuller than full": {"2026-01-01\n" + blocks + "/dev/sda1 100 50 40 56% /\n/dev/sdb1 1000 900 100 90% /data\n2026-01-02\n" + blocks + "/dev/sda1 100 50 40 56% /\n/dev/sdb1 1000 1050 -50 105% /data\n",
+			Table{Of: "/data", Days: []Day{{at(0), 900 << 10}, {at(1), 1050 << 10}}, Size: 1000 << 10}, ""},
 		"macOS, and blocks of 512": {"2026-01-01\nFilesystem 512-blocks Used Available Capacity iused ifree %iused Mounted on\n/dev/disk1 1000 400 500 45% 1 2 33% /\nmap auto_home 0 0 0 100% 0 0 100% /home\n2026-01-02\n/dev/disk1 1000 401 499 45% 1 2 33% /\n",
 			Table{Of: "/", Days: []Day{{at(0), 400 * 512}, {at(1), 401 * 512}}, Size: 900 * 512}, ""},
 	} {
-		got, err := ParseCSV([]byte(c.text))
+		got, err := ParseCSV([]byte(c.text), time.Time{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -246,7 +320,7 @@ func TestALogOfDF(t *testing.T) {
 		"2026-01-01\n" + blocks + "lost\n":                                                    `line 3: "lost" is no line of df, and no date`,
 		"01/02/2026\n" + blocks + "/dev/sda1 1000 500 400 56% /\n":                            `line 1: "01/02/2026" can have the day or the month first`,
 	} {
-		if _, err := ParseCSV([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+		if _, err := ParseCSV([]byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -260,7 +334,7 @@ func FuzzParseCSV(f *testing.F) {
 	f.Add([]byte("Date;Mount;Used (GB)\n25.11.2026 3:07 PM;/;1.234,5\n"))
 	f.Add([]byte("2026-01-01\nFilesystem 1K-blocks Used Available Use% Mounted on\n/dev/sda1 1000 500 400 56% /\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := ParseCSV(text)
+		got, err := ParseCSV(text, time.Time{})
 		if err != nil {
 			return
 		}

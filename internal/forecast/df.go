@@ -30,7 +30,7 @@ const linesOfDF = 50 // within which a log of df has one of its lines
 func isDF(text []byte) bool {
 	n := 0
 	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); dfRow.Match(line) || dfHeader.Match(line) {
+		if line = bytes.TrimSpace(line); dfRow.Match(line) || dfHeader.Match(line) && !bytes.Contains(line, []byte("\t")) {
 			return true
 		}
 		if n++; n > linesOfDF {
@@ -126,11 +126,11 @@ func (f *file) dfReading(log *dfLog, m []string, line int) error {
 		return err
 	}
 	t, err := f.more(m[6])
-	if err != nil {
+	if err != nil || f.later(at) {
 		return err
 	}
 	t.add(Day{at, used}, line)
-	if free, err := dfBytes(m[4], log.block); err == nil {
+	if free, err := dfFree(m[4], log.block); err == nil {
 		t.sized(at, used+free, "what is in use and available; what the filesystem keeps back for root is not")
 	}
 	return nil
@@ -157,6 +157,17 @@ func (f *file) dfDate(log *dfLog, words []string, line int) (at time.Time, devic
 		return at, "", errors.New("it names no filesystem")
 	}
 	return log.at, words[0], nil
+}
+
+// dfFree reads what is available; some systems count what root has taken of what is kept
+// back for it as less than nothing.
+func dfFree(cell string, block unit) (float64, error) {
+	number, less := strings.CutPrefix(cell, "-")
+	v, err := dfBytes(number, block)
+	if less {
+		v = -v
+	}
+	return v, err
 }
 
 // dfBytes reads a number of df, which writes no groups of digits.

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
@@ -80,7 +81,7 @@ func read(dir string) (all []sample, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := forecast.ParseCSV(text)
+		r, err := forecast.ParseCSV(text, time.Time{})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

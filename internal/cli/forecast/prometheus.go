@@ -60,9 +60,6 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 		}
 		all = append(all, k)
 	}
-	if len(all) == 0 {
-		return nil, nothing("Prometheus")
-	}
 	return all, nil
 }
 

@@ -21,7 +21,7 @@ import (
 // or, if nothing is recorded of those, of all of it.
 func (f source) fromRecording(ctx context.Context) (all []known, err error) {
 	err = shell.ReadRecording(ctx, f.dir, func(r *record.Reader) (err error) {
-		all, err = readDays(ctx, r)
+		all, err = readDays(ctx, r, f.until)
 		return err
 	})
 	return all, err
@@ -30,11 +30,12 @@ func (f source) fromRecording(ctx context.Context) (all []known, err error) {
 // Before the end of each day so much of it is read.
 var looks = []time.Duration{5 * time.Minute, 24 * time.Hour}
 
-func readDays(ctx context.Context, r *record.Reader) ([]known, error) {
+func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.Time) ([]known, error) {
 	from, to, err := r.Span(ctx)
 	if err != nil {
 		return nil, err
 	}
+	to = until(to)
 	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
 	for day := from.Truncate(24 * time.Hour); !from.IsZero() && day.Before(to); day = day.Add(24 * time.Hour) {
 		end := day.Add(24 * time.Hour)
@@ -56,11 +57,7 @@ func readDays(ctx context.Context, r *record.Reader) ([]known, error) {
 		}
 		g.close()
 	}
-	all := g.all()
-	if len(all) == 0 {
-		return nil, nothing("the recording")
-	}
-	return all, nil
+	return g.all(), nil
 }
 
 // gathered is what was read until now.

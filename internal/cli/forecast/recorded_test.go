@@ -63,11 +63,8 @@ func TestARecordingIsForecast(t *testing.T) {
 		}
 	}
 	all, err := source{dir: dir}.fromRecording(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) != 3 {
-		t.Fatalf("%d quantities, want the pool, the data and the binary log", len(all))
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%d quantities, want the pool, the data and the binary log; %v", len(all), err)
 	}
 	if l := all[0].limit; all[0].series.Quantity.Of != "pool:tank" || l == nil || l.Bytes != 4<<40-128<<30 {
 		t.Errorf("%+v, limit %+v", all[0].series.Quantity, l)
@@ -88,6 +85,24 @@ func TestARecordingIsForecast(t *testing.T) {
 	}
 	if len(data.changes) != 1 || data.changes[0].What != "version 10.6.1 became 10.11.14" {
 		t.Errorf("%+v", data.changes)
+	}
+	asOfTheTenthDay(t, dir, start)
+}
+
+// asOfTheTenthDay reads the recording as it was then: nothing of later is known.
+func asOfTheTenthDay(t *testing.T, dir string, start time.Time) {
+	t.Helper()
+	all, err := source{dir: dir, end: start.AddDate(0, 0, 10)}.fromRecording(t.Context())
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	data := all[2]
+	if n := len(data.series.Days); n != 8 || data.series.Last().Value != 1e9+1e6*(24*9+23) || len(data.changes) != 0 || data.limit.Bytes != data.series.Last().Value+7e9 {
+		t.Errorf("%d days, of %+v with the limit %+v and changes %+v", n, data.series.Last(), data.limit, data.changes)
+	}
+	_, _, err = source{dir: dir, end: start}.read(t.Context(), nil)
+	if err == nil || err.Error() != "the recording tells of no space before 2026-03-01" || hint.Of(err) == "" {
+		t.Errorf("before the first day: %v", err)
 	}
 }
 

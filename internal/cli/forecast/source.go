@@ -30,7 +30,19 @@ type known struct {
 // source are the flags that say where the past is.
 type source struct {
 	csv, dir, prometheus, query string
-	limit                       value.Size
+	limit                       limitSize
+	end                         time.Time // what is of later is not read; zero: nothing is
+}
+
+// limitSize is a size that something fits in.
+type limitSize struct{ value.Size }
+
+// Set implements pflag.Value.
+func (l *limitSize) Set(text string) error {
+	if err := l.Size.Set(text); err != nil || l.Size > 0 {
+		return err
+	}
+	return errors.New("nothing fits in that: want a size such as 500G")
 }
 
 func (f *source) flags(c *cobra.Command) {
@@ -66,7 +78,7 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 		all, err = f.fromCSV(in)
 	case f.prometheus != "":
 		from = "Prometheus"
-		all, err = f.fromPrometheus(ctx, time.Now())
+		all, err = f.fromPrometheus(ctx, f.until(time.Now()))
 	default:
 		from = "the recording"
 		all, err = f.fromRecording(ctx)
@@ -74,12 +86,23 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 	if err != nil {
 		return nil, from, err
 	}
-	if f.limit > 0 {
+	if len(all) == 0 {
+		return nil, from, f.nothing(from)
+	}
+	if f.limit.Size > 0 {
 		for i := range all {
-			all[i].limit = &space.Limit{Bytes: float64(f.limit), Why: "given by --limit"}
+			all[i].limit = &space.Limit{Bytes: float64(f.limit.Size), Why: "given by --limit"}
 		}
 	}
 	return all, from, nil
+}
+
+// until is the last moment of which something is read.
+func (f source) until(now time.Time) time.Time {
+	if !f.end.IsZero() && f.end.Before(now) {
+		return f.end.Add(-time.Nanosecond)
+	}
+	return now
 }
 
 // mostHistory is how much of a file of readings is read: those of years, a row a minute.
@@ -98,7 +121,7 @@ func (f source) fromCSV(in io.Reader) (all []known, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := forecast.ParseCSV(text)
+	r, err := forecast.ParseCSV(text, f.end)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.csv, err)
 	}
@@ -111,7 +134,7 @@ func (f source) fromCSV(in io.Reader) (all []known, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", f.csv, err)
 		}
-		k.read = r.Notes
+		k.read = append(k.read, r.Notes...)
 		all = append(all, k)
 	}
 	return all, nil
@@ -123,14 +146,18 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 		name += " " + t.Of
 	}
 	if t.Percent {
-		if f.limit == 0 {
+		if f.limit.Size == 0 {
 			return k, hint.With(errors.New("what is used is in per cent, and of what size is not told"), "add a column with the size, or give --limit 500G")
 		}
 		for i := range t.Days {
-			t.Days[i].Value *= float64(f.limit) / 100
+			t.Days[i].Value *= float64(f.limit.Size) / 100
 		}
+		k.read = append(k.read, "what is used is told in per cent of --limit, as if that had always been the size")
 	}
 	k.series = forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)
+	if t.WhyFell != "" {
+		k.changes = append(k.changes, space.Change{At: t.Fell.Date, What: t.WhyFell})
+	}
 	if t.Size > 0 {
 		k.limit = &space.Limit{Bytes: t.Size, Why: t.Why}
 	}
@@ -138,6 +165,9 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 }
 
 // nothing is said when a source has nothing that is forecast.
-func nothing(from string) error {
+func (f source) nothing(from string) error {
+	if !f.end.IsZero() {
+		return hint.With(fmt.Errorf("%s tells of no space before %s", from, f.end.Format(time.DateOnly)), "name a later day")
+	}
 	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
 }

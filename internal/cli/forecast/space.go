@@ -22,6 +22,7 @@ import (
 type spaceFlags struct {
 	source
 	at    string
+	asOf  string
 	only  string
 	html  string
 	kept  string
@@ -46,7 +47,8 @@ series, and counts by when they reach the limit. Naive methods, such as
 Prometheus's predict_linear, are compared with it, and used where they win.
 
 Days are counted from the last known one. What the past cannot support is refused,
-with what to measure.
+with what to measure. --as-of forecasts as on an earlier day, to compare with what
+came since.
 
 It changes nothing; with --keep it keeps the forecast, for plumb forecast score.
 
@@ -57,6 +59,7 @@ Exit codes:
 		Example: `  plumb forecast space
   plumb forecast space --at +90d --html space.html
   plumb forecast space --csv growth.csv --at 2027-03-01 --json
+  plumb forecast space --csv growth.csv --as-of 2026-05-13 --at +30d --json
   plumb forecast space --prometheus http://127.0.0.1:9090 --keep`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runSpace(c.Context(), s, f) },
@@ -64,6 +67,7 @@ Exit codes:
 	f.source.flags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "+90d", "the `DAY` to forecast: +90d after the last known one, or a date such as 2027-03-01")
+	fl.StringVar(&f.asOf, "as-of", "", "forecast as if it were the end of this `DAY`, such as 2026-05-13: nothing later is read")
 	fl.StringVar(&f.only, "only", "", "only things with `TEXT` in their name, such as dataset: or space_binlog")
 	fl.StringVar(&f.html, "html", "", "also write an HTML page to `FILE`")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
@@ -74,7 +78,7 @@ Exit codes:
 }
 
 func runSpace(ctx context.Context, s *shell.Shell, f spaceFlags) error {
-	if err := f.validate(); err != nil {
+	if err := cmp.Or(f.validate(), f.goBack()); err != nil {
 		return err
 	}
 	if strings.HasPrefix(f.at, "+") { // a date needs the last day that is known
@@ -111,6 +115,19 @@ func runSpace(ctx context.Context, s *shell.Shell, f spaceFlags) error {
 		return err
 	}
 	return refused(results)
+}
+
+// goBack reads what --as-of says.
+func (f *spaceFlags) goBack() error {
+	if f.asOf == "" {
+		return nil
+	}
+	day, err := time.Parse(time.DateOnly, f.asOf)
+	if err != nil {
+		return hint.Usage(fmt.Sprintf("--as-of %s is no day", f.asOf), "a date such as 2026-05-13")
+	}
+	f.end = day.AddDate(0, 0, 1)
+	return nil
 }
 
 // forecast forecasts what was asked for. Of a thing that is no longer there, a date may be too far ahead;
