@@ -117,6 +117,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	}
 	c.State, c.Dir, c.Run, c.Ready = Made, copied.Dir, copied.Run, k.Now().Sub(began)
 	c.PID, c.Process = copied.Process()
+	c.Limits = copied.Limits()
 	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
 }
 
