@@ -61,18 +61,24 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 	return m.make(ctx, p, o, Making)
 }
 
-// lock makes this process the one that makes and drops clones here.
+// lock makes this process the one that makes and drops clones here. What is written of one says which statements mask it when it is
+// made anew.
 func (m Maker) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
 		return nil, hint.With(fmt.Errorf("another Plumb is making or dropping clones on this host: %w", err), "wait until it has ended")
 	}
-	if err == nil {
-		if err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir); err != nil {
-			unlock()
-		}
+	if err != nil {
+		return nil, err
 	}
-	return unlock, err
+	if err = m.Maker.Keeper.Store.Guarded(m.Dir, cloneFiles); err == nil {
+		err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // make makes a clone that is written down in a state until it is made. One that was to be refreshed stays written

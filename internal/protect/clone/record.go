@@ -73,12 +73,14 @@ func owner(name string) string { return "clone " + name }
 // ErrNoClone says that there is no clone of a name.
 var ErrNoClone = hint.With(errors.New("there is no such clone"), "plumb clone list shows them")
 
+const cloneFiles = "*.json"
+
 func (m Maker) file(name string) string { return path.Join(m.Dir, name+".json") }
 
 // List gives all clones, the oldest first. The error names files that could not be
 // read; the others are given with it.
 func (m Maker) List(ctx context.Context, h host.Reader) (all []Clone, err error) {
-	files, err := h.Glob(ctx, path.Join(host.Verbatim(m.Dir), "*.json"))
+	files, err := h.Glob(ctx, path.Join(host.Verbatim(m.Dir), cloneFiles))
 	if err != nil {
 		return nil, err
 	}

@@ -52,3 +52,24 @@ func TestEditedClones(t *testing.T) {
 		t.Errorf("what is not there: %v", err)
 	}
 }
+
+// TestClonesThatOthersCanWrite: nothing is done by the file of a clone that others can have written: it says what masks it.
+func TestClonesThatOthersCanWrite(t *testing.T) {
+	d := deaf{hosttest.LiveDoer(t)}
+	m := Maker{Dir: t.TempDir(), Maker: instance.Maker{Keeper: &protect.Keeper{Do: d, Books: t.TempDir(), Store: protect.Store{Dir: t.TempDir(), Guard: host.Guarded}}}}
+	if err := m.put(t.Context(), Clone{Name: "dev", State: Made}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(m.file("dev"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, refreshed := m.Refresh(t.Context(), "dev", protect.Point{State: protect.Taken}, nil)
+	for what, err := range map[string]error{"dropped": m.Drop(t.Context(), "dev"), "refreshed": refreshed} {
+		if err == nil || !strings.Contains(err.Error(), "dev.json can be written to by others") {
+			t.Errorf("%s with %v", what, err)
+		}
+	}
+	if c, err := m.Get(t.Context(), d, "dev"); err != nil || c.State != Made {
+		t.Errorf("it is %+v, %v", c, err)
+	}
+}
