@@ -213,6 +213,11 @@ func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, 
 			return fmt.Errorf("run statement %d of the mask: %w", i+1, err)
 		}
 	}
+	if len(o.Masks) > 0 { // what it leaves open would be taken back with the end of the session
+		if err := a.Exec(ctx, "COMMIT"); err != nil {
+			return fmt.Errorf("commit the mask: %w", err)
+		}
+	}
 	if o.Purpose != protect.ForReplica {
 		return nil
 	}

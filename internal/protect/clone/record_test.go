@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/load"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
+	"plumb/internal/stack"
 )
 
 // deaf is this machine, without servers.
@@ -71,5 +74,34 @@ func TestClonesThatOthersCanWrite(t *testing.T) {
 	}
 	if c, err := m.Get(t.Context(), d, "dev"); err != nil || c.State != Made {
 		t.Errorf("it is %+v, %v", c, err)
+	}
+}
+
+// plain is an engine whose masks are typed as they are.
+type plain struct{ protect.Engine }
+
+func (plain) Kind() string { return "plain" }
+
+// heard is a session that keeps what is typed to it.
+type heard struct {
+	load.Admin
+	all []string
+}
+
+func (h *heard) Exec(_ context.Context, statements ...string) error {
+	h.all = append(h.all, statements...)
+	return nil
+}
+
+// TestMaskThatEndsNothing: a mask that leaves its transaction open is done all the same: who gives one must not get a clone without.
+func TestMaskThatEndsNothing(t *testing.T) {
+	m := Maker{Maker: instance.Maker{Keeper: &protect.Keeper{Engines: []protect.Engine{plain{}}}}}
+	c := &instance.Copy{Copy: protect.Copy{Server: protect.Server{Ref: stack.Ref{Kind: "plain"}}}}
+	h := &heard{}
+	if err := m.behindDoors(t.Context(), c, h, Options{Purpose: protect.ForUse, Masks: []string{"BEGIN", "UPDATE a SET b = 1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"BEGIN", "UPDATE a SET b = 1", "COMMIT"}; !slices.Equal(h.all, want) {
+		t.Errorf("typed were %q, want %q", h.all, want)
 	}
 }
