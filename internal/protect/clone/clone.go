@@ -107,7 +107,10 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
 		Memory: o.Memory, Source: o.Source, Life: life, Of: of, Stranger: o.Stranger})
 	if err == nil {
-		if c.Follows, c.Astray, err = m.run(ctx, copied, o); err != nil {
+		if c.Follows, c.Astray, err = m.run(ctx, copied, o); err == nil {
+			err = m.made(ctx, &c, copied, k.Now().Sub(began))
+		}
+		if err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
 		}
 	}
@@ -118,13 +121,17 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 		}
 		return Clone{}, errors.Join(err, k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
 	}
-	if o.Purpose == protect.ForBrowse {
-		copied.Run = ""
+	return c, copied.Leave(ctx)
+}
+
+// made writes down what was made. Until it is, the next run takes it away.
+func (m Maker) made(ctx context.Context, c *Clone, copied *instance.Copy, took time.Duration) error {
+	c.State, c.Dir, c.Ready, c.Limits = Made, copied.Dir, took, copied.Limits()
+	if c.Purpose != protect.ForBrowse {
+		c.Run = copied.Run
 	}
-	c.State, c.Dir, c.Run, c.Ready = Made, copied.Dir, copied.Run, k.Now().Sub(began)
 	c.PID, c.Process = copied.Process()
-	c.Limits = copied.Limits()
-	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
+	return m.put(ctx, *c)
 }
 
 // run prepares the server of a clone behind closed doors, where that is asked, and
