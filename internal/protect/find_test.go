@@ -62,10 +62,10 @@ func TestFilesElsewhere(t *testing.T) {
 	}
 }
 
-// crowded is a machine whose globs of descriptors end too early.
-type crowded struct{ hosttest.Map }
+// manyOpen is a machine whose globs of descriptors end too early.
+type manyOpen struct{ hosttest.Map }
 
-func (c crowded) Glob(ctx context.Context, pattern string) ([]string, error) {
+func (c manyOpen) Glob(ctx context.Context, pattern string) ([]string, error) {
 	if strings.HasSuffix(pattern, "/fd/*") {
 		return []string{"/proc/7/fd/0"}, host.ErrTooLarge
 	}
@@ -74,7 +74,7 @@ func (c crowded) Glob(ctx context.Context, pattern string) ([]string, error) {
 
 // TestMoreFilesThanAreListed: of a server that has more open than one look lists, the last file counts as well.
 func TestMoreFilesThanAreListed(t *testing.T) {
-	m := crowded{hosttest.Map{Links: map[string]string{"/proc/7/fd/9": "/db/t.ibd", "/proc/7/fd/190000": "/far/undo_001"}, Files: map[string]string{"/proc/7/maps": "", "/proc/7/status": "Name:\tmysqld\nFDSize:\t262144\n",
+	m := manyOpen{hosttest.Map{Links: map[string]string{"/proc/7/fd/9": "/db/t.ibd", "/proc/7/fd/190000": "/far/undo_001"}, Files: map[string]string{"/proc/7/maps": "", "/proc/7/status": "Name:\tmysqld\nFDSize:\t262144\n",
 		"/proc/7/mountinfo": "2 1 8:2 / /db rw - ext4 /dev/db rw\n3 1 8:3 / /far rw - ext4 /dev/far rw\n"}}}
 	find := func() (Set, error) {
 		return FindSet(t.Context(), m, &stack.Stack{}, &quietServer{}, []Storage{&devices{}}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: "/db"}}})

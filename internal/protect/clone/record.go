@@ -58,7 +58,7 @@ type Clone struct {
 	PID     int             `json:"pid,omitempty"`
 	// Process is by what its process is known again, so that another of its number is not taken for it.
 	Process map[string]string `json:"process,omitempty"`
-	Memory  int64             `json:"memory"` // that was asked for
+	Memory  int64             `json:"memory"`           // that was asked for
 	Limits  []protect.Limit   `json:"limits,omitempty"` // of what its server can take from all else
 	Number  int               `json:"number"`
 	Masks   []string          `json:"masks,omitempty"`   // statements that ran before it listened

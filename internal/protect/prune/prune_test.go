@@ -146,8 +146,10 @@ func TestBrakedAgain(t *testing.T) {
 		goes         int
 		want         string // why not; "" for none
 	}{
-		"nothing happens":            {last: 15, goes: 5},
-		"the clock was set back":     {last: 15, later: func(_ *testing.T, p Pruner, _ []string) { p.Keeper.Now = func() time.Time { return noon.AddDate(-1, 0, 0) } }, want: "a clock jumped"},
+		"nothing happens": {last: 15, goes: 5},
+		"the clock was set back": {last: 15, later: func(_ *testing.T, p Pruner, _ []string) {
+			p.Keeper.Now = func() time.Time { return noon.AddDate(-1, 0, 0) }
+		}, want: "a clock jumped"},
 		"others are let go":          {last: 10, held: 5, later: released, want: "10 points of 20 would go, which is more than a quarter"},
 		"agreed":                     {last: 10, agreed: 10, goes: 10},
 		"agreed, and one is held":    {last: 10, agreed: 10, later: func(t *testing.T, p Pruner, all []string) { must(t, p.Keeper.Hold(t.Context(), all[3], "somebody")) }, goes: 9, want: "held by somebody"},

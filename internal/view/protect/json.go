@@ -78,7 +78,7 @@ type CloneJSON struct {
 	Dir     string        `json:"dir"`
 	Run     string        `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int           `json:"port,omitempty"`
-	PID     int           `json:"pid,omitempty"` // with which it was started
+	PID     int           `json:"pid,omitempty"`     // with which it was started
 	Memory  int64         `json:"memory"`            // that was asked for
 	Masked  bool          `json:"masked"`            // statements ran before it listened
 	Ready   time.Duration `json:"ready_ns"`          // from the request to its first answer
