@@ -163,8 +163,9 @@ func (s Set) seen(members []Member) []Member {
 	for _, m := range members {
 		for _, v := range s.Volumes {
 			if v != m.Volume && v.twin(m.Volume) {
-				m.Volume = v
-				all = append(all, m)
+				also := m
+				also.Volume = v
+				all = append(all, also)
 			}
 		}
 	}
