@@ -52,6 +52,9 @@ func (s *shelf) Snapshot(ctx context.Context, d host.Streamer, vols []Volume, na
 		if s.swap && i > 0 {
 			birth = "8"
 		}
+		if _, err := d.ReadFile(ctx, s.file(v, name)); err == nil {
+			return all, errors.New(s.file(v, name) + " is there already")
+		}
 		if err := d.Replace(ctx, s.file(v, name), []byte(birth), 0o600); err != nil {
 			return all, err
 		}

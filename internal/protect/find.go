@@ -224,7 +224,7 @@ func family(ctx context.Context, h host.Reader, pid int) []int {
 
 func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file string) bool) (files []string, err error) {
 	dir := fmt.Sprintf("/proc/%d", pid)
-	links, err := h.Glob(ctx, dir+"/fd/*")
+	links, err := host.Descriptors(ctx, h, strconv.Itoa(pid))
 	if err != nil {
 		return nil, err
 	}

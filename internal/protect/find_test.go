@@ -1,10 +1,13 @@
 package protect
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
 )
@@ -56,5 +59,32 @@ func TestFilesElsewhere(t *testing.T) {
 		if !slices.Equal(got, c.want) || len(set.Strays) != c.lost || on.asked > 3 {
 			t.Errorf("%s: on %q with %d strays, and %d looks; want %q with %d", what, got, len(set.Strays), on.asked, c.want, c.lost)
 		}
+	}
+}
+
+// manyOpen is a machine whose globs of descriptors end too early.
+type manyOpen struct{ hosttest.Map }
+
+func (c manyOpen) Glob(ctx context.Context, pattern string) ([]string, error) {
+	if strings.HasSuffix(pattern, "/fd/*") {
+		return []string{"/proc/7/fd/0"}, host.ErrTooLarge
+	}
+	return c.Map.Glob(ctx, pattern)
+}
+
+// TestMoreFilesThanAreListed: of a server that has more open than one look lists, the last file counts as well.
+func TestMoreFilesThanAreListed(t *testing.T) {
+	m := manyOpen{hosttest.Map{Links: map[string]string{"/proc/7/fd/9": "/db/t.ibd", "/proc/7/fd/190000": "/far/undo_001"}, Files: map[string]string{"/proc/7/maps": "", "/proc/7/status": "Name:\tmysqld\nFDSize:\t262144\n",
+		"/proc/7/mountinfo": "2 1 8:2 / /db rw - ext4 /dev/db rw\n3 1 8:3 / /far rw - ext4 /dev/far rw\n"}}}
+	find := func() (Set, error) {
+		return FindSet(t.Context(), m, &stack.Stack{}, &quietServer{}, []Storage{&devices{}}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: "/db"}}})
+	}
+	set, err := find()
+	if err != nil || len(set.Volumes) != 2 || set.Volumes[1].Name != "/dev/far" {
+		t.Errorf("%+v, %v", set.Volumes, err)
+	}
+	m.Files["/proc/7/status"] = "Name:\tmysqld\n"
+	if _, err := find(); err == nil || !strings.Contains(err.Error(), "does not say how many") {
+		t.Errorf("without a number: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func ReadKept(ctx context.Context, h host.Reader, file, it string, most int, int
 // TidyKept removes what killed runs left of such files in a directory: halves of new ones, under names of their
 // own. Nobody else may be writing there.
 func TidyKept(ctx context.Context, d host.Doer, dir string) error {
-	left, err := d.Glob(ctx, path.Join(dir, ".*.json.plumb-new"))
+	left, err := d.Glob(ctx, path.Join(host.Verbatim(dir), ".*.json.plumb-new"))
 	for _, name := range left {
 		err = errors.Join(err, d.Remove(ctx, name))
 	}

@@ -23,6 +23,22 @@ type Volume struct {
 	Within     string `json:"within,omitempty"` // directory of the volume that is mounted there, "" for its root
 }
 
+// twin tells whether two are one thing, that is mounted in two places.
+func (v Volume) twin(w Volume) bool {
+	v.Mountpoint = w.Mountpoint
+	return v == w
+}
+
+// once gives each volume in the first of its places.
+func once(vols []Volume) (all []Volume) {
+	for _, v := range vols {
+		if !slices.ContainsFunc(all, v.twin) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
 // Storage is what protect asks of a kind of storage.
 type Storage interface {
 	// Name is that of its volumes' Storage.
@@ -139,6 +155,21 @@ type Set struct {
 	Apart   string   `json:"apart,omitempty"`  // why their snapshots are not of one moment; "" when they are
 	Strays  []Stray  `json:"strays,omitempty"` // files the server writes that lie on none of them
 	Others  []string `json:"others,omitempty"` // servers and programs that have files open on them too
+}
+
+// seen gives snapshots, each for all places in which the server sees its volume.
+func (s Set) seen(members []Member) []Member {
+	all := slices.Clone(members)
+	for _, m := range members {
+		for _, v := range s.Volumes {
+			if v != m.Volume && v.twin(m.Volume) {
+				also := m
+				also.Volume = v
+				all = append(all, also)
+			}
+		}
+	}
+	return all
 }
 
 // Stray is a file of the server outside of what can be snapshotted.

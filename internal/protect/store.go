@@ -48,7 +48,7 @@ func (s Store) lockWithin(ctx context.Context, d host.Doer, most time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	if err = s.trusted(); err == nil {
+	if err = s.Trusted(); err == nil {
 		err = TidyKept(ctx, d, s.Dir)
 	}
 	if err != nil {
@@ -66,11 +66,16 @@ func (s Store) lockSoon(ctx context.Context, d host.Doer) (unlock func(), err er
 	return s.lockWithin(ctx, d, patience)
 }
 
-func (s Store) trusted() error {
+// Trusted is an error where others than the one who reads the points could have written them. A point says which program a copy is
+// started with, and as whom.
+func (s Store) Trusted() error { return s.Guarded(s.Dir, pointFiles) }
+
+// Guarded is so for other files that Plumb keeps.
+func (s Store) Guarded(dir, pattern string) error {
 	if s.Guard == nil {
 		return nil
 	}
-	return s.Guard(s.Dir, pointFiles)
+	return s.Guard(dir, pattern)
 }
 
 // List gives all points, oldest first. The error names files that could not be

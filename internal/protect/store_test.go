@@ -2,6 +2,7 @@ package protect
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 )
 
 // TestEditedPoints: the file of a point that somebody edited is none, and nothing of it is destroyed: a typing error must not make a point of
@@ -68,5 +70,25 @@ func TestPointsThatGoMeanwhile(t *testing.T) {
 	}
 	if all, err = s.Store.List(t.Context(), s.Do); err == nil || len(all) != 1 {
 		t.Errorf("a link to nowhere: %+v, %v", all, err)
+	}
+}
+
+// TestTidyOneDirectory: halves of files are removed in the directory of that name, and not in those that its name meets as a pattern.
+func TestTidyOneDirectory(t *testing.T) {
+	d, dir := hosttest.LiveDoer(t), t.TempDir()
+	half := func(name string) string { return path.Join(dir, name, ".a.json.plumb-new") }
+	for _, name := range []string{"state[1]", "state1"} {
+		if err := errors.Join(os.Mkdir(path.Join(dir, name), 0o700), os.WriteFile(half(name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := TidyKept(t.Context(), d, path.Join(dir, "state[1]")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(half("state[1]")); err == nil {
+		t.Error("it is left")
+	}
+	if _, err := os.Stat(half("state1")); err != nil {
+		t.Errorf("that of another directory: %v", err)
 	}
 }

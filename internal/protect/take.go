@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plumb/internal/hint"
@@ -279,7 +280,7 @@ func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	var all []Member
 	err := t.inOrder(ctx, q, func(s Storage, vols []Volume) error {
 		members, err := s.Snapshot(ctx, t.k.Do, vols, name, facts)
-		all = append(all, members...)
+		all = append(all, t.plan.Set.seen(members)...)
 		return err
 	})
 	t.point.Times.Storage = t.k.Now().Sub(began)
@@ -290,6 +291,7 @@ func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
+	slices.SortStableFunc(all, func(a, b Member) int { return strings.Compare(a.Mountpoint, b.Mountpoint) }) // whatever the order in which they were taken
 	t.point.Members = all
 	return nil
 }
@@ -327,21 +329,26 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 		if at < 0 {
 			return fmt.Errorf("no volume is mounted at %s any more", point)
 		}
-		s, err := t.k.StorageOf(t.plan.Set.Volumes[at])
+		v := t.plan.Set.Volumes[at]
+		later := slices.ContainsFunc(t.plan.Set.Volumes, func(w Volume) bool { return w.twin(v) && slices.Contains(t.mode.Order[i+1:], w.Mountpoint) })
+		if later { // the last place is the one that counts
+			continue
+		}
+		s, err := t.k.StorageOf(v)
 		if err != nil {
 			return err
 		}
-		if err := f(s, t.plan.Set.Volumes[at:at+1]); err != nil {
+		if err := f(s, []Volume{v}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// each calls f for the volumes of each storage.
+// each calls f for the volumes of each storage, each once.
 func (t *taking) each(f func(Storage, []Volume) error) error {
 	for _, s := range t.k.Storages {
-		if vols := of(s, t.plan.Set.Volumes); len(vols) > 0 {
+		if vols := once(of(s, t.plan.Set.Volumes)); len(vols) > 0 {
 			if err := f(s, vols); err != nil {
 				return err
 			}

@@ -71,6 +71,35 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+// TestOneVolumeInTwoPlaces: what the server has mounted twice has one snapshot, which is a copy's in both places; one by one it is taken
+// at its last turn.
+func TestOneVolumeInTwoPlaces(t *testing.T) {
+	for _, order := range [][]string{nil, {"/d", "/l", "/e"}} {
+		s := newScene(t, machine{})
+		twin := s.plan.Set.Volumes[0]
+		twin.Mountpoint = "/e"
+		s.plan.Set.Volumes = append(s.plan.Set.Volumes, twin)
+		s.plan.Modes = []Mode{{Name: ModeBackupAPI, Order: order}}
+		p, err := s.Take(t.Context(), s.plan, TakeOptions{})
+		if err != nil {
+			t.Fatalf("%v: %v", order, err)
+		}
+		var places []string
+		for _, m := range p.Members {
+			places = append(places, m.Name+" on "+m.Mountpoint)
+		}
+		if want := "data on /d, data on /e, log on /l"; strings.Join(places, ", ") != want {
+			t.Errorf("%v: it has %q; want %q", order, places, want)
+		}
+		if all := s.snapshots(t); len(all) != 2 {
+			t.Errorf("%v: there are %q", order, all)
+		}
+		if err := s.Destroy(t.Context(), p.ID); err != nil || len(s.snapshots(t))+len(s.points(t)) > 0 {
+			t.Errorf("%v: destroyed with %v, and there are %q", order, err, s.snapshots(t))
+		}
+	}
+}
+
 // TestTheMachineDies lets the machine die before, amid and after every change that taking and
 // destroying a point makes. The next run leaves whole points, or nothing.
 func TestTheMachineDies(t *testing.T) {

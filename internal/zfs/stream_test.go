@@ -9,16 +9,17 @@ import (
 // head makes the first record of a stream.
 func head(order binary.AppendByteOrder, magic, version, guid uint64) []byte {
 	b := order.AppendUint64(nil, 0) // DRR_BEGIN, no payload
-	for _, n := range []uint64{magic, version, 1790000000, 2 << 32, guid, 0} {
+	for _, n := range []uint64{magic, version, 1790000000} {
 		b = order.AppendUint64(b, n)
 	}
-	return append(b, "tank/db@p"...)
+	b = order.AppendUint32(order.AppendUint32(b, filesystem), 4) // flags
+	return append(order.AppendUint64(order.AppendUint64(b, guid), 0), "tank/db@p"...)
 }
 
 func TestParseHead(t *testing.T) {
 	const plain, raw = 1 | (1<<2|1<<22)<<2, 1 | (1<<2|1<<22|1<<24)<<2
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
-		for version, want := range map[uint64]Head{plain: {"15903956383140518150", false}, raw: {"15903956383140518150", true}} {
+		for version, want := range map[uint64]Head{plain: {"15903956383140518150", false, true}, raw: {"15903956383140518150", true, true}} {
 			if got, err := ParseHead(head(order, streamMagic, version, 15903956383140518150)); err != nil || got != want {
 				t.Errorf("%v: %+v, %v", order, got, err)
 			}

@@ -2,6 +2,7 @@ package deaths
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,6 +93,35 @@ func TestRefreshThatCannotBe(t *testing.T) {
 	}
 	refused(late, nil, "is gone")
 	must(t, drop(name)(ctx, h))
+}
+
+// full is a machine whose disk has no room for the last word on a clone.
+type full struct{ sqlMachine }
+
+// Replace implements host.Doer.
+func (f full) Replace(ctx context.Context, name string, data []byte, perm os.FileMode) error {
+	if strings.Contains(string(data), `"state": "made"`) {
+		return syscall.ENOSPC
+	}
+	return f.sqlMachine.Replace(ctx, name, data, perm)
+}
+
+// TestCloneThatCannotBeNoted: of a clone for whose record there is no room nothing is left, and the next is made.
+func TestCloneThatCannotBeNoted(t *testing.T) {
+	s := OnBtrfs(t)
+	o := clone.Options{Name: filepath.Base(s.Box.Dir), Purpose: protect.ForUse, Memory: 256 << 20}
+	before := sh(t, s.List)
+	if err := s.clone(o)(t.Context(), s.On(full{s.live})); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("it ended with %v", err)
+	}
+	left, err := os.ReadDir(s.Copies)
+	must(t, err)
+	all, err := s.Alive().Clones.List(t.Context(), s.live)
+	if err != nil || len(all) > 0 || len(left) > 0 || sh(t, s.List) != before {
+		t.Errorf("left are the clones %+v, the copies %v, and of subvolumes %s; %v", all, left, sh(t, s.List), err)
+	}
+	must(t, s.clone(o)(t.Context(), s.Alive()))
+	must(t, drop(o.Name)(t.Context(), s.Alive()))
 }
 
 // TestClonesThatEnded: a clone whose server is gone, as after a start of the machine, is not listed as one that runs.

@@ -3,6 +3,8 @@ package deaths
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,12 +18,14 @@ import (
 type odd struct {
 	Engine
 	program string // that is run in place of the server; "" for the server
+	env     []string
 	check   func() error
 }
 
 // Serve implements protect.Starter.
 func (o odd) Serve(c protect.Copy) (host.Process, host.Signal, string, error) {
 	p, stop, log, err := o.Engine.Serve(c)
+	p.Env = o.env
 	if o.program != "" {
 		p.Argv = []string{o.program, "600"}
 	}
@@ -72,4 +76,17 @@ func TestDrillsThatJudgeNothing(t *testing.T) {
 	if p := point(); p.Label != protect.Crash || p.Drill.Why != "a table is damaged" {
 		t.Errorf("damaged: %s, %+v", p.Label, p.Drill)
 	}
+}
+
+// TestLibrariesOfTheServersUser: by where a server's user says that libraries are none is loaded into what has root's rights yet.
+func TestLibrariesOfTheServersUser(t *testing.T) {
+	s := OnBtrfs(t)
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "libcap-ng.so.0"), []byte("of setpriv, which would load it"), 0o644))
+	if sh(t, "LD_LIBRARY_PATH="+dir+" setpriv --version >/dev/null 2>&1 && echo works || :") != "" {
+		t.Skip("setpriv needs no libcap-ng here")
+	}
+	h := s.Alive()
+	h.Keeper.Engines = []protect.Engine{odd{Engine: Engine{s.Plan.Server}, env: []string{"LD_LIBRARY_PATH=" + dir}}}
+	must(t, s.drill(false)(t.Context(), h))
 }

@@ -61,18 +61,24 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 	return m.make(ctx, p, o, Making)
 }
 
-// lock makes this process the one that makes and drops clones here.
+// lock makes this process the one that makes and drops clones here. What is written of one says which statements mask it when it is
+// made anew.
 func (m Maker) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = m.Maker.Keeper.Do.Lock(ctx, path.Join(m.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
 		return nil, hint.With(fmt.Errorf("another Plumb is making or dropping clones on this host: %w", err), "wait until it has ended")
 	}
-	if err == nil {
-		if err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir); err != nil {
-			unlock()
-		}
+	if err != nil {
+		return nil, err
 	}
-	return unlock, err
+	if err = m.Maker.Keeper.Store.Guarded(m.Dir, cloneFiles); err == nil {
+		err = protect.TidyKept(ctx, m.Maker.Keeper.Do, m.Dir)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 // make makes a clone that is written down in a state until it is made. One that was to be refreshed stays written
@@ -101,7 +107,10 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	copied, err := m.Maker.Make(ctx, p, instance.Options{Name: o.Name, Purpose: o.Purpose, Port: o.Port, Number: o.Number,
 		Memory: o.Memory, Source: o.Source, Life: life, Of: of, Stranger: o.Stranger})
 	if err == nil {
-		if c.Follows, c.Astray, err = m.run(ctx, copied, o); err != nil {
+		if c.Follows, c.Astray, err = m.run(ctx, copied, o); err == nil {
+			err = m.made(ctx, &c, copied, k.Now().Sub(began))
+		}
+		if err != nil {
 			err = errors.Join(err, copied.Remove(context.WithoutCancel(ctx)))
 		}
 	}
@@ -112,12 +121,17 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 		}
 		return Clone{}, errors.Join(err, k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
 	}
-	if o.Purpose == protect.ForBrowse {
-		copied.Run = ""
+	return c, copied.Leave(ctx)
+}
+
+// made writes down what was made. Until it is, the next run takes it away.
+func (m Maker) made(ctx context.Context, c *Clone, copied *instance.Copy, took time.Duration) error {
+	c.State, c.Dir, c.Ready, c.Limits = Made, copied.Dir, took, copied.Limits()
+	if c.Purpose != protect.ForBrowse {
+		c.Run = copied.Run
 	}
-	c.State, c.Dir, c.Run, c.Ready = Made, copied.Dir, copied.Run, k.Now().Sub(began)
 	c.PID, c.Process = copied.Process()
-	return c, errors.Join(m.put(ctx, c), copied.Leave(ctx))
+	return m.put(ctx, *c)
 }
 
 // run prepares the server of a clone behind closed doors, where that is asked, and
@@ -204,6 +218,11 @@ func (m Maker) behindDoors(ctx context.Context, c *instance.Copy, a load.Admin, 
 	for i, mask := range o.Masks {
 		if err := a.Exec(ctx, mask); err != nil {
 			return fmt.Errorf("run statement %d of the mask: %w", i+1, err)
+		}
+	}
+	if len(o.Masks) > 0 { // what it leaves open would be taken back with the end of the session
+		if err := a.Exec(ctx, "COMMIT"); err != nil {
+			return fmt.Errorf("commit the mask: %w", err)
 		}
 	}
 	if o.Purpose != protect.ForReplica {

@@ -58,7 +58,8 @@ type Clone struct {
 	PID     int             `json:"pid,omitempty"`
 	// Process is by what its process is known again, so that another of its number is not taken for it.
 	Process map[string]string `json:"process,omitempty"`
-	Memory  int64             `json:"memory"`
+	Memory  int64             `json:"memory"`           // that was asked for
+	Limits  []protect.Limit   `json:"limits,omitempty"` // of what its server can take from all else
 	Number  int               `json:"number"`
 	Masks   []string          `json:"masks,omitempty"`   // statements that ran before it listened
 	Ready   time.Duration     `json:"ready_ns"`          // from the request to its first answer
@@ -72,12 +73,14 @@ func owner(name string) string { return "clone " + name }
 // ErrNoClone says that there is no clone of a name.
 var ErrNoClone = hint.With(errors.New("there is no such clone"), "plumb clone list shows them")
 
+const cloneFiles = "*.json"
+
 func (m Maker) file(name string) string { return path.Join(m.Dir, name+".json") }
 
 // List gives all clones, the oldest first. The error names files that could not be
 // read; the others are given with it.
 func (m Maker) List(ctx context.Context, h host.Reader) (all []Clone, err error) {
-	files, err := h.Glob(ctx, path.Join(host.Verbatim(m.Dir), "*.json"))
+	files, err := h.Glob(ctx, path.Join(host.Verbatim(m.Dir), cloneFiles))
 	if err != nil {
 		return nil, err
 	}

@@ -45,8 +45,11 @@ func (c *Copy) enclosed(ctx context.Context, p host.Process, more ...string) (ho
 		argv = append(argv, "nice", "-n", "19", "ionice", "-c", "3")
 		c.limited(lowest, nil)
 	}
+	if len(p.Env) > 0 { // where libraries are is the server's user's word: nothing that still has root's rights loads one by it
+		argv = append(append(argv, "env"), p.Env...)
+	}
 	p.Argv = append(argv, p.Argv...)
-	p.UID, p.GID = 0, 0
+	p.UID, p.GID, p.Env = 0, 0, nil
 	return p, nil
 }
 

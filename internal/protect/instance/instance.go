@@ -87,6 +87,9 @@ const (
 // Make makes the copy of a point, and neutralises it. It does not start it. With an
 // error nothing is left.
 func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, err error) {
+	if err := m.Keeper.Store.Trusted(); err != nil {
+		return nil, err
+	}
 	e, err := m.Keeper.EngineOf(p.Server)
 	if err != nil {
 		return nil, err

@@ -68,6 +68,8 @@ type Options struct {
 	// a quarter go only with their exact number. 0: nobody said.
 	AllRight int
 	Words    Words
+
+	agreed []string // IDs of those that a person said may go: they still may, but no others with them
 }
 
 func (o Options) words() Words {
@@ -84,8 +86,9 @@ type Plan struct {
 	Fates    []Fate    `json:"fates"` // oldest first
 	Brakes   []Brake   `json:"brakes,omitempty"`
 
-	words Words
-	rules *Rules // by which it was made; nil where a person named what goes
+	words  Words
+	rules  *Rules   // by which it was made; nil where a person named what goes
+	agreed []string // IDs of what goes, where a person said that all of it may
 }
 
 // Named tells whether a person named what goes, whatever rules would say.
@@ -156,20 +159,32 @@ func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules 
 	return plans
 }
 
-// Again is an error unless a point that goes by the plan does so by its rules as all of its server's are by now: meanwhile others
-// may have gone, or failed a drill. How many go at once was decided. What a person named goes.
+// Stopped is an error with all brakes of a plan; nil when it has none.
+func (p Plan) Stopped() error {
+	if len(p.Brakes) == 0 {
+		return nil
+	}
+	var why, help []string
+	for _, b := range p.Brakes {
+		why, help = append(why, b.Why), append(help, b.Hint)
+	}
+	return hint.With(fmt.Errorf("nothing of %s is pruned: %s", p.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
+}
+
+// Again is an error unless a point that goes by the plan does so by its rules and brakes as all of its server's are by now: meanwhile
+// others may have gone, or failed a drill, or the clock was set. What a person named goes.
 func (p Plan) Again(now time.Time, id string, points []protect.Point, facts map[string]Facts) error {
 	if p.Named() {
 		return nil
 	}
-	for _, anew := range Judge(now, points, facts, *p.rules, Options{Words: p.words}) {
+	for _, anew := range Judge(now, points, facts, *p.rules, Options{Words: p.words, agreed: p.agreed}) {
 		i := slices.IndexFunc(anew.Fates, func(f Fate) bool { return f.Point.ID == id })
 		switch {
 		case i < 0:
 		case !anew.Fates[i].Goes:
 			return fmt.Errorf("it was to go when that was decided, and stays now: %s", strings.Join(anew.Fates[i].Why, "; "))
-		case anew.Fates[i].Point.Label == protect.Proven && anew.endsProven():
-			return hint.With(fmt.Errorf("it is the last proven %s by now", p.words.Thing), p.words.Prove)
+		default:
+			return anew.Stopped()
 		}
 	}
 	return nil

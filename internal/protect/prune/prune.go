@@ -208,12 +208,8 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 // Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a
 // brake nothing is destroyed, and the error says why.
 func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err error) {
-	if len(plan.Brakes) > 0 {
-		var why, help []string
-		for _, b := range plan.Brakes {
-			why, help = append(why, b.Why), append(help, b.Hint)
-		}
-		return nil, hint.With(fmt.Errorf("nothing of %s is pruned: %s", plan.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
+	if err := plan.Stopped(); err != nil {
+		return nil, err
 	}
 	var failed []error
 	for _, f := range plan.Going() {

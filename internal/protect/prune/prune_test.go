@@ -37,6 +37,8 @@ func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protec
 	return st, nil
 }
 
+func (shelf) Destroy(context.Context, host.Streamer, []protect.Member) error { return nil }
+
 func pruner(t *testing.T, on shelf, points ...protect.Point) Pruner {
 	t.Helper()
 	k := &protect.Keeper{Do: deaf{LiveDoer: hosttest.LiveDoer(t)}, Storages: []protect.Storage{on}, Store: protect.Store{Dir: t.TempDir()}, Now: func() time.Time { return noon }}
@@ -131,6 +133,72 @@ func TestJudgedAgain(t *testing.T) {
 		if err == nil || len(done) != 1 || done[0].Gone || !strings.Contains(done[0].Why, c.want) {
 			t.Errorf("%s: %+v, %v; want %q", what, done, err, c.want)
 		}
+	}
+}
+
+// TestBrakedAgain: what makes a plan that nothing is pruned makes it so until the last point has gone. What a person agreed to goes on,
+// and nothing else with it.
+func TestBrakedAgain(t *testing.T) {
+	for what, c := range map[string]struct {
+		last, agreed int
+		held         int                                        // of the oldest
+		later        func(t *testing.T, p Pruner, all []string) // when the plan was made
+		goes         int
+		want         string // why not; "" for none
+	}{
+		"nothing happens": {last: 15, goes: 5},
+		"the clock was set back": {last: 15, later: func(_ *testing.T, p Pruner, _ []string) {
+			p.Keeper.Now = func() time.Time { return noon.AddDate(-1, 0, 0) }
+		}, want: "a clock jumped"},
+		"others are let go":          {last: 10, held: 5, later: released, want: "10 points of 20 would go, which is more than a quarter"},
+		"agreed":                     {last: 10, agreed: 10, goes: 10},
+		"agreed, and one is held":    {last: 10, agreed: 10, later: func(t *testing.T, p Pruner, all []string) { must(t, p.Keeper.Hold(t.Context(), all[3], "somebody")) }, goes: 9, want: "held by somebody"},
+		"agreed, but not to so many": {last: 10, held: 5, agreed: 5, later: released, want: "10 points of 20 would go"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var all []protect.Point
+			var ids []string
+			for i := range 20 {
+				pt := proven(i - 20)
+				if i < c.held {
+					pt.Holds = []protect.Hold{{Owner: "somebody"}}
+				}
+				all, ids = append(all, pt), append(ids, pt.ID)
+			}
+			p := pruner(t, shelf{}, all...)
+			p.Keeper.Books = t.TempDir()
+			plans, err := p.Plan(t.Context(), p.Keeper.Do, Options{Rules: keep.Rules{Last: c.last}, AllRight: c.agreed})
+			must(t, err)
+			if c.later != nil {
+				c.later(t, p, ids)
+			}
+			done, err := p.Carry(t.Context(), plans[0])
+			gone := 0
+			for _, o := range done {
+				if o.Gone {
+					gone++
+				} else if c.want == "" || !strings.Contains(o.Why, c.want) {
+					t.Errorf("%s stays: %s; want %q", o.Point, o.Why, c.want)
+				}
+			}
+			if gone != c.goes || len(done) != len(plans[0].Going()) || (err == nil) != (c.want == "") {
+				t.Errorf("%d of %d went, and %d were to; %v", gone, len(done), c.goes, err)
+			}
+		})
+	}
+}
+
+// released lets go what was held.
+func released(t *testing.T, p Pruner, all []string) {
+	for _, id := range all[:5] {
+		must(t, p.Keeper.Release(t.Context(), id, "somebody"))
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package replicate
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,4 +59,27 @@ func meant(source dataset, sent *Sent) func(zfs.Head) error {
 
 func wayOut(sent *Sent) string {
 	return "nothing of it was sent; find out who began to receive into " + sent.Dataset + " there: zfs receive -A throws it away"
+}
+
+// received gives a stream once its beginning shows that it is of one snapshot of a filesystem, and stops any other. What zfs send -R
+// makes can also rename and promote what is there, and set properties of it, without -F; and a volume would be a device, on which
+// this host looks for filesystems, arrays and volume groups.
+type received struct {
+	in   io.Reader
+	open bool
+}
+
+// Read implements io.Reader.
+func (r *received) Read(into []byte) (int, error) {
+	if r.open {
+		return r.in.Read(into)
+	}
+	begin := make([]byte, zfs.HeadBytes)
+	if n, err := io.ReadFull(r.in, begin); n == 0 {
+		return 0, err
+	} else if head, err := zfs.ParseHead(begin[:n]); err != nil || !head.Files {
+		return 0, hint.With(cmp.Or(err, errors.New("it is of a volume")), "this key is for streams of plumb replicate alone")
+	}
+	r.in, r.open = io.MultiReader(bytes.NewReader(begin), r.in), true
+	return r.in.Read(into)
 }

@@ -3,9 +3,11 @@ package replicate
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // stream makes one of a snapshot, as zfs send begins it.
@@ -15,7 +17,7 @@ func stream(guid uint64, raw bool) []byte {
 		version |= 1 << (2 + 24)
 	}
 	b := binary.LittleEndian.AppendUint64(nil, 0)
-	for _, n := range []uint64{0x2F5bacbac, version, 0, 0, guid, 0} {
+	for _, n := range []uint64{0x2F5bacbac, version, 0, 2, guid, 0} { // 2 is a filesystem
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	return append(b, "and what follows"...)
@@ -50,6 +52,39 @@ func TestGate(t *testing.T) {
 			}
 			if !bytes.Equal(to.Bytes(), through) || (err != nil) != (try.want != "") || err != nil && !strings.Contains(err.Error(), try.want) {
 				t.Errorf("%s in pieces of %d: %v, %q went through", what, size, err, to.Bytes())
+			}
+		}
+	}
+}
+
+// TestReceivedStreams: of what a key sends only the stream of one snapshot of a filesystem comes through. Any other could rename or promote
+// what is there, or make a device.
+func TestReceivedStreams(t *testing.T) {
+	of := func(at int, to byte) []byte {
+		text := stream(7, false)
+		text[at] = to
+		return text
+	}
+	for what, try := range map[string]struct {
+		text []byte
+		want string // of the error; "" when it comes through
+	}{
+		"one":             {stream(7, false), ""},
+		"a raw one":       {stream(7, true), ""},
+		"nothing":         {nil, ""},
+		"of several":      {of(16, 2), "no stream of one snapshot"},
+		"of a volume":     {of(32, 3), "it is of a volume"},
+		"no stream":       {[]byte(strings.Repeat("no", 99)), "no stream of one snapshot"},
+		"cut in its head": {stream(7, false)[:20], "ends in its first record"},
+	} {
+		for _, in := range []io.Reader{bytes.NewReader(try.text), iotest.OneByteReader(bytes.NewReader(try.text))} {
+			got, err := io.ReadAll(&received{in: in})
+			through := try.text
+			if try.want != "" {
+				through = nil
+			}
+			if !bytes.Equal(got, through) || (err != nil) != (try.want != "") || err != nil && !strings.Contains(err.Error(), try.want) {
+				t.Errorf("%s: %v, %q came through", what, err, got)
 			}
 		}
 	}

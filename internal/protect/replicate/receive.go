@@ -31,7 +31,7 @@ func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out
 	}
 	switch words[1] {
 	case "receive":
-		_, err := r.Do.Pipe(ctx, host.Pipe{Argv: words, In: in, Out: out})
+		_, err := r.Do.Pipe(ctx, host.Pipe{Argv: words, In: &received{in: in}, Out: out})
 		return err
 	case "prove":
 		return r.verify(ctx, words[2], in, out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -79,31 +80,42 @@ func listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
 // here keeps the datasets from being unmounted.
 func (c *checking) users(ctx context.Context) error {
 	c.open = map[string]bool{}
-	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
-		links, err := c.h.Glob(ctx, pattern)
-		if err != nil {
-			return fmt.Errorf("look who uses the datasets: %w", err)
+	all, err := c.h.Glob(ctx, "/proc/[0-9]*")
+	if err != nil {
+		return fmt.Errorf("look who uses the datasets: %w", err)
+	}
+	for _, dir := range all {
+		if err := c.user(ctx, path.Base(dir)); err != nil {
+			return err
 		}
-		for _, link := range links {
-			to, err := c.h.Readlink(ctx, link)
-			if errors.Is(err, fs.ErrPermission) && c.r.Keeper.Do.About().Root {
-				c.note("whether process " + strings.Split(link, "/")[2] + " uses the datasets cannot be seen")
-				continue
-			}
-			if errors.Is(err, fs.ErrPermission) {
-				return hint.With(fmt.Errorf("whether others use the datasets cannot be seen: %w", err), "run plumb as root")
-			}
-			if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
-				continue
-			}
-			pid := strings.Split(link, "/")[2]
-			if c.servers(ctx, pid) {
-				c.open[to] = true
-				continue
-			}
-			comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
-			return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
+	}
+	return nil
+}
+
+// user refuses a process that uses the datasets, unless it is the server's.
+func (c *checking) user(ctx context.Context, pid string) error {
+	links, err := host.Descriptors(ctx, c.h, pid)
+	if err != nil && !errors.Is(err, fs.ErrPermission) { // who may not list them may not read the other two either
+		return fmt.Errorf("look who uses the datasets: %w", err)
+	}
+	for _, link := range append([]string{"/proc/" + pid + "/cwd", "/proc/" + pid + "/root"}, links...) {
+		to, err := c.h.Readlink(ctx, link)
+		if errors.Is(err, fs.ErrPermission) && c.r.Keeper.Do.About().Root {
+			c.note("whether process " + pid + " uses the datasets cannot be seen")
+			continue
 		}
+		if errors.Is(err, fs.ErrPermission) {
+			return hint.With(fmt.Errorf("whether others use the datasets cannot be seen: %w", err), "run plumb as root")
+		}
+		if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
+			continue
+		}
+		if c.servers(ctx, pid) {
+			c.open[to] = true
+			continue
+		}
+		comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
+		return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
 	}
 	return nil
 }

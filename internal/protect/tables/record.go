@@ -34,9 +34,9 @@ func (b Bringer) note(ctx context.Context, sv protect.Server, aside Name) (forge
 func (b Bringer) sweep(ctx context.Context, e Engine, sv protect.Server, t host.Target) error {
 	const pattern = "plumb_*.json"
 	do := b.Keeper.Do
-	files, err := do.Glob(ctx, path.Join(b.Dir, pattern))
-	if err == nil && len(files) > 0 && b.Keeper.Store.Guard != nil {
-		err = b.Keeper.Store.Guard(b.Dir, pattern)
+	files, err := do.Glob(ctx, path.Join(host.Verbatim(b.Dir), pattern))
+	if err == nil && len(files) > 0 {
+		err = b.Keeper.Store.Guarded(b.Dir, pattern)
 	}
 	if err != nil {
 		return err

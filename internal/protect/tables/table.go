@@ -55,7 +55,8 @@ type Result struct {
 type bringing struct {
 	b      Bringer
 	engine Engine
-	target host.Target
+	server host.Target
+	target host.Target // the database of the table
 	aside  Name
 	how    Carried
 	plan   *Plan
@@ -92,6 +93,11 @@ func (b Bringer) Run(ctx context.Context, s *stack.Stack, p protect.Point, o Opt
 func (t *bringing) run(ctx context.Context, s *stack.Stack, o Options, begin change.Begin, agree func(Plan) error) (number int, err error) {
 	if err := t.reach(ctx, s); err != nil {
 		return 0, err
+	}
+	if !o.DryRun { // which writes nothing to the server
+		if err := t.b.sweep(ctx, t.engine, t.plan.Server, t.server); err != nil {
+			return 0, fmt.Errorf("remove what an earlier run left: %w", err)
+		}
 	}
 	h, err := t.b.Keeper.Do.Hold(ctx, t.target)
 	if err != nil {
@@ -148,7 +154,7 @@ func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 	if t.engine, ok = e.(Engine); !ok {
 		return hint.With(fmt.Errorf("single tables of %s cannot be brought back by Plumb", p.Server.Product), "plumb clone starts a copy of the point, beside the server")
 	}
-	if t.plan.Server, t.target, err = e.Describe(ctx, k.Do, s, p.Server.Ref); err != nil {
+	if t.plan.Server, t.server, err = e.Describe(ctx, k.Do, s, p.Server.Ref); err != nil {
 		return err
 	}
 	if p.Server.Identity != t.plan.Server.Identity {
@@ -161,10 +167,7 @@ func (t *bringing) reach(ctx context.Context, s *stack.Stack) error {
 			}
 		}
 	}
-	if err := t.b.sweep(ctx, t.engine, t.plan.Server, t.target); err != nil {
-		return fmt.Errorf("remove what an earlier run left: %w", err)
-	}
-	t.target = t.engine.Place(t.target, t.plan.Table)
+	t.target = t.engine.Place(t.server, t.plan.Table)
 	return nil
 }
 

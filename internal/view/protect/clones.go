@@ -46,10 +46,14 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 			p.Hang(ink, "  replica ", page.OneLine(c.Follows))
 		}
 		since := c.Since.UTC().Format(time.DateTime + " UTC")
-		if c.State == clone.Made && c.Purpose != protect.ForBrowse {
-			since += fmt.Sprintf("; it answered after %s; %s of memory", span(c.Ready), units.Bytes(c.Memory))
+		runs := c.State == clone.Made && c.Purpose != protect.ForBrowse
+		if runs {
+			since += "; it answered after " + span(c.Ready)
 		}
 		p.Hang(page.Dim, "  since   ", since)
+		if runs {
+			limitRows(p, "          ", c.Limits)
+		}
 	}
 	return p.String()
 }

@@ -78,12 +78,14 @@ type CloneJSON struct {
 	Dir     string        `json:"dir"`
 	Run     string        `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int           `json:"port,omitempty"`
-	PID     int           `json:"pid,omitempty"` // with which it was started
-	Memory  int64         `json:"memory"`
+	PID     int           `json:"pid,omitempty"`     // with which it was started
+	Memory  int64         `json:"memory"`            // that was asked for
 	Masked  bool          `json:"masked"`            // statements ran before it listened
 	Ready   time.Duration `json:"ready_ns"`          // from the request to its first answer
 	Follows string        `json:"follows,omitempty"` // how a replica followed its source when it was made
 	Astray  bool          `json:"astray,omitempty"`  // it did not
+
+	Limits []protect.Limit `json:"limits,omitempty"` // of what its server can take from all else
 }
 
 // PruneJSON is version 1 of what prune --json prints.
@@ -253,7 +255,7 @@ func ClonesDocument(all []clone.Clone, unread error) ClonesJSON {
 	doc := ClonesJSON{Plumb: 1, Kind: "clones", Clones: []CloneJSON{}, Unread: lines(unread)}
 	for _, c := range all {
 		doc.Clones = append(doc.Clones, CloneJSON{Name: c.Name, State: string(c.State), Point: c.Point, Purpose: string(c.Purpose), Product: c.Product,
-			Since: c.Since, Dir: c.Dir, Run: c.Run, Port: c.Port, PID: c.PID, Memory: c.Memory, Masked: len(c.Masks) > 0, Ready: c.Ready, Follows: c.Follows, Astray: c.Astray})
+			Since: c.Since, Dir: c.Dir, Run: c.Run, Port: c.Port, PID: c.PID, Memory: c.Memory, Masked: len(c.Masks) > 0, Ready: c.Ready, Follows: c.Follows, Astray: c.Astray, Limits: c.Limits})
 	}
 	return doc
 }

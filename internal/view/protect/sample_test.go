@@ -93,10 +93,12 @@ func taken() []protect.Foreign {
 func clones() []clone.Clone {
 	return []clone.Clone{
 		{Name: "dev", State: clone.Made, Point: point(0, "").ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Dir: "/var/lib/plumb-copies/dev",
-			Run: "/var/lib/plumb-copies/dev/run", Port: 3307, PID: 99, Memory: 512 << 20, Masks: []string{"UPDATE secret SET x = 1"}, Ready: 2300 * time.Millisecond},
+			Run: "/var/lib/plumb-copies/dev/run", Port: 3307, PID: 99, Memory: 512 << 20, Masks: []string{"UPDATE secret SET x = 1"}, Ready: 2300 * time.Millisecond,
+			Limits: []protect.Limit{{What: "512M of memory"}}},
 		{Name: "r-1", State: clone.Making, Point: point(0, "").ID, Purpose: protect.ForReplica, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/r-1/run"},
 		{Name: "look", State: clone.Made, Point: point(0, "").ID, Purpose: protect.ForBrowse, Product: "MariaDB 10.11.14", Since: at, Dir: "/var/lib/plumb-copies/look"},
-		{Name: "old", State: clone.Made, Point: others().ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/old/run", Memory: 512 << 20, Ready: time.Second},
+		{Name: "old", State: clone.Made, Point: others().ID, Purpose: protect.ForUse, Product: "MariaDB 10.11.14", Since: at, Run: "/var/lib/plumb-copies/old/run", Memory: 512 << 20, Ready: time.Second,
+			Limits: []protect.Limit{{What: "512M of memory", Not: "this machine lends no control group"}}},
 	}
 }
 

@@ -87,6 +87,9 @@ func (s *session) Exec(ctx context.Context, statements ...string) error {
 			}
 			continue
 		}
+		if err := s.Admin.Exec(ctx, "COMMIT"); err != nil { // what a mask left open; a warning where that is nothing
+			return err
+		}
 		a, err := Dial(ctx, s.c, unquoted(strings.TrimSpace(strings.TrimSuffix(name, ";"))))
 		if err != nil {
 			return err
