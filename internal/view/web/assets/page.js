@@ -107,9 +107,9 @@ function remember(b) {
     let h = past.get(s.ref);
     if (!h) past.set(s.ref, h = [[], []]);
     const t = Date.parse(b.at) / 1000;
-    const last = h[0].length ? h[0][h[0].length - 1] : -Infinity;
-    if (t <= last) continue;
-    if (t - last > 20 && isFinite(last)) { h[0].push(last + 1); h[1].push(null); }
+    while (h[0].length && h[0][h[0].length - 1] >= t) { h[0].pop(); h[1].pop(); } // the clock was set back
+    const last = h[0].length ? h[0][h[0].length - 1] : t;
+    if (t - last > 20) { h[0].push(last + 1); h[1].push(null); }
     h[0].push(t);
     h[1].push(s.active);
     while (h[0].length > HISTORY) { h[0].shift(); h[1].shift(); }
