@@ -11,7 +11,8 @@ import (
 // recording can keep it over a restart.
 type Baseline struct {
 	Device string  `json:"device"`
-	Op     string  `json:"op"`   // read, write, flush
+	Disk   string  `json:"disk,omitempty"` // which one, where it is known
+	Op     string  `json:"op"`             // read, write, flush
 	Class  int     `json:"size"` // 4 KiB times two to the power of this, up to 256 KiB and more; 0 for flushes
 	Times  Times   `json:"times"`
 	Lately Times   `json:"lately"` // of the hour that is not over

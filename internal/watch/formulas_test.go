@@ -20,6 +20,38 @@ func TestOccupancyOfARatio(t *testing.T) {
 	}
 }
 
+// TestAnotherDiskUnderTheName: what was learned of one disk is not said of another that gets its name.
+func TestAnotherDiskUnderTheName(t *testing.T) {
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	d, sda := newDevices(), stack.Ref{Kind: "block", Name: "sda"}
+	learn := func(ms float64) {
+		for range 31 {
+			d.learn(sda, at, func(name string) float64 {
+				return map[string]float64{"reads": 100, "read_ms": 100 * ms, "read_bytes": 100 * 4096}[name]
+			})
+		}
+	}
+	plug := func(disk string) {
+		var o stack.Observation
+		o.New("block", "sda").Set("wwid", stack.Text(disk), "made")
+		s := &stack.Stack{}
+		s.Add("made", o)
+		d.meet(s)
+	}
+	plug("naa.1")
+	learn(1)
+	d.best[sda] = &best{}
+	plug("naa.2")
+	if us, known := d.unloaded("sda", "read", 4096); known || d.best[sda] != nil {
+		t.Errorf("another disk is said to take %v us, and to have done %v", us, d.best[sda])
+	}
+	learn(8)
+	plug("naa.1")
+	if us, _ := d.unloaded("sda", "read", 4096); us < 900 || us > 1100 {
+		t.Errorf("the first takes %v us", us)
+	}
+}
+
 func TestBaselinesDoNotCreep(t *testing.T) {
 	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
 	b := &Baseline{Hour: at.Unix() / 3600}
