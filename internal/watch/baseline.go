@@ -13,7 +13,7 @@ type Baseline struct {
 	Device string  `json:"device"`
 	Disk   string  `json:"disk,omitempty"` // which one, where it is known
 	Op     string  `json:"op"`             // read, write, flush
-	Class  int     `json:"size"` // 4 KiB times two to the power of this, up to 256 KiB and more; 0 for flushes
+	Class  int     `json:"size"`           // 4 KiB times two to the power of this, up to 256 KiB and more; 0 for flushes
 	Times  Times   `json:"times"`
 	Lately Times   `json:"lately"` // of the hour that is not over
 	Growth float64 `json:"growth"` // of the last whole hour against Times; 0: not known
