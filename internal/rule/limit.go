@@ -105,7 +105,7 @@ func (k *limitOf) limited(l *Limit, c combination) Limited {
 	case Quiet:
 		out.Why = k.ruledOutBy(c.things, details)
 	case Fires:
-		out.Title, out.Say, out.Evidence = v.Title, v.Say, k.when.evidence(c.things, details)
+		out.Title, out.Say, out.Evidence = v.Title, k.say.told(c.things), k.when.evidence(c.things, details)
 		for _, t := range k.do {
 			out.Do = append(out.Do, t.render(c.things))
 		}

@@ -59,6 +59,24 @@ func TestLimitSaysWhatItKnows(t *testing.T) {
 	}
 }
 
+// TestLimitLeavesOutWhatItDoesNotKnow: a share is of the last half minute, and who holds the lock is of now.
+func TestLimitLeavesOutWhatItDoesNotKnow(t *testing.T) {
+	for say, want := range map[string]string{
+		"{show(d.reads_rate)} reads. {db.blocker} blocks {db.blocker_blocks}. It is full.": "300/s reads. It is full.",
+		"It is full. At the root is {db.blocker}.":                                         "It is full.",
+		"{db.blocker} blocks.": "? blocks.",
+	} {
+		all, err := limits(t, strings.Replace(soundLimit, "{show(d.reads_rate)} reads.", say, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := all[0].kinds[0]
+		if v := k.limited(all[0], combination{things: k.Examples[0].things}); v.Say != want {
+			t.Errorf("%s: %q, want %q", say, v.Say, want)
+		}
+	}
+}
+
 func TestLimitReportsMistakes(t *testing.T) {
 	for change, want := range map[string]string{
 		"db.share_io_low|db.share_lo":                     "has no fact share_lo",

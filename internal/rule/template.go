@@ -115,6 +115,38 @@ func (t *template) render(b things) string {
 	return out.String()
 }
 
+// told writes only the sentences in which all is known: of a moment some of it passes sooner than the rest. Where no
+// sentence is left it is the whole text.
+func (t *template) told(b things) string {
+	var all, sentence strings.Builder
+	known := true
+	end := func() {
+		if known {
+			all.WriteString(sentence.String())
+		}
+		sentence.Reset()
+		known = true
+	}
+	for _, p := range t.parts {
+		if p.expr != nil {
+			value := p.expr.shown(b)
+			known = known && value != notKnown
+			sentence.WriteString(value)
+			continue
+		}
+		for i, piece := range strings.SplitAfter(p.text, ". ") {
+			if i > 0 {
+				end()
+			}
+			sentence.WriteString(piece)
+		}
+	}
+	if end(); all.Len() == 0 {
+		return t.render(b)
+	}
+	return strings.TrimRight(all.String(), " ")
+}
+
 // shown writes the expression's value; a bare fact with its unit.
 func (e *expression) shown(b things) string {
 	v, err := e.value(b)

@@ -106,6 +106,9 @@ func words(query string) string {
 		}
 		for _, w := range strings.FieldsFunc(strings.ToLower(part), func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 			w = strings.TrimPrefix(w, "sql_tsi_") // MariaDB calls the word DAY so, whatever it is the name of
+			if w == "distinctrow" {
+				w = "distinct" // it is called so there
+			}
 			skip := field && w != "from"
 			field = w == "extract"
 			if w != "" && !skip && w != "null" && w != "true" && w != "false" && w[0] != '$' && !unicode.IsDigit(rune(w[0])) {

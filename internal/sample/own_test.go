@@ -49,6 +49,7 @@ func TestSameWords(t *testing.T) {
 		{"SELECT SUM ( `paid` ) FROM `orders` WHERE SQL_TSI_DAY = ? AND ID IN (...) ", "select sum(paid) from orders where day = '2026-03-01' and id in (1, 2, 3)", true},
 		{"SELECT `a` FROM `t` WHERE `b` = ?", "SELECT a FROM t WHERE c = 5", false},
 		{"SELECT `a` FROM `t`", "SELECT a FROM t WHERE c = 5", false},
+		{"SELECT DISTINCTROW `a` FROM `t`", "SELECT DISTINCT a FROM t", true},
 		{"", "", false}, {"?", "5", false},
 	} {
 		if got := SameWords(c.a, c.b); got != c.same {

@@ -11,8 +11,9 @@ import (
 // recording can keep it over a restart.
 type Baseline struct {
 	Device string  `json:"device"`
-	Op     string  `json:"op"`   // read, write, flush
-	Class  int     `json:"size"` // 4 KiB times two to the power of this, up to 256 KiB and more; 0 for flushes
+	Disk   string  `json:"disk,omitempty"` // which one, where it is known
+	Op     string  `json:"op"`             // read, write, flush
+	Class  int     `json:"size"`           // 4 KiB times two to the power of this, up to 256 KiB and more; 0 for flushes
 	Times  Times   `json:"times"`
 	Lately Times   `json:"lately"` // of the hour that is not over
 	Growth float64 `json:"growth"` // of the last whole hour against Times; 0: not known

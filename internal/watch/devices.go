@@ -18,12 +18,42 @@ type devices struct {
 	best      map[stack.Ref]*best
 	ratios    map[stack.Ref][]ratio // of the last 30 s
 	baselines map[baselineKey]*Baseline
+	disks     map[string]string  // by the name of a device, which disk it is, where that is known
 	loaded    map[stack.Ref]bool // those that a verdict is raised about: nothing is learned of them
 }
 
+// baselineKey has the disk beside the name of the device: another disk may get the name, and some disks say the same of
+// themselves as others.
 type baselineKey struct {
-	device, op string
-	class      int
+	device, disk, op string
+	class            int
+}
+
+func (d *devices) key(device, op string, class int) baselineKey {
+	return baselineKey{device, d.disks[device], op, class}
+}
+
+// meet takes which disk each device is. What was seen of another one under its name says nothing of it.
+func (d *devices) meet(s *stack.Stack) {
+	now := map[string]string{}
+	for _, b := range s.OfKind("block") {
+		was, disk := d.disks[b.Ref.Name], b.Text("wwid")
+		if _, told := b.Facts["wwid"]; !told { // it could not be read this time
+			disk = was
+		}
+		if now[b.Ref.Name] = disk; was != "" && was != disk {
+			d.drop(b.Ref)
+		}
+	}
+	d.disks = now
+}
+
+// drop forgets what was seen of a device, and not what was learned of it.
+func (d *devices) drop(of stack.Ref) {
+	delete(d.last, of)
+	delete(d.second, of)
+	delete(d.best, of)
+	delete(d.ratios, of)
 }
 
 // counters are those of a device at one moment.
@@ -116,10 +146,7 @@ func (b *best) most() (x second) {
 func (d *devices) forgetGone(before time.Time) {
 	for of, last := range d.last {
 		if last.at.Before(before) {
-			delete(d.last, of)
-			delete(d.second, of)
-			delete(d.best, of)
-			delete(d.ratios, of)
+			d.drop(of)
 		}
 	}
 }
@@ -223,7 +250,7 @@ func (d *devices) learn(of stack.Ref, at time.Time, by func(string) float64) {
 		if math.IsNaN(n+ms) || n < least || ms < leastMillis || mixed {
 			continue
 		}
-		k := baselineKey{of.Name, o.op, 0}
+		k := d.key(of.Name, o.op, 0)
 		if o.bytes != "" {
 			k.class = sizeClass(by(o.bytes) / n)
 		}
@@ -231,7 +258,7 @@ func (d *devices) learn(of stack.Ref, at time.Time, by func(string) float64) {
 			if len(d.baselines) >= mostBaselines {
 				continue
 			}
-			d.baselines[k] = &Baseline{Device: k.device, Op: k.op, Class: k.class, Hour: at.Unix() / 3600}
+			d.baselines[k] = &Baseline{Device: k.device, Disk: k.disk, Op: k.op, Class: k.class, Hour: at.Unix() / 3600}
 		}
 		d.baselines[k].add(at, ms*1000/n)
 	}
@@ -245,7 +272,7 @@ const mostBaselines = 2000
 // of the two, however long each takes: the mean time and the mean size of a mixture lie on that line.
 func (d *devices) unloaded(device, op string, size float64) (float64, bool) {
 	learned := func(class int) (float64, bool) {
-		b := d.baselines[baselineKey{device, op, class}]
+		b := d.baselines[d.key(device, op, class)]
 		if b == nil {
 			return 0, false
 		}
@@ -276,7 +303,7 @@ func (d *devices) unloaded(device, op string, size float64) (float64, bool) {
 // growth is how much slower unloaded requests of a device have become.
 func (d *devices) growth(device string) (most float64) {
 	for k, b := range d.baselines {
-		if k.device == device {
+		if k.device == device && k.disk == d.disks[device] {
 			most = max(most, b.Growth)
 		}
 	}
@@ -294,7 +321,7 @@ func (j *Judge) Baselines() []Baseline {
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Baseline) int {
-		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
+		return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Disk, b.Disk), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Class, b.Class))
 	})
 	return out
 }
@@ -307,6 +334,6 @@ func (j *Judge) Learned(all []Baseline) {
 	for _, b := range all[:min(len(all), mostBaselines)] {
 		c := b
 		c.Times.Bins, c.Lately.Bins = maps.Clone(b.Times.Bins), maps.Clone(b.Lately.Bins)
-		j.devices.baselines[baselineKey{b.Device, b.Op, b.Class}] = &c
+		j.devices.baselines[baselineKey{b.Device, b.Disk, b.Op, b.Class}] = &c
 	}
 }

@@ -2,9 +2,11 @@ package watch
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 )
@@ -15,6 +17,38 @@ func TestOccupancyOfARatio(t *testing.T) {
 		if got := 1 - math.Exp(-occupancy(ratio)); math.Abs(got-want) > 0.015 {
 			t.Errorf("ρ %v: %.3f of capacity, want %v", ratio, got, want)
 		}
+	}
+}
+
+// TestAnotherDiskUnderTheName: what was learned of one disk is not said of another that gets its name.
+func TestAnotherDiskUnderTheName(t *testing.T) {
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	d, sda := newDevices(), stack.Ref{Kind: "block", Name: "sda"}
+	learn := func(ms float64) {
+		for range 31 {
+			d.learn(sda, at, func(name string) float64 {
+				return map[string]float64{"reads": 100, "read_ms": 100 * ms, "read_bytes": 100 * 4096}[name]
+			})
+		}
+	}
+	plug := func(disk string) {
+		var o stack.Observation
+		o.New("block", "sda").Set("wwid", stack.Text(disk), "made")
+		s := &stack.Stack{}
+		s.Add("made", o)
+		d.meet(s)
+	}
+	plug("naa.1")
+	learn(1)
+	d.best[sda] = &best{}
+	plug("naa.2")
+	if us, known := d.unloaded("sda", "read", 4096); known || d.best[sda] != nil {
+		t.Errorf("another disk is said to take %v us, and to have done %v", us, d.best[sda])
+	}
+	learn(8)
+	plug("naa.1")
+	if us, _ := d.unloaded("sda", "read", 4096); us < 900 || us > 1100 {
+		t.Errorf("the first takes %v us", us)
 	}
 }
 
@@ -101,6 +135,31 @@ func TestStatementsThatBeganAnew(t *testing.T) {
 	}
 }
 
+// TestStatementsThatAreThrownOut: those that the server threw out take what they cost with them, so that all others
+// together seem to cost less than they did. That is not known then, and the moment says so.
+func TestStatementsThatAreThrownOut(t *testing.T) {
+	db := stack.Ref{Kind: "postgres", Name: "5432"}
+	at := time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		forgotten, stays float64 // at the second look
+		rest, gap        bool
+	}{"none": {7, 1010, true, false}, "some": {8, 1010, false, true}, "one that is listed again": {7, 10, false, false}} {
+		j := NewJudge(hosttest.Windows(t), nil)
+		look := func(at time.Time, forgotten, stays, left float64) {
+			b := series.Batch{At: at, Source: "postgres:5432 statements", Every: 10 * time.Second, Statements: []series.Statement{
+				{Of: db, ID: "stays", Calls: stays, Seconds: stays / 10}, {Of: db, ID: series.UnlistedID, Rest: true, Calls: left, Seconds: left / 10}}}
+			b.Set(db, "statements_forgotten", forgotten)
+			j.takeStatements(b)
+		}
+		look(at, 7, 1000, 500)
+		look(at.Add(time.Minute), c.forgotten, c.stays, 5000)
+		rest := slices.ContainsFunc(j.statements[db].changes(), func(s StatementChange) bool { return s.Rest })
+		if gaps := j.statementGaps(db); rest != c.rest || len(gaps) > 0 != c.gap {
+			t.Errorf("%s thrown out: all others %v, %v", name, rest, gaps)
+		}
+	}
+}
+
 // TestStatementsThatAreNotListed: others are listed at each look, so what is left of all falls and leaps. Here "in" has come
 // into the list instead of "out", whose one call of 0.5 s is not listed any more.
 func TestStatementsThatAreNotListed(t *testing.T) {
@@ -119,7 +178,7 @@ func TestStatementsThatAreNotListed(t *testing.T) {
 	for _, c := range j.statements[db].changes() {
 		got[c.ID] = c
 	}
-	if c := got[series.UnlistedID]; len(got) != 2 || c.Calls != 14 || c.Seconds != 5.5 {
+	if c := got[series.UnlistedID]; len(got) != 2 || c.Calls != 14 || c.Seconds != 5.5 || j.statements[db].forgot() {
 		t.Errorf("got %+v", got)
 	}
 	j.takeStatements(series.Batch{At: at.Add(2 * time.Minute), Statements: []series.Statement{stays(1020, 52), {Of: db, ID: "in", Calls: 410, Seconds: 53}, left(9, 1)}})

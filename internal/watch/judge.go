@@ -87,6 +87,7 @@ func (j *Judge) Picture(_ time.Time, s *stack.Stack) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.picture = j.lasting(s)
+	j.devices.meet(s)
 }
 
 // Batch takes what a source gave, and judges the windows that are complete by

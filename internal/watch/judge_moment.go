@@ -36,6 +36,7 @@ func (j *Judge) Moment(at time.Time) Moment {
 	for _, kind := range product.Kinds() {
 		for _, db := range w.stack.OfKind(kind) {
 			m.Servers = append(m.Servers, j.serverNow(w, db))
+			m.Gaps = append(m.Gaps, j.statementGaps(db.Ref)...)
 			m.Tree = append(m.Tree, j.tree(w, db, m.Verdicts)...)
 		}
 	}
@@ -148,6 +149,16 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 	}
 	j.notRaised(w, &s)
 	return s
+}
+
+// statementGaps says what is missing among the statements of a server.
+func (j *Judge) statementGaps(db stack.Ref) []series.Gap {
+	st, f := j.statements[db], j.cat.Fact(db.Kind, forgotten)
+	if st == nil || f == nil || !st.forgot() {
+		return nil
+	}
+	return []series.Gap{{Of: db, Name: forgotten, Why: "the server threw statements out of its list within the last minute (" + f.From +
+		"): what those and all others cost is not known, and shares are of the rest"}}
 }
 
 // answers tells whether a server said something itself in the window: what its

@@ -25,9 +25,13 @@ type statements struct {
 }
 
 type statementLook struct {
-	at time.Time
-	of map[string]series.Statement // by id, without text
+	at        time.Time
+	of        map[string]series.Statement // by id, without text
+	forgotten float64                     // how often the server threw some out by then, where it tells
 }
+
+// forgotten is the name of that count.
+const forgotten = "statements_forgotten"
 
 // takeStatements keeps what a batch says of statements.
 func (j *Judge) takeStatements(b series.Batch) {
@@ -40,7 +44,7 @@ func (j *Judge) takeStatements(b series.Batch) {
 		}
 		l := found[s.Of]
 		if l == nil {
-			l = &statementLook{b.At, map[string]series.Statement{}}
+			l = &statementLook{at: b.At, of: map[string]series.Statement{}}
 			found[s.Of] = l
 		}
 		id := s.Database + " " + s.ID
@@ -49,6 +53,11 @@ func (j *Judge) takeStatements(b series.Batch) {
 		}
 		s.Text = st.texts[id] // one copy for all looks
 		l.of[id] = s
+	}
+	for _, r := range b.Readings {
+		if l := found[r.Of]; l != nil && r.Name == forgotten {
+			l.forgotten = r.Value
+		}
 	}
 	for of, l := range found {
 		st := j.statements[of]
@@ -119,6 +128,12 @@ func (st *statements) at(when time.Time) (best int) {
 	return best
 }
 
+// forgot tells whether the server threw statements out in the time that changes are about.
+func (st *statements) forgot() bool {
+	now := len(st.looks) - 1
+	return now > 0 && st.looks[now].forgotten != st.looks[st.at(st.looks[now].at.Add(-minute))].forgotten
+}
+
 // since is what a statement cost between an earlier look and this one.
 func (l statementLook) since(was statementLook, id string) (series.Statement, bool) {
 	if l.of[id].ID == series.UnlistedID {
@@ -132,17 +147,28 @@ func (l statementLook) since(was statementLook, id string) (series.Statement, bo
 func (l statementLook) unlisted(was statementLook, id string) (series.Statement, bool) {
 	d := l.of[id]
 	d.Calls, d.Seconds, d.Examined, d.Returned, d.Bytes = 0, 0, nil, nil, nil
-	if _, whole := was.of[id]; !whole && len(was.of) >= series.MostStatements-1 {
+	if _, whole := was.of[id]; !whole && len(was.of) >= series.MostStatements-1 || l.forgotten != was.forgotten {
 		return d, false
 	}
 	before, after := was.all(), l.all()
 	d.Calls, d.Seconds = after.calls-before.calls, after.seconds-before.seconds
 	for _, one := range slices.Sorted(maps.Keys(l.of)) {
-		if known, ok := was.differ(one, l.of[one]); ok && one != id {
+		known, ok := was.differ(one, l.of[one])
+		switch {
+		case one == id:
+		case was.anew(one, l.of[one]):
+			return d, false
+		case ok:
 			d.Calls, d.Seconds = d.Calls-known.Calls, d.Seconds-known.Seconds
 		}
 	}
 	return d, d.Calls >= 0 && d.Seconds >= 0
+}
+
+// anew tells whether a statement of this look was thrown out or reset since, and counts anew.
+func (l statementLook) anew(id string, now series.Statement) bool {
+	was, seen := l.of[id]
+	return seen && (now.Calls < was.Calls || now.Seconds < was.Seconds || now.Since.After(l.at))
 }
 
 // all is what all statements of a look cost, added up in one order, so that the sum is always the same.
@@ -164,7 +190,7 @@ func (l statementLook) differ(id string, now series.Statement) (series.Statement
 	if !seen {
 		return now, now.Since.After(l.at)
 	}
-	if now.Calls < was.Calls || now.Seconds < was.Seconds || now.Since.After(l.at) {
+	if l.anew(id, now) {
 		return now, true
 	}
 	d := now

@@ -32,8 +32,9 @@ type made struct {
 }
 
 var (
-	serverUp   = stack.Ref{Kind: "mysql", Name: "3306"}
-	serverDown = stack.Ref{Kind: "mysql", Name: "3307"}
+	serverUp     = stack.Ref{Kind: "mysql", Name: "3306"}
+	serverDown   = stack.Ref{Kind: "mysql", Name: "3307"}
+	serverClosed = stack.Ref{Kind: "mysql", Name: "3308"} // to which nobody can log in
 )
 
 func makeHost(t *testing.T, sick bool, series int) *made {
@@ -65,6 +66,9 @@ func makeHostNamed(t *testing.T, sick bool, series int, compat ...string) *made 
 	m.Checked(m.findings())
 	m.Kept(m.points(), nil)
 	m.Recalled(m.backups())
+	if sick {
+		m.Moment(watch.Moment{At: m.began, Servers: []watch.Server{{Ref: serverDown, Up: true}}})
+	}
 	m.feed()
 	return m
 }
@@ -203,7 +207,7 @@ func (m *made) moment(now time.Time) watch.Moment {
 		return out
 	}
 	out.At = now.Add(-time.Hour) // it stands still
-	out.Servers = append(out.Servers, watch.Server{Ref: serverDown})
+	out.Servers = append(out.Servers, watch.Server{Ref: serverDown}, watch.Server{Ref: serverClosed})
 	for _, id := range m.ids {
 		out.Verdicts = append(out.Verdicts, watch.Verdict{ID: id, Server: serverUp, Since: now, Share: &watch.Interval{Value: .5, Low: .4, High: .6}})
 	}

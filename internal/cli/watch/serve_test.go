@@ -314,6 +314,22 @@ func TestManyConnectionsThatSaySlowly(t *testing.T) {
 	until(t, port)
 }
 
+// TestNobodyKeepsAConnection: those who were answered could hold all there are.
+func TestNobodyKeepsAConnection(t *testing.T) {
+	t.Parallel()
+	port := serving(t)
+	c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", port)
+	if text, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200") {
+		t.Errorf("after the answer: %v; %.40s", err, text)
+	}
+}
+
 // TestAClientThatDoesNotRead holds nobody up.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()

@@ -217,10 +217,16 @@ func (s *session) Close() error {
 	return s.conn.Close(ctx)
 }
 
+// said is an error of a server. Its message can quote what a statement has in it.
+type said struct{ code, message string }
+
+// Error implements error.
+func (s said) Error() string { return s.message + " (SQLSTATE " + s.code + ")" }
+
 // meaning puts a server's error into the words callers branch on.
 func meaning(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		told := fmt.Errorf("%s (SQLSTATE %s)", e.Message, e.Code)
+		told := said{e.Code, e.Message}
 		switch {
 		case strings.HasPrefix(e.Code, "28"), e.Code == "3D000":
 			return fmt.Errorf("%w: %w", host.ErrLogin, told)

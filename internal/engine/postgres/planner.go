@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +18,40 @@ const PlannerEngine = "postgres plans"
 // read-only and bounded as all are, and take nothing but EXPLAIN of one
 // statement in its general form, without ANALYZE.
 type Planner struct{ Dialer }
+
+// Dial implements host.Dialer.
+func (p Planner) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
+	s, err := p.Dialer.Dial(ctx, t, secret)
+	if err != nil {
+		return nil, err
+	}
+	return planning{s}, nil
+}
+
+// planning keeps what a server says of a statement out of its errors. Not every literal is taken out of the text that is
+// explained, and a function that the planner runs says what its owner likes.
+type planning struct{ host.Session }
+
+// Query implements host.Session.
+func (p planning) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {
+	rows, err := p.Session.Query(ctx, query, limits)
+	e, ok := errors.AsType[said](err)
+	if !ok {
+		return rows, err
+	}
+	text := "the server gave SQLSTATE " + e.code
+	if name := conditions[e.code]; name != "" {
+		text += ", " + name
+	}
+	return rows, host.ErrorOf(host.KindOf(err), text+"; its message is not shown because it can quote values")
+}
+
+// conditions are what the manual calls the errors of a statement that is explained later, and by another role.
+var conditions = map[string]string{
+	"25006": "read_only_sql_transaction", "3F000": "invalid_schema_name", "42601": "syntax_error", "42703": "undefined_column", "42704": "undefined_object",
+	"42804": "datatype_mismatch", "42883": "undefined_function", "42P01": "undefined_table", "42P02": "undefined_parameter", "42P18": "indeterminate_datatype",
+	"55P03": "lock_not_available", "57014": "query_canceled", "P0001": "raise_exception",
+}
 
 // ToPlan gives the way to a session of a planner, in a database.
 func ToPlan(t host.Target, database string) host.Target {

@@ -1,9 +1,39 @@
 package postgres
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"plumb/internal/host"
 )
+
+// refusing is a session whose server answers with an error.
+type refusing struct{ code string }
+
+func (r refusing) Query(context.Context, string, host.QueryLimits) (host.Rows, error) {
+	return host.Rows{}, meaning(&pgconn.PgError{Code: r.code, Message: `invalid input syntax for type integer: "a-literal"`})
+}
+
+func (refusing) Close() error { return nil }
+
+// What a server says of a statement can quote a literal that was left in its text.
+func TestErrorsOfAPlanQuoteNothing(t *testing.T) {
+	for code, want := range map[string]struct {
+		says string
+		kind error
+	}{"22P02": {"SQLSTATE 22P02;", nil}, "42P01": {"SQLSTATE 42P01, undefined_table;", nil}, "42501": {"SQLSTATE 42501;", host.ErrDenied},
+		"57014": {"SQLSTATE 57014, query_canceled;", context.DeadlineExceeded}} {
+		_, err := planning{refusing{code}}.Query(t.Context(), "", host.QueryLimits{})
+		if err == nil || !strings.Contains(err.Error(), want.says) || strings.Contains(err.Error(), "literal") || want.kind != nil && !errors.Is(err, want.kind) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
 
 func TestAPlannerOnlyExplains(t *testing.T) {
 	path := []string{"app", `we"ird; DROP`}

@@ -2,7 +2,9 @@ package block
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -67,4 +69,29 @@ func (d *device) told(ctx context.Context, fact, name string) (string, bool) {
 		text = now
 	}
 	return text, ok
+}
+
+// identities are the files in which a device tells who it is, and what rules of udev call them.
+var identities = []struct{ file, key string }{
+	{"wwid", "ATTR{wwid}"}, {"dm/uuid", "ATTR{dm/uuid}"}, {"md/uuid", "ATTR{md/uuid}"}, {"device/wwid", "ATTRS{wwid}"}, {"serial", "ATTR{serial}"},
+}
+
+// who sets what tells the device from every other one. Its name does not: kernels give names in the order in which disks answer.
+func (d *device) who(ctx context.Context, layer string) {
+	dir, part := d.dir, ""
+	if disk := parentOf(d.real, d.name); layer == "partition" && disk != "" {
+		dir, part = "/sys/class/block/"+disk, " "+strings.TrimPrefix(d.name, disk)
+	}
+	silent := true
+	for _, id := range identities {
+		text, err := d.h.ReadFile(ctx, dir+"/"+id.file)
+		if value := strings.TrimSpace(string(text)); value != "" && err == nil {
+			d.thing.Set("wwid", stack.Text(value+part), dir+"/"+id.file)
+			return
+		}
+		silent = silent && (err == nil || errors.Is(err, fs.ErrNotExist))
+	}
+	if silent {
+		d.thing.SetAbsent("wwid", dir)
+	}
 }

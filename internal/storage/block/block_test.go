@@ -189,6 +189,7 @@ func lvmHost() hosttest.Map {
 		Files: map[string]string{
 			"/sys/class/block/nvme0n1/dev":                       "259:0\n",
 			"/sys/class/block/nvme0n1/size":                      "2000\n",
+			"/sys/class/block/nvme0n1/wwid":                      "eui.0025388b71b4d9c1\n",
 			"/sys/class/block/nvme0n1/device/model":              "INTEL SSDPEDMW800G4       \n",
 			"/sys/class/block/nvme0n1/queue/rotational":          "0\n",
 			"/sys/class/block/nvme0n1/queue/scheduler":           "[none] mq-deadline\n",
@@ -250,6 +251,14 @@ func TestLook(t *testing.T) {
 		if layer := get(name).Text("layer"); layer != want {
 			t.Errorf("%s is %s", name, layer)
 		}
+	}
+	for name, want := range map[string]string{"nvme0n1": "eui.0025388b71b4d9c1", "nvme0n1p1": "eui.0025388b71b4d9c1 p1", "dm-0": "LVM-abc"} {
+		if id := get(name).Text("wwid"); id != want {
+			t.Errorf("%s is %q, want %q", name, id, want)
+		}
+	}
+	if f := get("ram0").Facts["wwid"]; !f.Value.IsAbsent() {
+		t.Errorf("ram0 says it is %v", f.Value)
 	}
 	if n, _ := get("nvme0n1p1").Int("read_ahead_kb"); n != 128 {
 		t.Errorf("read-ahead of the partition is %d, want its disk's", n)

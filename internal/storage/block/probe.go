@@ -31,7 +31,7 @@ func (Probe) Name() string { return "block" }
 // Cost implements observe.Probe. The commands ask a drive for its health.
 func (Probe) Cost() observe.Cost {
 	return observe.Cost{Every: time.Minute, Waits: true, Once: observe.Requests{Files: 20, Commands: 1},
-		Each: map[string]observe.Requests{"block": {Files: 40, Commands: 2}}}
+		Each: map[string]observe.Requests{"block": {Files: 45, Commands: 2}}}
 }
 
 // Collect implements observe.Probe.
@@ -110,6 +110,7 @@ func (d *device) collect(ctx context.Context, all shared) {
 	d.thing.Set("name", stack.Text(d.name), d.dir)
 	d.thing.Set("dev", stack.Text(dev), d.dir+"/dev")
 	d.thing.Set("layer", stack.Text(layer), d.dir)
+	d.who(ctx, layer)
 	d.geometry(ctx, layer)
 	d.chain(ctx, layer, all.zvols)
 	d.thin(layer, all.thin)

@@ -182,9 +182,7 @@ func ruled(ctx context.Context, h host.Reader) bool {
 // match names a disk in a way that survives a boot, where the disk tells who
 // it is: kernel names are given in the order in which disks answer.
 func match(ctx context.Context, h host.Reader, name string) (rule string, lasting bool) {
-	for _, id := range []struct{ file, key string }{
-		{"wwid", "ATTR{wwid}"}, {"dm/uuid", "ATTR{dm/uuid}"}, {"md/uuid", "ATTR{md/uuid}"}, {"device/wwid", "ATTRS{wwid}"}, {"serial", "ATTR{serial}"},
-	} {
+	for _, id := range identities {
 		text, err := h.ReadFile(ctx, "/sys/block/"+name+"/"+id.file)
 		if value := strings.TrimSpace(string(text)); err == nil && value != "" && !strings.ContainsAny(value, "\"\\$%*?[]|#\n") {
 			return id.key + `=="` + value + `"`, true

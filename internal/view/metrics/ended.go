@@ -20,19 +20,21 @@ const (
 
 // met is a server that was seen.
 type met struct {
-	server watch.Server // its names alone
-	last   time.Time
+	server   watch.Server // its names alone
+	last     time.Time
+	answered bool // once: that it does not now is not for want of a login
+	returns  bool // under this name, if it is started again
 }
 
 // meet remembers the servers of a moment.
 func (e *Exporter) meet(m watch.Moment) {
 	now := e.o.Now()
 	for _, s := range m.Servers {
-		if _, known := e.met[s.Ref]; (known || len(e.met) < mostRemembered) && e.comesBack(s.Ref) {
-			e.met[s.Ref] = met{watch.Server{Ref: s.Ref, Product: s.Product, Title: s.Title}, now}
+		if was, known := e.met[s.Ref]; known || len(e.met) < mostRemembered {
+			e.met[s.Ref] = met{watch.Server{Ref: s.Ref, Product: s.Product, Title: s.Title}, now, was.answered || s.Up, was.returns || e.comesBack(s.Ref)}
 		}
 	}
-	maps.DeleteFunc(e.met, func(_ stack.Ref, s met) bool { return now.Sub(s.last) > remembered })
+	maps.DeleteFunc(e.met, func(_ stack.Ref, s met) bool { return now.Sub(s.last) > remembered || !s.returns && s.last.Before(now) })
 }
 
 // ended gives those that are remembered and not there any more.

@@ -161,6 +161,32 @@ func TestServerThatIsDown(t *testing.T) {
 	}
 }
 
+// One that Plumb has never logged in to may well answer others: whether it is up is
+// not known until it has answered once.
+func TestServerThatNeverAnswered(t *testing.T) {
+	e, c := madeExporter(t, Options{Compat: loadCompat(t, "mysqld")})
+	other := stack.Ref{Kind: "mysql", Name: "3307-911"}
+	for _, step := range []struct {
+		up   bool
+		want string
+	}{{false, ""}, {true, "1"}, {false, "0"}} {
+		c.pass(time.Second)
+		m := madeMoment(c.at)
+		m.Servers = append(m.Servers, watch.Server{Ref: other, Product: "mariadb", Title: "MariaDB", Up: step.up})
+		e.Moment(m)
+		got := parsed(t, pageOf(t, e))
+		if got["plumb_server_info product=mariadb server=mysql:3307-911 title=MariaDB"] != 1 {
+			t.Fatalf("it is not seen: %v", got)
+		}
+		for _, name := range []string{"plumb_server_up", "mysql_up"} {
+			v, is := got[name+" server=mysql:3307-911"]
+			if shown := fmt.Sprint(v); is != (step.want != "") || is && shown != step.want {
+				t.Errorf("%s is %s, %v; want %q", name, shown, is, step.want)
+			}
+		}
+	}
+}
+
 // One whose process ended is down for a day, and does not vanish: an alert about
 // a 0 would never fire. One that would have another name next time, or that Plumb
 // made, is not missed.

@@ -18,21 +18,22 @@ func (e *Exporter) aboutMoment(fs *families) {
 	}
 	m := e.moment
 	fs.gauge("plumb_moment_timestamp_seconds", "the end of the window that verdicts are about", unix(m.At))
-	for _, s := range append(slices.Clone(m.Servers), e.ended()...) {
-		e.aboutServer(fs, s, m.Verdicts)
+	for _, s := range m.Servers {
+		e.aboutServer(fs, s, e.met[s.Ref].answered, m.Verdicts)
+	}
+	for _, s := range e.ended() {
+		e.aboutServer(fs, s, true, nil)
 	}
 }
 
-// aboutServer says whether it is up, and what limits it. That it has little to do is a verdict, and no limit.
-func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verdict) {
+// aboutServer says whether it is up, where that is known, and what limits it. One that gave Plumb no answer ever may
+// well answer others. That it has little to do is a verdict, and no limit.
+func (e *Exporter) aboutServer(fs *families, s watch.Server, known bool, raised []watch.Verdict) {
 	server := naming.ServerLabel(s.Ref)
 	fs.gauge("plumb_server_info", "a server; always 1", 1, server, label("product", naming.Clean(s.Product)), label("title", naming.Clean(s.Title)))
-	up := 0.0
-	if s.Up {
-		up = 1
+	if known || s.Up {
+		e.aboutAnswers(fs, s, server)
 	}
-	fs.gauge("plumb_server_up", "whether a server answers; 0 for a day after its process ended", up, server)
-	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
 	if !s.Up {
 		return
 	}
@@ -59,6 +60,15 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, raised []watch.Verd
 			e.bottleneck(fs, id, 0, server) // one that is raised is there already
 		}
 	}
+}
+
+func (e *Exporter) aboutAnswers(fs *families, s watch.Server, server naming.Label) {
+	up := 0.0
+	if s.Up {
+		up = 1
+	}
+	fs.gauge("plumb_server_up", "1 while a server answers, 0 when it no longer does, and for a day after its process ended; none while Plumb has never logged in to it", up, server)
+	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
 }
 
 func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {

@@ -180,11 +180,15 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 	}
 }
 
-// servers says which are down, and of which no verdict can be told. Where plumb knows none, nothing
+// servers says which are down, and of which that or every verdict is not known. Where plumb knows none, nothing
 // is well: the one that is to be watched may have ended before plumb began.
 func (j *judged) servers(all map[string][]point) {
-	if len(all["plumb_server_up"]) == 0 && len(all["plumb_moment_timestamp_seconds"]) > 0 {
+	unmet := lacking(all, "plumb_server_up", "plumb_server_info")
+	if len(all["plumb_server_up"])+len(unmet) == 0 && len(all["plumb_moment_timestamp_seconds"]) > 0 {
 		j.add(Unknown, "plumb sees no server here")
+	}
+	for _, server := range unmet {
+		j.add(Unknown, "plumb has never logged in to %s", server)
 	}
 	unjudged := map[string]bool{}
 	for _, p := range all["plumb_bottleneck_unknown"] {
@@ -270,7 +274,7 @@ func (j *judged) points(all map[string][]point, l Limits) {
 		if c.most == 0 {
 			continue
 		}
-		ages, without := all[c.name], lacking(all, c.name)
+		ages, without := all[c.name], lacking(all, c.name, "plumb_points", "plumb_points_failing")
 		if len(ages)+len(without) == 0 {
 			j.add(c.state, "no %s of any server is known", c.what)
 		}
@@ -287,16 +291,15 @@ func (j *judged) points(all map[string][]point, l Limits) {
 	}
 }
 
-// lacking are the servers that have points, or are to have some, and have none of
-// which there is an age.
-func lacking(all map[string][]point, age string) []string {
+// lacking are the servers that have one of some series, and not another.
+func lacking(all map[string][]point, series string, have ...string) []string {
 	servers := map[string]bool{}
-	for _, name := range []string{"plumb_points", "plumb_points_failing"} {
+	for _, name := range have {
 		for _, p := range all[name] {
 			servers[p.labels["server"]] = true
 		}
 	}
-	for _, p := range all[age] {
+	for _, p := range all[series] {
 		delete(servers, p.labels["server"])
 	}
 	return slices.Sorted(maps.Keys(servers))

@@ -33,7 +33,10 @@ func TestPlugin(t *testing.T) {
 		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2m0s ahead of this clock"},
 		"an old page of a dear":  {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
 		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
-		"a hostile name":         {usual, func(m *watch.Moment) { m.Servers[0].Ref.Name = "a'|=1\n2;\x1b[31m"; m.Servers[0].Up = false }, 0, Critical, "does not answer"},
+		"never logged in to": {usual, func(m *watch.Moment) {
+			m.Servers, m.Verdicts = append(m.Servers, watch.Server{Ref: stackRef("mysql", "3307")}), nil
+		}, 0, Unknown, "plumb has never logged in to mysql:3307"},
+		"a hostile name": {usual, func(m *watch.Moment) { m.Servers[0].Ref.Name = "a'|=1\n2;\x1b[31m"; m.Servers[0].Up = false }, 0, Critical, "never logged in to mysql:a'/=1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, clock := madeExporter(t, Options{})

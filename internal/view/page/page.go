@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
+
 	"plumb/internal/units"
 )
 
@@ -25,8 +27,9 @@ const (
 )
 
 // Page collects lines of text. Everything it is given is cleaned of control
-// characters first: names and values come from the host, or from a stranger's
-// tape, and must not be able to drive the terminal.
+// characters and ends of lines first: names and values come from the host, or from
+// a stranger's tape, and must not be able to drive the terminal, nor go on in a new
+// line as if Plumb said the rest.
 type Page struct {
 	Width  int // of tables and trees
 	Text   int // of sentences
@@ -69,7 +72,7 @@ func (p *Page) Blank() { p.out.WriteByte('\n') }
 
 // Line writes one line as it is.
 func (p *Page) Line(i Ink, s string) {
-	s = strings.TrimRight(Clean(s), " ")
+	s = strings.TrimRight(oneLine(s), " ")
 	p.out.WriteString(p.paint(i, s))
 	p.out.WriteByte('\n')
 }
@@ -88,9 +91,9 @@ func (p *Page) Labelled(headInk Ink, head string, i Ink, s string) {
 
 // Within is labelled for a line of at most w columns.
 func (p *Page) Within(w int, headInk Ink, head string, i Ink, s string) {
-	head = Clean(head)
+	head = oneLine(head)
 	pad := strings.Repeat(" ", Width(head))
-	for n, l := range Wrap(Clean(s), w-Width(head)) {
+	for n, l := range Wrap(oneLine(s), w-Width(head)) {
 		h := pad
 		if n == 0 {
 			h = p.paint(headInk, head)
@@ -103,7 +106,7 @@ func (p *Page) Within(w int, headInk Ink, head string, i Ink, s string) {
 // Sides writes left at the margin and right at the other one; when both do
 // not fit, right goes on a line of its own below left.
 func (p *Page) Sides(head string, leftInk Ink, left string, rightInk Ink, right string) {
-	left, right = Clean(left), Clean(right)
+	left, right = oneLine(left), oneLine(right)
 	room := p.Text - Width(head)
 	lines := Wrap(left, room)
 	last := lines[len(lines)-1]
@@ -161,15 +164,29 @@ func ASCII(s string) string {
 	}, s)
 }
 
-// Width is how many columns a text takes.
-func Width(s string) int { return utf8.RuneCountInString(s) }
+// Width is how many columns a text takes: some characters take two.
+func Width(s string) int { return lipgloss.Width(s) }
 
 // Cut shortens a text to n columns: what comes last tells least.
 func Cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:max(0, n-1)]) + "…"
+	switch r := []rune(s); {
+	case n <= 0:
+		return ""
+	case Width(s) <= n:
+		return s
+	default:
+		return string(r[:within(r, n-1)]) + "…"
 	}
-	return s
+}
+
+// within is how many characters from the first take at most n columns.
+func within(r []rune, n int) int {
+	for i := range r {
+		if n -= Width(string(r[i])); n < 0 {
+			return i
+		}
+	}
+	return len(r)
 }
 
 // Clean replaces what could drive a terminal or reorder text: strangers may
@@ -189,8 +206,11 @@ func Clean(s string) string {
 }
 
 // OneLine is a text of which others may have written part, as one line that cannot be taken for two.
-func OneLine(text string) string {
-	return strings.ReplaceAll(Clean(strings.TrimSpace(text)), "\n", "; ")
+func OneLine(text string) string { return oneLine(strings.TrimSpace(text)) }
+
+// oneLine keeps spaces at the beginning.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(Clean(text), "\n"), "\n", "; ")
 }
 
 // Columns pads s on the right to n columns, and always leaves one space.

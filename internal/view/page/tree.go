@@ -29,7 +29,7 @@ const (
 func (p *Page) Tree(n Node) {
 	for i, r := range n.Rows {
 		if i == 0 {
-			p.Within(p.Width, r.Ink, Clean(r.Name)+"  ", Normal, r.Detail)
+			p.Within(p.Width, r.Ink, oneLine(r.Name)+"  ", Normal, r.Detail)
 			continue
 		}
 		head := gap
@@ -66,7 +66,7 @@ func (p *Page) rows(n Node, first, rest string, names int) {
 		if i > 0 {
 			head = pad(rest, Width(first))
 		}
-		name := Clean(r.Name)
+		name := oneLine(r.Name)
 		if Width(name) > names {
 			p.branchLines(head, under, "", r.Ink, name)
 			head, name = pad(rest, Width(rest)+2), ""
@@ -89,7 +89,7 @@ func (p *Page) branchLines(head, under, name string, nameInk Ink, detail string)
 		p.out.WriteString(strings.TrimRight(p.paint(Dim, head)+p.paint(nameInk, name), " ") + "\n")
 		return
 	}
-	for i, l := range Wrap(Clean(detail), p.Width-indent) {
+	for i, l := range Wrap(oneLine(detail), p.Width-indent) {
 		if i == 0 {
 			l = p.paint(Dim, head) + p.paint(nameInk, name) + l
 		} else {
@@ -107,7 +107,7 @@ func nameWidth(nodes []Node, limit int) int {
 	w := 0
 	for _, n := range nodes {
 		for _, r := range n.Rows {
-			if l := Width(Clean(r.Name)); l <= limit {
+			if l := Width(oneLine(r.Name)); l <= limit {
 				w = max(w, l)
 			}
 		}

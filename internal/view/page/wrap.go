@@ -86,9 +86,9 @@ func pieces(word string, w int) []string {
 	}
 	var out []string
 	r := []rune(word)
-	for len(r) > w {
-		cut := w
-		for i := w; i > w/3; i-- {
+	for Width(string(r)) > w {
+		cut := within(r, w)
+		for i := cut; i > cut/3; i-- {
 			if strings.ContainsRune(string(NoBreak)+"/,=:-_.", r[i-1]) && !(isDigit(r[i-2]) && isDigit(r[i])) {
 				cut = i
 				break

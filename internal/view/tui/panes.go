@@ -3,8 +3,6 @@ package tui
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"plumb/internal/view/page"
 	view "plumb/internal/view/watch"
 )
@@ -68,7 +66,7 @@ func (m model) columns(pane int) string {
 func stackRows(b view.Board, width int) []row {
 	labels := 0
 	for _, n := range b.Tree {
-		labels = max(labels, 2*n.Depth+lipgloss.Width(n.Label))
+		labels = max(labels, 2*n.Depth+page.Width(n.Label))
 	}
 	labels = min(labels, width/3)
 	var out []row

@@ -32,7 +32,7 @@ func (m model) View() tea.View {
 // text is the whole screen: at most height lines of at most width columns.
 func (m model) text() string {
 	if m.width < leastWidth || m.height < leastHeight {
-		return m.ascii(fit("too small", max(0, m.width)))
+		return m.ascii(page.Cut("too small", max(0, m.width)))
 	}
 	lines := m.head()
 	body := m.body(m.height - len(lines) - 1)
@@ -80,7 +80,7 @@ func (m model) head() []string {
 		left += " · " + m.shown.Hostname
 	}
 	right, ink := m.age()
-	room := m.width - lipgloss.Width(right) - 1
+	room := m.width - page.Width(right) - 1
 	lines := []string{m.paint(page.Bold, pad(left, room)) + " " + m.paint(ink, right)}
 	lines = append(lines, m.limits()...)
 	return append(lines, m.tabs())
@@ -111,25 +111,25 @@ func (m model) age() (string, page.Ink) {
 func (m model) limits() []string {
 	var out []string
 	if m.ended != "" {
-		out = append(out, m.paint(page.Red, fit("Nothing is sampled any more: "+m.ended, m.width)))
+		out = append(out, m.paint(page.Red, page.Cut("Nothing is sampled any more: "+m.ended, m.width)))
 	}
 	servers := m.shown.Servers
 	if len(servers) == 0 {
-		return append(out, fit(m.none(), m.width))
+		return append(out, page.Cut(m.none(), m.width))
 	}
 	most := min(mostServers, max(1, (m.height-4)/5))
 	for i, s := range servers {
 		if i == most {
-			out = append(out, m.paint(page.Dim, fit("and "+units.Count(len(servers)-i, "more server")+silent(servers[i:])+": see the stack", m.width)))
+			out = append(out, m.paint(page.Dim, page.Cut("and "+units.Count(len(servers)-i, "more server")+silent(servers[i:])+": see the stack", m.width)))
 			break
 		}
 		switch name := short(s.Ref, m.width/2); {
 		case s.Limited():
-			out = append(out, m.paint(page.Red, fit(s.Now, m.width)), m.paint(page.Dim, fit("  "+name+" · "+s.Detail+" · "+s.Load, m.width)))
+			out = append(out, m.paint(page.Red, page.Cut(s.Now, m.width)), m.paint(page.Dim, page.Cut("  "+name+" · "+s.Detail+" · "+s.Load, m.width)))
 		case !s.Up:
-			out = append(out, m.paint(page.Yellow, fit(name+": "+s.Now, m.width)))
+			out = append(out, m.paint(page.Yellow, page.Cut(name+": "+s.Now, m.width)))
 		default:
-			out = append(out, fit(name+": "+s.Load+". "+s.Now, m.width))
+			out = append(out, page.Cut(name+": "+s.Load+". "+s.Now, m.width))
 		}
 	}
 	return out
@@ -204,7 +204,7 @@ func (m model) body(room int) []string {
 	}
 	var out []string
 	if paneHead[m.pane] {
-		out = append(out, m.paint(page.Dim, fit(m.columns(m.pane), m.width)))
+		out = append(out, m.paint(page.Dim, page.Cut(m.columns(m.pane), m.width)))
 	}
 	rows := m.rows(m.pane)
 	top := min(m.top[m.pane], max(0, len(rows)-1))
@@ -213,7 +213,7 @@ func (m model) body(room int) []string {
 		if i == m.cursor[m.pane] {
 			mark = "› "
 		}
-		text := strings.TrimRight(mark+fit(rows[i].text, m.width-2), " ")
+		text := strings.TrimRight(mark+page.Cut(rows[i].text, m.width-2), " ")
 		if i == m.cursor[m.pane] && m.screen.Colour {
 			text = lipgloss.NewStyle().Reverse(true).Render(pad(text, m.width))
 		} else {
@@ -222,14 +222,14 @@ func (m model) body(room int) []string {
 		out = append(out, text)
 	}
 	if len(rows) == 0 {
-		out = append(out, m.paint(page.Dim, fit("  "+m.empty(m.pane), m.width)))
+		out = append(out, m.paint(page.Dim, page.Cut("  "+m.empty(m.pane), m.width)))
 	}
 	return out
 }
 
 // sheetLines are those of what is open, wrapped.
 func (m model) sheetLines() []string {
-	out := []string{m.paint(page.Bold, fit(m.open.title, m.width))}
+	out := []string{m.paint(page.Bold, page.Cut(m.open.title, m.width))}
 	for _, text := range m.open.lines {
 		head, rest, labelled := strings.Cut(text, "\t")
 		if !labelled {
@@ -239,7 +239,7 @@ func (m model) sheetLines() []string {
 			if i > 0 {
 				head = ""
 			}
-			out = append(out, fit(pad(head, labelWidth)+l, m.width))
+			out = append(out, page.Cut(pad(head, labelWidth)+l, m.width))
 		}
 	}
 	return out
@@ -255,45 +255,24 @@ func (m model) foot() string {
 	if n := len(m.shown.Gaps); n > 0 {
 		text = fmt.Sprintf("%d not seen  ", n) + text
 	}
-	for lipgloss.Width(text) > m.width && len(keys) > 1 {
+	for page.Width(text) > m.width && len(keys) > 1 {
 		keys = slices.Delete(keys, len(keys)-2, len(keys)-1)
 		text = strings.Join(keys, "  ")
 	}
-	return m.paint(page.Dim, fit(text, m.width))
+	return m.paint(page.Dim, page.Cut(text, m.width))
 }
 
-// fit is a text on at most n columns, cut where it is longer.
-func fit(s string, n int) string {
-	if n <= 0 {
-		return ""
-	}
-	if lipgloss.Width(s) <= n {
-		return s
-	}
-	var b strings.Builder
-	used := 0
-	for _, r := range s {
-		w := lipgloss.Width(string(r))
-		if used+w > n-1 {
-			break
-		}
-		used += w
-		b.WriteRune(r)
-	}
-	return b.String() + "…"
-}
-
-// pad is fit, filled up with spaces.
+// pad is a text on n columns, cut or filled up with spaces.
 func pad(s string, n int) string {
-	s = fit(s, n)
-	return s + strings.Repeat(" ", max(0, n-lipgloss.Width(s)))
+	s = page.Cut(s, n)
+	return s + strings.Repeat(" ", max(0, n-page.Width(s)))
 }
 
 // short is the name of a server on at most n columns. Its end tells servers
 // apart: many are called by the path of a socket.
 func short(s string, n int) string {
 	r := []rune(s)
-	for cut := 1; lipgloss.Width(s) > n && cut < len(r); cut++ {
+	for cut := 1; page.Width(s) > n && cut < len(r); cut++ {
 		s = "…" + string(r[cut:])
 	}
 	return s

@@ -229,7 +229,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
 		out.Detail = "since " + since(v.Since, m.At)
 		if v.ID != watch.Idle { // it costs nothing
-			out.Detail = cost(v.Share) + " · " + out.Detail
+			out.Detail = cost(v.ID, v.Share) + " · " + out.Detail
 		}
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
@@ -239,9 +239,12 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	return out
 }
 
-// cost says how much of the active time a limit takes.
-func cost(share *watch.Interval) string {
-	if share == nil {
+// cost says how much of the active time a verdict takes.
+func cost(id string, share *watch.Interval) string {
+	switch {
+	case id == watch.Idle:
+		return "costs nothing"
+	case share == nil:
 		return "share of the active time not known"
 	}
 	return interval(*share) + " of the active time"
@@ -254,7 +257,7 @@ func since(from, at time.Time) string {
 func plains(all []string) []string { return each(all, Plain) }
 
 func boardVerdict(v watch.Verdict, cat *catalog.Catalog) BoardVerdict {
-	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.Share), Since: v.Since.UTC().Format(time.TimeOnly) + " UTC",
+	out := BoardVerdict{ID: Plain(v.ID), Server: Plain(v.Server.String()), Title: Plain(v.Title), Cost: cost(v.ID, v.Share), Since: v.Since.UTC().Format(time.TimeOnly) + " UTC",
 		Say: Plain(v.Say), Because: Plain(strings.Join(v.Causes, ", ")), Causes: Plain(strings.Join(v.Effects, ", ")), Evidence: []string{},
 		Do: plains(v.Do), Rules: plains(v.Rules)}
 	for _, e := range v.Evidence {
@@ -269,11 +272,8 @@ func boardSpan(s watch.Span, at time.Time) BoardSpan {
 	if holds {
 		to = at
 	}
-	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
+	out := BoardSpan{ID: Plain(s.ID), Server: Plain(s.Server.String()), Title: Plain(s.Title), Cost: cost(s.ID, s.Share), Holds: holds, Lasted: units.Planned(max(0, to.Sub(s.From))),
 		From: ofHour(s.From, at), To: ofHour(to, at), When: s.From.UTC().Format(time.TimeOnly) + " to "}
-	if s.ID == watch.Idle {
-		out.Cost = "costs nothing"
-	}
 	if holds {
 		out.When += "now"
 	} else {

@@ -87,6 +87,14 @@ func FuzzPlain(f *testing.F) {
 
 // TestTheTextOfASession: a server that tells only the number of what a session runs
 // has the text among its statements.
+func TestIdlenessCostsNothing(t *testing.T) {
+	m := watch.Moment{At: at, Verdicts: []watch.Verdict{{ID: watch.Idle}, {ID: "log/flush"}}}
+	b := view.MakeBoard(m, hosttest.Windows(t))
+	if idle, flush := b.Verdicts[0].Cost, b.Verdicts[1].Cost; idle != "costs nothing" || flush != "share of the active time not known" {
+		t.Errorf("it costs %q, and a limit %q", idle, flush)
+	}
+}
+
 func TestTheTextOfASession(t *testing.T) {
 	cat, m := hosttest.Windows(t), viewtest.Moment(9)
 	s := &m.Servers[0]

@@ -25,24 +25,10 @@ const (
 	mostGaps       = 6
 )
 
-// lined is a page on which each text is one line, wrapped: a name in which somebody wrote an end of line could
-// otherwise go on as if Plumb said the rest.
-type lined struct{ *page.Page }
-
-func (p lined) Hang(i page.Ink, head, s string) { p.Page.Hang(i, head, page.OneLine(s)) }
-
-func (p lined) Labelled(headInk page.Ink, head string, i page.Ink, s string) {
-	p.Page.Labelled(headInk, head, i, page.OneLine(s))
-}
-
-func (p lined) Sides(head string, leftInk page.Ink, left string, rightInk page.Ink, right string) {
-	p.Page.Sides(head, leftInk, page.OneLine(left), rightInk, page.OneLine(right))
-}
-
 // Text writes one screen that a person can act on: of each server first what
 // holds it back, what speaks for that and against it, and what to do.
 func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
-	p := lined{page.NewPage(screen)}
+	p := page.NewPage(screen)
 	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
 	for _, s := range m.Servers {
 		p.Blank()
@@ -56,7 +42,7 @@ func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 	return p.String()
 }
 
-func server(p lined, m watch.Moment, s watch.Server, cat *catalog.Catalog) {
+func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) {
 	p.Sides("", page.Bold, s.Ref.String(), page.Dim, s.Title)
 	if !s.Up {
 		p.Para(page.Yellow, 2, "Nothing of it was read in this window.")
@@ -146,7 +132,7 @@ func interval(i watch.Interval) string {
 	return fmt.Sprintf("%.0f %% (%.0f to %.0f)", 100*i.Value, 100*i.Low, 100*i.High)
 }
 
-func verdict(p lined, v watch.Verdict, first bool, cat *catalog.Catalog) {
+func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	head, ink := "  ALSO      ", page.Yellow
 	if first {
 		head, ink = "  LIMIT     ", page.Red
@@ -235,7 +221,7 @@ func against(a watch.Against) string {
 	return "cannot be told: " + a.Says
 }
 
-func statements(p lined, s watch.Server, gaps []series.Gap) {
+func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 	head := "  dearest   "
 	for _, c := range dearest(s.Statements) {
 		text := fmt.Sprintf("%.0f %% of statement time, %s in the last %s", 100*c.Share, calls(c.Calls), lasted(c.Over))
@@ -314,7 +300,7 @@ func cut(text string, n int) string {
 	return page.Cut(strings.Join(strings.Fields(text), " "), n)
 }
 
-func sessions(p lined, s watch.Server) {
+func sessions(p *page.Page, s watch.Server) {
 	head := "  sessions  "
 	for i, x := range s.Sessions {
 		if i == mostSessions {
@@ -343,7 +329,7 @@ func sessions(p lined, s watch.Server) {
 	}
 }
 
-func ruled(p lined, s watch.Server) {
+func ruled(p *page.Page, s watch.Server) {
 	var parts []string
 	for _, r := range s.Ruled {
 		text := r.ID
@@ -359,7 +345,7 @@ func ruled(p lined, s watch.Server) {
 
 // unknown lists the verdicts that cannot be told, those of one reason together:
 // a server that is down is the reason of most.
-func unknown(p lined, s watch.Server) {
+func unknown(p *page.Page, s watch.Server) {
 	ids, order := map[string][]string{}, []string(nil)
 	for _, u := range s.Unknown {
 		why := missing(u, s.Ref)
@@ -401,7 +387,7 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 	return strings.Join(reasons, "; ")
 }
 
-func gaps(p lined, m watch.Moment) {
+func gaps(p *page.Page, m watch.Moment) {
 	all := gapLines(m.Gaps)
 	if len(all) == 0 {
 		return

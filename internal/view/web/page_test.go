@@ -75,6 +75,9 @@ func TestInABrowser(t *testing.T) {
 	b.js("[...document.querySelectorAll('#statements td.press button')].find(e => !e.hidden).click(); 1")
 	b.until("document.getElementById('plan-steps').textContent.includes('! reads all rows of') && !document.getElementById('plan').hidden")
 	harmless(t, b, host)
+	if got := b.js(`past.set("a", [[100, 101, 160], [1, 2, 3]]); remember({ at: new Date(130000).toISOString(), servers: [{ ref: "a", active: 4 }] }); JSON.stringify(past.get("a"))`); got != "[[100,101,102,130],[1,2,null,4]]" {
+		t.Errorf("after the clock was set back the chart has %s", got)
+	}
 	b.js("document.getElementById('plan').scrollIntoView(); 1")
 	b.shoot("plan")
 	b.look(1280, 900, true)

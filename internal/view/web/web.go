@@ -55,7 +55,6 @@ const (
 	mostHeader   = 8 << 10
 	readWithin   = 5 * time.Second  // a whole request
 	writeWithin  = 10 * time.Second // an answer, or one moment of a stream
-	idleWithin   = 60 * time.Second
 	heartbeat    = 10 * time.Second // so that a client that is gone is noticed
 	mostLifetime = 12 * time.Hour   // of a stream; the page asks again
 	mostAsks     = 2                // plans that are asked for at a time
@@ -82,10 +81,13 @@ func New(token string, hosts ...string) *Server {
 	return &Server{token: sha256.Sum256([]byte(token)), hosts: hosts, streams: map[chan []byte]bool{}, done: make(chan struct{}), asks: make(chan struct{}, mostAsks)}
 }
 
-// HTTP is the server with its limits.
+// HTTP is the server with its limits. A connection is for one request: those who keep one and ask nothing could hold
+// all there are.
 func (s *Server) HTTP() *http.Server {
-	return &http.Server{Handler: s, ReadHeaderTimeout: readWithin, ReadTimeout: readWithin, WriteTimeout: writeWithin, IdleTimeout: idleWithin,
+	h := &http.Server{Handler: s, ReadHeaderTimeout: readWithin, ReadTimeout: readWithin, WriteTimeout: writeWithin,
 		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0), DisableGeneralOptionsHandler: true}
+	h.SetKeepAlivesEnabled(false)
+	return h
 }
 
 // Show gives a board to all who look. It waits for nobody: a client that is slow

@@ -38,8 +38,13 @@ type blockRow struct {
 
 // list gives the blocks of a tier that begin in a span, in the order in which
 // they were written.
-func (l *library) list(ctx context.Context, t tier, from, to int64) (rows []blockRow, err error) {
-	found, err := l.db.QueryContext(ctx, `SELECT id, t0, last FROM block WHERE tier = ? AND t0 >= ? AND t0 < ? ORDER BY id`, t, from, to)
+func (l *library) list(ctx context.Context, t tier, from, to int64) ([]blockRow, error) {
+	return l.rows(ctx, t, `SELECT id, t0, last FROM block WHERE tier = ? AND t0 >= ? AND t0 < ? ORDER BY id`, t, from, to)
+}
+
+// rows reads which blocks of a tier a question is about.
+func (l *library) rows(ctx context.Context, t tier, query string, args ...any) (rows []blockRow, err error) {
+	found, err := l.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

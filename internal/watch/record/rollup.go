@@ -1,38 +1,44 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 )
 
-// rollUp makes blocks of a coarser tier of those of the finer one, for all spans
-// that are over before now and have none yet. What a killed run did not get to
-// is made by the next. Blocks of a time to come are of a clock that ran ahead.
+// rollUp makes blocks of a coarser tier of those of the finer one that are in none yet, for all spans that are over
+// before now. What a killed run did not get to is made by the next. Blocks of a time to come are of a clock that ran
+// ahead.
 func (s *store) rollUp(ctx context.Context, fine, coarse level, now time.Time) error {
-	var done sql.NullInt64
-	end := now.Truncate(coarse.span).UnixNano()
-	if err := s.db.QueryRowContext(ctx, `SELECT max(t0) FROM block WHERE tier = ? AND t0 < ?`, coarse.tier, end).Scan(&done); err != nil {
+	lib := newLibrary(s.db)
+	rows, err := lib.unrolled(ctx, fine, coarse, now.Truncate(coarse.span).UnixNano())
+	if err != nil {
 		return err
 	}
-	after := int64(0)
-	if done.Valid {
-		after = spanEnd(done.Int64, coarse)
-	}
-	for {
-		var first sql.NullInt64
-		if err := s.db.QueryRowContext(ctx, `SELECT min(t0) FROM block WHERE tier = ? AND t0 >= ? AND t0 < ?`, fine.tier, after, end).Scan(&first); err != nil || !first.Valid {
+	spanOf := func(r blockRow) int64 { return r.t0 / int64(coarse.span) }
+	slices.SortStableFunc(rows, func(a, b blockRow) int { return cmp.Compare(spanOf(a), spanOf(b)) })
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && spanOf(rows[n]) == spanOf(rows[0]) {
+			n++
+		}
+		if err := s.rollSpan(ctx, lib, rows[:n], coarse); err != nil {
 			return err
 		}
-		t0 := time.Unix(0, first.Int64).Truncate(coarse.span)
-		after = t0.Add(coarse.span).UnixNano()
-		if after > end {
-			return nil
-		}
-		if err := s.rollSpan(ctx, fine, coarse, t0); err != nil {
-			return err
-		}
+		rows = rows[n:]
 	}
+	return nil
+}
+
+// unrolled lists the blocks of a tier before a time of which no block of a coarser one is made, in the order in which
+// they were written. One that is made of them has a higher number than all of them: what came after it, where the clock
+// was set back, is in none.
+func (l *library) unrolled(ctx context.Context, fine, coarse level, end int64) ([]blockRow, error) {
+	return l.rows(ctx, fine.tier, `SELECT id, t0, last FROM block AS f WHERE tier = ?1 AND t0 < ?2 AND NOT EXISTS
+(SELECT 1 FROM block AS c WHERE c.tier = ?3 AND c.t0 >= f.t0 / ?4 * ?4 AND c.t0 < f.t0 / ?4 * ?4 + ?4 AND c.id > f.id) ORDER BY id`,
+		fine.tier, end, coarse.tier, int64(coarse.span))
 }
 
 // spanEnd is when the span ends in which a block of a tier begins.
@@ -40,36 +46,25 @@ func spanEnd(t0 int64, l level) int64 {
 	return time.Unix(0, t0).Truncate(l.span).Add(l.span).UnixNano()
 }
 
-// rollSpan makes a block of a coarser tier, or several where there are very many series.
-func (s *store) rollSpan(ctx context.Context, fine, coarse level, t0 time.Time) error {
-	lib := newLibrary(s.db)
-	rows, err := lib.list(ctx, fine.tier, t0.UnixNano(), t0.Add(coarse.span).UnixNano())
-	if err != nil {
-		return err
-	}
-	var entries []entry
-	for _, r := range rows {
-		found, _, err := lib.block(ctx, r, withoutSessions)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, found...)
-	}
-	m := &minute{t0: t0.UTC()}
+// rollSpan makes a block of a coarser tier, or several where there are very many series, or a time came twice.
+func (s *store) rollSpan(ctx context.Context, lib *library, rows []blockRow, coarse level) error {
 	var blocks []*flush
-	end := func() { blocks = append(blocks, s.words.flushOf(s.numbers.next(), coarse.tier, m, nil, &bases{})) }
-	for _, e := range fold(entries, coarse.tier.step(), s.opt.Counter) {
-		if m.full() {
-			end()
-			m = &minute{t0: e.At.Truncate(coarse.tier.step()).UTC()}
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].t0 >= rows[n-1].t0 {
+			n++
 		}
-		gaps := int64(0)
-		if len(e.Gaps) > 0 {
-			gaps = s.words.gapLists.id(coarse.tier, m.t0.UnixNano(), encodeGaps(e.Gaps))
+		var entries []entry
+		for _, r := range rows[:n] {
+			found, _, err := lib.block(ctx, r, withoutSessions)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, found...)
 		}
-		m.add(e, gaps)
+		blocks = append(blocks, s.coarser(entries, coarse.tier, time.Unix(0, rows[0].t0).Truncate(coarse.span))...)
+		rows = rows[n:]
 	}
-	end()
 	return s.transact(ctx, func(tx *sql.Tx) error { // all or none: what has a block is not rolled up again
 		for _, f := range blocks {
 			if err := s.block(ctx, tx, f, nil); err != nil {
@@ -78,4 +73,23 @@ func (s *store) rollSpan(ctx context.Context, fine, coarse level, t0 time.Time) 
 		}
 		return nil
 	})
+}
+
+// coarser makes blocks of a tier, the first of which begins at t0.
+func (s *store) coarser(entries []entry, t tier, t0 time.Time) (blocks []*flush) {
+	m := &minute{t0: t0.UTC()}
+	end := func() { blocks = append(blocks, s.words.flushOf(s.numbers.next(), t, m, nil, &bases{})) }
+	for _, e := range fold(entries, t.step(), s.opt.Counter) {
+		if m.full() {
+			end()
+			m = &minute{t0: e.At.Truncate(t.step()).UTC()}
+		}
+		gaps := int64(0)
+		if len(e.Gaps) > 0 {
+			gaps = s.words.gapLists.id(t, m.t0.UnixNano(), encodeGaps(e.Gaps))
+		}
+		m.add(e, gaps)
+	}
+	end()
+	return blocks
 }

@@ -163,6 +163,35 @@ func TestOldBlocksGoByTheirTier(t *testing.T) {
 	}
 }
 
+// TestATimeThatCameTwice: after the clock was set back the same time is rolled up again, beside what it was the first time.
+func TestATimeThatCameTwice(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	w := opened(t, Options{Dir: dir, Counter: isCounter})
+	at := sunday
+	run := func(minutes int) {
+		for range minutes {
+			w.Batch(one(at))
+			calm(w)
+			at = at.Add(time.Minute)
+		}
+	}
+	run(180)
+	at = at.Add(-time.Hour)
+	run(180)
+	closed(t, w)
+	for _, l := range levels[1:] {
+		times, twice := map[time.Time]int{}, 0
+		for _, item := range tierItems(t, dir, l) {
+			if times[item.At]++; times[item.At] == 2 {
+				twice++
+			}
+		}
+		if least := map[tier]int{tenSeconds: 60, minutes: 50}[l.tier]; twice < least || twice > 60 {
+			t.Errorf("the tier of %d s has %d minutes twice, want %d to 60", l.tier, twice, least)
+		}
+	}
+}
+
 // TestAClockThatRanAhead: for less than an hour it makes nothing old, and when it is right again coarser tiers go on,
 // and a pause is counted from what was written last.
 func TestAClockThatRanAhead(t *testing.T) {

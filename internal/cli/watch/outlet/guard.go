@@ -17,10 +17,6 @@ type guard struct {
 
 // before puts the guard before what answers.
 func (g guard) before(metrics http.Handler) http.Handler {
-	refuse := func(w http.ResponseWriter, why string, code int) {
-		w.Header().Set("Connection", "close") // a stranger keeps no connection open
-		http.Error(w, why, code)
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
@@ -28,10 +24,10 @@ func (g guard) before(metrics http.Handler) http.Handler {
 		case g.here && !g.named(r.Host):
 			// A page of a stranger, whose name now leads to this machine: its
 			// script would read what it is shown.
-			refuse(w, "this is no address of the machine itself", http.StatusMisdirectedRequest)
+			http.Error(w, "this is no address of the machine itself", http.StatusMisdirectedRequest)
 		case !g.lets(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="plumb"`)
-			refuse(w, "who asks is not known: send the token", http.StatusUnauthorized)
+			http.Error(w, "who asks is not known: send the token", http.StatusUnauthorized)
 		case r.URL.Path != "/metrics":
 			http.Error(w, "there is only /metrics", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

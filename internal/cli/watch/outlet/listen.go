@@ -25,7 +25,6 @@ const (
 	mostHeader      = 16 << 10
 	headTime        = 5 * time.Second  // to send the head of a request
 	answerTime      = 10 * time.Second // to take the answer
-	idleTime        = time.Minute      // between two requests
 )
 
 // Listening says where to listen, and who may ask.
@@ -230,10 +229,12 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// Serve answers until the context ends: /metrics to those who may ask.
+// Serve answers until the context ends: /metrics to those who may ask. A connection is for one request: those who
+// keep one and ask nothing could hold all there are.
 func (l *Listener) Serve(ctx context.Context, metrics http.Handler) error {
-	s := &http.Server{Handler: l.guard.before(metrics), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+	s := &http.Server{Handler: l.guard.before(metrics), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime,
 		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong fills no log
+	s.SetKeepAlivesEnabled(false)
 	done := make(chan error, len(l.all))
 	for _, one := range l.all {
 		go func() { done <- fmt.Errorf("listen on %s: %w", one.Addr(), s.Serve(one)) }()

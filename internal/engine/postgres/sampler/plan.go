@@ -128,8 +128,7 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 	return v.explain(ctx, h, host.Text(row, 1), postgres.SearchPath(host.Text(row, 3), host.Text(row, 2)), text, out)
 }
 
-// explain asks in a session of its own. Errors of the server do not quote values:
-// there are none in the text.
+// explain asks in a session of its own.
 func (v *Server) explain(ctx context.Context, h host.Reader, database string, path []string, text string, out *series.Plan) error {
 	target, err := v.Target(ctx, h)
 	if err != nil {

@@ -15,6 +15,9 @@ function el(tag, className, text) {
   return e;
 }
 
+// isLimit tells verdicts that hold a server back from the one that says it has little to do.
+const isLimit = id => id !== "" && id !== "client/idle";
+
 function setText(e, text) { if (e.textContent !== text) e.textContent = text; }
 
 // sync makes the children of a parent those of the items, and keeps what is
@@ -65,7 +68,7 @@ function makeServer() {
 
 function fillServer(a, s) {
   const [h, says, detail, numbers, chart, classes, verdicts] = a.children;
-  a.classList.toggle("limited", s.limit !== "" && s.limit !== "client/idle");
+  a.classList.toggle("limited", isLimit(s.limit));
   setText(h, s.title + " · " + s.ref);
   setText(says, s.now);
   setText(detail, s.detail ? s.limit + " · " + s.detail : "");
@@ -107,9 +110,9 @@ function remember(b) {
     let h = past.get(s.ref);
     if (!h) past.set(s.ref, h = [[], []]);
     const t = Date.parse(b.at) / 1000;
-    const last = h[0].length ? h[0][h[0].length - 1] : -Infinity;
-    if (t <= last) continue;
-    if (t - last > 20 && isFinite(last)) { h[0].push(last + 1); h[1].push(null); }
+    while (h[0].length && h[0][h[0].length - 1] >= t) { h[0].pop(); h[1].pop(); } // the clock was set back
+    const last = h[0].length ? h[0][h[0].length - 1] : t;
+    if (t - last > 20) { h[0].push(last + 1); h[1].push(null); }
     h[0].push(t);
     h[1].push(s.active);
     while (h[0].length > HISTORY) { h[0].shift(); h[1].shift(); }
@@ -154,7 +157,7 @@ addEventListener("resize", () => { if (shown) draw(); });
 function fillNode(li, n) {
   li.className = "d" + n.depth;
   const parts = [{ k: "name", cls: "name", a: n.label }];
-  if (n.verdict) parts.push({ k: "flag", cls: "flag", a: n.verdict });
+  if (n.verdict) parts.push({ k: "flag " + n.verdict, cls: isLimit(n.verdict) ? "flag" : "dim", a: n.verdict });
   n.values.forEach(v => parts.push({ k: "v " + v.label, cls: "value", a: v.label, b: v.shown }));
   sync(li, parts, p => p.k,
     p => { const e = el("span", p.cls); if (p.b !== undefined) e.append(el("i"), " ", el("span")); return e; },
@@ -162,7 +165,7 @@ function fillNode(li, n) {
 }
 
 function fillSpan(li, s) {
-  li.classList.toggle("holds", s.holds);
+  li.classList.toggle("holds", s.holds && isLimit(s.id));
   setText(li.children[0], s.when);
   setBar(li.children[1], s.from, s.to);
   const what = li.children[2];
@@ -250,7 +253,7 @@ const sessionColumns = [
 ];
 const statementColumns = [
   { label: "server", cls: "short", of: s => s.server }, { label: "database", cls: "short", of: s => s.database }, { label: "share of time", cls: "number", of: s => s.share },
-  { label: "calls", cls: "number", of: s => s.calls }, { label: "each", cls: "number", of: s => s.each }, { label: "touched", of: s => s.touched },
+  { label: "calls", cls: "number", of: s => s.calls }, { label: "each", cls: "number", of: s => s.each }, { label: "touched", cls: "words", of: s => s.touched },
   { label: "changed by", of: s => s.change }, { label: "statement", cls: "text", of: s => s.text }, { label: "", cls: "press", of: s => s.key ? "Plan" : "", press: askPlan },
 ];
 
@@ -267,6 +270,7 @@ function draw() {
   sync($("tree"), b.tree, n => n.ref, () => el("li"), fillNode);
   const spans = b.timeline.slice().reverse();
   sync($("timeline"), spans, s => s.id + s.server + s.when.slice(0, 8), makeSpan, fillSpan);
+  $("timeline-none").hidden = spans.length > 0;
   table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, b.servers.some(s => s.active === null) ?
     "The sessions of a server cannot be seen: why stands at the end." : "No session does anything.");
   setText($("over"), b.over);
