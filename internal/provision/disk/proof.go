@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 
@@ -43,6 +45,15 @@ func (d Disk) Proof() change.Op {
 		return d.script(proof, "erase")
 	}
 	return d.script(proof, "")
+}
+
+// Proves tells which disk an operation looks at before something is made on it, by what the disk says of itself and by its size, and
+// whether it erases what is there. "": it is another operation.
+func Proves(op change.Op) (which string, erases bool) {
+	if len(op.Argv) < 9 || hex.DecodedLen(len(op.Argv[6])) != sha256.Size {
+		return "", false
+	}
+	return op.Argv[6] + " " + op.Argv[7], op.Argv[8] == "erase"
 }
 
 // blank makes both ends zero again, as they were proven to be, once what was made there is gone. wipefs

@@ -75,7 +75,7 @@ func (p *planning) place(ctx context.Context) (err error) {
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	return nil
+	return p.spared(ctx, p.made)
 }
 
 // uses refuses a dataset that is not there, or can have none below it.
