@@ -109,8 +109,8 @@ func (m *poolMaking) look() error {
 			return err
 		}
 		for _, other := range m.disks {
-			if d.Number != "" && (d.Number == other.Number || d.Whole != "" && d.Whole == other.Name || other.Whole == d.Name) {
-				return change.Refuse("name each disk once", "%s and %s lead to one disk, %s", other.Spec.Path, s.Path, d.Name)
+			if disk.Same(d, other) {
+				return change.Refuse("name each disk once: where several paths lead to it, by its name in /dev/mapper", "%s and %s lead to one disk, %s", other.Spec.Path, s.Path, d.Name)
 			}
 		}
 		m.disks = append(m.disks, d)
