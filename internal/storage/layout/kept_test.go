@@ -26,6 +26,23 @@ func TestOtherSubvolumesAreKept(t *testing.T) {
 	}
 }
 
+// A pool that is not imported has its name too.
+func TestThePoolThatIsNotImportedKeepsItsName(t *testing.T) {
+	bin := t.TempDir()
+	const says = "#!/bin/sh\nprintf '   pool: tank-old\\n     id: 1\\n  state: ONLINE\\n   pool: other\\n'\n"
+	if err := os.WriteFile(filepath.Join(bin, "zpool"), []byte(says), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, free := range map[string]bool{"tank": true, "tank-old": false, "other": false, "othe.": true} {
+		op := script(unknownPool, name)
+		cmd := exec.Command(op.Argv[0], op.Argv[1:]...)
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); (err == nil) != free {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+	}
+}
+
 // A dataset that somebody has let be mounted since may hold something, although it is not mounted now.
 func TestWhatCouldBeMountedIsKept(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")

@@ -235,10 +235,14 @@ func (m *poolMaking) create(props, root map[string]string) {
 	name := m.pool.Name
 	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
 		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
-		Do:    append(first, change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
+		Do:    append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
 		Undo:  append([]change.Op{script(destroyPool, name)}, after...),
 	}})
 }
+
+// unknownPool refuses the name of a pool on disks that are here and not imported: after a start of the machine that one could be
+// imported in the place of the new one.
+const unknownPool = `! zpool import 2>/dev/null | sed -n 's/^ *pool: //p' | grep -qxF -e "$1" || { echo "there is another pool $1, which is not imported: zpool import shows it; choose another name, or import it" >&2; exit 1; }`
 
 // destroyPool destroys a pool with nothing in it, whoever asks, and however. Its own dataset was made as one that cannot be mounted:
 // who has changed that may have put something there.
