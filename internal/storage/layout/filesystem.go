@@ -119,12 +119,17 @@ in=$(within "$at") || in="what cannot be read"
 umount "$at"; rmdir "$at"
 [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
 
+// hidesNothing refuses a place in which something is by now: what is mounted there would hide it.
+const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is not empty any more: nothing is mounted there" >&2; exit 1; }; }
+`
+
 // mount mounts it, on a directory that nobody can write to.
 func mount(f spec.Filesystem, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+) .*$`},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
+`+hidesNothing+`hides_nothing "$4"
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
 		Undo: []change.Op{script(within+`if mountpoint -q "$1"; then
   in=$(within "$1")

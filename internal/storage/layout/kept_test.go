@@ -75,3 +75,29 @@ esac`, "zpool": `echo "$@" >>"$LOG"`} {
 		}
 	}
 }
+
+// What somebody has put into a place since the plan was made is not hidden by a mount.
+func TestNothingIsHidden(t *testing.T) {
+	at, bin := t.TempDir(), t.TempDir()
+	for _, name := range []string{"mount", "zfs"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho mounted\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ops := []change.Op{mount(spec.Filesystem{Type: "ext4"}, at, "rw").Switch.Do[0], mountDataset(tools{}, "tank/db", at).Switch.Do[0]}
+	for _, file := range []string{"", filepath.Join(at, ".theirs")} {
+		if file != "" {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, op := range ops {
+			c := exec.Command(op.Argv[0], op.Argv[1:]...)
+			c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+			out, err := c.CombinedOutput()
+			if hidden := strings.Contains(string(out), "mounted\n"); hidden != (file == "") || (err == nil) != (file == "") {
+				t.Errorf("with %q there: %v: %s", file, err, out)
+			}
+		}
+	}
+}

@@ -143,9 +143,10 @@ func mountDataset(t tools, name, at string) change.Act {
 		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+ [^ ]+) .*$`},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
+`+hidesNothing+`hides_nothing "$3"
 zfs set "$2=no" "$1"
 zfs set canmount=on "$1"
-[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty)},
+[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty, at)},
 		Undo: []change.Op{script(within+`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   in=$(within "$2")
   [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }
