@@ -30,10 +30,10 @@ func below(name, dir string) bool { return name == dir || strings.HasPrefix(name
 // unused refuses a directory in which a process works or has a file open. Of
 // processes that may not be looked at nothing is known; all must be seen where
 // it is to be sure.
-func unused(ctx context.Context, d host.Doer, dir string, sure bool) error {
+func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
 	unseen := ""
-	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
-		links, err := d.Glob(ctx, pattern)
+	for _, name := range []string{"cwd", "root", "fd/*"} {
+		links, err := OfProcesses(ctx, d, name)
 		if err != nil {
 			return fmt.Errorf("look who uses %s: %w", dir, err)
 		}
@@ -53,8 +53,25 @@ func unused(ctx context.Context, d host.Doer, dir string, sure bool) error {
 	return nil
 }
 
+// OfProcesses lists what all processes have of a name: fd/* is what they have open. It asks one after the other, as a host can have more
+// open than is listed at once. Those that have ended meanwhile, or may not be looked at, have nothing.
+func OfProcesses(ctx context.Context, h host.Reader, name string) (all []string, err error) {
+	processes, err := h.Glob(ctx, "/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range processes {
+		of, err := h.Glob(ctx, p+"/"+name)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
 // process names the process of a path below /proc, for people.
-func process(ctx context.Context, d host.Doer, link string) string {
+func process(ctx context.Context, d host.Reader, link string) string {
 	pid := strings.Split(link, "/")[2]
 	name, _ := d.ReadFile(ctx, path.Join("/proc", pid, "comm"))
 	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))

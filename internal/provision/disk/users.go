@@ -13,7 +13,7 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
-	"plumb/internal/host"
+	"plumb/internal/change"
 	"plumb/internal/zfs"
 )
 
@@ -264,10 +264,7 @@ func (l *look) open(own map[string]string) error {
 }
 
 func (l *look) openers(parts map[string]bool) (users []string, err error) {
-	fds, err := l.h.Glob(l.ctx, "/proc/[0-9]*/fd/*")
-	if errors.Is(err, host.ErrTooLarge) {
-		err = nil // of so many the first; the kernel refuses a disk that is opened for itself alone
-	}
+	fds, err := change.OfProcesses(l.ctx, l.h, "fd/*")
 	for _, fd := range fds {
 		to, readErr := l.h.Readlink(l.ctx, fd)
 		if readErr != nil || !parts[to] {
