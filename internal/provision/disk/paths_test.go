@@ -39,11 +39,11 @@ func TestADiskByAnotherPath(t *testing.T) {
 		a, b map[string]string
 		same bool
 	}{
-		"one by its WWID":            {map[string]string{"device/wwid": "naa.600a\n"}, map[string]string{"device/wwid": "naa.600a\n"}, true},
-		"one by its serial number":   {map[string]string{"device/vpd_pg80": page}, map[string]string{"device/vpd_pg80": page}, true},
-		"two of an array":            {map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.1\n"}, map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.2\n"}, false},
-		"two of other sizes":         {map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S1\n", "size": "409600\n"}, false},
-		"two that tell nothing":      {map[string]string{"diskseq": "1\n"}, map[string]string{"diskseq": "2\n"}, false},
+		"one by its WWID":             {map[string]string{"device/wwid": "naa.600a\n"}, map[string]string{"device/wwid": "naa.600a\n"}, true},
+		"one by its serial number":    {map[string]string{"device/vpd_pg80": page}, map[string]string{"device/vpd_pg80": page}, true},
+		"two of an array":             {map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.1\n"}, map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.2\n"}, false},
+		"two of other sizes":          {map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S1\n", "size": "409600\n"}, false},
+		"two that tell nothing":       {map[string]string{"diskseq": "1\n"}, map[string]string{"diskseq": "2\n"}, false},
 		"two of other serial numbers": {map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S2\n"}, false},
 	} {
 		h := twoPaths(c.a, c.b)
@@ -55,7 +55,9 @@ func TestADiskByAnotherPath(t *testing.T) {
 		if err := Refuse(a); (err != nil) != c.same || c.same && (!strings.Contains(err.Error(), "sdb1 is mounted at /") || !strings.Contains(err.Error(), "by another path")) {
 			t.Errorf("%s: %v", name, err)
 		}
-		h.Files["/proc/self/mountinfo"] = ""
+		for _, file := range []string{"/sys/class/block/sdb/sdb1/partition", "/sys/class/block/sdb1/partition", "/sys/class/block/sdb1/dev"} {
+			delete(h.Files, file)
+		}
 		b, err := Look(t.Context(), h, spec.Disk{Path: "/dev/disk/by-id/b"})
 		if c.b["size"] != "" { // its end is elsewhere
 			continue

@@ -41,7 +41,7 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 		proof := (disk.Disk{Spec: spec.Disk{Path: "/dev/x", Erase: erase}, Serial: "S1", On: []string{"XFS"}, Digest: strings.Repeat(digit, 64), Size: 1 << 30}).Proof()
 		proof.Argv[2] = ":" // there is no such disk
 		file := filepath.Join(dir, "pool")
-		return change.Act{Make: &change.Make{Thing: change.Thing{Name: "the pool tank", Inspect: &change.Inspection{File: file, Match: "^(.*)$"}},
+		return change.Act{Make: &change.Make{Thing: change.Thing{Name: "the pool tank", Inspect: &change.Inspection{File: file, Match: "^(.+)$"}},
 			Do: []change.Op{proof, {Argv: []string{"sh", "-c", `echo {mark} >"$1"`, "sh", file}}}, Undo: []change.Op{{Argv: []string{"rm", file}}}}}
 	}
 	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "pool", []change.Act{on("a", "S1")})}}, change.ApplyOptions{})

@@ -167,7 +167,7 @@ func TestClustersElsewhereKeepTheirPackages(t *testing.T) {
 	for says, want := range map[string]string{
 		"echo '" + home + "'": "", ":": "",
 		"echo '" + home + "'; echo '15 shop 5433 down postgres /srv/shop /var/log/postgresql/b.log'": "would remove the data of 15/shop in /srv/shop",
-		"echo '15 shop 5433 down postgres /var/lib/postgresql2/shop /var/log/postgresql/b.log'":        "15/shop in /var/lib/postgresql2/shop",
+		"echo '15 shop 5433 down postgres /var/lib/postgresql2/shop /var/log/postgresql/b.log'":      "15/shop in /var/lib/postgresql2/shop",
 		"exit 1": "exit status",
 	} {
 		dir := t.TempDir()

@@ -30,7 +30,7 @@ func TestPutAsideGoesOn(t *testing.T) {
 	}
 	put(n.data + "/PG_VERSION")
 	programs := t.TempDir()
-	for name, text := range map[string]string{"rm": `case "$*" in "-rf */etc/17/main") kill -KILL $$ ;; esac; exec /bin/rm "$@"`} {
+	for name, text := range map[string]string{"rm": `case "$*" in "-rf "*/etc/17/main) kill -KILL $$ ;; esac; exec /bin/rm "$@"`} {
 		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
