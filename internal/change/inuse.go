@@ -33,7 +33,7 @@ func below(name, dir string) bool { return name == dir || strings.HasPrefix(name
 func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
 	unseen := ""
 	for _, name := range []string{"cwd", "root", "fd/*"} {
-		links, err := OfProcesses(ctx, d, name)
+		links, err := host.OfProcesses(ctx, d, name)
 		if err != nil {
 			return fmt.Errorf("look who uses %s: %w", dir, err)
 		}
@@ -51,23 +51,6 @@ func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
 		return &Refusal{Why: fmt.Sprintf("whether %s is in use cannot be seen: %s may not be looked at", dir, process(ctx, d, unseen)), What: "run plumb as root, and outside of a container"}
 	}
 	return nil
-}
-
-// OfProcesses lists what all processes have of a name: fd/* is what they have open. It asks one after the other, as a host can have more
-// open than is listed at once. Those that have ended meanwhile, or may not be looked at, have nothing.
-func OfProcesses(ctx context.Context, h host.Reader, name string) (all []string, err error) {
-	processes, err := h.Glob(ctx, "/proc/[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range processes {
-		of, err := h.Glob(ctx, p+"/"+name)
-		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		all = append(all, of...)
-	}
-	return all, nil
 }
 
 // process names the process of a path below /proc, for people.

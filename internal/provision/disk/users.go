@@ -13,7 +13,7 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
-	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/zfs"
 )
 
@@ -264,7 +264,7 @@ func (l *look) open(own map[string]string) error {
 }
 
 func (l *look) openers(parts map[string]bool) (users []string, err error) {
-	fds, err := change.OfProcesses(l.ctx, l.h, "fd/*")
+	fds, err := host.OfProcesses(l.ctx, l.h, "fd/*")
 	for _, fd := range fds {
 		to, readErr := l.h.Readlink(l.ctx, fd)
 		if readErr != nil || !parts[to] {
