@@ -30,10 +30,10 @@ func below(name, dir string) bool { return name == dir || strings.HasPrefix(name
 // unused refuses a directory in which a process works or has a file open. Of
 // processes that may not be looked at nothing is known; all must be seen where
 // it is to be sure.
-func unused(ctx context.Context, d host.Doer, dir string, sure bool) error {
+func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
 	unseen := ""
-	for _, pattern := range []string{"/proc/[0-9]*/cwd", "/proc/[0-9]*/root", "/proc/[0-9]*/fd/*"} {
-		links, err := d.Glob(ctx, pattern)
+	for _, name := range []string{"cwd", "root", "fd/*"} {
+		links, err := host.OfProcesses(ctx, d, name)
 		if err != nil {
 			return fmt.Errorf("look who uses %s: %w", dir, err)
 		}
@@ -54,7 +54,7 @@ func unused(ctx context.Context, d host.Doer, dir string, sure bool) error {
 }
 
 // process names the process of a path below /proc, for people.
-func process(ctx context.Context, d host.Doer, link string) string {
+func process(ctx context.Context, d host.Reader, link string) string {
 	pid := strings.Split(link, "/")[2]
 	name, _ := d.ReadFile(ctx, path.Join("/proc", pid, "comm"))
 	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))

@@ -15,6 +15,9 @@ type Packages struct {
 	// Strangers are patterns of find(1) below Home, of which each is somebody's data and not
 	// what every new server has: alternatives of words that are all wanted.
 	Strangers [][]string
+	// Elsewhere is a text for sh: it lists the servers that go with the packages whose data are not below Home, which is its
+	// $1. "": whatever is elsewhere stays.
+	Elsewhere string
 	Kin       []string // sources of packages that come with the server's and have versions of their own
 	Leave     []string // users and groups that stay when the packages go
 }
@@ -46,7 +49,7 @@ func PackagesOf(flavor string) Packages {
 			{"-path", "*/base/*", "-name", "[2-9][0-9][0-9][0-9][0-9]*"},
 			{"-path", "*/base/*", "-name", "1[0-5][0-9][0-9][0-9][0-9]*"},
 			{"-path", "*/pg_tblspc/*"},
-		}}
+		}, Elsewhere: `! command -v pg_lsclusters >/dev/null || { all=$(pg_lsclusters -h); printf '%s\n' "$all" | awk -v home="$1/" 'NF > 5 && index($6, home) != 1 { print $1 "/" $2 " in " $6 }'; }`}
 	}
 	return Packages{}
 }

@@ -80,6 +80,18 @@ func TestCache(t *testing.T) {
 		})
 	}
 	t.Run("compare", func(t *testing.T) { comparing(t, pool, disks[0], was, fuse, cache) })
+	t.Run("dead", func(t *testing.T) {
+		cache(t, 0, "add", pool, disks[0], "--log", "--yes")
+		zfs(t, "zpool", "offline", pool, disks[0])
+		dead := config(t, pool)
+		_, errs := cache(t, 2, "add", pool, disks[0], "--log")
+		program.Reads(t, errs, "nobody can be asked")
+		if now := config(t, pool); now != dead {
+			t.Errorf("nobody was asked, and there is\n%s\nin place of\n%s", now, dead)
+		}
+		cache(t, 0, "add", pool, disks[0], "--log", "--yes")
+		cache(t, 0, "remove", pool, disks[0], "--yes")
+	})
 	t.Run("of others", func(t *testing.T) {
 		zfs(t, "zpool", "add", pool, "cache", disks[1])
 		_, errs := cache(t, 3, "remove", pool, disks[1], "--yes")

@@ -120,7 +120,10 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	defer o.close()
 	a, err := cache.Add(ctx, o.doer, o.Stack, pool, class, v.disk)
 	if err == nil && a.Dead && !v.dryRun {
-		if err = v.withdraw(ctx, o, pool, device); err == nil {
+		if err = v.Ask(fmt.Sprintf("%s does not work. Take it out, to add it anew?", cache.Place(class, pool, device)), v.yes); err == nil {
+			err = v.withdraw(ctx, o, pool, device)
+		}
+		if err == nil {
 			a, err = cache.Add(ctx, o.doer, o.Stack, pool, class, v.disk)
 		}
 	}

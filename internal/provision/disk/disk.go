@@ -43,6 +43,7 @@ type Disk struct {
 	On               []string // what is on it, in words; none: it is proven to be empty
 	Read             int64    // bytes that were read to see that
 	Missing          string   // of a proof that could not be made: why
+	maker            maker
 }
 
 // Look reads a disk and all that is on it.
@@ -68,6 +69,7 @@ func Look(ctx context.Context, h host.Reader, d spec.Disk) (Disk, error) {
 	}
 	l.size()
 	l.serial()
+	l.d.maker = l.saysOf(l.whole())
 	if err := l.users(); err != nil {
 		return l.d, fmt.Errorf("look who uses %s: %w", d.Path, err)
 	}

@@ -294,6 +294,27 @@ func TestADiskIsKnownByAnotherName(t *testing.T) {
 	}
 }
 
+// A disk without a serial number is not known after a start of the machine. What was just read on it counts then, where something was.
+func TestADiskWithoutASerialIsMadeEmptyAgain(t *testing.T) {
+	box := disks(t)
+	d := doer(t)
+	a := aDisk(t, box, "silent", 40)
+	used, err := looked(t, d, spec.Disk{Path: a.loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh(t, `mkfs.ext4 -q "$1"; sync "$1"; losetup -d "$1"; losetup "$1" "$2"`, a.loop, a.file) // as it is attached anew
+	was := sum(t, a.file)
+	run := func(op change.Op) error { return exec.Command(op.Argv[0], op.Argv[1:]...).Run() }
+	if err := run(used.Blank()); err == nil || sum(t, a.file) != was {
+		t.Errorf("a disk of which nothing is known was made empty: %v", err)
+	}
+	if err := run(used.BlankKnown()); err != nil {
+		t.Error(err)
+	}
+	sh(t, `cmp -n 16777216 "$1" /dev/zero`, a.loop)
+}
+
 func TestWhatIsWantedOfADisk(t *testing.T) {
 	empty := Disk{Spec: spec.Disk{Path: "/dev/disk/by-id/x"}, Size: 1000 << 20, Serial: "S1", Identity: "sdb/serial"}
 	for want, change := range map[string]func(*Disk){

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"math/bits"
@@ -65,6 +66,49 @@ func (l *look) serial() {
 	if text, err := l.h.ReadFile(l.ctx, "/sys/class/block/"+of); err == nil && len(text) > 0 {
 		l.d.Identity, l.d.Digest = of, digest(text)
 	}
+}
+
+// maker is what the maker of a disk says of it. Where two paths lead to one disk and nothing joins them, it is all that tells.
+type maker struct {
+	wwid, serial string
+	size         int64
+}
+
+// same tells whether it is one disk. A serial number alone may be that of all volumes of an array, which differ in size at least.
+func (a maker) same(b maker) bool {
+	if a.wwid != "" && b.wwid != "" {
+		return a.wwid == b.wwid
+	}
+	return a.serial != "" && a.serial == b.serial && a.size == b.size
+}
+
+// saysOf reads it of a whole disk. What is known by a UUID of this system's own, as a logical volume is, has no other path.
+func (l *look) saysOf(name string) (m maker) {
+	m.size = l.number(name, "size")
+	for _, file := range serials {
+		text, err := l.h.ReadFile(l.ctx, path.Join("/sys/class/block", name, file))
+		if err != nil || path.Base(file) == "uuid" {
+			continue
+		}
+		switch says := serialIn(path.Base(file), text); {
+		case path.Base(file) != "wwid":
+			m.serial = cmp.Or(m.serial, says)
+		default:
+			m.wwid = cmp.Or(m.wwid, says)
+		}
+	}
+	return m
+}
+
+// Same tells whether two are one disk: by the same path, by another, or the one as a partition of the other.
+func Same(a, b Disk) bool {
+	switch {
+	case a.File || b.File:
+		return false
+	case a.Number == b.Number, a.Whole != "" && a.Whole == b.Name, b.Whole != "" && b.Whole == a.Name:
+		return true
+	}
+	return cmp.Or(a.Whole, a.Name) != cmp.Or(b.Whole, b.Name) && a.maker.same(b.maker)
 }
 
 func digest(text []byte) string {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision/spec"
 )
@@ -79,6 +80,15 @@ func TestPoolsThatAreNotToldAreNotNone(t *testing.T) {
 		if err := l.pools(nil); (err != nil) != c.fail || len(l.d.Users) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What a process has open is found among more than is listed at once: the kernel lets two have a disk open, as a virtual machine does.
+func TestADiskThatIsOpenIsFoundAmongMany(t *testing.T) {
+	h := hosttest.Map{Links: map[string]string{"/proc/7/fd/3": "/dev/sdb"}, Errors: map[string]error{"glob /proc/[0-9]*/fd/*": host.ErrTooLarge}}
+	l := &look{ctx: t.Context(), h: h}
+	if users, err := l.openers(map[string]bool{"/dev/sdb": true}); err != nil || len(users) != 1 || !strings.Contains(users[0], "sdb is open in process 7") {
+		t.Errorf("%v, %v", users, err)
 	}
 }
 

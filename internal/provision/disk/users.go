@@ -17,14 +17,55 @@ import (
 	"plumb/internal/zfs"
 )
 
-// users finds who uses the disk, a partition of it, or the disk that it is a
-// partition of. What the kernel knows is asked first; ZFS and programs that open a
-// disk do not show there.
+// users finds who uses the disk, a partition of it, the disk that it is a partition of, or the same disk by another
+// path. What the kernel knows is asked first; ZFS and programs that open a disk do not show there.
 func (l *look) users() error {
 	all, err := l.devices()
 	if err != nil {
 		return err
 	}
+	paths, err := l.paths()
+	if err != nil {
+		return err
+	}
+	if err := l.usersOf(append(all, paths...)); err != nil {
+		return err
+	}
+	if len(paths) > 0 && len(l.d.Users) > 0 {
+		l.use("%s is the same disk by another path, or says so", strings.Join(paths, ", "))
+	}
+	return nil
+}
+
+// paths lists the devices that are the same disk by another path, and their partitions. multipath joins such paths; where it does not
+// run, or not yet, each is a disk to the kernel.
+func (l *look) paths() (all []string, err error) {
+	if l.d.maker.wwid == "" && l.d.maker.serial == "" {
+		return nil, nil
+	}
+	names, err := l.h.Glob(l.ctx, "/sys/class/block/*")
+	for _, name := range names {
+		name = path.Base(name)
+		if name == l.whole() || l.sys(name, "partition") != "" || !l.d.maker.same(l.saysOf(name)) {
+			continue
+		}
+		parts, partErr := l.partitions(name)
+		all, err = append(append(all, name), parts...), errors.Join(err, partErr)
+	}
+	return all, err
+}
+
+// partitions lists those of a disk.
+func (l *look) partitions(name string) (all []string, err error) {
+	parts, err := l.h.Glob(l.ctx, "/sys/class/block/"+name+"/"+name+"*/partition")
+	for _, p := range parts {
+		all = append(all, path.Base(path.Dir(p)))
+	}
+	return all, err
+}
+
+// usersOf finds who uses devices.
+func (l *look) usersOf(all []string) error {
 	for _, part := range all {
 		holders, err := l.h.Glob(l.ctx, "/sys/class/block/"+part+"/holders/*")
 		if err != nil {
@@ -60,14 +101,11 @@ func (l *look) devices() ([]string, error) {
 	if l.d.Whole != "" {
 		return append(all, l.d.Whole), nil
 	}
-	parts, err := l.h.Glob(l.ctx, "/sys/class/block/"+l.d.Name+"/"+l.d.Name+"*/partition")
-	for _, p := range parts {
-		all = append(all, path.Base(path.Dir(p)))
-	}
+	parts, err := l.partitions(l.d.Name)
 	if len(parts) > 0 {
-		l.d.On = append(l.d.On, fmt.Sprintf("%d partitions: %s", len(parts), strings.Join(all[1:], ", ")))
+		l.d.On = append(l.d.On, fmt.Sprintf("%d partitions: %s", len(parts), strings.Join(parts, ", ")))
 	}
-	return all, err
+	return append(all, parts...), err
 }
 
 // is tells which of our devices a path leads to; "" for none.
@@ -226,10 +264,7 @@ func (l *look) open(own map[string]string) error {
 }
 
 func (l *look) openers(parts map[string]bool) (users []string, err error) {
-	fds, err := l.h.Glob(l.ctx, "/proc/[0-9]*/fd/*")
-	if errors.Is(err, host.ErrTooLarge) {
-		err = nil // of so many the first; the kernel refuses a disk that is opened for itself alone
-	}
+	fds, err := host.OfProcesses(l.ctx, l.h, "fd/*")
 	for _, fd := range fds {
 		to, readErr := l.h.Readlink(l.ctx, fd)
 		if readErr != nil || !parts[to] {

@@ -91,6 +91,9 @@ func (p *planning) filesystem(ctx context.Context) error {
 		return nil
 	}
 	m, err := p.Storage.Filesystem(ctx, p.d, f, p.mountedAt(), provision.Birth{Mount: overwrites[f.Type]})
+	if err == nil {
+		err = p.spared(ctx, m)
+	}
 	if err != nil {
 		return err
 	}

@@ -59,3 +59,18 @@ func TestUseOfWhatIsNotThereIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Of a dataset that is encrypted it is told that somebody must load its key.
+func TestAKeyThatNobodyLoadsIsTold(t *testing.T) {
+	var see stack.Observation
+	see.New("dataset", "tank/open").Set("encryptionroot", stack.Text(""), "test")
+	see.New("dataset", "tank/shut").Set("encryptionroot", stack.Text("tank/shut"), "test")
+	for use, want := range map[string]int{"tank/open": 0, "tank/shut": 1, "tank/none": 0, "": 0} {
+		p := &planning{}
+		p.Stack, p.Spec.Use = &stack.Stack{}, use
+		p.Stack.Add("test", see)
+		if got := p.locked(); len(got) != want {
+			t.Errorf("%s: %v", use, got)
+		}
+	}
+}

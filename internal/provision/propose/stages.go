@@ -75,7 +75,7 @@ func (p *planning) place(ctx context.Context) (err error) {
 	}
 	p.Layout.Made = made(p.Know.Catalog, "pool", p.made.Made)
 	p.Layout.Made["layout"], p.Layout.Made["redundant"] = layoutOf(*p.Spec.Pool)
-	return nil
+	return p.spared(ctx, p.made)
 }
 
 // uses refuses a dataset that is not there, or can have none below it.
@@ -151,8 +151,20 @@ func (p *planning) volumes(ctx context.Context) error {
 		p.stage("directory of "+p.Home.Server.String(), "on the filesystem, for the data", all)
 		return nil
 	}
+	if !all.Done() {
+		all.Notes = append(all.Notes, p.locked()...)
+	}
 	p.stage("datasets of "+p.Home.Server.String(), "one for each role, below "+p.Of, all)
 	return nil
+}
+
+// locked says of a dataset that is used and encrypted what a start of the machine needs: the key is a person's affair.
+func (p *planning) locked() []string {
+	t := p.Stack.Find(stack.Ref{Kind: "dataset", Name: p.Spec.Use})
+	if t == nil || t.Text("encryptionroot") == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("what is made in %s is encrypted: unless the key of %s is loaded before zfs-mount.service at each start of the machine, it is not mounted, and the server does not start", p.Spec.Use, t.Text("encryptionroot"))}
 }
 
 // once leaves out directories that an earlier volume makes too, and that of the journal, which is there by then.

@@ -104,18 +104,24 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 	return change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
 		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
-		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.Blank()},
+		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.BlankKnown()},
 		Unchanged: &look,
 		Moved:     &change.Moved{Identity: id, State: id},
 	}}
 }
 
-// isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand.
-const isEmpty = within + `at=$(mktemp -d)
-mount -t "$2" -o ro "$1" "$at" || { rmdir "$at"; echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
+// isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand. Of btrfs it looks at all
+// subvolumes, whichever is mounted without a word.
+const isEmpty = within + `at=$(mktemp -d) all=ro
+[ "$2" != btrfs ] || all=ro,subvolid=5
+mount -t "$2" -o "$all" "$1" "$at" || { rmdir "$at"; echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
 in=$(within "$at") || in="what cannot be read"
 umount "$at"; rmdir "$at"
 [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
+
+// hidesNothing refuses a place in which something is by now: what is mounted there would hide it.
+const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is not empty any more: nothing is mounted there" >&2; exit 1; }; }
+`
 
 // mount mounts it, on a directory that nobody can write to.
 func mount(f spec.Filesystem, at, options string) change.Act {
@@ -123,6 +129,7 @@ func mount(f spec.Filesystem, at, options string) change.Act {
 		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+) .*$`},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
+`+hidesNothing+`hides_nothing "$4"
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
 		Undo: []change.Op{script(within+`if mountpoint -q "$1"; then
   in=$(within "$1")

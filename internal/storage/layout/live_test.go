@@ -454,6 +454,11 @@ func (x *box) oldLabels(was string) {
 	}
 	x.sh(`zpool create -m none plumbold "$1"`, d.Path)
 	refused("is part of the pool plumbold")
+	x.sh(`zpool export plumbold`)
+	if op := script(unknownPool, "plumbold"); exec.Command(op.Argv[0], op.Argv[1:]...).Run() == nil {
+		t.Error("a pool that is not imported has lost its name")
+	}
+	x.sh(`zpool import plumbold`)
 	x.sh(`zpool destroy plumbold`)
 	refused("4 labels of ZFS")
 	x.sh(`dd if=/dev/zero of="$1" bs=1M count=1 conv=notrunc status=none`, d.Path)

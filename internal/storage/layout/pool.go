@@ -109,8 +109,8 @@ func (m *poolMaking) look() error {
 			return err
 		}
 		for _, other := range m.disks {
-			if d.Number != "" && (d.Number == other.Number || d.Whole != "" && d.Whole == other.Name || other.Whole == d.Name) {
-				return change.Refuse("name each disk once", "%s and %s lead to one disk, %s", other.Spec.Path, s.Path, d.Name)
+			if disk.Same(d, other) {
+				return change.Refuse("name each disk once: where several paths lead to it, by its name in /dev/mapper", "%s and %s lead to one disk, %s", other.Spec.Path, s.Path, d.Name)
 			}
 		}
 		m.disks = append(m.disks, d)
@@ -235,13 +235,19 @@ func (m *poolMaking) create(props, root map[string]string) {
 	name := m.pool.Name
 	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
 		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
-		Do:    append(first, change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
+		Do:    append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
 		Undo:  append([]change.Op{script(destroyPool, name)}, after...),
 	}})
 }
 
-// destroyPool destroys a pool with nothing in it, whoever asks, and however.
-const destroyPool = `[ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || { echo "the pool $1 holds other datasets or snapshots: it is kept" >&2; exit 1; }
+// unknownPool refuses the name of a pool on disks that are here and not imported: after a start of the machine that one could be
+// imported in the place of the new one.
+const unknownPool = `! zpool import 2>/dev/null | sed -n 's/^ *pool: //p' | grep -qxF -e "$1" || { echo "there is another pool $1, which is not imported: zpool import shows it; choose another name, or import it" >&2; exit 1; }`
+
+// destroyPool destroys a pool with nothing in it, whoever asks, and however. Its own dataset was made as one that cannot be mounted:
+// who has changed that may have put something there.
+const destroyPool = `[ "$(zfs get -H -o value canmount "$1")" = off ] || { echo "the dataset $1 could be mounted, and may hold something: the pool is kept; mount it and look, then zfs set canmount=off $1" >&2; exit 1; }
+[ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || { echo "the pool $1 holds other datasets or snapshots: it is kept" >&2; exit 1; }
 [ "$(zfs get -H -o value mounted "$1")" != yes ] || { echo "the pool $1 is mounted: it is kept" >&2; exit 1; }
 zpool destroy "$1"`
 

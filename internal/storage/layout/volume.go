@@ -110,7 +110,7 @@ func dataset(name string, properties map[string]string) change.Act {
 	return change.Act{Make: &change.Make{
 		Thing: change.Thing{Dataset: name}, Empty: true,
 		Do:   []change.Op{{Argv: zfs.Create(name, words...)}},
-		Undo: []change.Op{script(destroyEmpty, name, emptyProperty)},
+		Undo: []change.Op{script(destroyEmpty, name, emptyProperty, properties["canmount"])},
 	}}
 }
 
@@ -119,14 +119,16 @@ func dataset(name string, properties map[string]string) change.Act {
 const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -printf '%P' -quit; }
 `
 
-// destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted.
+// destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted. One that somebody has let be mounted since
+// may hold something again.
 const destroyEmpty = within + `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   at=$(zfs get -H -o value mountpoint "$1")
   in=$(within "$at")
   [ -z "$in" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
   zfs unmount "$1"
+  zfs set "canmount=$3" "$1"
   zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
-elif [ "$(zfs get -H -o value "$2" "$1")" != yes ]; then
+elif [ "$(zfs get -H -o value "$2" "$1")" != yes ] || [ "$(zfs get -H -o value canmount "$1")" != "$3" ]; then
   echo "$1 is not mounted, so nobody can see whether it is empty: it is kept; zfs mount $1 shows it" >&2; exit 1
 fi
 zfs destroy "$1"`
@@ -141,9 +143,10 @@ func mountDataset(t tools, name, at string) change.Act {
 		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+ [^ ]+) .*$`},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
+`+hidesNothing+`hides_nothing "$3"
 zfs set "$2=no" "$1"
 zfs set canmount=on "$1"
-[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty)},
+[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty, at)},
 		Undo: []change.Op{script(within+`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   in=$(within "$2")
   [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }

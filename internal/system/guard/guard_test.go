@@ -289,6 +289,17 @@ func TestTimersAreNotDoubled(t *testing.T) {
 	}
 }
 
+// A timer that somebody has masked cannot be enabled: that is told, and is no reason for which a pool would be taken back.
+func TestMaskedTimersAreTold(t *testing.T) {
+	for _, masked := range []string{"zfs-scrub-monthly@tank.timer", "zfs-scrub-monthly@.timer"} {
+		h := hosttest.Map{Files: map[string]string{"/usr/lib/systemd/system/zfs-scrub-monthly@.timer": ""}, Links: map[string]string{"/etc/systemd/system/" + masked: "/dev/null"}}
+		acts, notes, err := PoolTimers(t.Context(), h, "tank", false)
+		if err != nil || len(acts) > 0 || len(notes) != 1 || !strings.Contains(notes[0], "masked") {
+			t.Errorf("%s: %v, %v, %v", masked, acts, notes, err)
+		}
+	}
+}
+
 // Filesystems are trimmed by the timer that comes with the system, unless somebody has enabled it.
 func TestFilesystemsAreTrimmed(t *testing.T) {
 	const asks = "systemctl show -p UnitFileState fstrim.timer"
@@ -302,6 +313,7 @@ func TestFilesystemsAreTrimmed(t *testing.T) {
 		"enabled":  {hosttest.Map{Files: timer, Outputs: map[string]string{asks: "UnitFileState=enabled\n"}}, 0, 0, false},
 		"no timer": {hosttest.Map{}, 0, 1, false},
 		"no word":  {hosttest.Map{Files: timer}, 0, 0, true},
+		"masked":   {hosttest.Map{Files: timer, Links: map[string]string{"/etc/systemd/system/fstrim.timer": "/dev/null"}, Outputs: map[string]string{asks: "UnitFileState=masked\n"}}, 0, 1, false},
 	} {
 		acts, notes, err := TrimTimer(t.Context(), c.h)
 		if len(acts) != c.acts || len(notes) != c.notes || (err != nil) != c.fails {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"plumb/internal/change"
@@ -81,11 +82,23 @@ func timerFor(ctx context.Context, h host.Reader, job, pool string) (unit, why s
 		if err != nil {
 			return "", "", err
 		}
-		if there {
-			return "zfs-" + job + "-" + wanted + "@" + pool + ".timer", "", nil
+		if !there {
+			continue
 		}
+		if template := "zfs-" + job + "-" + wanted + "@"; masked(ctx, h, template+pool+".timer", template+".timer") {
+			return "", fmt.Sprintf("nothing here does zpool %s by itself: somebody has masked %s%s.timer", job, template, pool), nil
+		}
+		return "zfs-" + job + "-" + wanted + "@" + pool + ".timer", "", nil
 	}
 	return "", fmt.Sprintf("nothing here does zpool %s by itself: OpenZFS has timers for it from 2.1.3 on, before that cron must do it", job), nil
+}
+
+// masked tells whether somebody has put one of some units out of use, so that it cannot be enabled.
+func masked(ctx context.Context, h host.Reader, units ...string) bool {
+	return slices.ContainsFunc(units, func(unit string) bool {
+		to, err := h.Readlink(ctx, path.Join(unitDirs[0], unit))
+		return err == nil && to == "/dev/null"
+	})
 }
 
 // enabled has a timer of a package run.
@@ -108,6 +121,9 @@ func TrimTimer(ctx context.Context, h host.Reader) (acts []change.Act, notes []s
 		}
 		if !there {
 			continue
+		}
+		if masked(ctx, h, unit) {
+			return nil, []string{"nothing here trims filesystems by itself: somebody has masked " + unit}, nil
 		}
 		a := enabled(unit)
 		is, err := h.Output(ctx, a.Switch.Inspect.Argv...)

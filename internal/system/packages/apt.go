@@ -168,7 +168,7 @@ func install(missing []string, comes []installed, w Want, left []string) *change
 	}
 	return &change.Switch{On: "the packages " + strings.Join(missing, ", "), From: change.None, Exact: true, Still: w.still(),
 		Inspect: change.Inspection{Argv: listing(), Among: names}, After: strings.Join(lines, "\n"), Do: do,
-		UndoNone: slices.Concat([]change.Op{{Long: true, Argv: slices.Concat(whole, get)}}, purge(names, w.Server.Answers, left))}
+		UndoNone: slices.Concat(w.alone(), []change.Op{{Long: true, Argv: slices.Concat(whole, get)}}, purge(names, w.Server.Answers, left))}
 }
 
 // goOn ends what dpkg began before it was killed, as far as that can be, and

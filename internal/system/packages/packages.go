@@ -86,6 +86,15 @@ func (w Want) still() *change.Still {
 		Hint: "the server that came with the packages holds data by now: save and drop them first, or keep the packages"}
 }
 
+// alone refuses to remove packages with which servers would go whose data are elsewhere, where still does not see them.
+func (w Want) alone() []change.Op {
+	if w.Server.Elsewhere == "" {
+		return nil
+	}
+	return []change.Op{{Argv: []string{"sh", "-euc", "left=$(" + w.Server.Elsewhere + `)
+[ -z "$left" ] || { echo "removing the packages would remove the data of $left: save and drop them first, or keep the packages" >&2; exit 1; }`, "sh", w.Server.Home}}}
+}
+
 // notes says what goes with the packages.
 func (w Want) notes() []string {
 	if w.Server.Home == "" {

@@ -3,7 +3,11 @@ package packages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +149,37 @@ func TestInstallIsExact(t *testing.T) {
 	}
 	if s.Still == nil || s.From != change.None {
 		t.Error("nothing sees to the data, or to what came in meanwhile")
+	}
+}
+
+// Debian's packages of PostgreSQL drop every cluster as they are purged, wherever its data are: they are not, while one has them elsewhere.
+func TestClustersElsewhereKeepTheirPackages(t *testing.T) {
+	w, err := Server(product.Postgres, "15", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Recipe(t.Context(), debian("x:amd64 1 installed\n", "Inst postgresql-15 (15.1 D [amd64])\n"), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.Acts[0].Switch.UndoNone[0].Argv
+	const home = "15 main 5432 online postgres /var/lib/postgresql/15/main /var/log/postgresql/a.log"
+	for says, want := range map[string]string{
+		"echo '" + home + "'": "", ":": "",
+		"echo '" + home + "'; echo '15 shop 5433 down postgres /srv/shop /var/log/postgresql/b.log'": "would remove the data of 15/shop in /srv/shop",
+		"echo '15 shop 5433 down postgres /var/lib/postgresql2/shop /var/log/postgresql/b.log'":      "15/shop in /var/lib/postgresql2/shop",
+		"exit 1": "exit status",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "pg_lsclusters"), []byte("#!/bin/sh\n"+says+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(first[0], first[1:]...)
+		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		out, err := c.CombinedOutput()
+		if said := fmt.Sprintf("%s%v", out, err); (err != nil) != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("%s: %s", says, said)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/provision"
+	"plumb/internal/provision/disk"
 )
 
 // Provisioning is the plan of a provision, written for a host without plumb.
@@ -76,8 +77,8 @@ func (p Provisioning) write() (*provisioning, error) {
 			w.left = append(w.left, s.Name)
 			continue
 		}
-		if kind := onlyPlumb(s); kind != "" {
-			w.left = append(w.left, fmt.Sprintf("%s: it has a %s, which is gone on with when it was killed, and taken back, only by plumb", s.Name, kind))
+		if why := onlyPlumb(s); why != "" {
+			w.left = append(w.left, s.Name+": "+why)
 			continue
 		}
 		if err := w.stage(s); err != nil {
@@ -87,13 +88,16 @@ func (p Provisioning) write() (*provisioning, error) {
 	return w, nil
 }
 
-// onlyPlumb names the kind of an act in a stage that a script does not do: data are moved with
-// two passes, proofs and a way back from any moment.
+// onlyPlumb says what in a stage a script does not do. Data are moved with two passes, proofs and a way back from any moment. A disk is
+// erased once: a script that is run again could not tell what was made on it since, while its pool is not imported.
 func onlyPlumb(s provision.Stage) string {
 	for _, step := range s.Steps {
 		for _, a := range step.Recipe.Acts {
 			if kind := a.Kind(); kind != "edit" && kind != "switch" && kind != "make" {
-				return kind
+				return fmt.Sprintf("it has a %s, which is gone on with when it was killed, and taken back, only by plumb", kind)
+			}
+			if a.Make != nil && slices.ContainsFunc(a.Make.Do, func(op change.Op) bool { _, erases := disk.Proves(op); return erases }) {
+				return "it erases a disk, and only plumb knows what was made there since"
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/provision"
+	"plumb/internal/provision/disk"
+	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
 
@@ -43,5 +45,23 @@ func TestNamesAreData(t *testing.T) {
 	sh(t, "PLUMB_DRY=1\n"+filled(t, plays[0].Tasks[0].Shell.Cmd, plays[0].Vars))
 	if _, err := os.Stat(l.dir + "/pwned"); err == nil {
 		t.Errorf("a name was run:\n%s\n%s", l.shell(), text)
+	}
+}
+
+// A script is run again, after a start of the machine too, and a pool may not be imported then: a disk is erased by plumb alone,
+// which has a journal of what was made on it.
+func TestScriptErasesNothing(t *testing.T) {
+	for erase, left := range map[string]bool{"S1": true, "": false} {
+		l := layOut(t)
+		proof := (disk.Disk{Spec: spec.Disk{Path: "/dev/x", Erase: erase}, Serial: "S1", On: []string{"XFS"}, Digest: strings.Repeat("a", 64), Size: 1 << 30}).Proof()
+		proof.Argv[2] = `: >"$0"`
+		proof.Argv[3] = l.dir + "/erased" // there is no such disk
+		l.p.Plan.Stages[0].Steps[0].Recipe.Acts = []change.Act{{Make: &change.Make{Thing: change.Thing{Name: "the pool tank", Inspect: &change.Inspection{File: l.dir + "/pool", Match: "^(.+)$"}},
+			Do: []change.Op{proof, {Argv: []string{"sh", "-c", `echo {mark} >"$1"`, "sh", l.dir + "/pool"}}}}}}
+		out, code := sh(t, l.shell(), "apply")
+		_, err := os.Stat(l.dir + "/erased")
+		if left != (code == 4 && strings.Contains(out, "not done here: volumes: it erases a disk")) || left == (err == nil) {
+			t.Errorf("erase: %q: it ends with %d, %v:\n%s", erase, code, err, out)
+		}
 	}
 }

@@ -51,6 +51,7 @@ func (s Swapper) read(ctx context.Context, h host.Reader, w provision.Swap) (out
 		func() error { return keepsOptions(ctx, h, w) },
 		func() error { return alone(ctx, h, w.Home) },
 		func() (err error) { out.places, err = places(sv, seriesOf(w.To.Version), w.At); return err },
+		func() error { return cleared(ctx, h, out.places) },
 		func() error { return out.measure(ctx, h) },
 	} {
 		if err := check(); err != nil {
@@ -153,6 +154,21 @@ func places(sv protect.Server, series, at string) (all []place, err error) {
 		return nil, fmt.Errorf("where %s keeps its data is not known", sv.Ref)
 	}
 	return all, nil
+}
+
+// cleared refuses places in which an earlier way back has left what was written then: the next would have no name for it.
+func cleared(ctx context.Context, h host.Reader, places []place) error {
+	for _, p := range places {
+		for _, left := range []string{path.Join(path.Dir(p.dir), p.aside), path.Join(p.dir, "."+p.aside)} {
+			switch _, err := h.Stat(ctx, left); {
+			case err == nil:
+				return change.Refuse("move it away, or remove it once nobody needs it", "%s is there already, from an earlier way back", left)
+			case !errors.Is(err, fs.ErrNotExist):
+				return fmt.Errorf("see whether an earlier way back has left something: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // measure finds how much the places hold, and whether copies of them fit.

@@ -20,10 +20,14 @@ said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-
 { echo "the new server does not take the configuration as it is: $({ printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5)" >&2; exit 1; }`
 
 // putBack gives a directory the content that was kept. A directory of its own filesystem cannot be renamed: there what the new
-// server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on.
+// server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on: the directory within bears
+// the identity of what was kept, so that one of an earlier way back is not taken for its own; and what was kept gets another name before
+// it is removed, so that half of it is not copied.
 const putBack = names + `data=$1 kept=$2 aside=$3
+gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
+rm -rf --one-file-system -- "$gone"
 [ -d "$kept" ] || exit 0
 if ! mountpoint -q "$data"; then
 	aside="${data%/*}/$aside"
@@ -35,16 +39,18 @@ if ! mountpoint -q "$data"; then
 	sync -f "$data"
 	exit 0
 fi
-within="$data/.$aside"
-as mkdir -p -m 700 "$within"
-if [ ! -e "$within/.all" ]; then
+within="$data/.$aside" of="of $(stat -c "%i %w" "$kept")"
+[ ! -e "$within" ] || as test -e "$within/.$of" || as rmdir "$within" 2>/dev/null || { echo "$within is there already, from an earlier way back: move it away" >&2; exit 1; }
+as mkdir -p -m 700 "$within" "$within/.$of"
+as test -e "$within/.all" || {
 	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec mv -t "$within" -- {} +
 	as touch "$within/.all"
-fi
+}
 as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
 as cp -a "$kept/." "$data/"
 sync -f "$data"
-rm -rf --one-file-system -- "$kept"`
+mv -T "$kept" "$gone"
+rm -rf --one-file-system -- "$gone"`
 
 // upgrade runs mariadb-upgrade on a server that asks nobody who he is, and to which only its own user and root can come: over
 // a socket in a directory of its own, in which that user could put links: root neither writes nor reads there. The lock waits for

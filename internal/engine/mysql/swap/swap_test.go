@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"plumb/internal/engine/mysql/point"
+	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/product"
 	"plumb/internal/protect"
@@ -92,6 +94,17 @@ func TestPlaces(t *testing.T) {
 	} {
 		if all, err := places(sv, "11.8", ""); err == nil {
 			t.Errorf("%s: %+v", what, all)
+		}
+	}
+}
+
+// What an earlier way back has left is refused before the server is stopped.
+func TestWhatAnEarlierWayBackLeftIsRefused(t *testing.T) {
+	all := []place{{"/var/lib/mysql", "/var/lib/mysql.before-11.8", "mysql.since-11.8"}}
+	for left, want := range map[string]bool{"": false, "/var/lib/mysql.since-11.8": true, "/var/lib/mysql/.mysql.since-11.8": true, "/var/lib/mysql.since-11.4": false} {
+		err := cleared(t.Context(), hosttest.Map{Stats: map[string]host.Stat{left: {}}}, all)
+		if (err != nil) != want || want && (!strings.Contains(err.Error(), left) || hint.Of(err) == "") {
+			t.Errorf("%s: %v", left, err)
 		}
 	}
 }

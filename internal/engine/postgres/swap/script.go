@@ -69,11 +69,13 @@ as mv "$conf/upgraded" "$conf/upgraded-by-plumb"
 as rm "$ours"`
 
 // putAside keeps a cluster that was made whole, with all that was written to it, under another name, where it takes room until
-// somebody removes it. Of one that was not, nothing is worth keeping.
+// somebody removes it. Of one that was not, nothing is worth keeping. Killed once the cluster has its other name, it goes on.
 const putAside = names + alone + `if [ -e "$conf/upgraded-by-plumb" ]; then
-	aside="$to.taken-back-$(date -u +%Y%m%dT%H%M%SZ)"
-	by "$to" mv -T "$to" "$aside"
-	as cp -a "$conf" "$aside/configuration"
+	if [ -e "$to" ]; then
+		as rm -rf "$to/configuration"
+		as cp -a "$conf" "$to/configuration"
+		by "$to" mv -T "$to" "$to.taken-back-$(date -u +%Y%m%dT%H%M%SZ)"
+	fi
 elif [ -e "$conf" ] && [ ! -e "$conf/begun-by-plumb" ] && [ -n "$(ls -A "$conf")" ]; then
 	echo "$conf is not what was made" >&2
 	exit 1

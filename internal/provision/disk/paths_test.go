@@ -1,0 +1,69 @@
+package disk
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/provision/spec"
+)
+
+// twoPaths is a machine with two devices that say of themselves what is given, by file. The second has a partition, which is mounted.
+func twoPaths(a, b map[string]string) hosttest.Map {
+	h := hosttest.Map{Files: map[string]string{"/proc/self/mountinfo": "22 1 8:17 / / rw - ext4 /dev/sdb1 rw\n"}, Links: map[string]string{}, Stats: map[string]host.Stat{}, Outputs: map[string]string{}}
+	for i, says := range []map[string]string{a, b} {
+		name, number := string("ab"[i]), fmt.Sprintf("8:%d", 16*i)
+		dir := "/sys/class/block/sd" + name
+		h.Files[dir+"/dev"], h.Files[dir+"/size"] = number+"\n", "204800\n"
+		h.Links["/sys/dev/block/"+number] = "../../devices/block/sd" + name
+		h.Stats["/dev/disk/by-id/"+name] = host.Stat{Mode: fs.ModeDevice, RdevMajor: 8, RdevMinor: uint32(16 * i), Resolved: "/dev/sd" + name}
+		for file, text := range says {
+			h.Files[dir+"/"+file] = text
+		}
+		for _, p := range parts(100 << 20) {
+			h.Outputs[fmt.Sprintf("cmp -n %d -i 0:%d /dev/zero /dev/sd%s", p.bytes, p.at, name)] = ""
+		}
+	}
+	h.Files["/sys/class/block/sdb/sdb1/partition"], h.Files["/sys/class/block/sdb1/partition"], h.Files["/sys/class/block/sdb1/dev"] = "1\n", "1\n", "8:17\n"
+	return h
+}
+
+// A disk that two paths lead to, as those of a storage network do, is in use when either is; and it is one disk of a pool. Who tells less is
+// taken for the same only where all that is told is the same.
+func TestADiskByAnotherPath(t *testing.T) {
+	const page = "\x00\x80\x00\x04LUN7"
+	for name, c := range map[string]struct {
+		a, b map[string]string
+		same bool
+	}{
+		"one by its WWID":             {map[string]string{"device/wwid": "naa.600a\n"}, map[string]string{"device/wwid": "naa.600a\n"}, true},
+		"one by its serial number":    {map[string]string{"device/vpd_pg80": page}, map[string]string{"device/vpd_pg80": page}, true},
+		"two of an array":             {map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.1\n"}, map[string]string{"device/vpd_pg80": page, "device/wwid": "naa.2\n"}, false},
+		"two of other sizes":          {map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S1\n", "size": "409600\n"}, false},
+		"two that tell nothing":       {map[string]string{"diskseq": "1\n"}, map[string]string{"diskseq": "2\n"}, false},
+		"two of other serial numbers": {map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S2\n"}, false},
+	} {
+		h := twoPaths(c.a, c.b)
+		a, err := Look(t.Context(), h, spec.Disk{Path: "/dev/disk/by-id/a"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := Refuse(a); (err != nil) != c.same || c.same && (!strings.Contains(err.Error(), "sdb1 is mounted at /") || !strings.Contains(err.Error(), "by another path")) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, file := range []string{"/sys/class/block/sdb/sdb1/partition", "/sys/class/block/sdb1/partition", "/sys/class/block/sdb1/dev"} {
+			delete(h.Files, file)
+		}
+		b, err := Look(t.Context(), h, spec.Disk{Path: "/dev/disk/by-id/b"})
+		if c.b["size"] != "" { // its end is elsewhere
+			continue
+		}
+		if err != nil || Same(a, b) != c.same || !Same(a, a) {
+			t.Errorf("%s: the same disk: %v, %v", name, Same(a, b), err)
+		}
+	}
+}
