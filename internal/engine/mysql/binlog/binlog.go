@@ -146,6 +146,9 @@ func (s *scan) next() (e Event, err error) {
 	n, err := io.Copy(io.MultiWriter(sum, &limited{body}), io.LimitReader(s.r, size-header))
 	if err == nil && n < size-header {
 		err = io.ErrUnexpectedEOF
+		if says := le.Uint32(h[13:]); says != 0 && says != uint32(e.End) { // it is not cut: how long it is is damaged
+			err = fmt.Errorf("the event at %d says that it ends at %d, and is %d bytes long", s.at, says, size)
+		}
 	}
 	if err != nil {
 		return e, short(err)
