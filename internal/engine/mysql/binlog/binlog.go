@@ -216,6 +216,18 @@ func (e Event) Begins() (gtid string, yes bool) {
 	return "", e.Type == GTIDMaria || e.Type == GTID || e.Type == NoGTID || e.Type == Tagged
 }
 
+// Several tells of a GTID of MariaDB whether more than one event follows, of which the last is a commit.
+func (e Event) Several() bool {
+	const alone = 1
+	return e.Type == GTIDMaria && len(e.Body) > 12 && e.Body[12]&alone == 0
+}
+
+// Amid tells whether an event is a statement of a transaction of several, and so not its end.
+func (e Event) Amid() bool {
+	_, text := e.Statement()
+	return e.Type == Compressed || e.Type == Query && text != "COMMIT" && text != "ROLLBACK" && !strings.HasPrefix(text, "XA ")
+}
+
 // List gives the last GTID of each domain and server that MariaDB wrote before a log.
 func (e Event) List() (all []string) {
 	if len(e.Body) < 4 {

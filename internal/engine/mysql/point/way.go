@@ -19,8 +19,17 @@ import (
 
 var _ replay.Engine = (*Engine)(nil)
 
-// Way implements replay.Engine.
+// Way implements replay.Engine. No program leaves out what a file of the server's own has amid others.
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
+	w, err := Seek(ctx, d, sv, from, to)
+	if err == nil && len(w.Cut) > 0 {
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing behind it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
+	}
+	return w, err
+}
+
+// Seek finds the way in a log of which files can be cut.
+func Seek(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
 	if to.Archive != "" {
 		return replay.Way{}, hint.Usage(fmt.Sprintf("in %s no log of %s is looked for: WAL is of PostgreSQL", to.Archive, sv.Ref), "leave out --wal: the binary log is found where it is")
 	}
@@ -41,10 +50,12 @@ type seeking struct {
 	all  []string // files by name, from the one on in which the way begins
 	at   int      // the one that is read
 	next string   // that the one before named
-	cut  bool     // the one before has no end: the server died
+	cut  bool     // it has no end, as far as it was read: the server died
 
 	cur  *replay.Transaction
 	ends bool // nothing of it can come any more
+	many bool // it is of several statements
+	amid bool // the last event of it was such a statement
 	end  int64
 	stop bool              // the target was passed
 	last map[string]string // GTID of each domain that is replayed
@@ -139,7 +150,21 @@ func (s *seeking) file() error {
 	case catErr != nil && !errors.Is(catErr, errEnough):
 		return catErr
 	}
+	if s.cur != nil && s.cut && !newest && (!s.ends || s.amid) {
+		s.died()
+		return nil
+	}
 	return s.close()
+}
+
+// died leaves out the transaction in which the server died: it rolled it back when it started again, and its log goes on without it.
+func (s *seeking) died() {
+	if s.way.Cut == nil {
+		s.way.Cut = map[string]int64{}
+	}
+	s.way.Cut[s.cur.File] = s.cur.Offset
+	s.way.Notes = append(s.way.Notes, fmt.Sprintf("the server died in the transaction at %s:%d, which is not replayed", s.cur.File, s.cur.Offset))
+	s.cur, s.ends, s.amid = nil, false, false
 }
 
 func (s *seeking) missing(why string) error {
@@ -157,7 +182,7 @@ func (s *seeking) event(e binlog.Event) error {
 			return err
 		}
 		s.cur = &replay.Transaction{File: s.all[s.at], Offset: e.At, Time: e.Time, GTID: gtid}
-		s.end = e.End
+		s.end, s.many, s.amid = e.End, e.Several(), false
 		return nil
 	}
 	if e.Outside() {
@@ -180,7 +205,7 @@ func (s *seeking) event(e binlog.Event) error {
 		if e.Time.After(s.cur.Time) {
 			s.cur.Time = e.Time
 		}
-		s.ends = e.Ends()
+		s.ends, s.amid = e.Ends(), s.many && e.Amid()
 		if db, text := e.Statement(); text != "" && (changesTables(text) || s.cur.What == "" && s.ends && text != "COMMIT") {
 			s.cur.What = strings.TrimPrefix(plain(db)+": ", ": ") + shape(text)
 		}
