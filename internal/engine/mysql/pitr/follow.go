@@ -82,7 +82,7 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 	at, why, err := f.at(ctx, k, files)
 	if err == nil && why == "" {
 		var p piece
-		if p, err = f.read(ctx, k, files[at], at == len(files)-1); err == nil {
+		if p, err = f.read(ctx, k, files[at]); err == nil {
 			return f.keep(ctx, k, files[at], p, at == len(files)-1)
 		}
 	}
@@ -176,7 +176,7 @@ func (f *Follower) at(ctx context.Context, k *archive.Keeper, files []string) (a
 		if !binlog.Follows(f.file, name(files[at+1])) {
 			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1])), nil
 		}
-		if p, err := f.read(ctx, k, files[at], false); err != nil || p.to != f.to {
+		if p, err := f.read(ctx, k, files[at]); err != nil || p.to != f.to {
 			return at, "", err
 		}
 		f.left = left{series: f.series, file: name(files[at+1]), why: f.why}
@@ -202,12 +202,12 @@ type piece struct {
 var errStrange = errors.New("in place of what was archived there is something else: the log was reset, or the server was set back")
 
 // read looks for whole events behind what is archived, and whether that is still there.
-func (f *Follower) read(ctx context.Context, k *archive.Keeper, file string, newest bool) (p piece, err error) {
+func (f *Follower) read(ctx context.Context, k *archive.Keeper, file string) (p piece, err error) {
 	summed, err := f.head(ctx, file)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) && newest && f.to == 0:
-		return p, nil // it is just being made
-	case errors.Is(err, io.ErrUnexpectedEOF) && f.to > 0:
+	case errors.Is(err, io.ErrUnexpectedEOF) && f.to == 0:
+		return p, nil // it is just being made, or the server died when it had made it
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return p, errStrange
 	case errors.Is(err, binlog.ErrEncrypted):
 		return p, hint.With(fmt.Errorf("%s: %w", path.Base(file), err), "Plumb has no keys of binary logs")

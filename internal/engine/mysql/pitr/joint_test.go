@@ -119,6 +119,30 @@ func TestDiedInATransaction(t *testing.T) {
 	}
 }
 
+// A file in which a server has nothing, because its disk was full or it died when it had made it, is no hole, and is not replayed.
+func TestNothingInAFile(t *testing.T) {
+	for name, blank := range map[string][]byte{"empty": nil, "cut": begin()[:20], "head": begin()[:4]} {
+		l := newLog(t)
+		l.files("binlog.000001", "binlog.000002", "binlog.000003")
+		l.write("binlog.000001", begin(), gtid(1), change(1), commit(), rotate("binlog.000002"))
+		l.write("binlog.000002", blank)
+		l.write("binlog.000003", begin(), listed(1), gtid(2), change(4), commit())
+		if why := l.turns(); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+		w, err := Engine{}.Plan(t.Context(), l.shelf, baseAt("binlog.000001", len(begin()), time.Now()), moment.Asked{To: replay.Target{Text: "the end"}})
+		if err != nil || w.Count != 2 || w.Files != 2 || !strings.HasPrefix(w.Last, "binlog.000003:") {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+		l.files("binlog.000001", "binlog.000002", "binlog.000003", "binlog.000004")
+		l.write("binlog.000004", blank)
+		l.anew()
+		if why := l.turns(); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+}
+
 // A series that has the base's file and is of another log is passed over, whichever is tried first; and a base that fits none is refused.
 func TestJoins(t *testing.T) {
 	l := newLog(t)

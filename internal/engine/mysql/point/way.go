@@ -33,7 +33,7 @@ func Seek(ctx context.Context, d host.Streamer, sv protect.Server, from protect.
 	if to.Archive != "" {
 		return replay.Way{}, hint.Usage(fmt.Sprintf("in %s no log of %s is looked for: WAL is of PostgreSQL", to.Archive, sv.Ref), "leave out --wal: the binary log is found where it is")
 	}
-	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, last: map[string]string{}, seen: map[string]string{}}
+	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, stands: protect.Position{File: from.File, Offset: from.Offset}, last: map[string]string{}, seen: map[string]string{}}
 	if err := s.seek(); err != nil {
 		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the binary log: %w", place(from), to.Text, err)
 	}
@@ -51,6 +51,9 @@ type seeking struct {
 	at   int      // the one that is read
 	next string   // that the one before named
 	cut  bool     // it has no end, as far as it was read: the server died
+
+	blank  []string         // files in which nothing is
+	stands protect.Position // the end of the last file in which something is
 
 	cur  *replay.Transaction
 	ends bool // nothing of it can come any more
@@ -140,9 +143,9 @@ func (s *seeking) file() error {
 	_ = read.CloseWithError(errEnough)
 	cancel()
 	catErr := <-ended
-	newest := s.at == len(s.all)-1
+	newest, blank := s.at == len(s.all)-1, s.end == 0
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) && newest: // the server is writing it
+	case errors.Is(err, io.ErrUnexpectedEOF) && (newest || blank): // the server is writing it, or died when it had made it
 	case errors.Is(err, binlog.ErrEncrypted):
 		return hint.With(err, "Plumb has no keys of binary logs: replay by hand, with mysqlbinlog --read-from-remote-server, into a plumb clone")
 	case err != nil:
@@ -150,6 +153,11 @@ func (s *seeking) file() error {
 	case catErr != nil && !errors.Is(catErr, errEnough):
 		return catErr
 	}
+	if blank {
+		s.blank = append(s.blank, s.way.Files[s.at])
+		return nil
+	}
+	s.stands = protect.Position{File: s.all[s.at], Offset: s.end}
 	if s.cur != nil && s.cut && !newest && (!s.ends || s.amid) {
 		s.died()
 		return nil
@@ -295,13 +303,14 @@ func (s *seeking) early() error {
 // done looks whether the target is one.
 func (s *seeking) done() error {
 	w := &s.way
-	w.Stop = protect.Position{File: s.all[s.at], Offset: s.end}
+	w.Stop = s.stands
 	if len(w.After) > 0 {
 		w.Stop = protect.Position{File: w.After[0].File, Offset: w.After[0].Offset}
 	}
 	if at := slices.Index(s.all, w.Stop.File); at >= 0 {
 		w.Files = w.Files[:at+1]
 	}
+	w.Files = slices.DeleteFunc(w.Files, func(file string) bool { return slices.Contains(s.blank, file) })
 	var all []string
 	for _, gtid := range s.last {
 		all = append(all, gtid)
