@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/store/dir"
 )
@@ -174,6 +175,46 @@ func TestDies(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
 	}
+}
+
+// forgetful is a store that says of some objects that it keeps them, and does not.
+type forgetful struct {
+	store.Store
+	lose int
+}
+
+func (f *forgetful) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
+	if f.lose--; f.lose >= 0 {
+		return "tag", nil
+	}
+	return f.Store.Put(ctx, name, data, o)
+}
+
+// A server that is told that its file is archived removes it: it is told so when the store has all of it.
+func TestNotKept(t *testing.T) {
+	w := newWorld(t)
+	p, text := piece(small+100), noise(t, small+100)
+	keep := func() error {
+		_, err := w.Keep(t.Context(), Entry{Piece: p}, bytes.NewReader(text))
+		return err
+	}
+	plain := w.Keeper.Store
+	w.Keeper.Store = &forgetful{plain, 1}
+	if err := keep(); !errors.Is(err, errUnkept) {
+		t.Errorf("it is archived: %v", err)
+	}
+	must(t, keep())
+	if got, err := w.read(t, p); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	e, err := w.Entry(t.Context(), p)
+	must(t, err)
+	must(t, plain.Delete(t.Context(), e.chunk(1, e.Chunks[1].SHA256)))
+	if err := keep(); !errors.Is(err, errUnkept) || !strings.Contains(hint.Of(err), e.Name()) {
+		t.Errorf("an object of it is gone: %v, %s", err, hint.Of(err))
+	}
+	must(t, plain.Delete(t.Context(), e.Name()))
+	must(t, keep())
 }
 
 // Who may write to the store can have nothing else restored: each byte that is changed is seen, and so is

@@ -63,3 +63,38 @@ func TestBeginsForTheSame(t *testing.T) {
 		}
 	}
 }
+
+// TestBeginsAtWhatIsWhole begins at no backup of which an object is gone, or at one that needs such a backup: what is built on it would be
+// called a backup, and not be restored.
+func TestBeginsAtWhatIsWhole(t *testing.T) {
+	w := newWorld(t)
+	run := func(guid string, base *manifest.Base) manifest.Manifest {
+		t.Helper()
+		j := command("seq 60000")
+		j.Server, j.Sources[0].Stream = "mysql:3306", manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: guid, Base: base}
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Manifest
+	}
+	full := run("10", nil)
+	next := run("20", &manifest.Base{Backup: full.ID, GUID: "10"})
+	begins := func() (*manifest.Manifest, string) {
+		t.Helper()
+		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{Also: []Vault{w.vault(t)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return base, whole
+	}
+	if base, whole := begins(); base == nil || base.ID != next.ID {
+		t.Errorf("%+v, %q", base, whole)
+	}
+	if err := w.Store.Delete(t.Context(), manifest.ChunkName(full.ID, 0, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if base, whole := begins(); base != nil || !strings.Contains(whole, next.ID+" cannot be built on: ") || !strings.Contains(whole, manifest.ChunkName(full.ID, 0, 3)) {
+		t.Errorf("%+v, %q", base, whole)
+	}
+}

@@ -17,7 +17,7 @@ import (
 
 // Copying takes backups from one store to another as they lie: nothing is opened, so no key is needed. Every
 // object is compared with what was signed before it is written, and the manifest is written last, if there is none. What is there
-// of an earlier run is not sent again.
+// as it was signed is not sent again.
 type Copying struct {
 	From    Vault
 	To      store.Store
@@ -219,34 +219,34 @@ func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (is,
 	return true, false, nil
 }
 
-// stream copies the objects of one stream: its lists, and the chunks that are not there with their size.
+// stream copies the objects of one stream: its lists, and the chunks that are not there as they were sent.
 func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, there map[string]int64, sent, objects *atomic.Int64) error {
 	s := m.Streams[number]
-	name := func(n int64) string { return manifest.ChunkName(m.ID, number, n) }
-	missing := map[int64]bool{} // asked and answered by one goroutine
-	err := stream.Read(ctx, stream.Reading{Store: c.From.Store, ID: m.ID, Stream: number, Of: s, Workers: c.Workers, Sealed: true,
+	from := &beside{Store: c.From.Store, to: c.To, has: map[string]manifest.Chunk{}, locked: c.locked}
+	err := stream.Read(ctx, stream.Reading{Store: from, ID: m.ID, Stream: number, Of: s, Workers: c.Workers, Pace: c.Pace, Sealed: true,
 		Seen: func(n int64, chunk manifest.Chunk) error {
 			objects.Add(1)
-			if missing[n] = there[name(n)] != chunk.Size; !missing[n] {
-				c.count.had(s.Name, chunk.Plain)
+			if name := manifest.ChunkName(m.ID, number, n); there[name] == chunk.Size {
+				from.mayHave(name, chunk)
 			}
 			return nil
 		},
-		Only: func(n int64) bool {
-			defer delete(missing, n)
-			return missing[n]
-		},
+		Only: func(int64) bool { return true },
 		Object: func(ctx context.Context, n int64, listed manifest.Chunk, object []byte) error {
-			if err := c.Pace.Wait(ctx, len(object)); err != nil {
-				return err
+			name := manifest.ChunkName(m.ID, number, n)
+			if from.had(name) {
+				c.count.had(s.Name, listed.Plain)
+				return nil
 			}
 			put := locked(c.Lock, c.Now)
 			put.SHA256 = listed.SHA256
-			_, err := c.To.Put(ctx, name(n), object, put)
-			sent.Add(int64(len(object)))
+			_, err := c.To.Put(ctx, name, object, put)
+			if err == nil {
+				sent.Add(int64(len(object)))
+				c.count.did(s.Name, listed.Plain)
+			}
 			return err
-		},
-		Doing: func(bytes int64) { c.count.did(s.Name, bytes) }}, nil)
+		}}, nil)
 	if err != nil {
 		return err
 	}
@@ -264,4 +264,18 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 		}
 	}
 	return nil
+}
+
+// locked tells whether the target keeps an object for as long as is asked for, or a day less: so long ago a copy that goes on may have
+// sent it.
+func (c Copying) locked(ctx context.Context, name string) bool {
+	if c.Lock == 0 {
+		return true
+	}
+	l, is := store.AsLocker(c.To)
+	if !is {
+		return false
+	}
+	until, err := l.Until(ctx, name)
+	return err == nil && !until.Before(c.Now().Add(c.Lock-24*time.Hour))
 }

@@ -165,7 +165,7 @@ func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []
 	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
 		return "not all who are to open the new one can open it", nil
 	}
-	chain, err := v.Chain(ctx, m)
+	chain, err := v.sound(ctx, m)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -179,12 +179,24 @@ func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []
 	return "", nil
 }
 
+// sound gives what must be restored for a backup, if the store lists all objects of it: on one of which some are gone nothing
+// that is built can be restored either.
+func (v Vault) sound(ctx context.Context, m manifest.Manifest) ([]manifest.Manifest, error) {
+	chain, err := v.Chain(ctx, m)
+	for _, one := range chain {
+		if err == nil {
+			_, err = whole(ctx, v.Store, one)
+		}
+	}
+	return chain, err
+}
+
 // everywhere tells whether the other stores have a backup, and what it needs.
 func (full Full) everywhere(ctx context.Context, id string) bool {
 	for _, v := range full.Also {
 		m, err := v.Get(ctx, id)
 		if err == nil {
-			_, err = v.Chain(ctx, m)
+			_, err = v.sound(ctx, m)
 		}
 		if _, away := errors.AsType[*store.Trouble](err); err != nil && !away {
 			return false

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
@@ -27,12 +28,14 @@ import (
 // running is a backup that has not ended, as it is written down: one file for each job and store.
 type running struct {
 	b    *Backup
+	to   *store.Fan
 	file string
 	head head
 	mu   sync.Mutex
 	mute bool // nothing is written down any more
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
+	less map[string]bool       // stores that were left out: what was sent since they do not have
 }
 
 type place struct {
@@ -50,12 +53,18 @@ type head struct {
 	Chunk int      `json:"chunk"`
 	// Workers is how many objects were on their way at once.
 	Workers int `json:"workers"`
+	// Lock is for how long the store was to lock what was sent.
+	Lock time.Duration `json:"lock_ns,omitempty"`
 }
 
 const (
 	kindBegan = "began"
 	kindSent  = "sent"
+	kindLess  = "less"
 )
+
+// errLess is why a store does not get a backup that an earlier run began.
+var errLess = errors.New("an earlier run of this backup went on without it, and does not send again what it sent since")
 
 // begin takes up a backup that an earlier run began, or begins one. Only one at a time does.
 func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *running, goesOn bool, end func(), err error) {
@@ -68,9 +77,9 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	if err != nil {
 		return nil, false, nil, err
 	}
-	r = &running{b: b, file: file, sent: map[place]stream.Sent{}}
+	r = &running{b: b, to: to, file: file, sent: map[place]stream.Sent{}, less: map[string]bool{}}
 	goesOn, err = r.read(ctx)
-	if err == nil && goesOn && !r.same(job) { // sealed for others, or in other pieces: what is there is left for prune
+	if err == nil && goesOn && !(r.same(job) && r.narrow()) { // what is there is left for prune
 		goesOn = false
 		err = b.Do.Remove(ctx, file)
 	}
@@ -84,9 +93,29 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	return r, goesOn, unlock, nil
 }
 
+// same tells whether what was sent is what this run would send: sealed for the same, in the same pieces, and locked as long.
 func (r *running) same(job string) bool {
 	h := r.head
-	return h.Job == Told(job) && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk
+	return h.Job == Told(job) && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk && h.Lock == r.b.Lock
+}
+
+// narrow leaves out the stores that runs before left out, unless no other is there.
+func (r *running) narrow() bool {
+	var out []int
+	others := false
+	for i, s := range r.b.targets() {
+		if r.less[s.URL()] {
+			out = append(out, i)
+		} else {
+			others = others || r.to.Lost(i) == nil
+		}
+	}
+	if others {
+		for _, i := range out {
+			r.to.Lose(i, errLess)
+		}
+	}
+	return others
 }
 
 func (r *running) read(ctx context.Context) (there bool, err error) {
@@ -108,6 +137,10 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 			var s stream.Sent
 			err = json.Unmarshal(one.Body, &s)
 			r.sent[place{s.Stream, s.Chunk}] = s
+		case one.Kind == kindLess:
+			var url string
+			err = json.Unmarshal(one.Body, &url)
+			r.less[url] = true
 		default:
 			err = fmt.Errorf("it has a record %q", one.Kind)
 		}
@@ -127,18 +160,23 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	if err != nil {
 		return err
 	}
-	r.log, r.sent = journal.Log{}, map[place]stream.Sent{}
-	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers)}
+	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
+	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}
 	return r.note(ctx, kindBegan, r.head)
 }
 
-// note writes something down, while there is room.
+// note writes something down.
 func (r *running) note(ctx context.Context, kind string, body any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.append(ctx, kind, body)
+}
+
+// append writes something down, while there is room.
+func (r *running) append(ctx context.Context, kind string, body any) error {
 	if r.mute {
 		return nil
 	}
@@ -175,8 +213,35 @@ func (r *running) Sent(number int, chunk int64) (stream.Sent, bool) {
 	return s, is
 }
 
-// Note implements stream.Memory.
-func (r *running) Note(ctx context.Context, s stream.Sent) error { return r.note(ctx, kindSent, s) }
+// Note implements stream.Memory. That the run goes on without a store is written down before the first object that this one does not
+// get: in its place there can be one of an earlier run, of the same size.
+func (r *running) Note(ctx context.Context, s stream.Sent) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, url := range r.leaves() {
+		if err := r.append(ctx, kindLess, url); err != nil {
+			return err
+		}
+		r.less[url] = true
+	}
+	return r.append(ctx, kindSent, s)
+}
+
+// leaves gives the stores that were lost, and not to this run's end: others are left.
+func (r *running) leaves() (urls []string) {
+	left := false
+	for i, s := range r.b.targets() {
+		if r.to.Lost(i) == nil {
+			left = true
+		} else if !r.less[s.URL()] {
+			urls = append(urls, s.URL())
+		}
+	}
+	if !left {
+		return nil
+	}
+	return urls
+}
 
 // done forgets it.
 func (r *running) done(ctx context.Context) error { return r.b.Do.Remove(ctx, r.file) }

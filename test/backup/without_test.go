@@ -111,6 +111,11 @@ func TestWithoutPlumbForged(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "0/000000099.zst.age"), text, 0o600))
 	withoutPlumb(t, at, env, both...)
+	newer := filepath.Join(k.at, "backups", manifest.NewID(time.Now().Add(time.Hour), "0123456789ab"))
+	sh(t, "cp", "-r", at, newer)
+	if out, err := triedWithoutPlumb(t, newer, env, check); err == nil {
+		t.Errorf("an old backup under a newer name is taken: %s", out)
+	}
 	sh(t, "sh", "-c", "cd "+at+" && mv 0 2 && mv 1 0 && mv 2 1")
 	if out, err := triedWithoutPlumb(t, at, env, check); err == nil {
 		t.Errorf("streams that were swapped are taken: %s", out)

@@ -124,12 +124,9 @@ func (p *Place) See(all []backup.Found, now time.Time) {
 	for i := range p.Servers {
 		p.Servers[i].Backups, p.Servers[i].Newest = 0, time.Time{}
 	}
-	there := map[string]backup.Found{}
+	lacks := backup.Lacks(all)
 	for _, f := range all {
-		there[f.ID] = f
-	}
-	for _, f := range all {
-		if !whole(f.ID, there, len(all)) {
+		if f.Err != nil || lacks[f.ID] != "" {
 			p.Unusable++
 			continue
 		}
@@ -141,20 +138,6 @@ func (p *Place) See(all []backup.Found, now time.Time) {
 			p.Tried(f.Manifest, *f.Proof)
 		}
 	}
-}
-
-// whole tells whether a backup and all it needs are there and believed. Of those that need each other in a circle none is.
-func whole(id string, there map[string]backup.Found, steps int) bool {
-	f, is := there[id]
-	if !is || f.Err != nil || steps < 0 {
-		return false
-	}
-	for _, base := range f.Bases() {
-		if !whole(base, there, steps-1) {
-			return false
-		}
-	}
-	return true
 }
 
 // Directory is where it is written down, below that of the host's key.

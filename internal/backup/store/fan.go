@@ -64,6 +64,15 @@ func (f *Fan) Lost(i int) error {
 	return f.lost[i]
 }
 
+// Lose leaves a store out.
+func (f *Fan) Lose(i int, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.lost[i] == nil {
+		f.lost[i] = why
+	}
+}
+
 // Put keeps an object in all of them. Its tag says nothing: each store has its own.
 func (f *Fan) Put(ctx context.Context, name string, data []byte, o Put) (string, error) {
 	return "", f.Each(ctx, func(s Store) error {

@@ -36,8 +36,8 @@ func (v *verbs) copy() *cobra.Command {
 		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs, from
 one store to another. Nothing is decrypted, so no key is needed. Each object is
 compared with what was signed before it is written, and the manifest is written
-last. Objects that a killed run has already copied, by name and size, are not
-sent again.
+last. Objects that are there already, by name and size, are read and compared, and
+sent again only if they are others.
 
 Only backups signed by a trusted host are copied.
 

@@ -58,6 +58,7 @@ type Way struct {
 	Before []Transaction    `json:"before"` // the last that are replayed
 	After  []Transaction    `json:"after"`  // the first that are not
 	Notes  []string         `json:"notes,omitempty"`
+	Cut    map[string]int64 `json:"-"` // how much of a file is replayed, by its name, where the server died in a transaction
 }
 
 // Near is how many transactions are shown on each side of a target.

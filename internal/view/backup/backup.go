@@ -61,6 +61,7 @@ type OneJSON struct {
 	Ended   time.Time         `json:"ended,omitzero"`
 	Proof   *manifest.Proof   `json:"proof,omitempty"`  // what came of the last start of a server on it
 	Base    string            `json:"base,omitempty"`   // the backup that it needs
+	Lacks   string            `json:"lacks,omitempty"`  // one that it needs, perhaps by others, which is not there or not believed: it cannot be restored
 	Behind  *archive.Behind   `json:"behind,omitempty"` // of one that can be brought to a moment: what the archive beside it has of its log
 	Streams []StreamJSON      `json:"streams,omitempty"`
 }
@@ -126,9 +127,10 @@ func Document(to []string, r backup.Result, behind map[string]archive.Behind) Ba
 // ListDocument is the document of those that are there.
 func ListDocument(from string, all []backup.Found, behind map[string]archive.Behind) BackupsJSON {
 	doc := BackupsJSON{Plumb: 1, Kind: "backups", From: from, Backups: []OneJSON{}}
+	lacks := backup.Lacks(all)
 	for _, f := range all {
 		o := one(f.Manifest, behind)
-		o.By, o.Proof = f.By, f.Proof
+		o.By, o.Proof, o.Lacks = f.By, f.Proof, lacks[f.ID]
 		if f.Err != nil {
 			o = OneJSON{ID: f.ID, Wrong: f.Err.Error()}
 		}
@@ -203,6 +205,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 		return p.String()
 	}
 	p.Line(page.Bold, page.OneLine("Backups in "+from))
+	lacks := backup.Lacks(all)
 	for _, f := range all {
 		head := "  " + f.ID + "  "
 		if f.Err != nil {
@@ -212,6 +215,9 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 		words := []string{bytesText(f.Bytes())}
 		if o := one(f.Manifest, nil); o.Base != "" {
 			words = append(words, "needs "+o.Base)
+		}
+		if lacks[f.ID] != "" {
+			words = append(words, "cannot be restored: "+lacks[f.ID]+" is not there, or not believed")
 		}
 		if f.Server != "" {
 			words = slices.Insert(words, 0, f.Server)

@@ -43,3 +43,15 @@ func TestBehind(t *testing.T) {
 		}
 	}
 }
+
+// A backup whose base is gone is not listed as if it could be restored.
+func TestListLacks(t *testing.T) {
+	f := backup.Found{Manifest: manifest.Manifest{ID: "next", Server: "mysql:3306", Streams: []manifest.Stream{{Name: "x", Base: &manifest.Base{Backup: "gone"}}}}, By: "plumb-db1"}
+	text := strings.Join(strings.Fields(List("file:///x", []backup.Found{f}, nil, page.Screen{Width: 80})), " ")
+	if !strings.Contains(text, "needs gone, cannot be restored: gone is not there, or not believed, signed by") {
+		t.Error(text)
+	}
+	if one := ListDocument("file:///x", []backup.Found{f}, nil).Backups[0]; one.Lacks != "gone" {
+		t.Errorf("%+v", one)
+	}
+}

@@ -146,6 +146,9 @@ func (s *scan) next() (e Event, err error) {
 	n, err := io.Copy(io.MultiWriter(sum, &limited{body}), io.LimitReader(s.r, size-header))
 	if err == nil && n < size-header {
 		err = io.ErrUnexpectedEOF
+		if says := le.Uint32(h[13:]); says != 0 && says != uint32(e.End) { // it is not cut: how long it is is damaged
+			err = fmt.Errorf("the event at %d says that it ends at %d, and is %d bytes long", s.at, says, size)
+		}
 	}
 	if err != nil {
 		return e, short(err)
@@ -211,6 +214,18 @@ func (e Event) Begins() (gtid string, yes bool) {
 		return fmt.Sprintf("%x-%x-%x-%x-%x:%d", u[:4], u[4:6], u[6:8], u[8:10], u[10:], le.Uint64(e.Body[17:])), true
 	}
 	return "", e.Type == GTIDMaria || e.Type == GTID || e.Type == NoGTID || e.Type == Tagged
+}
+
+// Several tells of a GTID of MariaDB whether more than one event follows, of which the last is a commit.
+func (e Event) Several() bool {
+	const alone = 1
+	return e.Type == GTIDMaria && len(e.Body) > 12 && e.Body[12]&alone == 0
+}
+
+// Amid tells whether an event is a statement of a transaction of several, and so not its end.
+func (e Event) Amid() bool {
+	_, text := e.Statement()
+	return e.Type == Compressed || e.Type == Query && text != "COMMIT" && text != "ROLLBACK" && !strings.HasPrefix(text, "XA ")
 }
 
 // List gives the last GTID of each domain and server that MariaDB wrote before a log.

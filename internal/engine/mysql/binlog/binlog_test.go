@@ -60,6 +60,13 @@ func TestScan(t *testing.T) {
 	if err := Scan(bytes.NewReader(whole[:len(whole)-1]), nothing); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a cut one: %v", err)
 	}
+	long := sample()
+	at := len(long) - len(entry(Rotate, 0, "\x04\x00\x00\x00\x00\x00\x00\x00binlog.000002"))
+	binary.LittleEndian.PutUint32(long[at+13:], uint32(len(long)))
+	long[at+10] ^= 1 // 256 bytes longer than it is
+	if err := Scan(bytes.NewReader(long), nothing); err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("one that says that it is longer is taken for a cut one: %v", err)
+	}
 	if err := Scan(strings.NewReader("\xfdbin"), nothing); !errors.Is(err, ErrEncrypted) {
 		t.Errorf("an encrypted one: %v", err)
 	}

@@ -34,6 +34,9 @@ const (
 	chunkMagic = "XBSTCK01"
 	isPayload  = 'P'
 	isEnd      = 'E'
+	isRemoval  = 'D' // of a table of Aria or MyISAM that was dropped while it was backed up
+	isRename   = 'R' // of one that was renamed
+	isSeek     = 'S' // to where the next payload of a file goes
 	mostPath   = 4096
 	mostText   = 1 << 20 // bytes of a file that is read here
 )
@@ -43,17 +46,17 @@ func readBase(in io.Reader, facts map[string]string) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	files := map[string]*bytes.Buffer{"xtrabackup_binlog_info": {}, "mariadb_backup_binlog_info": {}, "xtrabackup_info": {}, "mariadb_backup_info": {}}
 	for {
-		name, size, err := chunkOf(r)
+		c, err := chunkOf(r)
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if text := files[strings.TrimPrefix(name, "./")]; text != nil && int64(text.Len())+size <= mostText {
-			_, err = io.CopyN(text, r, size)
+		if text := files[strings.TrimPrefix(c.names[0], "./")]; text != nil && int64(text.Len())+c.size <= mostText {
+			_, err = io.CopyN(text, r, c.size)
 		} else {
-			_, err = io.CopyN(io.Discard, r, size)
+			_, err = io.CopyN(io.Discard, r, c.size)
 		}
 		if err != nil {
 			return err
@@ -70,36 +73,67 @@ func readBase(in io.Reader, facts map[string]string) error {
 	return nil
 }
 
-// chunkOf reads the head of a chunk, and gives how many bytes of the file follow. A stream ends before a chunk.
-func chunkOf(r io.Reader) (name string, size int64, err error) {
-	var head [8 + 1 + 1 + 4]byte
+// chunk is the head of one.
+type chunk struct {
+	names []string // of the file, and the one that it gets where it is renamed
+	size  int64    // bytes of the file that follow
+}
+
+// chunkOf reads the head of a chunk. A stream ends before a chunk.
+func chunkOf(r io.Reader) (c chunk, err error) {
+	var head [8 + 1 + 1]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return "", 0, err
+		return c, err
 	}
-	n := binary.LittleEndian.Uint32(head[10:])
-	if string(head[:8]) != chunkMagic || n > mostPath {
-		return "", 0, errors.New("it is no stream of a backup")
+	if string(head[:8]) != chunkMagic {
+		return c, errNoStream
 	}
-	text := make([]byte, n)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return "", 0, unexpected(err)
+	if err := c.path(r); err != nil {
+		return c, err
 	}
 	switch head[9] {
-	case isEnd:
-		return string(text), 0, nil
+	case isEnd, isRemoval:
+	case isRename:
+		err = c.path(r)
+	case isSeek:
+		var place [8]byte
+		_, err = io.ReadFull(r, place[:])
 	case isPayload:
+		c.size, err = sizeOf(r)
 	default:
-		return "", 0, fmt.Errorf("it has a chunk of the type %q", head[9])
+		err = fmt.Errorf("it has a chunk of the type %q", head[9])
 	}
+	return c, unexpected(err)
+}
+
+var errNoStream = errors.New("it is no stream of a backup")
+
+// path reads a name.
+func (c *chunk) path(r io.Reader) error {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return unexpected(err)
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > mostPath {
+		return errNoStream
+	}
+	name := make([]byte, n)
+	_, err := io.ReadFull(r, name)
+	c.names = append(c.names, string(name))
+	return unexpected(err)
+}
+
+func sizeOf(r io.Reader) (int64, error) {
 	var rest [8 + 8 + 4]byte // its length, its place in the file, its checksum
 	if _, err := io.ReadFull(r, rest[:]); err != nil {
-		return "", 0, unexpected(err)
+		return 0, err
 	}
 	length := binary.LittleEndian.Uint64(rest[:])
 	if length > 1<<40 {
-		return "", 0, errors.New("it has a chunk without an end")
+		return 0, errors.New("it has a chunk without an end")
 	}
-	return string(text), int64(length), nil
+	return int64(length), nil
 }
 
 func unexpected(err error) error {

@@ -79,14 +79,15 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 			return t, err
 		}
 	}
-	at, why := f.at(files)
-	if why == "" {
+	at, why, err := f.at(ctx, k, files)
+	if err == nil && why == "" {
 		var p piece
-		if p, err = f.read(ctx, k, files[at], at == len(files)-1); errors.Is(err, errStrange) {
-			why, err = err.Error(), nil
-		} else if err == nil {
+		if p, err = f.read(ctx, k, files[at]); err == nil {
 			return f.keep(ctx, k, files[at], p, at == len(files)-1)
 		}
+	}
+	if errors.Is(err, errStrange) {
+		why, err = err.Error(), nil
 	}
 	if err != nil {
 		return t, err
@@ -162,27 +163,31 @@ func (f *Follower) files(ctx context.Context) (all []string, err error) {
 	return all, nil
 }
 
-// at finds the file to go on in, or says why the log cannot be gone on with.
-func (f *Follower) at(files []string) (at int, why string) {
+// at finds the file to go on in, or says why the log cannot be gone on with. The file that ended is looked at once more before the
+// next is gone on in: a server that was set back may have written all of them anew meanwhile.
+func (f *Follower) at(ctx context.Context, k *archive.Keeper, files []string) (at int, why string, err error) {
 	name := func(file string) string { return path.Base(file) }
 	if f.file == "" { // of a series of which nothing is kept yet
-		return 0, ""
+		return 0, "", nil
 	}
 	at = slices.IndexFunc(files, func(file string) bool { return name(file) == f.file })
 	switch {
 	case at >= 0 && f.ends && at+1 < len(files):
 		if !binlog.Follows(f.file, name(files[at+1])) {
-			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1]))
+			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1])), nil
+		}
+		if p, err := f.read(ctx, k, files[at]); err != nil || p.to != f.to {
+			return at, "", err
 		}
 		f.left = left{series: f.series, file: name(files[at+1]), why: f.why}
-		return at + 1, ""
+		return at + 1, "", nil
 	case at >= 0:
-		return at, ""
+		return at, "", nil
 	case f.ends && binlog.Follows(f.file, name(files[0])):
 		f.left = left{series: f.series, file: name(files[0]), why: f.why}
-		return 0, ""
+		return 0, "", nil
 	}
-	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to)
+	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to), nil
 }
 
 // piece is what was found behind what is archived.
@@ -197,12 +202,12 @@ type piece struct {
 var errStrange = errors.New("in place of what was archived there is something else: the log was reset, or the server was set back")
 
 // read looks for whole events behind what is archived, and whether that is still there.
-func (f *Follower) read(ctx context.Context, k *archive.Keeper, file string, newest bool) (p piece, err error) {
+func (f *Follower) read(ctx context.Context, k *archive.Keeper, file string) (p piece, err error) {
 	summed, err := f.head(ctx, file)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) && newest && f.to == 0:
-		return p, nil // it is just being made
-	case errors.Is(err, io.ErrUnexpectedEOF) && f.to > 0:
+	case errors.Is(err, io.ErrUnexpectedEOF) && f.to == 0:
+		return p, nil // it is just being made, or the server died when it had made it
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return p, errStrange
 	case errors.Is(err, binlog.ErrEncrypted):
 		return p, hint.With(fmt.Errorf("%s: %w", path.Base(file), err), "Plumb has no keys of binary logs")

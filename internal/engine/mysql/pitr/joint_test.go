@@ -18,6 +18,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
+	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect/replay"
@@ -72,6 +73,73 @@ func TestReadTwice(t *testing.T) {
 	}
 	if chunks != 2 {
 		t.Errorf("%d objects were read", chunks)
+	}
+}
+
+// gtid begins a transaction of several statements.
+func gtid(n byte) []byte {
+	return entry(binlog.GTIDMaria, born, 0, string([]byte{n, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}))
+}
+
+func listed(n byte) []byte {
+	return entry(binlog.GTIDList, born, 0, string([]byte{1, 0, 0, 0, 3, 0, 0, 0, 7, 0, 0, 0, n, 0, 0, 0, 0, 0, 0, 0}))
+}
+
+func commit() []byte { return entry(binlog.XID, born, 0, "\x01\x00\x00\x00\x00\x00\x00\x00") }
+
+// What a server had written of a transaction when it died, which it rolled back later, is not replayed, and what it wrote after that is:
+// whether the last of it is a statement or rows. One that the log goes on behind is a hole.
+func TestDiedInATransaction(t *testing.T) {
+	rows := entry(23, born, 0, "rows")
+	for name, last := range map[string][]byte{"statement": change(2), "rows": rows, "nothing": nil} {
+		l := newLog(t)
+		l.files("binlog.000001", "binlog.000002")
+		whole := bytes.Join([][]byte{begin(), gtid(1), change(1), commit()}, nil)
+		l.write("binlog.000001", whole, gtid(2), last, change(3)[:9])
+		l.write("binlog.000002", begin(), listed(1), gtid(2), change(4), commit())
+		l.turns()
+		w, err := Engine{}.Plan(t.Context(), l.shelf, baseAt("binlog.000001", len(begin()), time.Now()), moment.Asked{To: replay.Target{Text: "the end"}})
+		if err != nil || w.Count != 2 || w.Files != 2 || len(w.Notes) != 1 {
+			t.Errorf("%s: %+v, %v", name, w, err)
+			continue
+		}
+		in := w.Inner.(inner)
+		var text bytes.Buffer
+		if err := in.log.write(t.Context(), "binlog.000001", &upTo{&text, in.way.Cut["binlog.000001"]}); err != nil || text.Len() != len(whole) {
+			t.Errorf("%s: %d bytes are replayed of the first file, and %d are of whole transactions; %v", name, text.Len(), len(whole), err)
+		}
+	}
+	l := newLog(t)
+	l.files("binlog.000001", "binlog.000002")
+	l.write("binlog.000001", begin(), gtid(1), change(1), commit(), gtid(2), rows)
+	l.write("binlog.000002", begin(), listed(2), gtid(3), change(4), commit())
+	l.turns()
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, baseAt("binlog.000001", len(begin()), time.Now()), moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "gap") {
+		t.Errorf("the end of a transaction is missing: %+v, %v", w, err)
+	}
+}
+
+// A file in which a server has nothing, because its disk was full or it died when it had made it, is no hole, and is not replayed.
+func TestNothingInAFile(t *testing.T) {
+	for name, blank := range map[string][]byte{"empty": nil, "cut": begin()[:20], "head": begin()[:4]} {
+		l := newLog(t)
+		l.files("binlog.000001", "binlog.000002", "binlog.000003")
+		l.write("binlog.000001", begin(), gtid(1), change(1), commit(), rotate("binlog.000002"))
+		l.write("binlog.000002", blank)
+		l.write("binlog.000003", begin(), listed(1), gtid(2), change(4), commit())
+		if why := l.turns(); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+		w, err := Engine{}.Plan(t.Context(), l.shelf, baseAt("binlog.000001", len(begin()), time.Now()), moment.Asked{To: replay.Target{Text: "the end"}})
+		if err != nil || w.Count != 2 || w.Files != 2 || !strings.HasPrefix(w.Last, "binlog.000003:") {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+		l.files("binlog.000001", "binlog.000002", "binlog.000003", "binlog.000004")
+		l.write("binlog.000004", blank)
+		l.anew()
+		if why := l.turns(); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
 	}
 }
 

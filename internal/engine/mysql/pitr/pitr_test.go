@@ -229,6 +229,39 @@ func TestBreaks(t *testing.T) {
 	}
 }
 
+// A server that was set back while the service was down, and has since come past the file that was archived last, writes another
+// log: nothing of it joins on to that file, though its name does.
+func TestSetBackPastTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		why    string
+		second [][]byte
+	}{
+		"other": {"something else", [][]byte{begin(), change(8), change(7), rotate("binlog.000003")}},
+		"cut":   {"something else", [][]byte{begin()}},
+		"same":  {"", [][]byte{begin(), change(2), rotate("binlog.000003")}},
+		"more":  {"", [][]byte{begin(), change(2), rotate("binlog.000003"), change(8)}}, // than was there when it was taken for whole
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLog(t)
+			l.files("binlog.000001", "binlog.000002")
+			l.write("binlog.000001", begin(), change(1), rotate("binlog.000002"))
+			l.write("binlog.000002", begin(), change(2), rotate("binlog.000003"))
+			l.turns()
+			l.files("binlog.000001", "binlog.000002", "binlog.000003")
+			l.write("binlog.000002", c.second...)
+			l.write("binlog.000003", begin(), change(9))
+			l.anew()
+			if why := l.turns(); (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+				t.Errorf("it says %q", why)
+			}
+			l.has(map[string][][]byte{"binlog.000001": {begin(), change(1), rotate("binlog.000002")}, "binlog.000002": c.second, "binlog.000003": {begin(), change(9)}})
+			if why := l.turns(); why != "" {
+				t.Errorf("again: %s", why)
+			}
+		})
+	}
+}
+
 // A file that cannot be read, or is damaged, ends nothing and begins nothing.
 func TestUnread(t *testing.T) {
 	l := newLog(t)

@@ -111,7 +111,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if way.Count == 0 && !a.To.Time.IsZero() && a.To.Time.Before(b.ended) { // nothing that was committed between says that it is later than the base
 		return w, moment.BeforeBase(fmt.Errorf("%s is before the base is whole", a.To.Text), log.server)
 	}
-	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Inner: inner{b, sv, log, way}}
+	w = moment.Way{Server: log.server, From: at(b.at.File, b.at.Offset), Last: at(way.Stop.File, way.Stop.Offset), Count: way.Count, Before: way.Before, After: way.After, Notes: way.Notes, Inner: inner{b, sv, log, way}}
 	for _, name := range way.Files {
 		for _, p := range log.files[path.Base(name)] {
 			w.Files, w.Bytes = w.Files+1, w.Bytes+p.To-p.From
@@ -177,7 +177,7 @@ func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay
 	}
 	j := &joint{from: b.at}
 	l.joint = j
-	way, err = new(point.Engine).Way(ctx, l, sv, b.at, to)
+	way, err = point.Seek(ctx, l, sv, b.at, to)
 	l.joint = nil
 	if j.why != nil && (err == nil || errors.Is(j.why, errOther)) {
 		err = j.why

@@ -106,3 +106,19 @@ func (b *behind) Write(p []byte) (int, error) {
 	m, err := b.w.Write(p[n:])
 	return n + m, err
 }
+
+// upTo leaves out what comes later.
+type upTo struct {
+	w    io.Writer
+	left int64
+}
+
+// Write implements io.Writer.
+func (u *upTo) Write(p []byte) (int, error) {
+	n := int(min(u.left, int64(len(p))))
+	u.left -= int64(n)
+	if m, err := u.w.Write(p[:n]); err != nil {
+		return m, err
+	}
+	return len(p), nil
+}

@@ -23,22 +23,24 @@ func (Engine) Sieve(in io.Reader, out io.Writer) error {
 	r := bufio.NewReaderSize(in, 256<<10)
 	for {
 		var head bytes.Buffer
-		name, size, err := chunkOf(io.TeeReader(r, &head))
+		c, err := chunkOf(io.TeeReader(r, &head))
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && !inside(name) {
-			err = fmt.Errorf("%.100q lies outside of where it is unpacked", name)
+		to := out
+		for _, name := range c.names {
+			if err == nil && !inside(name) {
+				err = fmt.Errorf("%.100q lies outside of where it is unpacked", name)
+			}
+			if path.Ext(name) == elsewhere {
+				to = io.Discard
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("read the base: %w", err)
 		}
-		to := out
-		if path.Ext(name) == elsewhere {
-			to = io.Discard
-		}
 		if _, err = to.Write(head.Bytes()); err == nil {
-			_, err = io.CopyN(to, r, size)
+			_, err = io.CopyN(to, r, c.size)
 		}
 		if err != nil {
 			return fmt.Errorf("pass the base on: %w", unexpected(err))

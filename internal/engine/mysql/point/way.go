@@ -19,12 +19,21 @@ import (
 
 var _ replay.Engine = (*Engine)(nil)
 
-// Way implements replay.Engine.
+// Way implements replay.Engine. No program leaves out what a file of the server's own has amid others.
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
+	w, err := Seek(ctx, d, sv, from, to)
+	if err == nil && len(w.Cut) > 0 {
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing behind it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
+	}
+	return w, err
+}
+
+// Seek finds the way in a log of which files can be cut.
+func Seek(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
 	if to.Archive != "" {
 		return replay.Way{}, hint.Usage(fmt.Sprintf("in %s no log of %s is looked for: WAL is of PostgreSQL", to.Archive, sv.Ref), "leave out --wal: the binary log is found where it is")
 	}
-	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, last: map[string]string{}, seen: map[string]string{}}
+	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, stands: protect.Position{File: from.File, Offset: from.Offset}, last: map[string]string{}, seen: map[string]string{}}
 	if err := s.seek(); err != nil {
 		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the binary log: %w", place(from), to.Text, err)
 	}
@@ -41,10 +50,15 @@ type seeking struct {
 	all  []string // files by name, from the one on in which the way begins
 	at   int      // the one that is read
 	next string   // that the one before named
-	cut  bool     // the one before has no end: the server died
+	cut  bool     // it has no end, as far as it was read: the server died
+
+	blank  []string         // files in which nothing is
+	stands protect.Position // the end of the last file in which something is
 
 	cur  *replay.Transaction
 	ends bool // nothing of it can come any more
+	many bool // it is of several statements
+	amid bool // the last event of it was such a statement
 	end  int64
 	stop bool              // the target was passed
 	last map[string]string // GTID of each domain that is replayed
@@ -129,9 +143,9 @@ func (s *seeking) file() error {
 	_ = read.CloseWithError(errEnough)
 	cancel()
 	catErr := <-ended
-	newest := s.at == len(s.all)-1
+	newest, blank := s.at == len(s.all)-1, s.end == 0
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) && newest: // the server is writing it
+	case errors.Is(err, io.ErrUnexpectedEOF) && (newest || blank): // the server is writing it, or died when it had made it
 	case errors.Is(err, binlog.ErrEncrypted):
 		return hint.With(err, "Plumb has no keys of binary logs: replay by hand, with mysqlbinlog --read-from-remote-server, into a plumb clone")
 	case err != nil:
@@ -139,7 +153,26 @@ func (s *seeking) file() error {
 	case catErr != nil && !errors.Is(catErr, errEnough):
 		return catErr
 	}
+	if blank {
+		s.blank = append(s.blank, s.way.Files[s.at])
+		return nil
+	}
+	s.stands = protect.Position{File: s.all[s.at], Offset: s.end}
+	if s.cur != nil && s.cut && !newest && (!s.ends || s.amid) {
+		s.died()
+		return nil
+	}
 	return s.close()
+}
+
+// died leaves out the transaction in which the server died: it rolled it back when it started again, and its log goes on without it.
+func (s *seeking) died() {
+	if s.way.Cut == nil {
+		s.way.Cut = map[string]int64{}
+	}
+	s.way.Cut[s.cur.File] = s.cur.Offset
+	s.way.Notes = append(s.way.Notes, fmt.Sprintf("the server died in the transaction at %s:%d, which is not replayed", s.cur.File, s.cur.Offset))
+	s.cur, s.ends, s.amid = nil, false, false
 }
 
 func (s *seeking) missing(why string) error {
@@ -157,7 +190,7 @@ func (s *seeking) event(e binlog.Event) error {
 			return err
 		}
 		s.cur = &replay.Transaction{File: s.all[s.at], Offset: e.At, Time: e.Time, GTID: gtid}
-		s.end = e.End
+		s.end, s.many, s.amid = e.End, e.Several(), false
 		return nil
 	}
 	if e.Outside() {
@@ -180,7 +213,7 @@ func (s *seeking) event(e binlog.Event) error {
 		if e.Time.After(s.cur.Time) {
 			s.cur.Time = e.Time
 		}
-		s.ends = e.Ends()
+		s.ends, s.amid = e.Ends(), s.many && e.Amid()
 		if db, text := e.Statement(); text != "" && (changesTables(text) || s.cur.What == "" && s.ends && text != "COMMIT") {
 			s.cur.What = strings.TrimPrefix(plain(db)+": ", ": ") + shape(text)
 		}
@@ -270,13 +303,14 @@ func (s *seeking) early() error {
 // done looks whether the target is one.
 func (s *seeking) done() error {
 	w := &s.way
-	w.Stop = protect.Position{File: s.all[s.at], Offset: s.end}
+	w.Stop = s.stands
 	if len(w.After) > 0 {
 		w.Stop = protect.Position{File: w.After[0].File, Offset: w.After[0].Offset}
 	}
 	if at := slices.Index(s.all, w.Stop.File); at >= 0 {
 		w.Files = w.Files[:at+1]
 	}
+	w.Files = slices.DeleteFunc(w.Files, func(file string) bool { return slices.Contains(s.blank, file) })
 	var all []string
 	for _, gtid := range s.last {
 		all = append(all, gtid)
