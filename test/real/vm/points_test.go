@@ -16,7 +16,7 @@ import (
 func TestPointsOnOpenZFS(t *testing.T) {
 	for _, release := range Releases() {
 		t.Run(release, func(t *testing.T) {
-			testsInside(t, release, 30*time.Minute, "ZFS|Thin|Swapped|Killed|Replicate", rights, "internal/storage/point", "internal/protect/replicate")
+			testsInside(t, release, time.Hour, "ZFS|Thin|Swapped|Killed|Replicate", rights, "internal/storage/point", "internal/protect/replicate")
 		})
 	}
 }
