@@ -169,34 +169,49 @@ func (p *past) course(w way, r *rand.Rand, course []float64) {
 }
 
 // The rate of each month tells how well that of all is known: growth comes in stretches, so
-// weeks would tell too little. Of a short past there are only weeks.
+// weeks would tell too little.
 const (
 	month      = 4 * week
 	leastMonth = 6
 	mostUnsure = 1 // of the rate itself
 )
 
+// A short past has only weeks, and those of one stretch say nothing of the next: they do not make the
+// rate better known, however many they are.
+const mostUnsureOfWeeks = 2
+
 // rateError is the standard error of the rate, as a part of it, by how its months differ.
 func rateError(level []float64) float64 {
-	last, block := len(level)-1, month
-	if last < leastMonth*month {
-		block = week
+	days := len(level) - 1
+	if days < leastMonth*month {
+		deviation, _ := spreadOf(level, week)
+		return ofLogarithm(deviation, mostUnsureOfWeeks)
 	}
-	n := last / block
-	if n < 2 {
-		return 0
+	deviation, n := spreadOf(level, month)
+	return ofLogarithm(deviation/math.Sqrt(float64(n)), mostUnsure)
+}
+
+// spreadOf is the deviation of the last n whole blocks of days, as a part of their mean; 0 of fewer than two.
+func spreadOf(level []float64, block int) (part float64, n int) {
+	last := len(level) - 1
+	if n = last / block; n < 2 {
+		return 0, n
 	}
 	mean, square := (level[last]-level[last-n*block])/float64(n), 0.0
 	for k := range n {
 		d := level[last-k*block] - level[last-(k+1)*block] - mean
 		square += d * d
 	}
-	deviation := math.Sqrt(square / float64(n-1) / float64(n))
-	if deviation == 0 {
-		return 0
+	if square == 0 {
+		return 0, n
 	}
-	part := min(mostUnsure, deviation/math.Abs(mean))
-	return math.Sqrt(math.Log1p(part * part)) // of the logarithm of the factor
+	return math.Sqrt(square/float64(n-1)) / math.Abs(mean), n
+}
+
+// ofLogarithm is the deviation of the logarithm of a factor whose own is part, or most.
+func ofLogarithm(part, most float64) float64 {
+	part = min(most, part)
+	return math.Sqrt(math.Log1p(part * part))
 }
 
 // spread is the deviation of what each day added since a day.
