@@ -268,8 +268,8 @@ func TestShortPastsAreDoubted(t *testing.T) {
 	for _, c := range []struct {
 		history, ahead int
 		want           string
-	}{{14, 5, "14 days were known, 52 % of what came 7 days"}, {29, 30, "21 days were known, 46 % of what came 30 days"}, {50, 15, "45 days were known, 62 % of what came 30 days"},
-		{40, 119, "30 days were known, 37 % of what came 90 days"}, {90, 90, "90 days were known, 58 % of what came 90 days later was within such a range of 80 %, and 77 % within"}, {90, 7, ""}, {200, 60, "180 days were known, 75 % of what came 90 days"}, {400, 1000, ""}} {
+	}{{14, 5, "14 days were known, 53 % of what came 7 days"}, {29, 30, "21 days were known, 53 % of what came 30 days"}, {50, 15, "45 days were known, 67 % of what came 30 days"},
+		{40, 119, "30 days were known, 47 % of what came 90 days"}, {90, 90, "90 days were known, 66 % of what came 90 days later was within such a range of 80 %, and 81 % within"}, {90, 7, ""}, {200, 60, "180 days were known, 75 % of what came 90 days"}, {400, 1000, ""}} {
 		got := doubtOf(c.history, c.ahead)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%d days ahead of %d: %q", c.ahead, c.history, got)
@@ -299,6 +299,11 @@ func TestTheRateIsNotKnownExactly(t *testing.T) {
 	}
 	if short := newPast(grown(14, bursts).Added()); short.unsure != 0 {
 		t.Errorf("two weeks that are alike differ by %g", short.unsure)
+	}
+	turns := func(d int) float64 { return 1e9 + 1e9*float64(d/week%2) }
+	few, many := newPast(grown(4*week, turns).Added()).unsure, newPast(grown(20*week, turns).Added()).unsure
+	if few < 0.2 || many < 0.8*few {
+		t.Errorf("four weeks leave the rate unknown by %g, and twenty by %g", few, many)
 	}
 }
 
