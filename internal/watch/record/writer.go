@@ -331,7 +331,8 @@ func (w *Writer) write() {
 		}
 		select {
 		case <-w.ending:
-			if f == nil || stopped != "" {
+			// Asked anew: the last block may have come since the look above.
+			if stopped != "" || w.queue.waiting() == 0 {
 				return
 			}
 		case <-w.wake(f != nil):
