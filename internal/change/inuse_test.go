@@ -26,4 +26,8 @@ func TestWhoUsesSomethingIsFoundAmongMany(t *testing.T) {
 	if err := unused(t.Context(), h, "/srv/other", true); !errors.Is(err, host.ErrTooLarge) {
 		t.Errorf("of one process not all is known: %v", err)
 	}
+	h.Files["/proc/7/status"] = "FDSize:\t4\n"
+	if err := unused(t.Context(), h, "/srv/db", true); err == nil || !strings.Contains(err.Error(), "is in use by process 7 mariadbd") {
+		t.Errorf("what one process has open is counted through: %v", err)
+	}
 }

@@ -4,30 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 )
 
-// Descriptors gives the links in /proc of what a process has open, however much that is: more than one Glob gives is counted through,
-// up to where the kernel says that the process's table ends. Links that lead nowhere are among them then.
+// Descriptors gives the links in /proc of what a process has open, however much that is.
 func Descriptors(ctx context.Context, r Reader, pid string) (links []string, err error) {
-	dir := "/proc/" + pid
-	links, err = r.Glob(ctx, dir+"/fd/*")
+	return linksOf(ctx, r, "/proc/"+pid, "fd/*")
+}
+
+// OfProcesses lists what all processes have of a name: fd/* is what they have open. It asks one after the other, as a host can have more
+// open than is listed at once. Those that have ended meanwhile, or may not be looked at, have nothing.
+func OfProcesses(ctx context.Context, h Reader, name string) (all []string, err error) {
+	processes, err := h.Glob(ctx, "/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range processes {
+		of, err := linksOf(ctx, h, p, name)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+// linksOf gives what is in the directory of a process under a name. More open files than one Glob gives are counted through, up to
+// where the kernel says that the process's table ends. Links that lead nowhere are among them then.
+func linksOf(ctx context.Context, r Reader, dir, name string) (links []string, err error) {
+	links, err = r.Glob(ctx, dir+"/"+name)
 	if !errors.Is(err, ErrTooLarge) {
 		return links, err
 	}
-	text, err := r.ReadFile(ctx, dir+"/status")
-	if err != nil {
-		return nil, err
+	text, unread := r.ReadFile(ctx, dir+"/status")
+	if unread != nil {
+		return nil, fmt.Errorf("%w, and how much there is cannot be seen: %v", err, unread)
 	}
 	links = nil
 	for i := range tableSize(text) {
 		links = append(links, dir+"/fd/"+strconv.Itoa(i))
 	}
 	if len(links) == 0 {
-		err = fmt.Errorf("%s/status does not say how many files it has room for", dir)
+		return nil, fmt.Errorf("%s/status does not say how many files it has room for", dir)
 	}
-	return links, err
+	return links, nil
 }
 
 // tableSize reads for how many files a process has room, from /proc/PID/status.

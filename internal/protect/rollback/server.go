@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -80,25 +79,22 @@ func listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
 // here keeps the datasets from being unmounted.
 func (c *checking) users(ctx context.Context) error {
 	c.open = map[string]bool{}
-	all, err := c.h.Glob(ctx, "/proc/[0-9]*")
-	if err != nil {
-		return fmt.Errorf("look who uses the datasets: %w", err)
-	}
-	for _, dir := range all {
-		if err := c.user(ctx, path.Base(dir)); err != nil {
+	for _, name := range []string{"cwd", "root", "fd/*"} {
+		links, err := host.OfProcesses(ctx, c.h, name)
+		if err != nil {
+			return fmt.Errorf("look who uses the datasets: %w", err)
+		}
+		if err := c.used(ctx, links); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// user refuses a process that uses the datasets, unless it is the server's.
-func (c *checking) user(ctx context.Context, pid string) error {
-	links, err := host.Descriptors(ctx, c.h, pid)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // who may not list them may not read the other two either
-		return fmt.Errorf("look who uses the datasets: %w", err)
-	}
-	for _, link := range append([]string{"/proc/" + pid + "/cwd", "/proc/" + pid + "/root"}, links...) {
+// used refuses links of processes that lead into the datasets, unless they are the server's.
+func (c *checking) used(ctx context.Context, links []string) error {
+	for _, link := range links {
+		pid := strings.Split(link, "/")[2]
 		to, err := c.h.Readlink(ctx, link)
 		if errors.Is(err, fs.ErrPermission) && c.r.Keeper.Do.About().Root {
 			c.note("whether process " + pid + " uses the datasets cannot be seen")
