@@ -200,7 +200,7 @@ func TestNotKept(t *testing.T) {
 	}
 	plain := w.Keeper.Store
 	w.Keeper.Store = &forgetful{plain, 1}
-	if err := keep(); !errors.Is(err, errUnkept) {
+	if err := keep(); !errors.Is(err, store.ErrUnkept) {
 		t.Errorf("it is archived: %v", err)
 	}
 	must(t, keep())
@@ -210,7 +210,7 @@ func TestNotKept(t *testing.T) {
 	e, err := w.Entry(t.Context(), p)
 	must(t, err)
 	must(t, plain.Delete(t.Context(), e.chunk(1, e.Chunks[1].SHA256)))
-	if err := keep(); !errors.Is(err, errUnkept) || !strings.Contains(hint.Of(err), e.Name()) {
+	if err := keep(); !errors.Is(err, store.ErrUnkept) || !strings.Contains(hint.Of(err), e.Name()) {
 		t.Errorf("an object of it is gone: %v, %s", err, hint.Of(err))
 	}
 	must(t, plain.Delete(t.Context(), e.Name()))

@@ -54,7 +54,10 @@ func (k *Keeper) Keep(ctx context.Context, e Entry, plain io.Reader) (n int64, e
 		return 0, err
 	}
 	if there != nil {
-		return 0, cmp.Or(same(*there, e), hint.With(k.whole(ctx, *there), "remove "+there.Name()+" from the store, and the server's file is archived again"))
+		if err := same(*there, e); err != nil {
+			return 0, err
+		}
+		return 0, hint.With(k.whole(ctx, *there), "remove "+there.Name()+" from the store, and the server's file is archived again")
 	}
 	if err := k.whole(ctx, e); err != nil {
 		return 0, err
@@ -62,22 +65,15 @@ func (k *Keeper) Keep(ctx context.Context, e Entry, plain io.Reader) (n int64, e
 	return read.n, k.commit(ctx, e)
 }
 
-// errUnkept is the error of a store that has not what it said it keeps.
-var errUnkept = errors.New("the store did not keep what it was given")
-
-// whole asks the store for the objects of a piece: that it said that it keeps one is one thing, and a server removes its file when this is archived.
+// whole is an error unless the store lists the objects of a piece: a server removes its file when this is archived.
 func (k *Keeper) whole(ctx context.Context, e Entry) error {
-	there := map[string]int64{}
-	err := k.Store.List(ctx, e.stem()+"/", func(i store.Info) error {
-		there[i.Name] = i.Size
-		return nil
-	})
+	there, err := store.SizesOf(ctx, k.Store, e.stem()+"/")
 	if err != nil {
 		return err
 	}
 	for n, c := range e.Chunks {
-		if name := e.chunk(n, c.SHA256); there[name] != c.Size {
-			return fmt.Errorf("%w: it has %d bytes of %s, and said that it kept %d", errUnkept, there[name], name, c.Size)
+		if err := there.Kept(e.chunk(n, c.SHA256), c.Size); err != nil {
+			return err
 		}
 	}
 	return nil

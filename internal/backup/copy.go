@@ -160,7 +160,7 @@ func (c Copying) all(ctx context.Context, claims *claims, m manifest.Manifest, t
 	if err := c.lean(ctx, m); err != nil {
 		return err
 	}
-	there, err := sizes(ctx, c.To, m.ID)
+	there, err := store.SizesOf(ctx, c.To, manifest.Folder(m.ID))
 	if err != nil {
 		return err
 	}

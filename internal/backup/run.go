@@ -59,7 +59,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
 			err = cause
 		}
-		if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, errUnkept) {
+		if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, store.ErrUnkept) {
 			what := "the same command begins it anew"
 			if why := hint.Of(err); why != "" {
 				what = why + "; " + what
@@ -236,15 +236,12 @@ func locked(lock time.Duration, now func() time.Time) store.Put {
 	return store.Put{Until: now().Add(lock)}
 }
 
-// errUnkept is the error of a store that has not what it said it keeps. Going on with that would end in the same way.
-var errUnkept = errors.New("the store did not keep what it was given")
-
-// whole lists what a store has, and counts it: that it said that it keeps an object is one thing.
+// whole lists what a store has, and counts it.
 func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
-	var there map[string]int64
+	var there store.Sizes
 	var unlisted error
 	var both sync.WaitGroup
-	both.Go(func() { there, unlisted = sizes(ctx, in, m.ID) }) // on a long line each waits for an answer
+	both.Go(func() { there, unlisted = store.SizesOf(ctx, in, manifest.Folder(m.ID)) }) // on a long line each waits for an answer
 	listed, err := chunks(ctx, in, m)
 	both.Wait()
 	if err = cmp.Or(err, unlisted); err != nil {
@@ -252,9 +249,8 @@ func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects in
 	}
 	for n, chunks := range listed {
 		for at, size := range chunks {
-			name := manifest.ChunkName(m.ID, n, int64(at))
-			if has, is := there[name]; !is || has != size {
-				return 0, hint.With(fmt.Errorf("%w: it has %d bytes of %s, and said that it kept %d", errUnkept, has, name, size), "something else removes objects below this prefix, or the store loses them")
+			if err := there.Kept(manifest.ChunkName(m.ID, n, int64(at)), size); err != nil {
+				return 0, hint.With(err, "something else removes objects below this prefix, or the store loses them")
 			}
 			objects++
 		}
@@ -277,15 +273,6 @@ func chunks(ctx context.Context, in store.Store, m manifest.Manifest) ([][]int64
 		}
 	}
 	return all, nil
-}
-
-// sizes lists the objects that the store has of a backup, in bytes.
-func sizes(ctx context.Context, s store.Store, id string) (map[string]int64, error) {
-	there := map[string]int64{}
-	return there, s.List(ctx, manifest.Folder(id), func(i store.Info) error {
-		there[i.Name] = i.Size
-		return nil
-	})
 }
 
 // commit makes the backup exist in a store.

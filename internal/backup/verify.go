@@ -64,7 +64,7 @@ func (v Verify) Run(ctx context.Context, all ...manifest.Manifest) (done []Verif
 
 func (v Verify) backup(ctx context.Context, m manifest.Manifest) (Verified, error) {
 	got := Verified{ID: m.ID, Opened: len(v.Keys) > 0}
-	there, err := sizes(ctx, v.Store, m.ID)
+	there, err := store.SizesOf(ctx, v.Store, manifest.Folder(m.ID))
 	if err != nil {
 		return got, err
 	}
