@@ -66,15 +66,15 @@ func Status(all []archive.Status, now time.Time, lag time.Duration, screen page.
 		return p.String()
 	}
 	for _, s := range all {
-		p.Line(page.Bold, page.OneLine(s.Name+", to "+s.To))
+		p.Line(page.Bold, s.Name+", to "+s.To)
 		for _, one := range s.Sources {
-			p.Hang(page.Normal, "  ", page.OneLine(sourceText(one, now)))
+			p.Hang(page.Normal, "  ", sourceText(one, now))
 		}
 		if len(s.Sources) == 0 {
 			p.Hang(page.Normal, "  ", "nothing was archived since it runs")
 		}
 		for _, wrong := range s.Trouble(now, lag) {
-			p.Hang(page.Bold, "  ! ", page.OneLine(wrong))
+			p.Hang(page.Bold, "  ! ", wrong)
 		}
 	}
 	return p.String()
@@ -98,18 +98,18 @@ func sourceText(s archive.Source, now time.Time) string {
 func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all)+len(pruned) == 0 {
-		p.Line(page.Normal, page.OneLine("Nothing is archived in "+from+"."))
+		p.Line(page.Normal, "Nothing is archived in "+from+".")
 		return p.String()
 	}
-	p.Line(page.Bold, page.OneLine("Archived in "+from))
+	p.Line(page.Bold, "Archived in "+from)
 	for _, s := range all {
 		if s.Hole != "" {
-			p.Hang(page.Bold, "  ! ", page.OneLine("a hole: "+s.Hole+" is not there"))
+			p.Hang(page.Bold, "  ! ", "a hole: "+s.Hole+" is not there")
 		}
-		p.Hang(page.Normal, "  "+page.Columns(page.OneLine(s.Server), 32)+"  ", page.OneLine(fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes)))))
+		p.Hang(page.Normal, "  "+page.Columns(page.OneLine(s.Server), 32)+"  ", fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes))))
 	}
 	for _, one := range pruned {
-		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", page.OneLine(prunedText(one)))
+		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", prunedText(one))
 	}
 	p.Para(page.Dim, 0, "As the names of the objects say. Whether they are signed and whole is seen by plumb restore --to.")
 	return p.String()

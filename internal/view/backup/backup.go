@@ -157,10 +157,10 @@ func ProofDocument(from string, m manifest.Manifest, d protect.Drill, notes []st
 // Proven says what came of it.
 func Proven(m manifest.Manifest, d protect.Drill, notes []string, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Backup "+m.ID+", restored and started"))
+	p.Line(page.Bold, "Backup "+m.ID+", restored and started")
 	protectview.DrillRows(p, d)
 	for _, note := range notes {
-		p.Para("", 2, page.OneLine(note))
+		p.Para("", 2, note)
 	}
 	p.Para(page.Dim, 0, "What was restored for it was taken away.")
 	return p.String()
@@ -177,13 +177,13 @@ func bytesText(n int64) string {
 // Made says what was backed up.
 func Made(to []string, r backup.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Backup "+r.ID+" in "+strings.Join(to, " and ")))
+	p.Line(page.Bold, "Backup "+r.ID+" in "+strings.Join(to, " and "))
 	for _, s := range r.Streams {
 		text := s.Name + ": " + bytesText(s.Bytes)
 		if s.Base != nil {
 			text += ", what changed since backup " + s.Base.Backup
 		}
-		p.Hang(page.Normal, "  ", page.OneLine(text))
+		p.Hang(page.Normal, "  ", text)
 	}
 	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(r.Bytes()-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn && r.Skipped > 0 {
@@ -191,7 +191,7 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 	}
 	p.Para(page.Normal, 0, line)
 	if r.Whole != "" {
-		p.Para(page.Normal, 0, page.OneLine("All of it was sent: "+r.Whole+"."))
+		p.Para(page.Normal, 0, "All of it was sent: "+r.Whole+".")
 	}
 	p.Para(page.Dim, 0, "The store lists all its objects, and its manifest was read back. That does not prove that it can be restored: plumb verify does.")
 	return p.String()
@@ -201,15 +201,15 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 func List(from string, all []backup.Found, behind map[string]archive.Behind, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(all) == 0 {
-		p.Line(page.Normal, page.OneLine("There are no backups in "+from+"."))
+		p.Line(page.Normal, "There are no backups in "+from+".")
 		return p.String()
 	}
-	p.Line(page.Bold, page.OneLine("Backups in "+from))
+	p.Line(page.Bold, "Backups in "+from)
 	lacks := backup.Lacks(all)
 	for _, f := range all {
 		head := "  " + f.ID + "  "
 		if f.Err != nil {
-			p.Hang(page.Bold, head, page.OneLine("not believed: "+f.Err.Error()))
+			p.Hang(page.Bold, head, "not believed: "+f.Err.Error())
 			continue
 		}
 		words := []string{bytesText(f.Bytes())}
@@ -236,7 +236,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 		if b, is := behind[f.ID]; is && !b.Archived {
 			words = append(words, short(b))
 		}
-		p.Hang(page.Normal, head, page.OneLine(strings.Join(words, ", ")+", signed by "+f.By))
+		p.Hang(page.Normal, head, strings.Join(words, ", ")+", signed by "+f.By)
 	}
 	return p.String()
 }
@@ -244,7 +244,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 // Restored says what was brought back.
 func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Restored backup "+m.ID))
+	p.Line(page.Bold, "Restored backup "+m.ID)
 	var n int64
 	for _, r := range all {
 		n += r.Bytes
@@ -252,9 +252,9 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 		if r.Bytes == 0 {
 			text += ": was there already"
 		}
-		p.Hang(page.Normal, "  ", page.OneLine(text))
+		p.Hang(page.Normal, "  ", text)
 		if set := m.Facts[backup.Unsent+r.From]; set != "" {
-			p.Hang(page.Normal, "    ", page.OneLine("its properties are in no stream: zfs set "+set+" "+r.Dataset))
+			p.Hang(page.Normal, "    ", "its properties are in no stream: zfs set "+set+" "+r.Dataset)
 		}
 	}
 	p.Para(page.Normal, 0, fmt.Sprintf("%s in %s.", bytesText(n), units.Span(took)))
@@ -262,7 +262,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 		if strings.HasPrefix(name, backup.Unsent) {
 			continue // said above
 		}
-		p.Hang(page.Dim, "  "+page.Columns(name, 16), page.OneLine(m.Facts[name]))
+		p.Hang(page.Dim, "  "+page.Columns(name, 16), m.Facts[name])
 	}
 	if len(started) > 0 {
 		return p.String() + protectview.Clones(started, screen)
@@ -276,7 +276,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 	case kind == manifest.Btrfs && len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/"):
 		done = "Only root enters " + path.Dir(all[0].Dataset) + " until you chmod it. "
 	}
-	p.Para(page.Dim, 0, page.OneLine(done+"A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one."))
+	p.Para(page.Dim, 0, done+"A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
 	return p.String()
 }
 

@@ -51,27 +51,27 @@ func Driven(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet
 	if s.URL != "" {
 		head += " in " + s.URL
 	}
-	p.Line(page.Bold, page.OneLine(head))
+	p.Line(page.Bold, head)
 	if made != nil {
-		p.Hang(page.Normal, "  ", page.OneLine(fmt.Sprintf("made %s, in %s", made.Label, units.Span(took))))
+		p.Hang(page.Normal, "  ", fmt.Sprintf("made %s, in %s", made.Label, units.Span(took)))
 	}
 	for _, b := range f.Backups {
-		p.Hang(page.Normal, "  "+page.OneLine(b.Label)+"  ", page.OneLine(drivenWords(b)))
+		p.Hang(page.Normal, "  "+b.Label+"  ", drivenWords(b))
 	}
 	if f.Newest != "" {
 		text := "The log is archived up to " + f.Newest + "."
 		if f.Unjudged != "" {
 			text += " Whether it has holes is not known: " + f.Unjudged + "."
 		}
-		p.Para(page.Normal, 0, page.OneLine(text))
+		p.Para(page.Normal, 0, text)
 	}
 	if f.Running {
 		p.Para(page.Normal, 0, "A backup is being made.")
 	}
 	for _, u := range unmet {
-		p.Hang(page.Bold, "- ", page.OneLine(u.Why))
+		p.Hang(page.Bold, "- ", u.Why)
 		if u.Hint != "" {
-			p.Hang(page.Dim, "  ", page.OneLine(u.Hint))
+			p.Hang(page.Dim, "  ", u.Hint)
 		}
 	}
 	if made != nil && s.Private != "" {
@@ -104,18 +104,18 @@ func drivenSheet(p *page.Page, tool string, s driven.Set) {
 	if s.Endpoint != "" {
 		more = " --endpoint '" + s.Endpoint + "' --region '" + s.Region + "'"
 	}
-	p.Hang(page.Dim, "  ", page.OneLine(fmt.Sprintf("plumb restore --with %s --from '%s'%s --stanza %s --identity key.conf --user postgres --directory /srv/restored --to latest", tool, s.URL, more, s.Name)))
+	p.Hang(page.Dim, "  ", fmt.Sprintf("plumb restore --with %s --from '%s'%s --stanza %s --identity key.conf --user postgres --directory /srv/restored --to latest", tool, s.URL, more, s.Name))
 }
 
 // DrivenMoment says where a backup was restored.
 func DrivenMoment(b driven.Taken, dir, to string, next, notes []string, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Restored backup "+b.Label+" to "+dir+", for a start that goes on to "+to))
+	p.Line(page.Bold, "Restored backup "+b.Label+" to "+dir+", for a start that goes on to "+to)
 	for _, note := range notes {
-		p.Para(page.Normal, 0, page.OneLine(note))
+		p.Para(page.Normal, 0, note)
 	}
 	for _, one := range next {
-		p.Hang(page.Normal, "- ", page.OneLine(one))
+		p.Hang(page.Normal, "- ", one)
 	}
 	p.Para(page.Dim, 0, "In "+units.Span(took)+".")
 	return p.String()

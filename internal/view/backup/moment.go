@@ -35,11 +35,11 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 	if dir != "" {
 		head = "Restored backup " + m.ID + " to " + dir + ", up to " + to
 	}
-	p.Line(page.Bold, page.OneLine(head))
+	p.Line(page.Bold, head)
 	if w.Files == 0 {
 		p.Hang(page.Normal, "  ", "no archived log is replayed: it is the base as it was when it ended")
 	} else {
-		p.Hang(page.Normal, "  ", page.OneLine(fmt.Sprintf("%s after the base, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes))))
+		p.Hang(page.Normal, "  ", fmt.Sprintf("%s after the base, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes)))
 	}
 	for _, t := range w.Before {
 		p.Hang(page.Dim, "  replayed      ", transaction(t))
@@ -51,10 +51,10 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 		p.Hang(page.Dim, "  ", "the archive has nothing behind it")
 	}
 	for _, note := range w.Notes {
-		p.Para(page.Normal, 0, page.OneLine(note))
+		p.Para(page.Normal, 0, note)
 	}
 	for _, next := range w.Next {
-		p.Hang(page.Normal, "- ", page.OneLine(next))
+		p.Hang(page.Normal, "- ", next)
 	}
 	if dir != "" {
 		p.Para(page.Dim, 0, "In "+units.Span(took)+".")

@@ -44,7 +44,7 @@ func PruneDocument(from string, plan prune.Plan, rules keep.Rules, done *prune.D
 func Plan(from string, plan prune.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
 	if len(plan.Servers)+len(plan.Leaving)+len(plan.Lost)+len(plan.Logs)+len(plan.Brakes) == 0 {
-		p.Line(page.Normal, page.OneLine("There are no backups in "+from+"."))
+		p.Line(page.Normal, "There are no backups in "+from+".")
 		return p.String()
 	}
 	for _, s := range plan.Servers {
@@ -54,7 +54,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 			free, _ := keep.Space(going)
 			text += ", " + bytesText(free) + " in all"
 		}
-		p.Para(page.Normal, 2, page.OneLine(text+"."))
+		p.Para(page.Normal, 2, text+".")
 	}
 	if len(plan.Leaving) > 0 {
 		p.Line(page.Bold, "Pruned before")
@@ -78,7 +78,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 	}
 	logs(p, plan)
 	if plan.Unknown != "" {
-		p.Para(page.Dim, 0, page.OneLine(plan.Unknown+"."))
+		p.Para(page.Dim, 0, plan.Unknown+".")
 	}
 	stopped(p, plan.Brakes)
 	return p.String()
@@ -90,18 +90,18 @@ func logs(p *page.Page, plan prune.Plan) {
 		p.Line(page.Bold, "Archived logs")
 	}
 	for _, l := range plan.Logs {
-		p.Line(page.Normal, "  "+page.OneLine(l.Server))
+		p.Line(page.Normal, "  "+l.Server)
 		if l.Goes.Pieces > 0 {
 			p.Hang(page.Normal, "    ", "goes "+amount(l.Goes)+": marked before, and no backup needs it")
 		}
 		if l.Then.Pieces > 0 {
-			p.Hang(page.Normal, "    ", page.OneLine(fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By)))
+			p.Hang(page.Normal, "    ", fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By))
 		}
 		text := "stays " + amount(l.Stays)
 		if l.Why != "" {
 			text += ": " + l.Why
 		}
-		p.Hang(page.Dim, "    ", page.OneLine(text))
+		p.Hang(page.Dim, "    ", text)
 	}
 }
 
@@ -111,8 +111,8 @@ func amount(a prune.Amount) string {
 
 func stopped(p *page.Page, brakes []keep.Brake) {
 	for _, b := range brakes {
-		p.Hang(page.Red, "stopped: ", page.OneLine(b.Why))
-		p.Hang(page.Dim, "         ", page.OneLine(b.Hint))
+		p.Hang(page.Red, "stopped: ", b.Why)
+		p.Hang(page.Dim, "         ", b.Hint)
 	}
 	if len(brakes) > 0 {
 		p.Para(page.Normal, 0, "Nothing at all goes.")
@@ -120,14 +120,14 @@ func stopped(p *page.Page, brakes []keep.Brake) {
 }
 
 func row(p *page.Page, fate, id string, bytes int64, why string) {
-	p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 7)+page.Columns(id, 26)+page.Right(bytesText(bytes), 10)+"  ", page.Dim, page.OneLine(why))
+	p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 7)+page.Columns(id, 26)+page.Right(bytesText(bytes), 10)+"  ", page.Dim, why)
 }
 
 // Pruned says what a prune did.
 func Pruned(d prune.Done, screen page.Screen) string {
 	p := page.NewPage(screen)
 	for _, l := range d.Left {
-		p.Hang(page.Red, "stays  "+l.ID+"  ", page.OneLine(l.Why))
+		p.Hang(page.Red, "stays  "+l.ID+"  ", l.Why)
 	}
 	for _, id := range d.Back {
 		p.Hang(page.Normal, "back   "+id+"  ", "another backup needs it, and it is no more being removed")
@@ -149,7 +149,7 @@ func Pruned(d prune.Done, screen page.Screen) string {
 		if l.Marked != "" {
 			text += "; what comes before " + l.Marked + " goes when the grace is over"
 		}
-		p.Para(page.Normal, 0, page.OneLine(text+"."))
+		p.Para(page.Normal, 0, text+".")
 	}
 	if d.Plan.Versions {
 		p.Para(page.Dim, 0, "The bucket keeps versions: what a lock still holds takes space until it can be removed.")

@@ -45,21 +45,21 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		if i > 0 {
 			p.Line(page.Normal, "")
 		}
-		p.Line(page.Bold, page.OneLine("Recovery sheet of "+s.Host+": "+s.URL))
-		p.Hang(page.Normal, "  backups     ", page.OneLine(s.URL))
+		p.Line(page.Bold, "Recovery sheet of "+s.Host+": "+s.URL)
+		p.Hang(page.Normal, "  backups     ", s.URL)
 		if s.Endpoint != "" {
-			p.Hang(page.Normal, "  endpoint    ", page.OneLine(s.Endpoint))
+			p.Hang(page.Normal, "  endpoint    ", s.Endpoint)
 		}
 		if s.Region != "" {
-			p.Hang(page.Normal, "  region      ", page.OneLine(s.Region))
+			p.Hang(page.Normal, "  region      ", s.Region)
 		}
 		for _, r := range s.Recipients {
-			p.Hang(page.Normal, "  opened by   ", page.OneLine(r))
+			p.Hang(page.Normal, "  opened by   ", r)
 		}
-		p.Hang(page.Normal, "  signed by   ", page.OneLine(s.Public))
+		p.Hang(page.Normal, "  signed by   ", s.Public)
 		p.Line(page.Normal, "On another machine, with a key that opens them in key.txt:")
-		p.Line(page.Normal, "  "+page.OneLine("plumb backup list --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)))
-		p.Line(page.Normal, "  "+page.OneLine("plumb restore --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)+" --identity key.txt --into "+into(s)))
+		p.Line(page.Normal, "  "+("plumb backup list --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)))
+		p.Line(page.Normal, "  "+("plumb restore --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)+" --identity key.txt --into "+into(s)))
 		p.Para(page.Normal, 0, "In place of --into: a base of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; what another command gave to a file or a command, with --output FILE or --command 'LINE'.")
 		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
 	}
@@ -81,7 +81,7 @@ func at(s backup.Sheet) string {
 // Copied says what was copied.
 func Copied(from, to string, all []backup.Copied, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Copied from "+from+" to "+to))
+	p.Line(page.Bold, "Copied from "+from+" to "+to)
 	var sent int64
 	for _, c := range all {
 		text := fmt.Sprintf("%s, %s sent", units.Count(int(c.Objects), "object"), bytesText(c.Sent))
@@ -92,7 +92,7 @@ func Copied(from, to string, all []backup.Copied, took time.Duration, screen pag
 			text = "is being removed there by a prune, and was not copied again"
 		}
 		sent += c.Sent
-		p.Hang(page.Normal, "  "+page.OneLine(c.ID)+"  ", text)
+		p.Hang(page.Normal, "  "+c.ID+"  ", text)
 	}
 	p.Para(page.Normal, 0, fmt.Sprintf("Sent %s in %s. Each object was compared with what was signed before it was written.", bytesText(sent), units.Span(took)))
 	return p.String()

@@ -16,10 +16,10 @@ func Shown(from string, chain []backup.Found, behind map[string]archive.Behind, 
 	p := page.NewPage(screen)
 	last := len(chain) - 1
 	f := chain[last]
-	p.Line(page.Bold, page.OneLine("Backup "+f.ID+" in "+from))
+	p.Line(page.Bold, "Backup "+f.ID+" in "+from)
 	row := func(name, text string) {
 		if text != "" {
-			p.Hang(page.Normal, "  "+page.Columns(name, 12), page.OneLine(text))
+			p.Hang(page.Normal, "  "+page.Columns(name, 12), text)
 		}
 	}
 	row("server", f.Server)

@@ -21,7 +21,7 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 		if i > 0 {
 			p.Blank()
 		}
-		p.Line(page.Bold, page.OneLine(c.Name+", "+c.Product)+state(c))
+		p.Line(page.Bold, c.Name+", "+c.Product+state(c))
 		at := "socket in " + c.Run
 		switch {
 		case c.Purpose == protect.ForBrowse:
@@ -29,12 +29,12 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 		case c.Port > 0:
 			at = fmt.Sprintf("127.0.0.1:%d, and a %s", c.Port, at)
 		}
-		p.Hang(page.Normal, "  at      ", page.OneLine(at))
+		p.Hang(page.Normal, "  at      ", at)
 		of := "point " + c.Point
 		if protect.IsForeign(c.Point) {
 			of = "snapshot " + c.Point + ", which others took"
 		}
-		p.Hang(page.Normal, "  of      ", page.OneLine(of+", "+purpose(c)))
+		p.Hang(page.Normal, "  of      ", of+", "+purpose(c))
 		if protect.IsForeign(c.Point) && c.Purpose != protect.ForBrowse {
 			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill tells more of what it is made of")
 		}
@@ -43,7 +43,7 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 			if c.Astray {
 				ink = page.Red
 			}
-			p.Hang(ink, "  replica ", page.OneLine(c.Follows))
+			p.Hang(ink, "  replica ", c.Follows)
 		}
 		since := c.Since.UTC().Format(time.DateTime + " UTC")
 		runs := c.State == clone.Made && c.Purpose != protect.ForBrowse

@@ -52,7 +52,7 @@ func ReplicateDocument(r replicate.Result) ReplicateJSON {
 // Replicated says what was sent.
 func Replicated(r replicate.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine("Point "+r.Point+" to "+r.Target))
+	p.Line(page.Bold, "Point "+r.Point+" to "+r.Target)
 	for _, s := range r.Sent {
 		text := s.Dataset + ": " + units.Measured(float64(s.Bytes)) + ", " + s.Way
 		switch {
@@ -61,10 +61,10 @@ func Replicated(r replicate.Result, screen page.Screen) string {
 		case s.Base != "":
 			text += ", what changed since " + s.Base
 		}
-		p.Hang(page.Normal, "  ", page.OneLine(text))
+		p.Hang(page.Normal, "  ", text)
 	}
 	if r.Doubt != "" {
-		p.Hang(page.Yellow, "  doubt: ", page.OneLine(r.Doubt))
+		p.Hang(page.Yellow, "  doubt: ", r.Doubt)
 	}
 	end := "Sent in " + span(r.Took) + "."
 	if r.Resumed {
@@ -99,10 +99,10 @@ func RollbackDocument(plan rollback.Plan, r rollback.Result) RollbackJSON {
 // RollbackPlan shows what a rollback would do.
 func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, page.OneLine(plan.Server.Ref.String()+" back to "+plan.Aim()))
+	p.Line(page.Bold, plan.Server.Ref.String()+" back to "+plan.Aim())
 	row := func(head string, all []string) {
 		for i, text := range all {
-			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), page.OneLine(text))
+			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), text)
 		}
 	}
 	row("stop", []string{strings.Join(plan.Stop, " ")})
@@ -150,9 +150,9 @@ func transactions(all []rollback.Transaction) (lines []string) {
 // RolledBack says what came of a rollback.
 func RolledBack(r rollback.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Normal, 0, page.OneLine(fmt.Sprintf("The server answers again, after %s, and stands at %s.", span(r.Down), r.Position)))
+	p.Para(page.Normal, 0, fmt.Sprintf("The server answers again, after %s, and stands at %s.", span(r.Down), r.Position))
 	for i, name := range r.Before {
-		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), page.OneLine(name))
+		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), name)
 	}
 	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d goes forward again.", r.Change))
 	return p.String()

@@ -22,7 +22,7 @@ func Plan(plan protect.Plan, mode string, refused error, screen page.Screen) str
 	p.Blank()
 	switch {
 	case refused != nil:
-		p.Hang(page.Red, "Refused: ", page.OneLine(refused.Error()))
+		p.Hang(page.Red, "Refused: ", refused.Error())
 	default:
 		p.Para(page.Dim, 0, "Nothing was locked and nothing was made. Without --dry-run the point is taken in mode "+mode+".")
 	}
@@ -37,22 +37,22 @@ func volumes(p *page.Page, s protect.Set) {
 		if v.Within != "" {
 			text += ", directory " + v.Within
 		}
-		p.Hang(page.Normal, "  ", page.OneLine(text+" at "+v.Mountpoint))
+		p.Hang(page.Normal, "  ", text+" at "+v.Mountpoint)
 	}
 	if len(s.Volumes) == 0 {
 		p.Line(page.Normal, "  nothing of which snapshots can be taken")
 	}
 	for _, stray := range s.Strays {
-		p.Hang(page.Red, "  outside: ", page.OneLine(stray.Path+", "+stray.Why))
+		p.Hang(page.Red, "  outside: ", stray.Path+", "+stray.Why)
 		if stray.Hint != "" {
-			p.Hang(page.Dim, "           ", page.OneLine(stray.Hint))
+			p.Hang(page.Dim, "           ", stray.Hint)
 		}
 	}
 	if s.Apart != "" {
-		p.Hang(page.Yellow, "  not one moment: ", page.OneLine(s.Apart))
+		p.Hang(page.Yellow, "  not one moment: ", s.Apart)
 	}
 	if len(s.Others) > 0 {
-		p.Hang(page.Yellow, "  others on it: ", page.OneLine(strings.Join(s.Others, ", ")+"; they are in the snapshots too, and in a rollback"))
+		p.Hang(page.Yellow, "  others on it: ", strings.Join(s.Others, ", ")+"; they are in the snapshots too, and in a rollback")
 	}
 }
 
@@ -64,30 +64,30 @@ func modeOf(p *page.Page, m protect.Mode, chosen bool) {
 	}
 	p.Line(ink, head)
 	if m.Not != "" {
-		p.Hang(page.Dim, "  not possible: ", page.OneLine(m.Not))
+		p.Hang(page.Dim, "  not possible: ", m.Not)
 		return
 	}
-	p.Hang(page.Normal, "  why: ", page.OneLine(m.Why))
+	p.Hang(page.Normal, "  why: ", m.Why)
 	waits := m.Blocks
 	if waits == "" {
 		waits = "nobody"
 	}
-	p.Hang(page.Normal, "  who waits: ", page.OneLine(waits))
+	p.Hang(page.Normal, "  who waits: ", waits)
 	for _, d := range m.Doubts {
-		p.Hang(page.Yellow, "  doubt: ", page.OneLine(d))
+		p.Hang(page.Yellow, "  doubt: ", d)
 	}
 	if len(m.Will) > 0 {
-		p.Hang(page.Normal, "  if plumb dies: ", page.OneLine("another process, which is there first, runs "+strings.Join(m.Will, "; ")))
+		p.Hang(page.Normal, "  if plumb dies: ", "another process, which is there first, runs "+strings.Join(m.Will, "; "))
 	}
 	if len(m.Order) > 0 {
-		p.Hang(page.Normal, "  one by one: ", page.OneLine(strings.Join(m.Order, ", ")))
+		p.Hang(page.Normal, "  one by one: ", strings.Join(m.Order, ", "))
 	}
 	for i, s := range m.Statements {
 		head := "             "
 		if i == 0 {
 			head = "  statements: "[:13]
 		}
-		p.Hang(page.Dim, head+" ", page.OneLine(s))
+		p.Hang(page.Dim, head+" ", s)
 	}
 }
 

@@ -24,10 +24,10 @@ func Point(at protect.Point, screen page.Screen) string {
 	if at.ByOthers() {
 		head = "Snapshot "
 	}
-	p.Line(page.Bold, page.OneLine(head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product))
+	p.Line(page.Bold, head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product)
 	row := func(head string, ink page.Ink, text string) {
 		if text != "" {
-			p.Hang(ink, "  "+page.Columns(head, headWidth), page.OneLine(text))
+			p.Hang(ink, "  "+page.Columns(head, headWidth), text)
 		}
 	}
 	row("mode", page.Normal, at.Mode)
@@ -56,7 +56,7 @@ func Point(at protect.Point, screen page.Screen) string {
 	}
 	if why := at.Fell(); why != "" {
 		p.Blank()
-		p.Hang(page.Red, "Less than asked: ", page.OneLine("it counts as a crash point, because "+why))
+		p.Hang(page.Red, "Less than asked: ", "it counts as a crash point, because "+why)
 	}
 	return p.String()
 }
@@ -140,7 +140,7 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	case slices.ContainsFunc(d.Checks, func(c protect.Check) bool { return c.Unknown != "" }):
 		verdict = "it started, and all checks that could be judged are well"
 	}
-	p.Hang(ink, "  "+page.Columns("drill", headWidth), page.OneLine(verdict))
+	p.Hang(ink, "  "+page.Columns("drill", headWidth), verdict)
 	under := "  " + page.Columns("", headWidth)
 	when := d.At.UTC().Format(time.DateTime + " UTC")
 	if d.Recovery > 0 { // one that did not start recovered in no time at all
@@ -149,23 +149,23 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	if d.Took > 0 {
 		when += ", " + span(d.Took) + " in all"
 	}
-	p.Hang(page.Dim, under, page.OneLine(when))
+	p.Hang(page.Dim, under, when)
 	if pos := d.Position.String(); pos != "" {
 		text := "recovered position " + pos
 		if d.Exact != nil && *d.Exact {
 			text += ": exactly the point's"
 		}
-		p.Hang(page.Normal, under, page.OneLine(text))
+		p.Hang(page.Normal, under, text)
 	}
 	limitRows(p, under, d.Limits)
 	for _, c := range d.Checks {
 		switch {
 		case c.Wrong != "":
-			p.Hang(page.Red, under+"wrong: ", page.OneLine(c.What+": "+c.Wrong))
+			p.Hang(page.Red, under+"wrong: ", c.What+": "+c.Wrong)
 		case c.Unknown != "":
-			p.Hang(page.Yellow, under+"not judged: ", page.OneLine(c.What+": "+c.Unknown))
+			p.Hang(page.Yellow, under+"not judged: ", c.What+": "+c.Unknown)
 		default:
-			p.Hang(page.Normal, under+"well: ", page.OneLine(c.What))
+			p.Hang(page.Normal, under+"well: ", c.What)
 		}
 	}
 }
@@ -179,11 +179,11 @@ func limitRows(p *page.Page, under string, all []protect.Limit) {
 		}
 	}
 	if held != nil {
-		p.Hang(page.Dim, under, page.OneLine("limited to "+strings.Join(held, ", ")))
+		p.Hang(page.Dim, under, "limited to "+strings.Join(held, ", "))
 	}
 	for _, l := range all {
 		if l.Not != "" {
-			p.Hang(page.Yellow, under+"not limited: ", page.OneLine("to "+l.What+": "+l.Not))
+			p.Hang(page.Yellow, under+"not limited: ", "to "+l.What+": "+l.Not)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen
 				p.Blank()
 			}
 			server = of
-			p.Line(page.Bold, page.OneLine(of+", "+at.Server.Product))
+			p.Line(page.Bold, of+", "+at.Server.Product)
 		}
 		what, known := string(at.Label), facts[at.ID]
 		switch {
@@ -224,7 +224,7 @@ func Points(all []protect.Point, facts map[string]keep.Facts, screen page.Screen
 		case known.Lost() != "":
 			what = gone
 		}
-		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, page.OneLine(remark(at, known)))
+		p.Within(p.Width, page.Normal, "  "+page.Columns(at.ID, idWidth)+page.Columns(what, labelWidth), page.Dim, remark(at, known))
 	}
 	return p.String()
 }
@@ -238,7 +238,7 @@ func Foreign(all []protect.Foreign, screen page.Screen) string {
 			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
 		}
 		_, name, _ := strings.Cut(f.Snapshot, "@")
-		p.Hang(page.Normal, "  ", page.OneLine(f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody)))
+		p.Hang(page.Normal, "  ", f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody))
 	}
 	return p.String()
 }

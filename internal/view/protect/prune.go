@@ -24,7 +24,7 @@ func Prune(plans []keep.Plan, screen page.Screen) string {
 			p.Blank()
 		}
 		Fates(p, plan)
-		p.Para(page.Normal, 2, page.OneLine(sum(plan)))
+		p.Para(page.Normal, 2, sum(plan))
 	}
 	if slices.ContainsFunc(plans, func(plan keep.Plan) bool { return slices.ContainsFunc(plan.Going(), forgets) }) {
 		p.Para(page.Normal, 2, "What is not destroyed is on no list of Plumb any more. If its storage comes back it is still there, takes room, and is to be removed by hand.")
@@ -36,7 +36,7 @@ func forgets(f keep.Fate) bool { return len(f.Point.Leaves()) > 0 }
 
 // Fates shows what becomes of what one server has, and what stops it.
 func Fates(p *page.Page, plan keep.Plan) {
-	p.Line(page.Bold, page.OneLine(plan.Server.String()))
+	p.Line(page.Bold, plan.Server.String())
 	for _, f := range plan.Fates {
 		fate, ink := "stays", page.Dim
 		if f.Goes {
@@ -47,14 +47,14 @@ func Fates(p *page.Page, plan keep.Plan) {
 			label = gone
 		}
 		p.Within(p.Width, page.Normal, "  "+page.Columns(fate, 6)+page.Columns(f.Point.ID, idWidth)+page.Columns(label, labelWidth-3)+page.Right(bytesOf(f.Space), 10)+"  ",
-			ink, page.OneLine(strings.Join(f.Why, "; ")))
+			ink, strings.Join(f.Why, "; "))
 		for _, m := range f.Point.Leaves() {
-			p.Hang(page.Normal, "        not destroyed: ", page.OneLine(leftName(m)+": "+m.Left))
+			p.Hang(page.Normal, "        not destroyed: ", leftName(m)+": "+m.Left)
 		}
 	}
 	for _, b := range plan.Brakes {
-		p.Hang(page.Red, "  stopped: ", page.OneLine(b.Why))
-		p.Hang(page.Dim, "           ", page.OneLine(b.Hint))
+		p.Hang(page.Red, "  stopped: ", b.Why)
+		p.Hang(page.Dim, "           ", b.Hint)
 	}
 }
 

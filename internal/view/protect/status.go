@@ -20,7 +20,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		if !s.LastRun.IsZero() {
 			text += ", last run " + s.LastRun.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Para(page.Normal, 0, page.OneLine(text))
+		p.Para(page.Normal, 0, text)
 	}
 	missing(p, "", s.Unmet)
 	for _, v := range s.Servers {
@@ -28,7 +28,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		serverStatus(p, v)
 	}
 	for _, f := range s.Foreign {
-		p.Para(page.Dim, 0, page.OneLine(f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC")))
+		p.Para(page.Dim, 0, f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC"))
 	}
 	p.Blank()
 	switch {
@@ -52,7 +52,7 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 	if !v.Runs {
 		name += ", which was not seen running"
 	}
-	p.Line(page.Bold, page.OneLine(name))
+	p.Line(page.Bold, name)
 	p.Hang(page.Normal, "  newest  ", aged(v.Newest, "there is no point"))
 	p.Hang(page.Normal, "  proven  ", aged(v.Proven, "none is proven to start"))
 	space := "they keep " + bytesOf(v.Space)
@@ -64,24 +64,24 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 		p.Hang(page.Normal, "  unknown ", units.Count(v.Unasked, "more point")+": whether the snapshots are there is not known, and so they do not count")
 	}
 	if v.Lost != "" && v.Rule == nil { // else it is not met
-		p.Hang(page.Red, "  lost    ", page.OneLine(v.Lost))
+		p.Hang(page.Red, "  lost    ", v.Lost)
 	}
 	for _, t := range v.Targets {
 		text := "nothing was sent yet"
 		if t.Point != "" {
 			text = t.Point + ", sent " + t.At.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Hang(page.Normal, "  copy    ", page.OneLine(t.To+": "+text))
+		p.Hang(page.Normal, "  copy    ", t.To+": "+text)
 	}
 	for _, b := range v.Backups {
 		text := "nothing was backed up yet"
 		if b.Point != "" {
 			text = b.Point + ", at " + b.At.UTC().Format(time.DateTime+" UTC")
 		}
-		p.Hang(page.Normal, "  backup  ", page.OneLine(b.To+": "+text))
+		p.Hang(page.Normal, "  backup  ", b.To+": "+text)
 	}
 	for _, plan := range v.Prune {
-		p.Hang(page.Dim, "  prune   ", page.OneLine(plan.Summary()))
+		p.Hang(page.Dim, "  prune   ", plan.Summary())
 	}
 	missing(p, "  ", v.Unmet)
 }
@@ -95,9 +95,9 @@ func aged(a *policy.Aged, none string) string {
 
 func missing(p *page.Page, indent string, all []policy.Unmet) {
 	for _, u := range all {
-		p.Hang(page.Red, indent+"not met: ", page.OneLine(u.Why))
+		p.Hang(page.Red, indent+"not met: ", u.Why)
 		if u.Hint != "" {
-			p.Hang(page.Dim, indent+"         ", page.OneLine(u.Hint))
+			p.Hang(page.Dim, indent+"         ", u.Hint)
 		}
 	}
 }
@@ -115,13 +115,13 @@ func Run(r policy.Report, dryRun bool, screen page.Screen) string {
 		}
 		switch {
 		case dryRun:
-			p.Hang(page.Normal, "due     ", page.OneLine(head))
+			p.Hang(page.Normal, "due     ", head)
 		case o.Why == "":
-			p.Hang(page.Normal, "done    ", page.OneLine(head+", in "+span(o.Took)))
+			p.Hang(page.Normal, "done    ", head+", in "+span(o.Took))
 		default:
-			p.Hang(page.Red, "failed  ", page.OneLine(head+": "+o.Why))
+			p.Hang(page.Red, "failed  ", head+": "+o.Why)
 			if o.Hint != "" {
-				p.Hang(page.Dim, "        ", page.OneLine(o.Hint))
+				p.Hang(page.Dim, "        ", o.Hint)
 			}
 		}
 	}

@@ -41,10 +41,10 @@ func TableDocument(p tables.Plan, r tables.Result) TableJSON {
 // TablePlan shows how a table would be brought back.
 func TablePlan(p tables.Plan, screen page.Screen) string {
 	out := page.NewPage(screen)
-	out.Line(page.Bold, page.OneLine(fmt.Sprintf("%s of point %s, into %s", p.Table, p.Point.ID, p.Server.Ref)))
+	out.Line(page.Bold, fmt.Sprintf("%s of point %s, into %s", p.Table, p.Point.ID, p.Server.Ref))
 	row := func(head string, all []string) {
 		for i, text := range all {
-			out.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), page.OneLine(text))
+			out.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), text)
 		}
 	}
 	row("as", []string{p.As.String()})
@@ -70,7 +70,7 @@ func typedLines(statements []string) (lines []string) {
 // TableBack says what came of it.
 func TableBack(p tables.Plan, r tables.Result, screen page.Screen) string {
 	out := page.NewPage(screen)
-	out.Para(page.Normal, 0, page.OneLine(fmt.Sprintf("%s is there again after %s, and is what the point has: %s.", p.As, span(r.Took), p.Content)))
+	out.Para(page.Normal, 0, fmt.Sprintf("%s is there again after %s, and is what the point has: %s.", p.As, span(r.Took), p.Content))
 	out.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d removes it, while it is still exactly that.", r.Change))
 	return out.String()
 }
