@@ -84,7 +84,7 @@ func TestLibrariesOfTheServersUser(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "libcap-ng.so.0"), []byte("of setpriv, which would load it"), 0o644))
 	if sh(t, "LD_LIBRARY_PATH="+dir+" setpriv --version >/dev/null 2>&1 && echo works || :") != "" {
-		t.Skip("setpriv needs no libcap-ng here")
+		t.Skip("setpriv loads no libcap-ng here, so no library shows whose word counts")
 	}
 	h := s.Alive()
 	h.Keeper.Engines = []protect.Engine{odd{Engine: Engine{s.Plan.Server}, env: []string{"LD_LIBRARY_PATH=" + dir}}}
