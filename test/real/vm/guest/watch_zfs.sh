@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # A MariaDB on OpenZFS, held back in five ways, each beside a twin that differs in one thing. Plumb looks for two and a
 # half minutes: while the disk has one request at a time, so that it learns what one takes, then under load. What it
-# says in the end is kept. After wrecks_lib.sh.
+# says in the end is kept. A client that fails is a failed run: without its load a twin could not be wrong. After
+# wrecks_lib.sh.
 parameter() { echo "$2" >"/sys/module/zfs/parameters/$1"; }
 disk() { echo "/dev/disk/by-id/virtio-$1"; }
 # aggregated BYTES: how much of what lies side by side is one request of the disk. 0 is one for each record.
@@ -25,20 +26,23 @@ on() {
 	restarted "$@"
 	mariadb <<-'SQL'
 		CREATE DATABASE w;
+		USE w;
 		CREATE TABLE w.t (id INT PRIMARY KEY, n INT, pad VARBINARY(1600)) ENGINE=InnoDB;
 		INSERT INTO w.t SELECT seq, 0, REPEAT(MD5(seq), 50) FROM seq_1_to_60000;
 		DELIMITER //
 		CREATE PROCEDURE w.read_for(s INT, think DOUBLE) BEGIN
 			DECLARE until DATETIME DEFAULT SYSDATE() + INTERVAL s SECOND;
 			WHILE SYSDATE() < until DO
-				SELECT LENGTH(pad) INTO @l FROM w.t WHERE id = 1 + FLOOR(RAND() * 60000);
+				SET @i = 1 + FLOOR(RAND() * 60000); -- in the condition it would be another one for each row
+				SELECT LENGTH(pad) INTO @l FROM w.t WHERE id = @i;
 				IF think > 0 THEN DO SLEEP(think); END IF;
 			END WHILE;
 		END//
 		CREATE PROCEDURE w.write_for(s INT) BEGIN
 			DECLARE until DATETIME DEFAULT SYSDATE() + INTERVAL s SECOND;
 			WHILE SYSDATE() < until DO
-				UPDATE w.t SET n = n + 1, pad = REVERSE(pad) WHERE id = 1 + FLOOR(RAND() * 60000);
+				SET @i = 1 + FLOOR(RAND() * 60000);
+				UPDATE w.t SET n = n + 1, pad = REVERSE(pad) WHERE id = @i;
 			END WHILE;
 		END//
 	SQL
@@ -61,7 +65,7 @@ off() {
 
 # clients N STATEMENT
 clients() {
-	for _ in $(seq "$1"); do mariadb -e "$2" >/dev/null & done
+	for _ in $(seq "$1"); do (mariadb -e "$2" >/dev/null || touch /tmp/idle) & done
 }
 reads() { clients "$1" "CALL w.read_for(80, ${2-0})"; }
 writes() { clients "$1" 'CALL w.write_for(80)'; }
@@ -72,25 +76,32 @@ copies() {
 	done
 }
 
-# alone asks the disk one thing at a time, in the partition of 8 MiB that ZFS leaves at its end.
+# bursts has somebody write more at once than a small zfs_dirty_data_max takes, and less in all than the disk does.
+bursts() {
+	timeout 80 sh -c 'while :; do dd if=/tmp/random of=/tank/copy/burst bs=128k count=240 conv=notrunc 2>/dev/null; sleep 2; done' &
+}
+
+# alone asks the disk to read or write one thing at a time, in the partition of 8 MiB that ZFS leaves at its end. Of the
+# seconds in which ZFS writes a group too it learns nothing, so it takes more than the thirty that are needed.
 alone() {
 	local part
 	part=$(readlink -f "$(disk "$where")-part9")
-	timeout 35 sh -c "while :; do dd if=/tmp/random of=$part bs=16k count=500 oflag=direct 2>/dev/null; done" || true
-	timeout 35 sh -c "while :; do dd if=$part of=/dev/null bs=16k count=500 iflag=direct 2>/dev/null; done" || true
+	case $1 in
+	write) set -- if=/tmp/random of="$part" oflag=direct ;;
+	read) set -- if="$part" of=/dev/null iflag=direct ;;
+	esac
+	timeout 65 sh -c 'while :; do dd "$@" bs=16k count=500 2>/dev/null; done' - "$@" || true
 }
 
-# watched NAME LOAD: a line of the shell that starts the load and does not wait for it.
+# watched NAME OP LOAD: what the load has the disk do above all, and a line of the shell that starts the load and does not wait for it.
 watched() {
 	/in/plumb watch --once --for 150s --json >"/out/$1.json" 2>"/out/$1.err" &
 	looks=$!
-	alone
+	alone "$2"
 	kstats >"/out/$1.before"
-	eval "$2"
+	eval "$3"
 	wait "$looks" || true
 	kstats >"/out/$1.after"
-	[ -z "${scatterer-}" ] || kill "$scatterer" || true
-	scatterer=
 	for job in $(jobs -p); do
 		[ "$job" = "$mariadb" ] || wait "$job" || true
 	done
@@ -102,18 +113,22 @@ head -c 64M /dev/urandom >/tmp/random
 
 on slow --innodb-buffer-pool-size=64M
 parameter zfs_dirty_data_max 33554432
-watched disk 'copies; writes 4'
+watched disk write 'copies; writes 4'
 off
 
 on fast --innodb-buffer-pool-size=64M
-watched parameter 'copies; writes 4'
+# With so much of the little waiting ZFS would write ten at a time. A disk that does those at once is what is meant, and
+# this one is a file behind a process.
+parameter zfs_vdev_async_write_max_active 2
+watched parameter write 'bursts; writes 1'
 parameter zfs_dirty_data_max 1073741824
-watched neither 'copies; writes 4'
+watched neither write 'bursts; writes 1'
+parameter zfs_vdev_async_write_max_active 10
 
 restarted --innodb-buffer-pool-size=16M
-watched double 'reads 6'
+watched double read 'reads 6'
 zfs set primarycache=metadata tank/my
-watched once 'reads 6'
+watched once read 'reads 6'
 zfs set primarycache=all tank/my
 off
 
@@ -125,14 +140,14 @@ zfs create -o recordsize=4K tank/small
 truncate -s 8G /tank/small/file
 perl -e 'open F, "+<", "/tank/small/file" or die; for (0..2047) { sysseek F, $_ * 4194304, 0; syswrite F, "x" x 4096 }'
 zpool sync tank
-# scattered TIMES reads one record here and one there, each behind pointers of its own.
+# scattered TIMES reads one record here and one there, each behind pointers of its own; -1 is without end.
 scattered() {
-	perl -e 'open F, "<", "/tank/small/file" or die; while ($ARGV[0]--) { sysseek F, 4194304 * int rand 2048, 0; sysread F, $b, 4096 }' "$1"
+	timeout 80 perl -e 'open F, "<", "/tank/small/file" or die; while ($ARGV[0]--) { sysseek F, 4194304 * int rand 2048, 0; sysread F, $b, 4096 }' "$1"
 }
-watched squeezed 'scattered 1000000 & scatterer=$!; reads 4'
+watched squeezed read 'scattered -1 & reads 4'
 parameter zfs_arc_max 1073741824
 scattered 20000 # until all are in memory
-watched roomy 'scattered 1000000 & scatterer=$!; reads 4'
+watched roomy read 'scattered -1 & reads 4'
 rm /tank/small/file
 zpool sync tank
 
@@ -142,7 +157,8 @@ zpool sync tank
 aggregated 0
 # scrubs again and again, as a large pool would be at it for hours.
 scrubs() { timeout 80 sh -c 'while :; do zpool scrub -w tank; done' & }
-watched scrub 'scrubs; reads 3 0.02'
-watched scrubbed 'reads 3 0.02'
+watched scrub read 'scrubs; reads 3 0.02'
+watched scrubbed read 'reads 3 0.02'
 off
 sync -f /out
+[ ! -e /tmp/idle ]
