@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,16 +127,13 @@ func (a *app) request(f fixFlags) (r fix.Request, err error) {
 }
 
 // planText reads the file of a plan, if one is named; - is standard input.
-func (a *app) planText(file string) (text []byte, err error) {
-	switch file {
-	case "":
-	case "-":
-		text, err = io.ReadAll(a.In)
-	default:
-		text, err = os.ReadFile(filepath.Clean(file))
+func (a *app) planText(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
 	}
+	text, err := shell.ReadFile(file, a.In, shell.MostFile)
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", file, hint.Cause(err))
+		err = fmt.Errorf("read the plan %s: %w", file, err)
 	}
 	return text, err
 }

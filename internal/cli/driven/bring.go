@@ -3,10 +3,7 @@ package driven
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"plumb/internal/backup"
@@ -200,9 +197,9 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 			return s, err
 		}
 	}
-	text, err := contents(identity)
+	text, err := shell.ReadFile(identity, nil, mostKey)
 	if err != nil {
-		return s, fmt.Errorf("read the key: %w", err)
+		return s, fmt.Errorf("read the key of %s: %w", identity, err)
 	}
 	u := driven.Setup{Do: here.Doer, Tool: t}
 	u.Login = memory.Login(s)
@@ -223,12 +220,5 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	return s, err
 }
 
-// contents reads a small file that the command line names.
-func contents(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 1<<16))
-	return text, errors.Join(err, f.Close())
-}
+// mostKey is more than the configuration with a tool's key has, in bytes.
+const mostKey = 1 << 16
