@@ -18,7 +18,7 @@ import (
 // keepers are the adapters of the commands about points in time: a new engine or
 // storage is a line in one of these functions.
 func keepers() protectcli.Adapters {
-	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: pointBackup, Driven: drivenBackup}
+	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Scratch: storage.Restored{}, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: pointBackup, Driven: drivenBackup}
 }
 
 // pointEngines lists the engines that have points.

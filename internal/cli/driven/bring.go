@@ -17,7 +17,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
-	"plumb/internal/protect/drill"
 	"plumb/internal/stack"
 	view "plumb/internal/view/backup"
 )
@@ -45,16 +44,12 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		_ = here.Copies.Sweep(ctx) // what the copy of a killed proof has of what was restored is in the way of taking that away
-		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		keeper := *here.Keeper
-		keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.Scratch)
-		run.Maker.Keeper = &keeper
+		run := here.Prover(ctx, v.Doing(o.json))
 		if _, _, err := here.Verifier(ctx); err != nil {
 			return err
 		}
 		bring := driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}
-		got, notes, err := bring.Prove(ctx, s, f, b, under, v.Scratch.Lent, run.Run)
+		got, notes, err := bring.Prove(ctx, s, f, b, under, here.Scratch.Lent, run.Run)
 		v.Done()
 		if err != nil {
 			return err
