@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/edit"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -100,15 +102,16 @@ func (p *drafter) step(ctx context.Context, step Step) error {
 
 // judge says whether a step may be done at all.
 func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
-	refuse := func(hint, why string, args ...any) *Refused {
-		return &Refused{Step: step, Reason: fmt.Sprintf(why, args...), Hint: hint, Whole: true}
+	refuse := func(help, why string, args ...any) *Refused {
+		return &Refused{Step: step, Reason: fmt.Sprintf(why, args...), Hint: help, Whole: true}
 	}
 	fact := p.cat.Fact(step.Knob.Of.Kind, step.Knob.Name)
 	switch {
 	case fact == nil || fact.Knob == nil:
-		return Want{}, stack.Value{}, refuse("plumb stack --all shows what there is", "%s is no knob that Plumb knows", step.Knob)
+		known := slices.Sorted(maps.Keys(p.cat.Knobs(step.Knob.Of.Kind)))
+		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is no setting that Plumb knows", step.Knob)
 	case p.setters[step.Knob.Of.Kind] == nil:
-		return Want{}, stack.Value{}, refuse("set it by hand", "Plumb does not set knobs of kind %s", step.Knob.Of.Kind)
+		return Want{}, stack.Value{}, refuse("set it by hand", "Plumb changes no settings of kind %s", step.Knob.Of.Kind)
 	case fact.Knob.Effect == catalog.Recreate:
 		return Want{}, stack.Value{}, &Refused{Step: step, Reason: "it is fixed when the thing is made", Hint: "make a new one and move the data"}
 	}

@@ -19,19 +19,18 @@ import (
 	postgrespitr "plumb/internal/engine/postgres/pitr"
 	"plumb/internal/protect/policy"
 	"plumb/internal/stack"
-	storagepoint "plumb/internal/storage/point"
 )
 
 // moments lists the products whose bases can be brought to a moment.
 func moments() backupcli.Moments {
 	return backupcli.Moments{Engines: []moment.Engine{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Watch: func() []backup.Watcher {
 		return []backup.Watcher{mysqlpitr.NewBase(), postgrespitr.NewBase()}
-	}, Logs: upkeep.Logs{mysqlpitr.Engine{}, postgrespitr.Engine{}}, Scratch: storagepoint.Restored{}}
+	}, Logs: upkeep.Logs{mysqlpitr.Engine{}, postgrespitr.Engine{}}}
 }
 
 // tools are those that back up what Plumb itself does not.
 func tools() drivencli.Adapters {
-	return drivencli.Adapters{Adapters: keepers(), Tools: []driven.Tool{pgbackrest.Tool{}, pbm.Tool{}}, Setters: setters, Found: pgbackrest.Found, Scratch: storagepoint.Restored{}}
+	return drivencli.Adapters{Adapters: keepers(), Tools: []driven.Tool{pgbackrest.Tool{}, pbm.Tool{}}, Setters: setters, Found: pgbackrest.Found}
 }
 
 // pointBackup backs a point up, as a policy asks for.

@@ -1,5 +1,6 @@
 // Package cli is the command line: each command parses its flags, calls, and
-// hands the result to view. wire.go is the one list of adapters.
+// hands the result to view. wire.go, and the files beside it that end in _wire.go,
+// are the one list of adapters.
 //
 // The rules of this user interface: what was asked for goes to standard
 // output, everything else to standard error. An error is one line that says

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,8 +54,8 @@ that plumb check --plan wrote; without one, fix checks this host first.
 Each change is written to a journal in ` + change.Directory + ` before it is made, so
 that plumb undo can take it back after a crash at any moment. Files are edited
 byte for byte: nothing but the value changes. Values that are less durable than
-those in force need --allow-unsafe with the knob's name. A restart is never done
-without --restart; what waits for one is listed. A plan for which a right is
+those in force need --allow-unsafe with the name of the setting. A restart is never
+done without --restart; what waits for one is listed. A plan for which a right is
 missing is refused whole, before anything is touched.
 
 With --try, everything is undone after the time given unless you type plumb
@@ -81,13 +80,13 @@ the trial without undoing it; plumb history then says so.
 	}
 	f.changeFlags.flags(c)
 	choiceFlags(c, &f.choice)
-	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these knobs (mysql:3306#sync_binlog)"
+	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these settings (mysql:3306#sync_binlog)"
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "set this `KNOB=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
+	fl.StringArrayVar(&f.set, "set", nil, "set this `SETTING=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values need it")
-	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `KNOBS` a value that is less durable")
+	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `SETTINGS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
@@ -128,16 +127,13 @@ func (a *app) request(f fixFlags) (r fix.Request, err error) {
 }
 
 // planText reads the file of a plan, if one is named; - is standard input.
-func (a *app) planText(file string) (text []byte, err error) {
-	switch file {
-	case "":
-	case "-":
-		text, err = io.ReadAll(a.In)
-	default:
-		text, err = os.ReadFile(filepath.Clean(file))
+func (a *app) planText(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
 	}
+	text, err := shell.ReadFile(file, a.In, shell.MostFile)
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", file, hint.Cause(err))
+		err = fmt.Errorf("read the plan %s: %w", file, err)
 	}
 	return text, err
 }

@@ -13,6 +13,7 @@ import (
 
 	archivecli "plumb/internal/cli/archive"
 	forecastcli "plumb/internal/cli/forecast"
+	loadcli "plumb/internal/cli/load"
 	protectcli "plumb/internal/cli/protect"
 	provisioncli "plumb/internal/cli/provision"
 	"plumb/internal/cli/shell"
@@ -43,7 +44,7 @@ func (a *app) groups() []group {
 		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
-			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), a.load(), a.lab()}},
+			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), loadcli.Command(&a.Shell, loads()), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}

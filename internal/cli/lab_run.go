@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -120,9 +119,9 @@ func doubtful(r report.Report) bool {
 }
 
 func openExperiment(file string) (experiment.Experiment, error) {
-	text, err := os.ReadFile(file)
+	text, err := shell.ReadFile(file, nil, shell.MostFile)
 	if err != nil {
-		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment: %v", hint.Cause(err)), "the project's experiments/ has examples; plumb schema experiment describes the form")
+		return experiment.Experiment{}, hint.Usage(fmt.Sprintf("read the experiment %s: %v", file, err), "the project's experiments/ has examples; plumb schema experiment describes the form")
 	}
 	x, err := experiment.Parse(file, text)
 	if err != nil {

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +62,41 @@ func TestCommandsInKnowledgeExist(t *testing.T) {
 		return err
 	})
 	must(t, err)
+}
+
+// TestCommandsInMessagesExist: the same of what errors, hints and reports say.
+func TestCommandsInMessagesExist(t *testing.T) {
+	tree := (&app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}).root()
+	seen := 0
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			text, is := n.(*ast.BasicLit)
+			if !is || text.Kind != token.STRING {
+				return true
+			}
+			said, err := strconv.Unquote(text.Value)
+			must(t, err)
+			for _, line := range inProse(said) {
+				seen++
+				if wrong := wrongIn(tree, line); wrong != "" {
+					t.Errorf("%s: plumb %s: %s", name, line, wrong)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	must(t, err)
+	if seen < 100 {
+		t.Fatalf("found only %d command lines", seen)
+	}
 }
 
 // TestWrongCommandLinesAreSeen: the check above can fail.

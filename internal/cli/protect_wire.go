@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	protectcli "plumb/internal/cli/protect"
+	"plumb/internal/cli/protect/machine"
 	"plumb/internal/engine/dsn"
 	mongopoint "plumb/internal/engine/mongo/point"
 	mysqlpoint "plumb/internal/engine/mysql/point"
@@ -17,8 +17,8 @@ import (
 
 // keepers are the adapters of the commands about points in time: a new engine or
 // storage is a line in one of these functions.
-func keepers() protectcli.Adapters {
-	return protectcli.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: pointBackup, Driven: drivenBackup}
+func keepers() machine.Adapters {
+	return machine.Adapters{Dialers: dialers, Phases: phases, Engines: pointEngines, Storages: pointStorages, Scratch: storage.Restored{}, Freezer: freeze.Freezer{}, Grants: pointGrants, Backup: pointBackup, Driven: drivenBackup}
 }
 
 // pointEngines lists the engines that have points.

@@ -124,7 +124,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	f.StateFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.Tape, "tape", "", "")
-	hide(c, "tape") // a person who gives it is told why not
+	c.Flags().Lookup("tape").Hidden = true // a person who gives it is told why not
 	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; required if several are running")
 	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises for it: "+hint.OneOf(sandboxEngines()))
 	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")

@@ -68,15 +68,6 @@ func TestDataSourceNamesCanBeKeptApart(t *testing.T) {
 		t.Errorf("from the environment: %+v, %v", g.At, err)
 	}
 	live.Close()
-	var l login
-	l.text = "auto"
-	if at, err := l.resolve(func(string) bool { return false }); err != nil || at.Address != "db1.example.com:3306" || at.Password != "pw" {
-		t.Errorf("load from the environment: %+v, %v", at, err)
-	}
-	l = login{text: "auto", my: place{socket: "/s", user: "x"}}
-	if at, err := l.resolve(func(f string) bool { return f == "mysql-socket" }); err != nil || at.Address != "/s" || at.Password != "" {
-		t.Errorf("what is on the command line goes first: %+v, %v", at, err)
-	}
 }
 
 // TestUnverifiedServersAreNoted: who gave a password for a server over a network

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -77,7 +76,7 @@ how much counters grew, in total and per second, and which values changed.
 // stackSince tells what happened to a host since a stack of it was written.
 func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, asJSON bool) error {
 	var before *stack.Stack
-	text, err := os.ReadFile(file)
+	text, err := shell.ReadFile(file, nil, shell.MostFile)
 	if err == nil {
 		before, err = stackview.Parse(text)
 	}

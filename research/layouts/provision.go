@@ -11,9 +11,9 @@ import (
 	"plumb/internal/check"
 	"plumb/internal/product"
 	"plumb/internal/provision"
+	place "plumb/internal/provision/disk"
 	"plumb/internal/provision/predict"
 	"plumb/internal/stack"
-	place "plumb/internal/storage/layout"
 	"plumb/test/captured"
 )
 

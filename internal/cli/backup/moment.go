@@ -18,7 +18,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/protect"
 	view "plumb/internal/view/backup"
 )
 
@@ -27,14 +26,6 @@ type Moments struct {
 	Engines []moment.Engine
 	Watch   func() []backup.Watcher // what looks for bases in what a command gives
 	Logs    upkeep.Logs             // of these products
-	Scratch Scratch                 // that lends what was restored to the copy that proves it
-}
-
-// Scratch is a storage of directories that are restored to be thrown away.
-type Scratch interface {
-	protect.Storage
-	// Lent gives a directory as the member of a point, of which the copy has it at a mount point.
-	Lent(dir, mountpoint string) protect.Member
 }
 
 // later is what the command line asks of a restore to a moment.

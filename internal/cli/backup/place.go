@@ -6,10 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -159,12 +157,12 @@ func trusted(given string) (all []note.Verifier, err error) {
 	case strings.Contains(given, "+"):
 		return backup.Trusted([]byte(given))
 	}
-	text, err := contents(given)
+	text, err := shell.ReadFile(given, nil, mostKeys)
 	if err == nil {
 		all, err = backup.Trusted(text)
 	}
 	if err != nil {
-		err = fmt.Errorf("read whom to trust: %s: %w", given, hint.Cause(err))
+		err = fmt.Errorf("read whom to trust: %s: %w", given, err)
 	}
 	return all, err
 }
@@ -174,15 +172,8 @@ func errShown(flag, takes string) error {
 	return hint.Usage(flag+" was given a secret key itself", flag+" takes "+takes+". What is on a command line, others on this machine can read: make another key if they must not have it")
 }
 
-// contents reads a small file that the command line names.
-func contents(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	return text, errors.Join(err, f.Close())
-}
+// mostKeys is more than a file of keys, or of those who can open backups, has, in bytes.
+const mostKeys = 1 << 20
 
 // on opens this machine and the store for one command.
 func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {

@@ -136,9 +136,9 @@ func (o *opening) keys() ([]age.Identity, error) {
 	if backup.IsSecret(o.identity) {
 		return nil, errShown("--identity", "the file with the key")
 	}
-	text, err := contents(o.identity)
+	text, err := shell.ReadFile(o.identity, nil, mostKeys)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, hint.Cause(err))
+		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, err)
 	}
 	all, err := backup.Identities(text)
 	if err != nil {

@@ -107,9 +107,9 @@ func named(words []string, file string) ([]string, error) {
 		return nil, errShown("--recipients-file", "a file of recipients, which begin with age1")
 	}
 	if file != "" {
-		text, err := contents(file)
+		text, err := shell.ReadFile(file, nil, mostKeys)
 		if err != nil {
-			return nil, fmt.Errorf("read the recipients: %w", err)
+			return nil, fmt.Errorf("read the recipients of %s: %w", file, err)
 		}
 		words = append(words, lines(text)...)
 	}

@@ -20,7 +20,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
-	"plumb/internal/protect/drill"
 	view "plumb/internal/view/backup"
 )
 
@@ -107,21 +106,17 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 
 // proof proves the backup of a point, and a base, which is in a directory.
 func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machine, r backup.Restore, m manifest.Manifest, under string, quiet bool) (got protect.Drill, notes []string, err error) {
-	_ = here.Copies.Sweep(ctx) // what the copy of a killed proof has of what was restored is in the way of taking that away
 	r.Books = here.Keeper.Books
-	run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(quiet)}
+	run := here.Prover(ctx, v.Doing(quiet))
 	if m.Point != "" || !strings.HasPrefix(under, "/") {
 		got, err = prove.Proof{Restore: r, Under: under, Keeper: here.Keeper, Prove: run.Run}.Run(ctx, m)
 		return got, nil, err
 	}
-	keeper := *here.Keeper
-	keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.moments.Scratch)
-	run.Maker.Keeper = &keeper
 	uid, gid, err := here.Verifier(ctx)
 	if err != nil {
 		return got, nil, err
 	}
-	base := prove.Base{Restore: moment.Restore{Restore: r, Do: d, Engines: v.moments.Engines}, Under: under, UID: uid, GID: gid, Lend: v.moments.Scratch.Lent, Prove: run.Run}
+	base := prove.Base{Restore: moment.Restore{Restore: r, Do: d, Engines: v.moments.Engines}, Under: under, UID: uid, GID: gid, Lend: here.Scratch.Lent, Prove: run.Run}
 	return base.Run(ctx, m)
 }
 

@@ -3,10 +3,7 @@ package driven
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"plumb/internal/backup"
@@ -20,7 +17,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
-	"plumb/internal/protect/drill"
 	"plumb/internal/stack"
 	view "plumb/internal/view/backup"
 )
@@ -48,16 +44,12 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		_ = here.Copies.Sweep(ctx) // what the copy of a killed proof has of what was restored is in the way of taking that away
-		run := drill.Drill{Maker: here.Copies, Replica: true, Stranger: true, Doing: v.Doing(o.json)}
-		keeper := *here.Keeper
-		keeper.Storages = append(keeper.Storages[:len(keeper.Storages):len(keeper.Storages)], v.Scratch)
-		run.Maker.Keeper = &keeper
+		run := here.Prover(ctx, v.Doing(o.json))
 		if _, _, err := here.Verifier(ctx); err != nil {
 			return err
 		}
 		bring := driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}
-		got, notes, err := bring.Prove(ctx, s, f, b, under, v.Scratch.Lent, run.Run)
+		got, notes, err := bring.Prove(ctx, s, f, b, under, here.Scratch.Lent, run.Run)
 		v.Done()
 		if err != nil {
 			return err
@@ -200,9 +192,9 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 			return s, err
 		}
 	}
-	text, err := contents(identity)
+	text, err := shell.ReadFile(identity, nil, mostKey)
 	if err != nil {
-		return s, fmt.Errorf("read the key: %w", err)
+		return s, fmt.Errorf("read the key of %s: %w", identity, err)
 	}
 	u := driven.Setup{Do: here.Doer, Tool: t}
 	u.Login = memory.Login(s)
@@ -223,12 +215,5 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	return s, err
 }
 
-// contents reads a small file that the command line names.
-func contents(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 1<<16))
-	return text, errors.Join(err, f.Close())
-}
+// mostKey is more than the configuration with a tool's key has, in bytes.
+const mostKey = 1 << 16

@@ -24,7 +24,6 @@ import (
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
 
@@ -35,11 +34,6 @@ type Adapters struct {
 	Setters func(*catalog.Catalog, dsn.Given) []change.Setter
 	// Found completes a set with what only the server itself knows.
 	Found func(ctx context.Context, h host.Reader, t host.Target, s *driven.Set) error
-	// Scratch lends what was restored to the copy that proves it.
-	Scratch interface {
-		protect.Storage
-		Lent(dir, mountpoint string) protect.Member
-	}
 }
 
 type verbs struct {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,14 +145,9 @@ func readKept(s *shell.Shell, where string) (all []forecast.Kept, err error) {
 }
 
 func keptOf(name string) ([]forecast.Kept, error) {
-	f, err := os.Open(name)
+	text, err := shell.ReadFile(name, nil, mostKeptBytes)
 	if err != nil {
-		return nil, hint.Cause(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostKeptBytes))
-	if err != nil {
-		return nil, hint.Cause(err)
+		return nil, err
 	}
 	return forecast.ParseKept(text)
 }

@@ -3,8 +3,6 @@ package forecast
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +10,6 @@ import (
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
-	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
 )
 
@@ -48,9 +45,6 @@ func jsonFlag(c *cobra.Command, into *bool) {
 	c.Flags().BoolVar(into, "json", false, "print JSON v1 (plumb schema forecast-model describes it)")
 }
 
-// mostContents bounds a file that the command line names.
-const mostContents = 64 << 20
-
 // table reads a CSV file that the command line names.
 func table(name string) (model.Table, error) {
 	data, err := contents(name)
@@ -62,23 +56,9 @@ func table(name string) (model.Table, error) {
 
 // contents gives a file that the command line names.
 func contents(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	data, err := shell.ReadFile(name, nil, shell.MostFile)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
-	}
-	defer f.Close()
-	return whole(name, f, mostContents, "")
-}
-
-// whole reads what has at most so many bytes. less is what a person can do where
-// there are more.
-func whole(name string, in io.Reader, most int64, less string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = hint.With(fmt.Errorf("it is larger than %s", units.Bytes(most)), less)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, hint.Cause(err))
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
 }

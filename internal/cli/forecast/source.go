@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
@@ -109,17 +109,12 @@ func (f source) until(now time.Time) time.Time {
 const mostHistory = 256 << 20
 
 func (f source) fromCSV(in io.Reader) (all []known, err error) {
-	if f.csv != "-" {
-		file, err := os.Open(f.csv)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
+	text, err := shell.ReadFile(f.csv, in, mostHistory)
+	if errors.Is(err, shell.ErrLarge) {
+		err = hint.With(err, "a row a day is enough")
 	}
-	text, err := whole(f.csv, in, mostHistory, "a row a day is enough")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read %s: %w", f.csv, err)
 	}
 	r, err := forecast.ParseCSV(text, f.end)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -141,9 +140,9 @@ func readMasks(given []string) (all []clone.Mask, err error) {
 			all = append(all, clone.Mask{Text: text})
 			continue
 		}
-		text, err := os.ReadFile(file)
+		text, err := shell.ReadFile(file, nil, shell.MostFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the mask %s: %w", file, hint.Cause(err))
+			return nil, fmt.Errorf("read the mask %s: %w", file, err)
 		}
 		all = append(all, clone.Mask{File: file, Text: string(text)})
 	}

@@ -10,14 +10,11 @@ import (
 	"plumb/internal/cli/shell"
 )
 
-// Adapters are the engines and storages that the commands know.
-type Adapters = machine.Adapters
-
 // verbs are the commands, with what they need of the process.
 type verbs struct{ machine.Opener }
 
 // Commands makes the commands, the most used first.
-func Commands(s *shell.Shell, a Adapters) []*cobra.Command {
+func Commands(s *shell.Shell, a machine.Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
 	return []*cobra.Command{v.snapshot(), v.drill(), v.clone(), v.rollback(), v.replicate(), v.prune(), v.protect()}
 }
@@ -29,7 +26,7 @@ const exits = `Exit codes:
   3  refused, or failed`
 
 // Hidden makes the commands that no person types.
-func Hidden(s *shell.Shell, a Adapters) []*cobra.Command {
+func Hidden(s *shell.Shell, a machine.Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
 	return append(inner.Commands(v.Opener), v.receive(), v.proveReceived())
 }

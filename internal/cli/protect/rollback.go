@@ -217,7 +217,7 @@ func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 }
 
 // Undoing does what takes changes back, as rollback.Undoing says; state is the directory of the journal.
-func Undoing(ctx context.Context, d protect.Machine, a Adapters, state string, warn func(string, error), changes []*change.Change, undo func()) error {
+func Undoing(ctx context.Context, d protect.Machine, a machine.Adapters, state string, warn func(string, error), changes []*change.Change, undo func()) error {
 	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now, Warn: warn,
 		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}
 	return rollback.Rollback{Keeper: k}.Undoing(ctx, changes, undo)

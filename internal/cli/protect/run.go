@@ -99,9 +99,9 @@ func policyOf(name string) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := shell.ReadFile(file, nil, shell.MostFile)
 	if err != nil {
-		return nil, hint.Usage(fmt.Sprintf("read the policy %s: %v", name, hint.Cause(err)), "plumb protect run --help shows one")
+		return nil, hint.Usage(fmt.Sprintf("read the policy %s: %v", name, err), "plumb protect run --help shows one")
 	}
 	p, err := policy.Parse(file, text)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestUndoOfARollbackBesideAnotherPlumb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Adapters{Storages: func(string, string) []protect.Storage { return []protect.Storage{shelf{}} }}
+	a := machine.Adapters{Storages: func(string, string) []protect.Storage { return []protect.Storage{shelf{}} }}
 	rolled := []*change.Change{{Begin: change.Begin{Steps: []change.Step{{Knob: stack.Knob{Name: rollback.Knob}}}}}}
 	undone := false
 	if err := Undoing(t.Context(), d, a, state, nil, rolled, func() { undone = true }); !errors.Is(err, protect.ErrBusy) || undone {

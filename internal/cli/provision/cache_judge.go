@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,12 +53,12 @@ func (v *caching) runJudge(ctx context.Context) error {
 	}
 	var before []cache.Window
 	if v.before != "" {
-		text, err := os.ReadFile(v.before)
+		text, err := shell.ReadFile(v.before, nil, shell.MostFile)
 		if err == nil {
 			err = json.Unmarshal(text, &before)
 		}
 		if err != nil {
-			return fmt.Errorf("read what was seen before, %s: %w", v.before, hint.Cause(err))
+			return fmt.Errorf("read what was seen before, %s: %w", v.before, err)
 		}
 	}
 	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})

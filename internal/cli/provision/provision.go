@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,15 +129,9 @@ const exits = `Exit codes:
 
 // read reads the spec; - is standard input.
 func (v *verbs) read(name string) (spec.Spec, error) {
-	var text []byte
-	var err error
-	if name == "-" {
-		text, err = io.ReadAll(io.LimitReader(v.In, 1<<20))
-	} else {
-		text, err = os.ReadFile(filepath.Clean(name))
-	}
+	text, err := shell.ReadFile(name, v.In, shell.MostFile)
 	if err != nil {
-		return spec.Spec{}, fmt.Errorf("read the spec %s: %w", name, hint.Cause(err))
+		return spec.Spec{}, fmt.Errorf("read the spec %s: %w", name, err)
 	}
 	sp, err := spec.Parse(name, text)
 	if err != nil {

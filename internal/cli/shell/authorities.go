@@ -3,12 +3,8 @@ package shell
 import (
 	"cmp"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-
-	"plumb/internal/hint"
 )
 
 // mostAuthorities is more than a file of certificates has, in bytes: that of a whole distribution has a quarter of a million.
@@ -17,14 +13,9 @@ const mostAuthorities = 16 << 20
 // Authorities reads the certificates of those who are believed when they say who is at the other end. named is what names the file: a
 // flag, or a variable. As everywhere else, one that is not understood is passed over when others are.
 func Authorities(named, file string) (*x509.CertPool, error) {
-	var text []byte
-	f, err := os.Open(file)
-	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(f, mostAuthorities))
-		err = errors.Join(err, f.Close())
-	}
+	text, err := ReadFile(file, nil, mostAuthorities)
 	if err != nil {
-		return nil, fmt.Errorf("read %s of %s: %w", file, named, hint.Cause(err))
+		return nil, fmt.Errorf("read %s of %s: %w", file, named, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {

@@ -26,7 +26,7 @@ func (l *look) data() {
 // are quick where information_schema.TABLES may open every table.
 func (l *look) tablespaces() {
 	table := "INNODB_TABLESPACES"
-	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
+	if l.isMariaDB() || !AtLeast(l.in.version, "8.0") {
 		table = "INNODB_SYS_TABLESPACES"
 	}
 	q := "SELECT COUNT(*), SUM(FILE_SIZE), SUM(ALLOCATED_SIZE), SUM(" + pageCompressed(l.isMariaDB()) + "), SUM(" + rowCompressed(l.isMariaDB()) +
@@ -51,7 +51,7 @@ func (l *look) tablespaces() {
 // compressionColumn counts page compression where the dictionary answers it
 // without opening tables: MySQL 8.0 and later.
 func (l *look) compressionColumn() string {
-	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
+	if l.isMariaDB() || !AtLeast(l.in.version, "8.0") {
 		return ""
 	}
 	return ", SUM(CREATE_OPTIONS LIKE '%COMPRESSION=%' AND CREATE_OPTIONS NOT LIKE '%COMPRESSION=\"NONE\"%')"
@@ -76,8 +76,8 @@ func rowCompressed(mariadb bool) string {
 	return "(FLAG >> 1) & 15 > 0"
 }
 
-// ownSchemas are those of the server and its tools.
-const ownSchemas = "('mysql', 'sys', 'performance_schema', 'information_schema', 'mysql_innodb_cluster_metadata', 'percona')"
+// OwnSchemas are those of the server and its tools, as a list of SQL.
+const OwnSchemas = "('mysql', 'sys', 'performance_schema', 'information_schema', 'mysql_innodb_cluster_metadata', 'percona')"
 
 // maxTables bounds the tables whose engines are counted.
 const maxTables = 20000
@@ -90,7 +90,7 @@ func (l *look) tables() {
 	if !ok {
 		return
 	}
-	if !seesTables(rows) {
+	if !SeesTables(rows) {
 		l.gap("this user does not see other users' tables", grantsHint, facts...)
 		return
 	}
@@ -108,7 +108,7 @@ func (l *look) engines() {
 		return
 	}
 	q := "SELECT ENGINE, COUNT(*)" + l.compressionColumn() + " FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
-		ownSchemas + " GROUP BY ENGINE"
+		OwnSchemas + " GROUP BY ENGINE"
 	rows, ok := l.query(q, facts...)
 	if !ok {
 		return
@@ -139,9 +139,9 @@ func (l *look) engines() {
 	l.t.Set("other_engines", stack.List(others), "information_schema.TABLES")
 }
 
-// seesTables reports whether grants hold a global privilege that makes all
+// SeesTables reports whether grants hold a global privilege that makes all
 // tables visible.
-func seesTables(grants host.Rows) bool {
+func SeesTables(grants host.Rows) bool {
 	for _, row := range grants.Values {
 		if len(row) == 0 {
 			continue
@@ -223,7 +223,7 @@ func (l *look) memory() {
 
 // accounts counts accounts with a plugin that MySQL 9.0 no longer has.
 func (l *look) accounts() {
-	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
+	if l.isMariaDB() || !AtLeast(l.in.version, "8.0") {
 		l.t.SetAbsent("native_password_accounts", "@@version")
 		return
 	}

@@ -11,7 +11,7 @@ func Grants(flavor, version string) string {
 	if flavor == flavorMariaDB {
 		return mariadbGrants
 	}
-	if version != "" && !atLeast(version, "8.0") {
+	if version != "" && !AtLeast(version, "8.0") {
 		return mysql57Grants
 	}
 	return mysqlGrants

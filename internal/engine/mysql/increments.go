@@ -20,8 +20,8 @@ func incrementFacts() []string { return []string{"autoincrement_used", "autoincr
 // is read-only. The types are asked apart: MariaDB joins the two tables row by
 // row, in nine seconds where each alone takes one.
 const (
-	incrementQuery = "SELECT TABLE_SCHEMA, TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE AUTO_INCREMENT > 100 AND TABLE_SCHEMA NOT IN " + ownSchemas
-	columnQuery    = "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS WHERE EXTRA LIKE '%auto_increment%' AND TABLE_SCHEMA NOT IN " + ownSchemas
+	incrementQuery = "SELECT TABLE_SCHEMA, TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES WHERE AUTO_INCREMENT > 100 AND TABLE_SCHEMA NOT IN " + OwnSchemas
+	columnQuery    = "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS WHERE EXTRA LIKE '%auto_increment%' AND TABLE_SCHEMA NOT IN " + OwnSchemas
 )
 
 // increments finds the AUTO_INCREMENT column that is nearest to its end.

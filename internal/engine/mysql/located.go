@@ -10,9 +10,6 @@ import (
 	"plumb/internal/stack"
 )
 
-// OwnSchemas are those of the server and its tools, as a list of SQL.
-const OwnSchemas = ownSchemas
-
 // Reach finds a server of the stack, and says how to log in to it. Process is nil
 // for one that is not on this host; ok is false for one that cannot be reached.
 func (p *Probe) Reach(ctx context.Context, h host.Reader, seen *stack.Stack, db stack.Ref) (t host.Target, at observe.Local, ok bool) {
@@ -30,16 +27,13 @@ func Identify(version, comment string) (product, ver string) {
 	return flavor(version, comment), number(version)
 }
 
-// AtLeast compares two versions of one flavour.
-func AtLeast(version, least string) bool { return atLeast(version, least) }
-
 // Elsewhere asks which tablespaces are known by an absolute path, which are those outside the data directory.
 func Elsewhere(mariadb bool, version string) string {
 	column, table := "PATH", "INNODB_DATAFILES"
 	switch {
-	case mariadb && atLeast(version, "10.6"):
+	case mariadb && AtLeast(version, "10.6"):
 		column, table = "FILENAME", "INNODB_SYS_TABLESPACES"
-	case mariadb || !atLeast(version, "8.0"):
+	case mariadb || !AtLeast(version, "8.0"):
 		table = "INNODB_SYS_DATAFILES"
 	}
 	return "SELECT " + column + " FROM information_schema." + table + " WHERE " + column + " LIKE '/%'"
@@ -51,9 +45,3 @@ func Identifier(name string) string { return "`" + strings.ReplaceAll(name, "`",
 // Literal writes a text as SQL, for sessions whose sql_mode leaves backslashes
 // their meaning.
 func Literal(text string) string { return product.DialectOf(product.MySQL).Quote(text) }
-
-// SeesTables tells from SHOW GRANTS whether all tables are visible.
-func SeesTables(grants host.Rows) bool { return seesTables(grants) }
-
-// Pairs reads rows of name and value; names are given in lower case.
-func Pairs(rows host.Rows) map[string]string { return pairs(rows) }

@@ -22,7 +22,7 @@ func (l *look) readOrigins() map[string]origin {
 		}
 		return mariadbOrigins(rows)
 	}
-	if !atLeast(l.in.version, "8.0") {
+	if !AtLeast(l.in.version, "8.0") {
 		return nil
 	}
 	rows, ok := l.query("SELECT VARIABLE_NAME, VARIABLE_SOURCE, VARIABLE_PATH FROM performance_schema.variables_info")

@@ -97,7 +97,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
-	if !atLeast("26.7.0", "8.0.30") || atLeast("8.0.4", "8.0.30") {
+	if !AtLeast("26.7.0", "8.0.30") || AtLeast("8.0.4", "8.0.30") {
 		t.Error("versions compare by number, part by part")
 	}
 	version, product := parseProgramVersion([]byte("mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)\n"))
@@ -198,7 +198,7 @@ func FuzzParseProgramVersion(f *testing.F) {
 	f.Add([]byte("mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		version, _ := parseProgramVersion(text)
-		atLeast(version, "8.0")
+		AtLeast(version, "8.0")
 		groups(flavorMariaDB, version, "1")
 	})
 }

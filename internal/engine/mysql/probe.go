@@ -129,7 +129,7 @@ func (l *look) logIn() bool {
 	}
 	rows, err := l.h.Query(l.ctx, l.in.target, "SHOW GLOBAL VARIABLES")
 	if err == nil {
-		l.variables = pairs(rows)
+		l.variables = Pairs(rows)
 		l.t.Set("logged_in", stack.Bool(true), "SHOW GLOBAL VARIABLES")
 		return true
 	}
@@ -176,8 +176,8 @@ func (l *look) has(name string) bool { _, ok := l.variables[name]; return ok }
 
 func (l *look) isMariaDB() bool { return l.in.flavor == flavorMariaDB }
 
-// pairs reads rows of name and value; names are given in lower case.
-func pairs(rows host.Rows) map[string]string {
+// Pairs reads rows of name and value; names are given in lower case.
+func Pairs(rows host.Rows) map[string]string {
 	out := make(map[string]string, len(rows.Values))
 	for _, row := range rows.Values {
 		if len(row) >= 2 && row[0] != nil {

@@ -33,7 +33,7 @@ func (a *alteration) atStart() bool {
 	if a.in.flavor == flavorMariaDB {
 		return a.atStartOfMariaDB()
 	}
-	since := func(v string) bool { return atLeast(a.in.version, v) }
+	since := func(v string) bool { return AtLeast(a.in.version, v) }
 	switch a.name {
 	case "innodb_log_write_ahead_size":
 		return false

@@ -42,7 +42,7 @@ func (l *look) replicaQuery() string {
 	switch {
 	case l.isMariaDB():
 		return "SHOW ALL SLAVES STATUS"
-	case atLeast(l.in.version, "8.0.22"):
+	case AtLeast(l.in.version, "8.0.22"):
 		return "SHOW REPLICA STATUS"
 	}
 	return "SHOW SLAVE STATUS"
@@ -123,7 +123,7 @@ func parseReplicaStatus(rows host.Rows) replicaStatus {
 // replicas counts the connections that read the binary log.
 func (l *look) replicas() {
 	q := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
-	if !l.isMariaDB() && atLeast(l.in.version, "8.0") {
+	if !l.isMariaDB() && AtLeast(l.in.version, "8.0") {
 		// information_schema.PROCESSLIST takes a global lock and is deprecated.
 		q = "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_COMMAND LIKE 'Binlog Dump%'"
 		if on, _ := Truth(l.variables["performance_schema"]); !on {
@@ -131,7 +131,7 @@ func (l *look) replicas() {
 			return
 		}
 	}
-	if l.isMariaDB() || !atLeast(l.in.version, "8.0") {
+	if l.isMariaDB() || !AtLeast(l.in.version, "8.0") {
 		if n, ok := l.stat("slaves_connected"); ok { // MariaDB
 			l.t.Set("replicas", stack.Int(n), statusQuery)
 			return
@@ -198,7 +198,7 @@ func (l *look) groupMembers() {
 // parseGroup counts the members of a group by their states. One that recovers
 // is no copy yet, but has its vote.
 func parseGroup(rows host.Rows) (total, online, reachable int64) {
-	for state, n := range pairs(rows) {
+	for state, n := range Pairs(rows) {
 		count, _ := whole(n)
 		state = strings.ToLower(state)
 		if state != "" && state != "offline" {

@@ -77,7 +77,7 @@ func (l *look) role(name, at string) {
 
 func (l *look) redoRole(datadir string) {
 	dir := l.dir("innodb_log_group_home_dir", datadir)
-	if l.has("innodb_redo_log_capacity") || l.variables == nil && l.in.flavor != flavorMariaDB && atLeast(l.in.version, "8.0.30") {
+	if l.has("innodb_redo_log_capacity") || l.variables == nil && l.in.flavor != flavorMariaDB && AtLeast(l.in.version, "8.0.30") {
 		dir = path.Join(dir, "#innodb_redo")
 	}
 	l.role("redo", dir)

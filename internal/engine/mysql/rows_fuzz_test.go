@@ -39,8 +39,8 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		rows := rowsFrom(text)
 		parseReplicaStatus(rows)
-		pairs(rows)
-		seesTables(rows)
+		Pairs(rows)
+		SeesTables(rows)
 		parseGroup(rows)
 		parseIncrements(rows, rows)
 		parseProviderOptions(text)

@@ -14,7 +14,7 @@ import (
 // suffixVariables are those of the environment that give option groups a suffix, the first that is set before the others.
 // (get_defaults_options in mysys/my_default.c; MariaDB has its own word since 12.0, MDEV-21375.)
 func suffixVariables(flavor, version string) []string {
-	if flavor == flavorMariaDB && atLeast(version, "12.0") {
+	if flavor == flavorMariaDB && AtLeast(version, "12.0") {
 		return []string{"MARIADB_GROUP_SUFFIX", "MYSQL_GROUP_SUFFIX"}
 	}
 	return []string{"MYSQL_GROUP_SUFFIX"}

@@ -162,7 +162,7 @@ func (a *alteration) lasting() (lasts string, acts []change.Act, err error) {
 
 // persists tells whether SET PERSIST_ONLY can keep the value.
 func (a *alteration) persists() bool {
-	if a.in.flavor == flavorMariaDB || !atLeast(a.in.version, "8.0") || !persistible(a.name) ||
+	if a.in.flavor == flavorMariaDB || !AtLeast(a.in.version, "8.0") || !persistible(a.name) ||
 		slices.Contains(a.in.args, "--no-defaults") { // which has it pass over mysqld-auto.cnf too
 		return false
 	}

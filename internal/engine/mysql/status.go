@@ -16,7 +16,7 @@ func (l *look) serverStatus() {
 	if !ok {
 		return
 	}
-	l.status = pairs(rows)
+	l.status = Pairs(rows)
 	l.counters()
 	l.changes()
 	l.rates()
@@ -156,7 +156,7 @@ func (l *look) history() {
 	if !ok {
 		return
 	}
-	if n, ok := whole(pairs(rows)["trx_rseg_history_len"]); ok {
+	if n, ok := whole(Pairs(rows)["trx_rseg_history_len"]); ok {
 		l.t.Set("history_list_length", stack.Int(n), "information_schema.INNODB_METRICS")
 		return
 	}

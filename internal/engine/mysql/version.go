@@ -42,9 +42,9 @@ func Series(version string) string {
 	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
-// atLeast compares version numbers. It must only be used between versions of
+// AtLeast compares version numbers. It must only be used between versions of
 // one flavour. A version that cannot be read is taken for a new one.
-func atLeast(version, least string) bool {
+func AtLeast(version, least string) bool {
 	have, err := catalog.ParseVersion(version)
 	want, err2 := catalog.ParseVersion(least)
 	return err != nil || err2 != nil || have.Compare(want) >= 0

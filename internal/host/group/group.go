@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/proc"
 )
 
 const root = "/sys/fs/cgroup"
@@ -158,5 +158,5 @@ func keyed(ctx context.Context, h host.Reader, file, key string) (n int64, known
 	if err != nil {
 		return 0, false
 	}
-	return observe.Keyed(text, key)
+	return proc.Keyed(text, key)
 }

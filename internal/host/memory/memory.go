@@ -4,10 +4,9 @@ package memory
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 )
 
 // Available reads MemAvailable, in bytes. A kernel that does not tell it is
@@ -17,7 +16,7 @@ func Available(ctx context.Context, h host.Reader) (n int64, known bool, err err
 	if err != nil {
 		return 0, false, err
 	}
-	n, known = field(info, "MemAvailable:")
+	n, known = proc.Keyed(info, "MemAvailable:")
 	return n << 10, known, nil
 }
 
@@ -35,17 +34,7 @@ func Read(ctx context.Context, h host.Reader) (available, swapped int64, err err
 	if !known {
 		return 0, 0, errors.New("MemAvailable is not in /proc/meminfo")
 	}
-	in, _ := field(stat, "pswpin")
-	out, _ := field(stat, "pswpout")
+	in, _ := proc.Keyed(stat, "pswpin")
+	out, _ := proc.Keyed(stat, "pswpout")
 	return available, in + out, nil
-}
-
-func field(text []byte, name string) (int64, bool) {
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
 }

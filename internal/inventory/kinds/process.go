@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/inventory"
-	"plumb/internal/observe"
 )
 
 // endedAtOnce stands for the start of a process that had ended before it
@@ -81,7 +81,7 @@ func readStat(ctx context.Context, h host.Reader, pid int) (stat, error) {
 // parseStat reads the text of /proc/PID/stat.
 func parseStat(text []byte) (stat, error) {
 	const start = 19 // of the fields after the name: field 22 of all
-	_, _, f, ok := observe.SplitStat(text)
+	_, _, f, ok := proc.SplitStat(text)
 	if !ok || len(f) <= start {
 		return stat{}, errors.New("too few fields")
 	}

@@ -26,8 +26,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/inventory"
-	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/protect/heir"
 )
@@ -320,7 +320,7 @@ func allStopped(ctx context.Context, h host.Reader, pid int) (bool, error) {
 			if err != nil {
 				continue // it has ended
 			}
-			_, _, rest, ok := observe.SplitStat(text)
+			_, _, rest, ok := proc.SplitStat(text)
 			if !ok || len(rest) == 0 || !strings.Contains("TtZX", rest[0]) {
 				return false, nil
 			}

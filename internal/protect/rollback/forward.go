@@ -35,9 +35,6 @@ func (c *checking) recipe(from []protect.Member) (change.Recipe, error) {
 	return change.Recipe{Acts: acts, Effect: "now", Lasts: "the datasets", Notes: c.notes}, err
 }
 
-// Transaction is one entry of the log that is replayed.
-type Transaction = replay.Transaction
-
 // Moment reads what a person gives as the moment to which a log is replayed.
 func Moment(text string) (replay.Target, error) { return replay.Parse(text) }
 

@@ -127,13 +127,8 @@ func (c *checking) shownAt(ctx context.Context, v *Volume) error {
 // inside tells whether a volume is seen as part of another mount, and so needs none of its own.
 func (v Volume) inside() bool { return v.top != "" && v.options == "" }
 
-// shown is what the mount table shows of a volume that is in its place.
-func (v Volume) shown() string {
-	if v.top == "" {
-		return v.Name
-	}
-	return edit.Octal(v.Name)
-}
+// shown is what the mount table shows of a volume that is in its place: of a dataset its source, of a subvolume its root.
+func (v Volume) shown() string { return edit.Octal(v.Name) }
 
 // listed reads a path from the line of a subvolume.
 func (v Volume) listed(line string) change.Inspection {

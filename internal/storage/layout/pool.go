@@ -23,9 +23,6 @@ import (
 // markProperty is how a pool is known that was made just before a crash.
 const markProperty = "org.plumb:act"
 
-// LeastShift is the ashift of a pool of disks that ask for no other.
-const LeastShift = disk.LeastShift
-
 // Pool implements provision.Storage.
 func (l Layout) Pool(ctx context.Context, h host.Reader, p spec.Pool, b provision.Birth) (provision.Making, error) {
 	t, err := zfsHere(ctx, h)

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/host/proc"
 )
 
 // Where parameters of the module are.
@@ -100,13 +101,8 @@ func (a *alteration) memory() (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemTotal:" {
-			n, err := strconv.ParseInt(f[1], 10, 64)
-			return n << 10, err == nil
-		}
-	}
-	return 0, false
+	n, known := proc.Keyed(text, "MemTotal:")
+	return n << 10, known
 }
 
 // arcstat reads one number of arcstats.

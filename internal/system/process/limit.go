@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plumb/internal/observe"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
@@ -118,8 +118,8 @@ func (l *look) throttled(t *stack.Thing, dirs []string) {
 			return
 		}
 		seen = true
-		n, ok := observe.Keyed(data, "nr_throttled")
-		p, okP := observe.Keyed(data, "nr_periods")
+		n, ok := proc.Keyed(data, "nr_throttled")
+		p, okP := proc.Keyed(data, "nr_periods")
 		if ok && okP && n > most {
 			most, periods, src = n, p, at
 		}
@@ -225,7 +225,7 @@ func (l *look) keyed(t *stack.Thing, name string, facts map[string]string) {
 		return
 	}
 	for fact, key := range facts {
-		if n, ok := observe.Keyed(data, key); ok {
+		if n, ok := proc.Keyed(data, key); ok {
 			t.Set(fact, stack.Int(n), name)
 		} else if fact == "memory_shmem" {
 			t.SetAbsent(fact, name) // kernels before 4.20 do not count it in version 1

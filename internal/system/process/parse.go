@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plumb/internal/observe"
+	"plumb/internal/host/proc"
 )
 
 // parseStat reads /proc/PID/stat.
@@ -34,7 +34,7 @@ func ended(data []byte) bool {
 // splitStat splits /proc/PID/stat into a whole line of it: number, name and the
 // fields from the third on.
 func splitStat(data []byte) (pid int, comm string, rest []string, ok bool) {
-	number, comm, rest, ok := observe.SplitStat(data)
+	number, comm, rest, ok := proc.SplitStat(data)
 	pid, err := strconv.Atoi(number)
 	return pid, comm, rest, ok && err == nil && pid > 0 && len(rest) >= 20
 }

@@ -22,13 +22,13 @@ func meetings(p *page.Page, s coverage.Standing) {
 		p.Hang(page.Normal, "    tested    ", "on no real host yet: needs "+wanted(s.Wants))
 		return
 	}
-	head := "    tested    "
+	var tested []string
 	for _, says := range []rule.Outcome{rule.Fires, rule.Quiet} {
 		if on := places(s.Met, says); len(on) > 0 {
-			p.Hang(page.Normal, head, saysText(says)+" "+strings.Join(on, " · "))
-			head = "              "
+			tested = append(tested, saysText(says)+" "+strings.Join(on, " · "))
 		}
 	}
+	p.List(page.Normal, "    tested    ", tested)
 }
 
 func saysText(o rule.Outcome) string {

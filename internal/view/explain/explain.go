@@ -174,11 +174,7 @@ func Fact(f *catalog.Fact, kind *catalog.Kind, users []string, screen page.Scree
 	if f.Knob != nil {
 		knob(p, f)
 	}
-	head := "    used by     "
-	for _, u := range users {
-		p.Hang(page.Normal, head, u)
-		head = "                "
-	}
+	p.List(page.Normal, "    used by     ", users)
 	return p.String()
 }
 
@@ -202,16 +198,12 @@ func knob(p *page.Page, f *catalog.Fact) {
 		p.Hang(page.Normal, "    range       ", bound(k.Min, show)+" to "+bound(k.Max, show))
 	}
 	p.Hang(page.Normal, "    a change    ", cmp.Or(picture.EffectText(k.Effect), "not known when it takes effect"))
-	head := "    durability  "
+	var means []string
 	for _, value := range slices.Sorted(maps.Keys(k.Durability)) {
-		p.Hang(page.Normal, head, value+": "+k.Durability[value])
-		head = "                "
+		means = append(means, value+": "+k.Durability[value])
 	}
-	head = "    sources     "
-	for _, s := range k.Sources {
-		p.Hang(page.Normal, head, s)
-		head = "                "
-	}
+	p.List(page.Normal, "    durability  ", means)
+	p.List(page.Normal, "    sources     ", k.Sources)
 }
 
 func bound(f *float64, show func(string) string) string {

@@ -15,7 +15,7 @@ func Removal(t inventory.Thing, first string, screen page.Screen) string {
 	if first == "" {
 		return one(t, screen, "It is gone already: only its line in the inventory is dropped.")
 	}
-	return one(t, screen, "Begins with: "+oneLine(first))
+	return one(t, screen, "Begins with: "+first)
 }
 
 // Forgetting shows what is going to be forgotten.

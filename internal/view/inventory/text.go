@@ -65,11 +65,8 @@ func living(p *page.Page, left []inventory.Left) (any bool) {
 
 // row writes the kind of a thing, and the thing.
 func row(p *page.Page, head string, t inventory.Thing, what ...string) {
-	p.Within(p.Width, page.Normal, head+page.Columns(oneLine(t.Kind), kindWidth), page.Normal, strings.Join(append([]string{thing(t)}, what...), " · "))
+	p.Within(p.Width, page.Normal, head+page.Columns(t.Kind, kindWidth), page.Normal, strings.Join(append([]string{thing(t)}, what...), " · "))
 }
-
-// oneLine is a text of a book as one line, whoever wrote it.
-func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "?") }
 
 // life says since when a thing lives, by whom and what for.
 func life(t inventory.Thing) string {
@@ -80,7 +77,7 @@ func life(t inventory.Thing) string {
 	if t.Life.Purpose != "" {
 		text += ": " + t.Life.Purpose
 	}
-	return oneLine(text)
+	return text
 }
 
 // Dead lists what labs have left that goes with the next sweep.
@@ -113,11 +110,8 @@ func leftOf(p *page.Page, l inventory.Left) {
 	p.Within(p.Width, page.Dim, "  "+page.Columns("book", kindWidth), page.Dim, l.Book)
 }
 
-// thing names a thing with what proves that it is ours, in one line whatever
-// the name.
-func thing(t inventory.Thing) string { return oneLine(proved(t)) }
-
-func proved(t inventory.Thing) string {
+// thing names a thing with what proves that it is ours.
+func thing(t inventory.Thing) string {
 	switch t.Kind {
 	case inventory.Process:
 		text := "PID " + t.Name

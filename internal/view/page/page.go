@@ -84,6 +84,14 @@ func (p *Page) Para(i Ink, indent int, s string) { p.Hang(i, strings.Repeat(" ",
 // indented as far.
 func (p *Page) Hang(i Ink, head, s string) { p.Labelled(Normal, head, i, s) }
 
+// List writes texts below one another, the first beside their label.
+func (p *Page) List(i Ink, label string, texts []string) {
+	for _, text := range texts {
+		p.Hang(i, label, text)
+		label = strings.Repeat(" ", Width(label))
+	}
+}
+
 // Labelled writes a text beside its label, and what does not fit below itself.
 func (p *Page) Labelled(headInk Ink, head string, i Ink, s string) {
 	p.Within(p.Text, headInk, head, i, s)

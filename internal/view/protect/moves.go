@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
 	"plumb/internal/protect/replicate"
 	"plumb/internal/protect/rollback"
 	"plumb/internal/units"
@@ -140,7 +141,7 @@ func some(files []string) []string {
 }
 
 // transactions writes those near the end of a replay, one a line.
-func transactions(all []rollback.Transaction) (lines []string) {
+func transactions(all []replay.Transaction) (lines []string) {
 	for _, t := range all {
 		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", t.Time.UTC().Format("2006-01-02 15:04:05 MST"), t.File, t.Offset, t.GTID, t.What))
 	}

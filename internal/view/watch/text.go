@@ -165,16 +165,8 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 	if len(seen) > 0 {
 		p.Hang(page.Normal, "  evidence  ", strings.Join(seen, " · "))
 	}
-	head = "  against   "
-	for _, a := range v.Against {
-		p.Hang(page.Normal, head, against(a))
-		head = "            "
-	}
-	head = "  do        "
-	for _, d := range v.Do {
-		p.Hang(page.Normal, head, d)
-		head = "            "
-	}
+	p.List(page.Normal, "  against   ", each(v.Against, against))
+	p.List(page.Normal, "  do        ", v.Do)
 	if len(v.Rules) > 0 {
 		p.Hang(page.Dim, "  see also  ", "plumb explain "+v.ID+"; plumb check judges "+strings.Join(v.Rules, ", "))
 	}
@@ -354,11 +346,7 @@ func unknown(p *page.Page, s watch.Server) {
 		}
 		ids[why] = append(ids[why], u.ID)
 	}
-	head := "  unknown   "
-	for _, why := range order {
-		p.Hang(page.Dim, head, strings.Join(ids[why], ", ")+": "+why)
-		head = "            "
-	}
+	p.List(page.Dim, "  unknown   ", each(order, func(why string) string { return strings.Join(ids[why], ", ") + ": " + why }))
 }
 
 // missing says why what would show it is not there, or else names it; --json
@@ -392,16 +380,11 @@ func gaps(p *page.Page, m watch.Moment) {
 	if len(all) == 0 {
 		return
 	}
-	p.Blank()
-	head := "not seen    "
-	for i, text := range all {
-		if i == mostGaps {
-			p.Hang(page.Dim, head, fmt.Sprintf("and what has %d more reasons; --json has all", len(all)-i))
-			return
-		}
-		p.Hang(page.Dim, head, text)
-		head = "            "
+	if more := len(all) - mostGaps; more > 0 {
+		all = append(all[:mostGaps], fmt.Sprintf("and what has %d more reasons; --json has all", more))
 	}
+	p.Blank()
+	p.List(page.Dim, "not seen    ", all)
 }
 
 // gapLines lists what cannot be seen, all of one thing for one reason together.

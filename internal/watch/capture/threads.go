@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/proc"
 )
 
 // mostThreads is how many threads of a process are looked at.
@@ -45,7 +45,7 @@ func thread(ctx context.Context, h host.Reader, dir string) (text, state string)
 	if err != nil {
 		return "", ""
 	}
-	_, name, rest, ok := observe.SplitStat(stat)
+	_, name, rest, ok := proc.SplitStat(stat)
 	if !ok || len(rest) == 0 {
 		return "", ""
 	}

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/proc"
 	"plumb/internal/product"
 )
 
@@ -75,7 +75,7 @@ func (c *census) stat(ctx context.Context, dir string) (comm, parent string) {
 
 // parseStat gives the name of a process and the number of its parent.
 func parseStat(text []byte) (comm, parent string) {
-	_, comm, rest, _ := observe.SplitStat(text)
+	_, comm, rest, _ := proc.SplitStat(text)
 	if len(rest) > 1 {
 		parent = rest[1]
 	}

@@ -23,6 +23,7 @@ import (
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
+	"plumb/internal/protect/drill"
 	"plumb/internal/protect/heir"
 	"plumb/internal/protect/instance"
 	"plumb/internal/protect/policy"
@@ -39,12 +40,20 @@ type Adapters struct {
 	// Storages are told somebody's own commands: with takes snapshots, or is the name of a storage that is only used when
 	// asked for; removes looks at those that such a command took, and removes them; "" for none.
 	Storages func(with, removes string) []protect.Storage
+	Scratch  Scratch // lends what was restored to the copy that proves it
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
 	// Backup backs a point of a machine up as a policy says, and says what came of it.
 	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to policy.Store) error
 	// Driven has another tool back a server up, as it was once asked to.
 	Driven func(ctx context.Context, s *shell.Shell, m *Machine, server stack.Ref, with string) error
+}
+
+// Scratch is a storage of directories that are restored to be thrown away.
+type Scratch interface {
+	protect.Storage
+	// Lent gives a directory as the member of a point, of which the copy has it at a mount point.
+	Lent(dir, mountpoint string) protect.Member
 }
 
 // Opener opens this machine for commands.
@@ -106,12 +115,25 @@ type Machine struct {
 	Memory string // file of what came of a policy
 	Look   func(context.Context) (*stack.Stack, error)
 
+	Scratch Scratch
+
 	base string // of all that is written down
 }
 
 // Verifier gives the user as whom copies of what came from elsewhere run.
 func (m *Machine) Verifier(ctx context.Context) (uid, gid int, err error) {
 	return instance.Verifier(ctx, m.Doer)
+}
+
+// Prover gives what starts a copy of something that was restored, reads it, and takes the copy away. What the copy of a killed
+// proof has is in the way of taking away what was restored, and goes first.
+func (m *Machine) Prover(ctx context.Context, doing func(string)) drill.Drill {
+	_ = m.Copies.Sweep(ctx)
+	keeper := *m.Keeper
+	keeper.Storages = append(slices.Clip(keeper.Storages), m.Scratch)
+	copies := m.Copies
+	copies.Keeper = &keeper
+	return drill.Drill{Maker: copies, Replica: true, Stranger: true, Doing: doing}
 }
 
 // Base is the directory of all that is written down.
@@ -139,7 +161,7 @@ func (v Opener) open(p Place) (*Machine, error) {
 		return nil, err
 	}
 	v.WarnUnverified(given)
-	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live)}
+	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live), Scratch: v.Scratch}
 	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: shell.Hostname(), Now: time.Now, Warn: v.Warn,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}

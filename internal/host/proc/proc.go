@@ -1,4 +1,5 @@
-package observe
+// Package proc parses what the kernel writes into the files of /proc and of control groups.
+package proc
 
 import (
 	"bytes"
@@ -17,10 +18,10 @@ func SplitStat(data []byte) (pid, comm string, rest []string, ok bool) {
 	return strings.TrimSpace(string(data[:open])), string(data[open+1 : end]), strings.Fields(string(data[end+1:])), true
 }
 
-// Keyed finds a number of a file of "key number" lines, as a control group has.
+// Keyed finds the number behind a key, in lines such as "oom_kill 2" of a control group and "MemTotal: 16 kB" of meminfo.
 func Keyed(data []byte, key string) (n int64, known bool) {
 	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == key {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == key {
 			n, err := strconv.ParseInt(f[1], 10, 64)
 			return n, err == nil
 		}

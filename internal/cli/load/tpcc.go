@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/load/tpcc"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // tpccCommand is what one call of plumb load tpcc was told.
@@ -25,7 +25,7 @@ type tpccCommand struct {
 	fresh  bool
 }
 
-func (a *app) loadTPCC() *cobra.Command {
+func (v *verbs) tpcc() *cobra.Command {
 	var f tpccCommand
 	c := &cobra.Command{
 		Use:   "tpcc prepare|run|check|cleanup",
@@ -42,13 +42,13 @@ warehouse, who type and think. --compat sysbench-tpcc does what Percona's script
 does, with its peculiarities; the two never share a table.`,
 			loginHelp,
 			`Also: --data-seed for the rows, --verify, and sysbench-tpcc's --tables --use-fk
---enable-purge --trx-level.`, driveHelp, loadExitTable),
+--enable-purge --trx-level.`, driveHelp, exits),
 		Example: `  plumb load tpcc prepare --scale 100 --threads 8 --dsn postgres://bench@db1/tpcc
   plumb load tpcc run --scale 100 --threads 64 --time 30m --warmup steady --dsn postgres://bench@db1/tpcc
   plumb load tpcc check --scale 100 --dsn postgres://bench@db1/tpcc`,
 		Args:      oneAction("prepare", "run", "check", "cleanup"),
 		ValidArgs: []string{"prepare", "run", "check", "cleanup"},
-		RunE:      func(c *cobra.Command, args []string) error { return a.runTPCC(c, args[0], &f) },
+		RunE:      func(c *cobra.Command, args []string) error { return v.runTPCC(c, args[0], &f) },
 	}
 	f.login.flags(c)
 	f.drive.flags(c)
@@ -92,8 +92,8 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	return f.oneThreads()
 }
 
-func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
-	a.note(f.drive.notes)
+func (v *verbs) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
+	v.note(f.drive.notes)
 	if err := f.validate(c); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	if f.compat != "" && f.isolate == "" {
 		f.isolate = "RR" // as there
 	}
-	s, err := f.login.server(c.Flags().Changed)
+	s, err := v.server(&f.login, c.Flags().Changed)
 	if err != nil {
 		return err
 	}
@@ -112,37 +112,37 @@ func (a *app) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 	cfg.Server, cfg.Compat = s, f.compat != ""
 	switch what {
 	case "prepare":
-		o, err := f.drive.fillOptions(a, f.verify)
+		o, err := v.fillOptions(&f.drive, f.verify)
 		if err != nil {
 			return err
 		}
 		r, err := tpcc.Prepare(c.Context(), cfg, o)
-		return a.prepared("tpcc", r, err)
+		return v.prepared("tpcc", r, err)
 	case "check":
-		return a.checkTPCC(c.Context(), cfg, f)
+		return v.checkTPCC(c.Context(), cfg, f)
 	case "cleanup":
-		return a.cleaned(tpcc.Cleanup(c.Context(), cfg))
+		return v.cleaned(tpcc.Cleanup(c.Context(), cfg))
 	}
 	if cfg.Keying && !f.threadsGiven { // as many threads as terminals
 		o.Threads = cfg.Terminals()
 	}
 	cfg.Run, cfg.Sessions = o.Seed, o.Threads
-	return a.drive(c.Context(), s, &f.drive, o, f.book, "tpcc", func(book *durability.Ledger, r *loadview.Report) (load.Workload, func(*loadview.Report), error) {
-		cfg.Ledger, r.Options = book, loadview.TPCCOptions(cfg, f.compat).Ledger(f.book)
+	return v.drive(c.Context(), s, &f.drive, o, f.book, "tpcc", func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
+		cfg.Ledger, r.Options = book, view.TPCCOptions(cfg, f.compat).Ledger(f.book)
 		if cfg.Compat {
 			r.Warnings = tpcc.Peculiarities()
 		}
 		w, err := tpcc.New(c.Context(), cfg)
-		return w, func(r *loadview.Report) { r.TPCC(cfg) }, err
+		return w, func(r *view.Report) { r.TPCC(cfg) }, err
 	})
 }
 
-func (a *app) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {
+func (v *verbs) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {
 	r, err := tpcc.Check(ctx, cfg, tpcc.CheckOptions{Fresh: f.fresh})
 	if err != nil {
 		return err
 	}
-	if err := a.Answer(f.json, loadview.TPCCCheckDocument(r, shell.Version()), loadview.TPCCCheck(r, shell.Screen(a.Out))); err != nil {
+	if err := v.Answer(f.json, view.TPCCCheckDocument(r, shell.Version()), view.TPCCCheck(r, shell.Screen(v.Out))); err != nil {
 		return err
 	}
 	if len(r.Broken()) > 0 {

@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/load"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // watcher shows a run while it lasts: a line each interval where that was
@@ -23,17 +23,17 @@ type watcher struct {
 }
 
 // watch makes the watcher of a run, and hooks it in.
-func (a *app) watch(o *load.Options, d *drive, y *loadview.Sysbench) *watcher {
-	w := &watcher{out: a.Out, interval: time.Duration(d.interval), limit: o.Time}
+func (v *verbs) watch(o *load.Options, d *drive, y *view.Sysbench) *watcher {
+	w := &watcher{out: v.Out, interval: time.Duration(d.interval), limit: o.Time}
 	if d.json {
-		w.out = a.Err
+		w.out = v.Err
 	}
 	threads := o.Threads
-	w.line = loadview.Line(d.percentile)
+	w.line = view.Line(d.percentile)
 	if y != nil {
 		w.line = func(s load.Second) string { return y.Interval(s, threads) }
-	} else if w.interval == 0 && shell.IsTerminal(a.Err) {
-		w.screen = a.Err
+	} else if w.interval == 0 && shell.IsTerminal(v.Err) {
+		w.screen = v.Err
 	}
 	if o.Time > 0 {
 		w.limit += o.Warmup
@@ -45,7 +45,7 @@ func (a *app) watch(o *load.Options, d *drive, y *loadview.Sysbench) *watcher {
 // second is called by the engine once a second.
 func (w *watcher) second(s load.Second) {
 	if w.screen != nil {
-		shell.Rewrite(w.screen, loadview.Progress(s, w.limit))
+		shell.Rewrite(w.screen, view.Progress(s, w.limit))
 		w.wrote = true
 		return
 	}

@@ -1,4 +1,5 @@
-package cli
+// Package load is the commands that benchmark a server or a disk: one file each.
+package load
 
 import (
 	"cmp"
@@ -8,17 +9,33 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/load"
 	"plumb/internal/load/oltp"
 )
 
-const loadExitTable = `Exit codes:
+const exits = `Exit codes:
   0  done, also if the result has warnings
   1  --strict, and the result has warnings; or check or verify found something wrong
   2  the command line is wrong
   3  it could not be done, or did not finish`
 
-func (a *app) load() *cobra.Command {
+// Adapters are the servers that load knows.
+type Adapters struct {
+	Server func(engine string, l load.Login) load.Server // makes one, and does not connect
+	Fakes  []load.Target                                 // what calibrate measures without a server
+}
+
+// verbs are the commands, with what they need of the process.
+type verbs struct {
+	*shell.Shell
+	Adapters
+}
+
+// Command makes plumb load and what is below it.
+func Command(s *shell.Shell, a Adapters) *cobra.Command {
+	v := &verbs{s, a}
 	c := &cobra.Command{
 		Use:   "load",
 		Short: "benchmark a server or a disk",
@@ -42,19 +59,19 @@ on TPC-C, but is not TPC-C. Three things differ from other tools:
   plumb load tpcc prepare --scale 100 --threads 8 --dsn mysql://bench@db1/tpcc
   plumb load fileio run --file-test-mode=rndrd --threads 1,4,16,64,256
   plumb load fsync /var/lib/mysql`,
-		Args: a.noSuchLoad,
+		Args: v.noSuchLoad,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.loadOLTP(), a.loadTPCC(), a.loadFileIO(), a.loadFsync(), a.loadVerify(), a.loadCalibrate())
+	c.AddCommand(v.oltp(), v.tpcc(), v.fileio(), v.fsync(), v.verify(), v.calibrate())
 	return c
 }
 
 // noSuchLoad refuses what is not a workload, and recognises scripts without "oltp" before them.
-func (a *app) noSuchLoad(c *cobra.Command, args []string) error {
+func (v *verbs) noSuchLoad(c *cobra.Command, args []string) error {
 	if len(args) > 0 && slices.Contains(oltp.Scripts(), oltp.ScriptNamed(args[0])) {
 		return hint.Usage(fmt.Sprintf("there is no command %q", args[0]), "did you mean plumb load oltp "+strings.Join(args, " ")+"?")
 	}
-	return a.NoSuchCommand(c, args)
+	return v.NoSuchCommand(c, args)
 }
 
 // action is one of the words that say what to do with a workload.

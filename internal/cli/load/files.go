@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // fileFlags are the options of sysbench's fileio, under its names.
@@ -28,7 +28,7 @@ type fileFlags struct {
 	series bool
 }
 
-func (a *app) loadFileIO() *cobra.Command {
+func (v *verbs) fileio() *cobra.Command {
 	var f fileFlags
 	c := &cobra.Command{
 		Use:   "fileio prepare|run|cleanup",
@@ -43,14 +43,14 @@ slower each operation gets, fits a capacity curve, and names the best number.
 run --series looks for dips that come back, lasting changes of level, and bursts
 that are used up; give it minutes.`,
 			`Also sysbench's --file-io-mode --file-fsync-freq --file-fsync-all --file-fsync-end
---file-fsync-mode --file-merged-requests --file-rw-ratio --validate.`, driveHelp, loadExitTable),
+--file-fsync-mode --file-merged-requests --file-rw-ratio --validate.`, driveHelp, exits),
 		Example: `  plumb load fileio prepare --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G
   plumb load fileio run --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G --file-test-mode rndrw --file-extra-flags direct --time 300
   plumb load fileio run ... --file-test-mode rndrd --threads 1,4,16,64,256 --time 30
   plumb load fileio cleanup --dir /var/lib/mysql/test`,
 		Args:      oneAction("prepare", "run", "cleanup"),
 		ValidArgs: []string{"prepare", "run", "cleanup"},
-		RunE:      func(c *cobra.Command, args []string) error { return a.runFileIO(c, args[0], &f) },
+		RunE:      func(c *cobra.Command, args []string) error { return v.runFileIO(c, args[0], &f) },
 	}
 	f.drive.flags(c)
 	f.flags(c)
@@ -107,8 +107,8 @@ func (f *fileFlags) config(seed uint64) (files.IOConfig, error) {
 	return c, nil
 }
 
-func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
-	a.note(f.drive.notes)
+func (v *verbs) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
+	v.note(f.drive.notes)
 	o, err := f.drive.options(c)
 	if err != nil {
 		return err
@@ -128,13 +128,13 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		if cfg.Mode == "" {
 			cfg.Mode = files.RandBoth // what is prepared does not depend on it, except for seqwr
 		}
-		return a.prepareFiles(c.Context(), cfg, f)
+		return v.prepareFiles(c.Context(), cfg, f)
 	case "cleanup":
 		n, err := files.Cleanup(cfg.Dir)
 		if err != nil {
 			return files.WithHint(err, cfg.Dir)
 		}
-		_, err = fmt.Fprintf(a.Out, "removed %d test files from %s\n", n, cfg.Dir)
+		_, err = fmt.Fprintf(v.Out, "removed %d test files from %s\n", n, cfg.Dir)
 		return err
 	}
 	if cfg.Mode == "" {
@@ -144,43 +144,43 @@ func (a *app) runFileIO(c *cobra.Command, what string, f *fileFlags) error {
 		return hint.Usage("--file-test-mode "+cfg.Mode+" is not known", meantOr(cfg.Mode, files.Modes()))
 	}
 	if len(f.threads) > 1 {
-		return a.sweepFiles(c.Context(), cfg, o, f)
+		return v.sweepFiles(c.Context(), cfg, o, f)
 	}
-	return a.driveFiles(c.Context(), cfg, o, f)
+	return v.driveFiles(c.Context(), cfg, o, f)
 }
 
-func (a *app) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags) error {
+func (v *verbs) prepareFiles(ctx context.Context, cfg files.IOConfig, f *fileFlags) error {
 	threads := 2
 	if f.threadsGiven {
 		threads = f.threads[0]
 	}
 	last := time.Now()
 	began := last
-	watched := shell.IsTerminal(a.Err)
+	watched := shell.IsTerminal(v.Err)
 	said := make(chan struct{}, 1)
 	r, err := files.Prepare(ctx, cfg, threads, func(done, total int64) {
 		select {
 		case said <- struct{}{}: // several goroutines call it; one speaks
 			if watched && time.Since(last) > 200*time.Millisecond {
 				last = time.Now()
-				shell.Rewrite(a.Err, loadview.FileProgress(done, total, time.Since(began)))
+				shell.Rewrite(v.Err, view.FileProgress(done, total, time.Since(began)))
 			}
 			<-said
 		default:
 		}
 	})
-	a.Done()
+	v.Done()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errors.New("prepare fileio: interrupted; plumb load fileio cleanup removes what is there")
 		}
 		return files.WithHint(err, cfg.Dir)
 	}
-	_, err = fmt.Fprintln(a.Out, loadview.FilesPrepared(r, cfg.Dir, time.Since(began)))
+	_, err = fmt.Fprintln(v.Out, view.FilesPrepared(r, cfg.Dir, time.Since(began)))
 	return err
 }
 
-func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
+func (v *verbs) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
 	w, err := files.NewIO(cfg)
 	if err != nil {
 		return files.WithHint(err, cfg.Dir)
@@ -194,38 +194,38 @@ func (a *app) driveFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 		about = res
 		return res.Result, nil
 	}
-	err = a.measure(ctx, run, o, &f.drive, f.report(cfg), func(r *loadview.Report) {
-		r.Remarks = loadview.FileRemarks(about, f.series)
-		r.Place += " · " + loadview.PlaceText(about.Place)
+	err = v.measure(ctx, run, o, &f.drive, f.report(cfg), func(r *view.Report) {
+		r.Remarks = view.FileRemarks(about, f.series)
+		r.Place += " · " + view.PlaceText(about.Place)
 	})
 	return errors.Join(err, w.Close())
 }
 
-func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
-	watched := shell.IsTerminal(a.Err)
+func (v *verbs) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options, f *fileFlags) error {
+	watched := shell.IsTerminal(v.Err)
 	if watched {
-		fmt.Fprintf(a.Err, "%d threads …", f.threads[0])
+		fmt.Fprintf(v.Err, "%d threads …", f.threads[0])
 	}
 	s, err := files.RunSweep(ctx, cfg, f.threads, o, func(l files.Level) {
 		if watched {
-			shell.Rewrite(a.Err, loadview.LevelDone(l))
+			shell.Rewrite(v.Err, view.LevelDone(l))
 		}
 	})
-	a.Done()
+	v.Done()
 	if s == nil || len(s.Levels) == 0 {
 		return files.WithHint(err, cfg.Dir)
 	}
 	r := f.report(cfg)
 	r.Version, r.Result = shell.Version(), s.Levels[0].Result.Result
-	r.Place += " · " + loadview.PlaceText(s.Levels[0].Result.Place)
+	r.Place += " · " + view.PlaceText(s.Levels[0].Result.Place)
 	if f.json {
-		doc, bad := loadview.SweepDocument(r, s)
+		doc, bad := view.SweepDocument(r, s)
 		if bad != nil {
 			return bad
 		}
-		err = errors.Join(err, a.Document(doc))
+		err = errors.Join(err, v.Document(doc))
 	} else {
-		err = errors.Join(err, a.Print(loadview.SweepText(r, s, shell.Screen(a.Out))))
+		err = errors.Join(err, v.Print(view.SweepText(r, s, shell.Screen(v.Out))))
 	}
 	if ctx.Err() != nil {
 		return errors.New("fileio was interrupted; what is above was measured until then")
@@ -234,11 +234,11 @@ func (a *app) sweepFiles(ctx context.Context, cfg files.IOConfig, o load.Options
 }
 
 // report has what a reader must know of a run of files.
-func (f *fileFlags) report(c files.IOConfig) loadview.Report {
-	return loadview.FileReport(c, (*value.Size)(&c.TotalSize).String(), (*value.Size)(&c.BlockSize).String(), f.extra)
+func (f *fileFlags) report(c files.IOConfig) view.Report {
+	return view.FileReport(c, (*value.Size)(&c.TotalSize).String(), (*value.Size)(&c.BlockSize).String(), f.extra)
 }
 
-func (a *app) loadFsync() *cobra.Command {
+func (v *verbs) fsync() *cobra.Command {
 	var each value.Seconds
 	var asJSON bool
 	c := &cobra.Command{
@@ -250,12 +250,12 @@ by many, into one file and into several; beside writers of pages. It makes its
 files in DIR (the current directory by default) and removes them.
 
 Then it lists the evidence for and against the figures: how fast a sync can be
-without a battery, whether the disk was asked to flush at all, and so on.`, loadExitTable),
+without a battery, whether the disk was asked to flush at all, and so on.`, exits),
 		Example: `  plumb load fsync /var/lib/mysql
   plumb load fsync /var/lib/postgresql --time 5 --json`,
 		Args: shell.AtMostOneArg("directory"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
+			return v.runFsync(c.Context(), append(args, ".")[0], time.Duration(each), asJSON)
 		},
 	}
 	each = value.Seconds(1500 * time.Millisecond)
@@ -264,18 +264,18 @@ without a battery, whether the disk was asked to flush at all, and so on.`, load
 	return c
 }
 
-func (a *app) runFsync(ctx context.Context, dir string, each time.Duration, asJSON bool) error {
+func (v *verbs) runFsync(ctx context.Context, dir string, each time.Duration, asJSON bool) error {
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return hint.With(fmt.Errorf("write into %s: no such directory", dir), "name a directory on the filesystem that is to be measured")
 	}
 	r, err := files.Fsync(ctx, files.FsyncConfig{Dir: dir, Time: each, Seed: uint64(time.Now().UnixNano())}, func(m files.FsyncMeasured) {
-		if shell.IsTerminal(a.Err) {
-			shell.Rewrite(a.Err, m.Row.Name)
+		if shell.IsTerminal(v.Err) {
+			shell.Rewrite(v.Err, m.Row.Name)
 		}
 	})
-	a.Done()
+	v.Done()
 	if r == nil || len(r.Rows) == 0 {
 		return files.WithHint(err, dir)
 	}
-	return errors.Join(a.Answer(asJSON, loadview.FsyncDocument(r, shell.Version()), loadview.Fsync(r, shell.Screen(a.Out))), err)
+	return errors.Join(v.Answer(asJSON, view.FsyncDocument(r, shell.Version()), view.Fsync(r, shell.Screen(v.Out))), err)
 }

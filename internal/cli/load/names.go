@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"fmt"
@@ -83,8 +83,8 @@ func hide(c *cobra.Command, names ...string) {
 }
 
 // note writes the notes on how the command line was understood.
-func (a *app) note(notes []string) {
+func (v *verbs) note(notes []string) {
 	for _, n := range notes {
-		fmt.Fprintln(a.Err, "note: "+shell.OneLine(n))
+		fmt.Fprintln(v.Err, "note: "+shell.OneLine(n))
 	}
 }

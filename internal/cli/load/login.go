@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
+	"plumb/internal/load"
 	"plumb/internal/product"
 )
 
@@ -103,6 +104,37 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 	}
 	at.User = cmp.Or(at.User, "sbtest") // as sysbench
 	return at, nil
+}
+
+// named reports whether the command line names a server at all.
+func (l *login) named(changed func(string) bool) bool {
+	if l.dsn != "" {
+		return true
+	}
+	for _, f := range []string{"db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "pgsql-host", "pgsql-port", "pgsql-user"} {
+		if changed(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// server makes the server that the options name. It does not connect.
+func (v *verbs) server(l *login, changed func(string) bool) (load.Server, error) {
+	at, err := l.resolve(changed)
+	if err != nil {
+		return nil, err
+	}
+	secure, err := at.Secure()
+	if err != nil {
+		return nil, err
+	}
+	level, err := dsn.Isolation(l.isolate)
+	if err != nil {
+		return nil, err
+	}
+	return v.Server(at.Engine, load.Login{Network: at.Network, Address: at.Address, User: at.User, Password: at.Password, Database: at.Database,
+		TLS: secure, Text: l.text == "disable", RetryCodes: l.ignore, Timeout: l.timeout, Isolation: level, Secret: at.Secret}), nil
 }
 
 func (l *login) isPostgres(changed func(string) bool) bool {

@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load/durability"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
-func (a *app) loadVerify() *cobra.Command {
+func (v *verbs) verify() *cobra.Command {
 	var l login
 	var book string
 	var asJSON bool
@@ -27,14 +27,14 @@ compares the two. A commit that only the ledger has was acknowledged and lost.
 Commits that only the table has were under way, and are not lost.
 
 Keep the ledger on another machine than the server, or at least on another disk.
-Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
+Exits with 1 when a commit is lost.`, loginHelp, exits),
 		Example: `  plumb load oltp write_only run --ledger /mnt/usb/run1.ledger --time 600 --dsn mysql://bench@db1/sbtest
   (pull the plug of db1, start it again)
   plumb load verify --ledger /mnt/usb/run1.ledger --dsn mysql://bench@db1/sbtest`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.note(notes)
-			return a.runVerify(c, l, book, asJSON)
+			v.note(notes)
+			return v.runVerify(c, l, book, asJSON)
 		},
 	}
 	l.flags(c)
@@ -45,7 +45,7 @@ Exits with 1 when a commit is lost.`, loginHelp, loadExitTable),
 	return c
 }
 
-func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) error {
+func (v *verbs) runVerify(c *cobra.Command, l login, book string, asJSON bool) error {
 	if book == "" {
 		return hint.Usage("verify wants the ledger of a run", "give --ledger FILE, the same as for the run")
 	}
@@ -55,7 +55,7 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 		}
 		return err
 	}
-	s, err := l.server(c.Flags().Changed)
+	s, err := v.server(&l, c.Flags().Changed)
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (a *app) runVerify(c *cobra.Command, l login, book string, asJSON bool) err
 		return err
 	}
 	defer admin.Close()
-	v, err := durability.Verify(c.Context(), admin, book)
+	got, err := durability.Verify(c.Context(), admin, book)
 	if err != nil {
 		return err
 	}
-	if err := a.Answer(asJSON, loadview.VerifyDocument(v, shell.Version()), loadview.Verify(v, shell.Screen(a.Out))); err != nil {
+	if err := v.Answer(asJSON, view.VerifyDocument(got, shell.Version()), view.Verify(got, shell.Screen(v.Out))); err != nil {
 		return err
 	}
-	if v.Lost > 0 {
+	if got.Lost > 0 {
 		return shell.ErrFound
 	}
 	return nil

@@ -1,10 +1,11 @@
-package cli
+package load
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,10 +13,10 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
 	"plumb/internal/load"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
-func (a *app) loadCalibrate() *cobra.Command {
+func (v *verbs) calibrate() *cobra.Command {
 	var l login
 	var threads value.Numbers
 	var each value.Seconds
@@ -27,13 +28,13 @@ func (a *app) loadCalibrate() *cobra.Command {
 		Long: join2(`Calibrate measures the generator against targets that cost nothing: no target at
 all, and built-in servers that answer at once with what they have ready. If a
 server is named, it also sends that one SELECT 1. A result close to these rates says
-more about the generator than about a server.`, loginHelp, loadExitTable),
+more about the generator than about a server.`, loginHelp, exits),
 		Example: `  plumb load calibrate
   plumb load calibrate --dsn postgres://bench@db1/postgres --threads 1,16,64`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.note(notes)
-			return a.runCalibrate(c, l, threads, time.Duration(each), asJSON)
+			v.note(notes)
+			return v.runCalibrate(c, l, threads, time.Duration(each), asJSON)
 		},
 	}
 	l.flags(c)
@@ -45,13 +46,13 @@ more about the generator than about a server.`, loginHelp, loadExitTable),
 	return c
 }
 
-func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, each time.Duration, asJSON bool) error {
+func (v *verbs) runCalibrate(c *cobra.Command, l login, threads value.Numbers, each time.Duration, asJSON bool) error {
 	if err := (&drive{threads: threads, percentile: 95}).validate(load.Options{Time: each}); err != nil {
 		return err
 	}
-	targets := fakeTargets()
+	targets := slices.Clone(v.Fakes)
 	if l.named(c.Flags().Changed) || shell.OrEnvironment("") != "" {
-		s, err := l.server(c.Flags().Changed)
+		s, err := v.server(&l, c.Flags().Changed)
 		if err != nil {
 			return err
 		}
@@ -64,8 +65,8 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 	var all []load.Ceiling
 	for _, t := range targets {
 		for _, n := range threads {
-			if shell.IsTerminal(a.Err) {
-				shell.Rewrite(a.Err, fmt.Sprintf("%s, %d threads", t.Name, n))
+			if shell.IsTerminal(v.Err) {
+				shell.Rewrite(v.Err, fmt.Sprintf("%s, %d threads", t.Name, n))
 			}
 			all = append(all, t.Measure(c.Context(), n, each))
 			if c.Context().Err() != nil {
@@ -73,7 +74,7 @@ func (a *app) runCalibrate(c *cobra.Command, l login, threads value.Numbers, eac
 			}
 		}
 	}
-	a.Done()
+	v.Done()
 	cores := min(runtime.GOMAXPROCS(0), runtime.NumCPU())
-	return a.Answer(asJSON, loadview.CalibrateDocument(all, cores, shell.Version()), loadview.Calibrate(all, cores, shell.Screen(a.Out)))
+	return v.Answer(asJSON, view.CalibrateDocument(all, cores, shell.Version()), view.Calibrate(all, cores, shell.Screen(v.Out)))
 }

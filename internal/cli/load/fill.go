@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/load/fill"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // fillOptions are those of a prepare; its progress goes to standard error.
-func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
+func (v *verbs) fillOptions(d *drive, verify string) (fill.Options, error) {
 	levels := map[string]fill.Level{"counts": fill.Counts, "content": fill.Content, "nothing": fill.Nothing}
 	level, ok := levels[verify]
 	if !ok {
 		return fill.Options{}, hint.Usage("--verify "+verify+" is not known", "want counts, content or nothing")
 	}
-	o := fill.Options{Workers: d.threads[0], Verify: level, Progress: a.progress()}
+	o := fill.Options{Workers: d.threads[0], Verify: level, Progress: v.progress()}
 	if !d.threadsGiven {
 		o.Workers = 0
 	}
@@ -29,33 +29,33 @@ func (d *drive) fillOptions(a *app, verify string) (fill.Options, error) {
 
 // progress shows how far a load is: one line that rewrites itself where a
 // person watches, otherwise a line now and then.
-func (a *app) progress() func(fill.Progress) {
-	if shell.IsTerminal(a.Err) {
-		return func(p fill.Progress) { shell.Rewrite(a.Err, loadview.FillProgress(p)) }
+func (v *verbs) progress() func(fill.Progress) {
+	if shell.IsTerminal(v.Err) {
+		return func(p fill.Progress) { shell.Rewrite(v.Err, view.FillProgress(p)) }
 	}
 	said, doing := time.Duration(0), ""
 	return func(p fill.Progress) {
 		if p.Elapsed-said >= 10*time.Second || p.Doing != doing && p.Elapsed > 2*time.Second {
 			said, doing = p.Elapsed, p.Doing
-			fmt.Fprintln(a.Err, loadview.FillProgress(p))
+			fmt.Fprintln(v.Err, view.FillProgress(p))
 		}
 	}
 }
 
 // prepared shows what a prepare did.
-func (a *app) prepared(what string, r fill.Report, err error) error {
-	a.Done()
+func (v *verbs) prepared(what string, r fill.Report, err error) error {
+	v.Done()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return hint.With(fmt.Errorf("prepare %s: interrupted", what), "the same command continues where it stopped")
 		}
 		return err
 	}
-	return a.Print(loadview.Prepared(what, r))
+	return v.Print(view.Prepared(what, r))
 }
 
 // cleaned says what a cleanup removed.
-func (a *app) cleaned(names []string, err error) error {
+func (v *verbs) cleaned(names []string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,6 @@ func (a *app) cleaned(names []string, err error) error {
 	if len(names) > 0 {
 		text = "removed " + strings.Join(names, ", ")
 	}
-	_, err = fmt.Fprintln(a.Out, text)
+	_, err = fmt.Fprintln(v.Out, text)
 	return err
 }

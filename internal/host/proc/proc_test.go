@@ -1,4 +1,4 @@
-package observe
+package proc
 
 import (
 	"slices"
@@ -32,9 +32,11 @@ func FuzzSplitStat(f *testing.F) {
 }
 
 func TestKeyed(t *testing.T) {
-	text := []byte("oom 3\noom_kill 2\nlow max\n")
-	if n, known := Keyed(text, "oom_kill"); n != 2 || !known {
-		t.Errorf("%d, %v", n, known)
+	text := []byte("oom 3\noom_kill 2\nlow max\nMemTotal:  16 kB\n")
+	for key, want := range map[string]int64{"oom_kill": 2, "MemTotal:": 16} {
+		if n, known := Keyed(text, key); n != want || !known {
+			t.Errorf("%s: %d, %v", key, n, known)
+		}
 	}
 	for _, key := range []string{"low", "oom_", ""} {
 		if n, known := Keyed(text, key); known {

@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/load/oltp"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // oltpCommand is what one call of plumb load oltp was told.
@@ -25,7 +25,7 @@ type oltpCommand struct {
 	verify   string
 }
 
-func (a *app) loadOLTP() *cobra.Command {
+func (v *verbs) oltp() *cobra.Command {
 	f := oltpCommand{Config: oltp.Defaults()}
 	c := &cobra.Command{
 		Use:   "oltp SCRIPT prepare|run|warmup|cleanup",
@@ -37,14 +37,14 @@ func (a *app) loadOLTP() *cobra.Command {
 
 prepare makes and fills the tables, or continues where it was killed; run measures;
 warmup reads the tables once; cleanup drops what prepare made.`,
-			loginHelp, oltpHelp, driveHelp, loadExitTable),
+			loginHelp, oltpHelp, driveHelp, exits),
 		Example: `  plumb load oltp read_write prepare --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root --tables=4 --table-size=1000000
   plumb load oltp read_write run --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root --tables=4 --table-size=1000000 --threads=16 --time=60
   plumb load oltp point_select run --dsn postgres://bench@db1/sbtest --threads 64 --rate 5000 --warmup steady --json
   plumb load oltp write_only run --ledger /mnt/other/run1.ledger --isolation RC`,
 		Args:              oltpArgs,
 		ValidArgsFunction: oltpWords,
-		RunE:              func(c *cobra.Command, args []string) error { return a.runOLTP(c, args, &f) },
+		RunE:              func(c *cobra.Command, args []string) error { return v.runOLTP(c, args, &f) },
 	}
 	f.login.flags(c)
 	f.drive.flags(c)
@@ -82,8 +82,8 @@ func oltpWords(c *cobra.Command, args []string, typed string) ([]string, cobra.S
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
-	a.note(f.drive.notes)
+func (v *verbs) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
+	v.note(f.drive.notes)
 	dist, err := distribution(f.Config)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 	if err != nil {
 		return err
 	}
-	s, err := f.login.server(c.Flags().Changed)
+	s, err := v.server(&f.login, c.Flags().Changed)
 	if err != nil {
 		return err
 	}
@@ -104,22 +104,22 @@ func (a *app) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 	switch args[1] {
 	case "prepare":
 		cfg.Seed = f.dataSeed
-		o, err := f.drive.fillOptions(a, f.verify)
+		o, err := v.fillOptions(&f.drive, f.verify)
 		if err != nil {
 			return err
 		}
 		r, err := oltp.Prepare(c.Context(), s, cfg, o)
-		return a.prepared("oltp", r, err)
+		return v.prepared("oltp", r, err)
 	case "warmup":
 		if err := oltp.Warm(c.Context(), s, cfg); err != nil {
 			return err
 		}
-		return a.Print(loadview.Warmed(cfg.Script, cfg.Tables) + "\n")
+		return v.Print(view.Warmed(cfg.Script, cfg.Tables) + "\n")
 	case "cleanup":
-		return a.cleaned(oltp.Cleanup(c.Context(), s))
+		return v.cleaned(oltp.Cleanup(c.Context(), s))
 	}
-	shown := loadview.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
-	return a.drive(c.Context(), s, &f.drive, o, f.book, cfg.Script, func(book *durability.Ledger, r *loadview.Report) (load.Workload, func(*loadview.Report), error) {
+	shown := view.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
+	return v.drive(c.Context(), s, &f.drive, o, f.book, cfg.Script, func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
 		cfg.Ledger, r.Options, r.Warnings = book, shown, cfg.Warnings()
 		w, err := oltp.New(s, cfg)
 		return w, nil, err

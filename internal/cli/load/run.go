@@ -1,4 +1,4 @@
-package cli
+package load
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/units"
-	loadview "plumb/internal/view/load"
+	view "plumb/internal/view/load"
 )
 
 // drive measures a workload on a server. begin makes it, with the ledger of
 // acknowledged commits, and adds to the report what the workload knows, also
 // what it knows only when all is done.
-func (a *app) drive(ctx context.Context, s load.Server, d *drive, o load.Options, file, workload string,
-	begin func(*durability.Ledger, *loadview.Report) (load.Workload, func(*loadview.Report), error)) error {
+func (v *verbs) drive(ctx context.Context, s load.Server, d *drive, o load.Options, file, workload string,
+	begin func(*durability.Ledger, *view.Report) (load.Workload, func(*view.Report), error)) error {
 	about, err := s.About(ctx)
 	if err != nil {
 		return err
@@ -26,11 +26,11 @@ func (a *app) drive(ctx context.Context, s load.Server, d *drive, o load.Options
 	if err != nil {
 		return err
 	}
-	r := loadview.Report{Server: &about}
+	r := view.Report{Server: &about}
 	w, complete, err := begin(book, &r)
 	if err == nil {
 		run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
-		err = a.measure(ctx, run, o, d, r, complete)
+		err = v.measure(ctx, run, o, d, r, complete)
 	}
 	return errors.Join(err, book.Close())
 }
@@ -38,14 +38,14 @@ func (a *app) drive(ctx context.Context, s load.Server, d *drive, o load.Options
 // measure runs a workload, shows the result, and gives the error that ends
 // the program when it was not all it should be. make completes the report
 // with what only the workload knows.
-func (a *app) measure(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r loadview.Report,
-	complete func(*loadview.Report)) error {
-	var y *loadview.Sysbench
+func (v *verbs) measure(ctx context.Context, run func(load.Options) (*load.Result, error), o load.Options, d *drive, r view.Report,
+	complete func(*view.Report)) error {
+	var y *view.Sysbench
 	if d.report == "sysbench" {
-		y = &loadview.Sysbench{Version: shell.Version(), Percentile: d.percentile, Files: r.Server == nil}
-		fmt.Fprint(a.Out, y.Head(o.Threads, time.Duration(d.interval)))
+		y = &view.Sysbench{Version: shell.Version(), Percentile: d.percentile, Files: r.Server == nil}
+		fmt.Fprint(v.Out, y.Head(o.Threads, time.Duration(d.interval)))
 	}
-	watcher := a.watch(&o, d, y)
+	watcher := v.watch(&o, d, y)
 	res, err := run(o)
 	watcher.done()
 	if err != nil && ctx.Err() != nil {
@@ -58,31 +58,31 @@ func (a *app) measure(ctx context.Context, run func(load.Options) (*load.Result,
 	if complete != nil {
 		complete(&r)
 	}
-	if err := a.showRun(r, d, y); err != nil {
+	if err := v.showRun(r, d, y); err != nil {
 		return err
 	}
 	return runVerdict(ctx, r, d.strict)
 }
 
-func (a *app) showRun(r loadview.Report, d *drive, y *loadview.Sysbench) error {
+func (v *verbs) showRun(r view.Report, d *drive, y *view.Sysbench) error {
 	switch {
 	case d.json:
-		doc, err := loadview.Document(r)
+		doc, err := view.Document(r)
 		if err != nil {
 			return err
 		}
-		return a.Document(doc)
+		return v.Document(doc)
 	case y != nil:
 		for _, m := range r.Result.Marks { // sysbench's report has no place for them
-			fmt.Fprintln(a.Err, "warning: "+shell.OneLine(m.Text))
+			fmt.Fprintln(v.Err, "warning: "+shell.OneLine(m.Text))
 		}
-		return a.Print(y.Report(r.Result))
+		return v.Print(y.Report(r.Result))
 	}
-	return a.Print(loadview.Text(r, shell.Screen(a.Out)))
+	return v.Print(view.Text(r, shell.Screen(v.Out)))
 }
 
 // runVerdict turns a result into the exit code.
-func runVerdict(ctx context.Context, r loadview.Report, strict bool) error {
+func runVerdict(ctx context.Context, r view.Report, strict bool) error {
 	res := r.Result
 	switch {
 	case res.Ended != nil:
