@@ -72,7 +72,7 @@ func (l *live) idOf(c *sql.Conn) (id int64) {
 const allOn = "performance_schema = ON\nperformance_schema_consumer_events_waits_current = ON\nperformance_schema_consumer_events_statements_current = ON"
 
 func onServers(t *testing.T, f func(t *testing.T, l *live, schema bool)) {
-	for name, settings := range map[string]string{"Off": "", "On": allOn} {
+	for name, settings := range map[string]string{"Off": "", "On": allOn, "All": allOn + "\nperformance_schema_instrument = 'wait/%=ON'"} {
 		t.Run("MariaDB"+name, func(t *testing.T) { f(t, start(t, sandbox.MySQLOptions{Settings: settings}), settings != "") })
 	}
 	t.Run("MySQL", func(t *testing.T) {
