@@ -12,7 +12,6 @@ import (
 	"os"
 	"strconv"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,10 +138,11 @@ func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
 	var open atomic.Int64
 	all := []net.Listener{&limited{first, &open}}
 	second, err := c.Listen(ctx, "tcp6", "[::1]:"+strconv.Itoa(port))
-	switch {
-	case err == nil:
-		all = append(all, &limited{second, &open})
-	case errors.Is(err, syscall.EADDRINUSE):
+	if err == nil {
+		return append(all, &limited{second, &open}), port, nil
+	}
+	if other, none := c.Listen(ctx, "tcp6", "[::1]:0"); none == nil { // there is IPv6
+		other.Close()
 		first.Close()
 		return taken(err)
 	}
