@@ -231,6 +231,13 @@ type Dialer interface {
 	Reads(query string) bool
 }
 
+// Opener is a dialer that runs statements of its own in each session that it opens.
+// Servers count them like those of any client.
+type Opener interface {
+	// Opens gives what it runs, on one server or another.
+	Opens() []string
+}
+
 // Changer is a dialer that can also open sessions that change a server.
 type Changer interface {
 	// DialToChange logs in like Dial. Statements have no time limit of their

@@ -19,21 +19,32 @@ type Own struct {
 	asked map[string]bool // by the words of the statement
 }
 
-// NewOwn makes one in front of a reader.
-func NewOwn(r host.Reader) *Own { return &Own{Reader: r, asked: map[string]bool{}} }
+// NewOwn makes one in front of a reader whose sessions these dialers open.
+func NewOwn(r host.Reader, by map[string]host.Dialer) *Own {
+	o := &Own{Reader: r, asked: map[string]bool{}}
+	for _, d := range by {
+		if d, ok := d.(host.Opener); ok {
+			o.note(d.Opens()...)
+		}
+	}
+	return o
+}
 
 // mostAsked bounds what is remembered: some questions have a list of ids in them.
 const mostAsked = 2000
 
 // Query implements [host.Reader].
 func (o *Own) Query(ctx context.Context, t host.Target, query string) (host.Rows, error) {
-	key := words(query)
-	o.mu.Lock()
-	if len(o.asked) < mostAsked {
-		o.asked[key] = true
-	}
-	o.mu.Unlock()
+	o.note(query)
 	return o.Reader.Query(ctx, t, query)
+}
+
+func (o *Own) note(queries ...string) {
+	var keys []string
+	for _, q := range queries {
+		keys = append(keys, words(q))
+	}
+	o.Learn(keys)
 }
 
 // Asked gives the words of all that was asked, for another process to learn.
@@ -43,7 +54,7 @@ func (o *Own) Asked() []string {
 	return slices.Sorted(maps.Keys(o.asked))
 }
 
-// Learn notes what another process of ours has asked.
+// Learn notes what was asked, by another process of ours too.
 func (o *Own) Learn(asked []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ func (silent) Query(context.Context, host.Target, string) (host.Rows, error) { r
 // TestOwnStatementsAreKnown has the texts as MariaDB 10.11 and PostgreSQL 15
 // show them.
 func TestOwnStatementsAreKnown(t *testing.T) {
-	o := NewOwn(silent{})
+	o := NewOwn(silent{}, nil)
 	long := "SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT + SUM_ROWS_AFFECTED, UNIX_TIMESTAMP(FIRST_SEEN), IF(LAST_SEEN > NOW() - INTERVAL 20 SECOND, LEFT(DIGEST_TEXT, 300), NULL) FROM performance_schema.events_statements_summary_by_digest ORDER BY DIGEST IS NULL DESC, SUM_TIMER_WAIT DESC LIMIT 1999"
 	for _, q := range []string{"SHOW GLOBAL STATUS WHERE Variable_name IN ('uptime', 'com_select')", long,
 		"SELECT extract(epoch FROM now()) AS uptime, pg_current_wal_lsn() - '0/0'::pg_lsn FROM pg_stat_database WHERE a = false AND b <> 'x'"} {
@@ -41,6 +41,30 @@ func TestOwnStatementsAreKnown(t *testing.T) {
 	}
 }
 
+// opener is a dialer that prepares its sessions.
+type opener struct{ host.Dialer }
+
+func (opener) Opens() []string {
+	return []string{"SET SESSION tx_read_only = 1, lock_wait_timeout = 1"}
+}
+
+// What a dialer runs in each session is ours too, and known before any is open.
+func TestWhatSessionsAreOpenedWithIsOwn(t *testing.T) {
+	o := NewOwn(silent{}, map[string]host.Dialer{"mysql": opener{}, "mongo": nil})
+	for text, want := range map[string]bool{
+		"SET SESSION `tx_read_only` = ? , `lock_wait_timeout` = ?": true,
+		"SET SESSION TRANSACTION READ ONLY":                        false,
+		"SET SESSION `lock_wait_timeout` = ?":                      false,
+	} {
+		if got := o.Has(text); got != want {
+			t.Errorf("%q is own: %v, want %v", text, got, want)
+		}
+	}
+	if asked := o.Asked(); len(asked) != 1 {
+		t.Errorf("another process would learn %q", asked)
+	}
+}
+
 func TestSameWords(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -61,7 +85,7 @@ func TestSameWords(t *testing.T) {
 func FuzzOwn(f *testing.F) {
 	f.Add("SELECT 'a''b' FROM t", "SELECT ? ...")
 	f.Fuzz(func(t *testing.T, asked, text string) {
-		o := NewOwn(silent{})
+		o := NewOwn(silent{}, nil)
 		_, _ = o.Query(context.Background(), host.Target{}, asked)
 		o.Has(text)
 		if words(asked) != "" && !o.Has(asked) {

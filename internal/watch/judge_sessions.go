@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -101,6 +102,34 @@ func (j *Judge) sessionsOf(of stack.Ref) *sessions {
 // ioClasses are those that wait for files.
 var ioClasses = []series.Class{series.ClassRead, series.ClassWrite, series.ClassLog}
 
+// classIO is all classes that wait for files, together.
+const classIO series.Class = "io"
+
+// sum adds up the samples: how many sessions were active, and of each class as far as every
+// sample counts it. What a server does not count, as MongoDB does most, is not none.
+func (s *sessions) sum() (n float64, of map[series.Class]float64) {
+	of = map[series.Class]float64{}
+	counted := map[series.Class]int{}
+	for _, x := range s.samples {
+		n += x.active
+		for class, v := range x.classes {
+			of[class] += v
+			counted[class]++
+		}
+	}
+	maps.DeleteFunc(of, func(class series.Class, _ float64) bool { return counted[class] < len(s.samples) })
+	io := 0.0
+	for _, class := range ioClasses {
+		v, told := of[class]
+		if !told {
+			return n, of
+		}
+		io += v
+	}
+	of[classIO] = io
+	return n, of
+}
+
 // shares sets the shares of a server's active time, and tells whether they are
 // known.
 func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
@@ -108,18 +137,9 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 	if s == nil || len(s.samples) == 0 {
 		return false
 	}
-	n, of := 0.0, map[series.Class]float64{}
-	for _, x := range s.samples {
-		n += x.active
-		for class, v := range x.classes {
-			of[class] += v
-		}
-	}
-	for _, class := range ioClasses {
-		of["io"] += of[class]
-	}
+	n, of := s.sum()
 	mute := n >= leastSeen && of[series.ClassUnknown] > mostMute*n
-	for _, class := range append(slices.Clone(series.Classes), "io") {
+	for _, class := range append(slices.Clone(series.Classes), classIO) {
 		name := "share_" + string(class)
 		if n < leastSeen {
 			for _, ending := range []string{"", "_low", "_high"} {
@@ -127,7 +147,12 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 			}
 			continue
 		}
-		i := stats.Share(of[class], n)
+		count, told := of[class]
+		if !told {
+			gap(w.stack, t.Ref, "it does not say how many of its active sessions do this", w.hintFor(t.Ref, sessionsOf+string(class)), name, name+"_*")
+			continue
+		}
+		i := stats.Share(count, n)
 		if mute && class != series.ClassUnknown && i.Low < 0.2 {
 			gap(w.stack, t.Ref, fmt.Sprintf("%.0f %% of its active sessions do not say what they do", 100*of[series.ClassUnknown]/n), w.hintFor(t.Ref, "sessions_unknown"), name, name+"_*")
 			continue
@@ -136,7 +161,8 @@ func (j *Judge) shares(w *judged, t *stack.Thing) (known bool) {
 		j.set(t, name+"_low", i.Low)
 		j.set(t, name+"_high", i.High)
 	}
-	return !mute
+	_, told := of[classIO]
+	return told && !mute
 }
 
 // hintFor is what a source said would show a reading.

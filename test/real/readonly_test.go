@@ -268,8 +268,8 @@ func TestServersAreOnlyAsked(t *testing.T) {
 	for _, args := range [][]string{{"check"}, {"stack"}, {"capture"}, {"rehearse", "--dry-run", "--server", fmt.Sprintf("mysql:%d", port)}} {
 		toMySQL, toPostgres := heard(t, my, pg, args)
 		asked(t, "MariaDB", toMySQL,
-			`^(SELECT|SHOW|XA RECOVER$|SET SESSION (TRANSACTION READ ONLY|lock_wait_timeout = \d+|max_statement_time = \d+|max_execution_time = \d+))\b`)
-		asked(t, "PostgreSQL", toPostgres, `^(SELECT|SHOW|WITH|SET [a-zA-Z_]+ = [^;]*(; SET [a-zA-Z_]+ = [^;]*)*$)`)
+			`^(SELECT\b|SHOW\b|XA RECOVER$|SET SESSION (tx|transaction)_read_only = 1, lock_wait_timeout = \d+(, max_(statement|execution)_time = \d+)?$)`)
+		asked(t, "PostgreSQL", toPostgres, `^(SELECT|SHOW|WITH)\b`)
 	}
 }
 

@@ -122,19 +122,29 @@ func keepToken(name, token string) error {
 	return nil
 }
 
-// listen opens the port on this machine's own addresses. Where there is no
-// IPv6, that of IPv4 is enough.
+// listen opens the port on this machine's own addresses. Where there is no IPv6, that of
+// IPv4 is enough. Where somebody else has the port there, it is not: localhost leads to
+// him, and a page like this one would be given the token.
 func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
 	var c net.ListenConfig
+	taken := func(err error) ([]net.Listener, int, error) {
+		return nil, 0, hint.With(fmt.Errorf("listen on port %d of this machine: %w", port, hint.Cause(err)), "--port names another port; 0 takes one that is free")
+	}
 	first, err := c.Listen(ctx, "tcp4", "127.0.0.1:"+strconv.Itoa(port))
 	if err != nil {
-		return nil, 0, hint.With(fmt.Errorf("listen on 127.0.0.1:%d: %w", port, hint.Cause(err)), "--port names another port; 0 takes one that is free")
+		return taken(err)
 	}
 	port = first.Addr().(*net.TCPAddr).Port
 	var open atomic.Int64
 	all := []net.Listener{&limited{first, &open}}
-	if second, err := c.Listen(ctx, "tcp6", "[::1]:"+strconv.Itoa(port)); err == nil {
-		all = append(all, &limited{second, &open})
+	second, err := c.Listen(ctx, "tcp6", "[::1]:"+strconv.Itoa(port))
+	if err == nil {
+		return append(all, &limited{second, &open}), port, nil
+	}
+	if other, none := c.Listen(ctx, "tcp6", "[::1]:0"); none == nil { // there is IPv6
+		other.Close()
+		first.Close()
+		return taken(err)
 	}
 	return all, port, nil
 }

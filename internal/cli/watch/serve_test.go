@@ -18,6 +18,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/hint"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -403,4 +404,24 @@ func TestServeEndsWithItsFeed(t *testing.T) {
 	if got := serve(t.Context(), web.New("x"), listeners, feed.Windows(&shell.Shell{}), false, func(context.Context, watch.Sink) error { return why }); got != why {
 		t.Errorf("it ended with %v", got)
 	}
+}
+
+// A port that somebody else has on ::1 is not served: to whoever asks for localhost his page would be ours.
+func TestPortThatSomebodyHasOnIPv6(t *testing.T) {
+	theirs, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("there is no IPv6: ", err)
+	}
+	defer theirs.Close()
+	port := theirs.Addr().(*net.TCPAddr).Port
+	all, _, err := listen(t.Context(), port)
+	closeAll(all)
+	if err == nil || !strings.Contains(hint.Of(err), "--port") {
+		t.Errorf("%v, with the hint %q", err, hint.Of(err))
+	}
+	again, err := net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		t.Fatalf("it keeps half of the port: %v", err)
+	}
+	again.Close()
 }

@@ -31,6 +31,8 @@ const (
 	statementTime = 2 * time.Second
 )
 
+var _ host.Opener = Dialer{}
+
 // Dial implements host.Dialer.
 func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
 	return logIn(t, secret, func(cfg *mysql.Config) (host.Session, error) { return open(ctx, cfg) })
@@ -155,24 +157,33 @@ type session struct {
 	conn *sql.Conn
 }
 
-// bound makes the session read-only and short of patience. MySQL bounds
-// SELECT by max_execution_time, MariaDB any statement by max_statement_time;
-// a server that knows neither is bounded by our own deadline.
-func (s *session) bound(ctx context.Context) error {
-	for _, statement := range []string{
-		"SET SESSION TRANSACTION READ ONLY",
-		"SET SESSION lock_wait_timeout = 1",
-	} {
-		if _, err := s.conn.ExecContext(ctx, statement); err != nil {
+// bounds are the statements that make a session read-only and short of patience, of which
+// a server takes the first whose variables it knows, or none. MySQL bounds SELECT by
+// max_execution_time, MariaDB any statement by max_statement_time; a server that knows
+// neither is bounded by our own deadline. All is set at once, because servers count a
+// statement for whoever sends it: SET SESSION TRANSACTION READ ONLY alone is what drivers
+// of clients send, and these words are nobody's but ours.
+func bounds() []string {
+	statement, execution := fmt.Sprintf(", max_statement_time = %d", int(statementTime.Seconds())), fmt.Sprintf(", max_execution_time = %d", statementTime.Milliseconds())
+	const older, newer = "SET SESSION tx_read_only = 1, lock_wait_timeout = 1", "SET SESSION transaction_read_only = 1, lock_wait_timeout = 1"
+	return []string{
+		older + statement, // MariaDB since 10.1, which has had the newer name too since 11.1
+		newer + execution, // MySQL since 5.7.20
+		newer + statement, // MariaDB without the older name, which is to go
+		older + execution, // MySQL 5.7 before
+		older,
+	}
+}
+
+// Opens implements host.Opener.
+func (Dialer) Opens() []string { return bounds() }
+
+// bound makes the session read-only and short of patience.
+func (s *session) bound(ctx context.Context) (err error) {
+	for _, statement := range bounds() {
+		if _, err = s.conn.ExecContext(ctx, statement); code(err) != unknownVariable {
 			return err
 		}
-	}
-	_, err := s.conn.ExecContext(ctx, fmt.Sprintf("SET SESSION max_statement_time = %d", int(statementTime.Seconds())))
-	if code(err) == unknownVariable {
-		_, err = s.conn.ExecContext(ctx, fmt.Sprintf("SET SESSION max_execution_time = %d", statementTime.Milliseconds()))
-	}
-	if code(err) == unknownVariable {
-		return nil
 	}
 	return err
 }

@@ -57,12 +57,18 @@ func (Planner) Dial(ctx context.Context, t host.Target, secret func(string) ([]b
 	return s, nil
 }
 
+// explainForm has plans written in the form that is read. MySQL has others since 8.3.
+const explainForm = "SET SESSION explain_json_format_version = 1"
+
+// Opens implements host.Opener.
+func (Planner) Opens() []string { return append(bounds(), explainForm) }
+
 // planning bounds the session, and has plans written in the form that is read.
 func (s *session) planning(ctx context.Context) error {
 	if err := s.bound(ctx); err != nil {
 		return err
 	}
-	_, err := s.conn.ExecContext(ctx, "SET SESSION explain_json_format_version = 1") // MySQL since 8.3
+	_, err := s.conn.ExecContext(ctx, explainForm)
 	if code(err) == unknownVariable {
 		return nil
 	}

@@ -42,6 +42,8 @@ func (Dialer) Reads(query string) bool {
 	return statement.Reads(strings.NewReplacer(pause, "0", anew, "0").Replace(query))
 }
 
+var _ host.Opener = Dialer{}
+
 // Dial implements host.Dialer.
 func (Dialer) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
 	s, err := logIn(ctx, t, secret, (*session).bound)
@@ -158,13 +160,25 @@ var ErrReadable = errors.New("the server asks for the password itself, on a line
 // session is one connection, read-only and bounded.
 type session struct{ conn *pgconn.PgConn }
 
-// bound makes the session read-only and short of patience. It uses SET and not
-// start-up parameters, so that pg_settings still tells what the server would
-// give any other session (reset_val).
+// bounds makes a session read-only and short of patience. These are no start-up parameters,
+// so that pg_settings still tells what the server would give any other session (reset_val).
+// It is one SELECT and not a SET, because pg_stat_statements counts it like a client's, and
+// of the text of a command only two words are kept, which clients send too. pg_catalog is
+// named because the search path is not ours yet.
+func bounds() string {
+	var set []string
+	for _, of := range [][2]string{{"default_transaction_read_only", "on"}, {"statement_timeout", strconv.FormatInt(statementTime.Milliseconds(), 10)},
+		{"lock_timeout", "500"}, {"idle_in_transaction_session_timeout", "10000"}, {"search_path", "pg_catalog"}, {"DateStyle", "ISO"}, {"TimeZone", "UTC"}} {
+		set = append(set, "pg_catalog.set_config('"+of[0]+"', '"+of[1]+"', false)")
+	}
+	return "SELECT " + strings.Join(set, ", ")
+}
+
+// Opens implements host.Opener.
+func (Dialer) Opens() []string { return []string{bounds()} }
+
 func (s *session) bound(ctx context.Context) error {
-	_, err := s.conn.Exec(ctx, fmt.Sprintf("SET default_transaction_read_only = on; SET statement_timeout = %d; "+
-		"SET lock_timeout = 500; SET idle_in_transaction_session_timeout = 10000; SET search_path = pg_catalog; "+
-		"SET DateStyle = 'ISO'; SET TimeZone = 'UTC'", statementTime.Milliseconds())).ReadAll()
+	_, err := s.conn.Exec(ctx, bounds()).ReadAll()
 	return err
 }
 

@@ -1,9 +1,6 @@
 package metrics
 
 import (
-	"cmp"
-	"slices"
-
 	"plumb/internal/series"
 	"plumb/internal/view/metrics/naming"
 	"plumb/internal/watch"
@@ -85,38 +82,4 @@ func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {
 
 func (e *Exporter) bottleneck(fs *families, id string, raised float64, server naming.Label) {
 	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, none while nobody can tell", raised, label("verdict", naming.Clean(id)), server)
-}
-
-// aboutStatements adds the dearest statements of each server since they are
-// counted. Their texts hold no literals.
-func (e *Exporter) aboutStatements(fs *families) {
-	if e.o.Statements == 0 {
-		return
-	}
-	for _, s := range e.sources {
-		if e.fresh(s.came, latePeriods*s.last.Every) {
-			e.statementsOf(fs, s)
-		}
-	}
-}
-
-func (e *Exporter) statementsOf(fs *families, s *source) {
-	dearest := slices.DeleteFunc(slices.Clone(s.last.Statements), func(s series.Statement) bool { return s.ID == series.UnlistedID })
-	slices.SortFunc(dearest, func(a, b series.Statement) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
-	})
-	for _, st := range dearest[:min(len(dearest), e.o.Statements)] {
-		l := []naming.Label{label("database", naming.Clean(st.Database)), naming.ServerLabel(st.Of), label("statement", naming.Clean(st.ID))}
-		fs.counter("plumb_statement_calls_total", "calls of a statement since it is counted", st.Calls, l...)
-		fs.counter("plumb_statement_seconds_total", "time in a statement, all calls together", st.Seconds, l...)
-		if st.Examined != nil {
-			fs.counter("plumb_statement_examined_rows_total", "rows that a statement read", *st.Examined, l...)
-		}
-		if st.Returned != nil {
-			fs.counter("plumb_statement_returned_rows_total", "rows that a statement sent or changed", *st.Returned, l...)
-		}
-		if st.Text != "" {
-			fs.gauge("plumb_statement_info", "the text of a statement, without literals; always 1", 1, append(l, label("text", naming.Clean(st.Text)))...)
-		}
-	}
 }

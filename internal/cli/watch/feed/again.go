@@ -54,7 +54,7 @@ func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Sourc
 	if err != nil {
 		return err
 	}
-	own := sample.NewOwn(live)
+	own := sample.NewOwn(live, a.Dialers(g))
 	seen, err := look(ctx, own)
 	if err != nil {
 		return err

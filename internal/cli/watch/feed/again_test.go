@@ -88,7 +88,7 @@ func asParent(t *testing.T, does string, src shell.Source) (*stack.Stack, *sampl
 	t.Setenv(doing, does)
 	live := host.NewLive(host.LiveOptions{})
 	t.Cleanup(func() { live.Close() })
-	own := sample.NewOwn(live)
+	own := sample.NewOwn(live, nil)
 	s, err := new(Again).look(t.Context(), own, src)
 	return s, own, err
 }

@@ -58,7 +58,7 @@ func Live(s *shell.Shell, a Adapters) Feed {
 
 // run samples a machine.
 func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, src shell.Source, sinks ...watch.Sink) error {
-	own := sample.NewOwn(live)
+	own := sample.NewOwn(live, a.Dialers(g))
 	look := func(ctx context.Context) (*stack.Stack, error) { return a.Again.look(ctx, own, src) }
 	if a.Again == nil {
 		here, err := Looker(s, a, g, src.Timeout)

@@ -109,17 +109,33 @@ func (f captureFlags) captures(standard func() (string, error)) (string, error) 
 		}
 		dir = filepath.Join(kept, "captures")
 	}
-	plain, err := filepath.Abs(dir)
-	if err == nil {
-		err = os.MkdirAll(plain, 0o700)
-	}
-	if err == nil {
-		plain, err = host.OnlyOurs(plain)
-	}
+	plain, err := ours(dir)
 	if err != nil {
 		return "", hint.With(fmt.Errorf("make captures in %s: %w", dir, hint.Cause(err)), "--dir names a directory that only you can write to")
 	}
 	return plain, nil
+}
+
+// ours makes a directory, below one that only we can change: others could have a link lead elsewhere.
+func ours(dir string) (string, error) {
+	plain, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	above := plain
+	for {
+		if _, err := os.Lstat(above); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		above = filepath.Dir(above)
+	}
+	if _, err := host.OnlyOurs(above); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(plain, 0o700); err != nil {
+		return "", err
+	}
+	return host.OnlyOurs(plain)
 }
 
 // capturing is a watch.Sink and a [feed.Told].

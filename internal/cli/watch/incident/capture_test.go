@@ -151,7 +151,10 @@ func TestCapturesGoWhereNobodyPutsALink(t *testing.T) {
 			t.Errorf("%s: %v, with the hint %q", dir, err, hint.Of(err))
 		}
 	}
-	own := filepath.Join(t.TempDir(), "captures")
+	if made, err := os.ReadDir(open); err != nil || len(made) > 0 {
+		t.Errorf("it is refused, and this was made: %v, %v", made, err)
+	}
+	own := filepath.Join(t.TempDir(), "more", "captures")
 	if got, err := (captureFlags{dir: own}).captures(nil); err != nil || got != own {
 		t.Errorf("a directory of root: %s, %v", got, err)
 	}

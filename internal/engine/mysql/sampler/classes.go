@@ -51,6 +51,7 @@ var byEvent = []waiting{
 	{"wait/synch/cond/sql/MDL_context::COND_wait_status", series.ClassLock},
 	{"wait/synch/cond/sql/MYSQL_BIN_LOG::", series.ClassLog}, // a follower in group commit
 	{"wait/synch/cond/sql/COND_binlog", series.ClassReplica},
+	{"wait/synch/cond/sql/Item_func_sleep::cond", series.ClassOther}, // it asked to
 	{"wait/synch/cond/semisync/", series.ClassReplica},
 	{"wait/synch/", series.ClassLatch},
 }

@@ -28,21 +28,23 @@ func listQuery(t traits, first string) string {
 			"WHERE p.ID <> CONNECTION_ID() AND (p.COMMAND NOT IN %s OR x.age IS NOT NULL) "+
 			"ORDER BY p.ID IN %s DESC, COALESCE(x.age, p.TIME) DESC, p.ID LIMIT %d", spent, inLockWait, oldestTransactions, quiet, first, series.MostSessions)
 	}
-	columns, from := "NULL, NULL", "performance_schema.threads t"
+	columns, joined := "NULL, NULL", ""
 	if t.waits {
-		columns, from = "w.EVENT_NAME, w.OPERATION", from+waitsJoin
+		columns, joined = waitsColumns, waitsJoin
 	}
 	if t.current {
 		columns += ", s.DIGEST, s.DIGEST_TEXT"
-		from += " LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.NESTING_EVENT_ID IS NULL AND s.END_EVENT_ID IS NULL"
+		joined += " LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.NESTING_EVENT_ID IS NULL AND s.END_EVENT_ID IS NULL"
 	} else {
 		columns += ", NULL, NULL"
 	}
+	const order = "ORDER BY PROCESSLIST_ID IN %s DESC, COALESCE(age, PROCESSLIST_TIME) DESC, PROCESSLIST_ID LIMIT %d"
+	of := fmt.Sprintf("SELECT THREAD_ID, PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_STATE, PROCESSLIST_TIME, age "+
+		"FROM performance_schema.threads p LEFT JOIN %s ON x.trx_mysql_thread_id = p.PROCESSLIST_ID "+
+		"WHERE p.TYPE = 'FOREGROUND' AND p.PROCESSLIST_ID <> CONNECTION_ID() AND (p.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+order,
+		oldestTransactions, quiet, first, series.MostSessions) // what they do is looked up of these alone
 	return fmt.Sprintf("SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE, "+
-		"t.PROCESSLIST_TIME * 1000, x.age, t.PROCESSLIST_ID%s, %s FROM %s LEFT JOIN %s ON x.trx_mysql_thread_id = t.PROCESSLIST_ID "+
-		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND (t.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+
-		"ORDER BY t.PROCESSLIST_ID IN %s DESC, COALESCE(x.age, t.PROCESSLIST_TIME) DESC, t.PROCESSLIST_ID LIMIT %d",
-		inLockWait, columns, from, oldestTransactions, quiet, first, series.MostSessions)
+		"t.PROCESSLIST_TIME * 1000, t.age, t.PROCESSLIST_ID%s, %s FROM (%s) t%s "+order, inLockWait, columns, of, joined, first, series.MostSessions)
 }
 
 // session reads a row of listQuery.

@@ -4,23 +4,52 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/engine/samplertest"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/test/sandbox"
 )
 
-// TestVeryManySessions: all are counted, and the longest are listed.
+// TestVeryManySessions: all are counted, and the longest are listed, also where the performance
+// schema has an event of each that is under way. Where it is off, nothing is asked of it.
 func TestVeryManySessions(t *testing.T) {
 	sandbox.NeedTime(t, "it opens 5,000 sessions: make test-real")
 	const many = 5000
-	l := start(t, sandbox.MySQLOptions{Settings: "max_connections = 5100\nback_log = 5100"})
-	l.Busy(many, "DO SLEEP(3600)")
-	if b := l.Must("status"); samplertest.Reads(b, "threads_connected") < many {
-		t.Errorf("%v are connected", samplertest.Reads(b, "threads_connected"))
-	}
-	if b := l.Counted(many); len(b.Sessions) != series.MostSessions {
-		t.Errorf("%d sessions are listed, want %d", len(b.Sessions), series.MostSessions)
+	for name, settings := range map[string]string{"Off": "", "On": allOn, "Events": allOn + "\nperformance_schema_instrument = 'wait/synch/cond/%=ON'"} {
+		t.Run(name, func(t *testing.T) {
+			l := start(t, sandbox.MySQLOptions{Settings: settings + "\nmax_connections = 5100\nback_log = 5100"})
+			l.Busy(many, "DO SLEEP(3600)")
+			if b := l.Must("status"); samplertest.Reads(b, "threads_connected") < many {
+				t.Errorf("%v are connected", samplertest.Reads(b, "threads_connected"))
+			}
+			b := l.Counted(many)
+			if len(b.Sessions) != series.MostSessions {
+				t.Errorf("%d sessions are listed, want %d", len(b.Sessions), series.MostSessions)
+			}
+			soonest := time.Hour
+			for range 5 {
+				began := time.Now()
+				_, _ = l.Take("sessions") // one that is late is an error
+				soonest = min(soonest, time.Since(began))
+			}
+			if soonest > sample.Second*9/10 { // as long as a source of a second is waited for
+				t.Errorf("to read them takes %v", soonest)
+			}
+			if settings == "" {
+				return
+			}
+			l.Must("statements")
+			if gaps := l.Must("files").Gaps; len(gaps) > 0 {
+				t.Errorf("gaps: %v", gaps)
+			}
+			for _, s := range b.Sessions {
+				if s.Class != series.ClassOther || name == "Events" && !strings.HasPrefix(s.Wait, "wait/synch/cond/") {
+					t.Fatalf("the performance schema does not tell what it waits for: %+v", s)
+				}
+			}
+		})
 	}
 }
 

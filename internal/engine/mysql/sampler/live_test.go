@@ -68,8 +68,11 @@ func (l *live) idOf(c *sql.Conn) (id int64) {
 	return id
 }
 
+// allOn has MariaDB tell all that it can tell of sessions.
+const allOn = "performance_schema = ON\nperformance_schema_consumer_events_waits_current = ON\nperformance_schema_consumer_events_statements_current = ON"
+
 func onServers(t *testing.T, f func(t *testing.T, l *live, schema bool)) {
-	for name, settings := range map[string]string{"Off": "", "On": "performance_schema = ON\nperformance_schema_consumer_events_waits_current = ON\nperformance_schema_consumer_events_statements_current = ON"} {
+	for name, settings := range map[string]string{"Off": "", "On": allOn, "All": allOn + "\nperformance_schema_instrument = 'wait/%=ON'"} {
 		t.Run("MariaDB"+name, func(t *testing.T) { f(t, start(t, sandbox.MySQLOptions{Settings: settings}), settings != "") })
 	}
 	t.Run("MySQL", func(t *testing.T) {

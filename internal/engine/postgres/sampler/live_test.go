@@ -157,7 +157,7 @@ func (l *live) settled() {
 func (l *live) clients() {
 	l.Later(l.Held(), "SELECT pg_sleep(4)")
 	b := l.Until("sessions", "one that sleeps, and no other that just ends", func(b series.Batch) bool {
-		return samplertest.Reads(b, "sessions_other") == 1 && samplertest.Reads(b, "sessions_active") == 1
+		return samplertest.Reads(b, "sessions_other") == 1 && samplertest.Reads(b, "sessions_active") == 1 && samplertest.Reads(b, "connections_used") == 2 // the other is ours
 	})
 	if len(b.Sessions) != 1 || b.Sessions[0].Wait != "Timeout:PgSleep" {
 		l.T.Errorf("sessions: %+v", b)

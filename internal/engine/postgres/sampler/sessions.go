@@ -13,13 +13,14 @@ import (
 	"plumb/internal/series"
 )
 
-// activeQuery counts clients by what they do, whatever their number. Of those
-// that our role may not see the server tells neither kind nor state.
+// activeQuery counts clients by what they do, whatever their number, and those that are
+// ours apart. Of those that our role may not see the server tells neither kind nor state.
 const activeQuery = `SELECT state, wait_event_type, wait_event, count(*) AS sessions,
 max(extract(epoch FROM clock_timestamp() - xact_start)) AS oldest,
-count(*) FILTER (WHERE backend_type IS NULL AND state IS NULL AND query = '<insufficient privilege>') AS hidden
-FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ` + notOurs + ` AND (backend_type = 'client backend' OR backend_type IS NULL)
-GROUP BY 1, 2, 3 LIMIT 2000`
+count(*) FILTER (WHERE backend_type IS NULL AND state IS NULL AND query = '<insufficient privilege>') AS hidden,
+pid = pg_backend_pid() OR NOT ` + notOurs + ` AS ours
+FROM pg_stat_activity WHERE backend_type = 'client backend' OR backend_type IS NULL
+GROUP BY 1, 2, 3, 7 LIMIT 2000`
 
 // notOurs leaves out sessions of another plumb that watches or checks: all look at the beginning of a second, and each would
 // see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do.
@@ -41,6 +42,9 @@ func addUp(groups host.Rows) tally {
 		at := func(i int) string { return host.Text(row, i) }
 		number := func(i int) float64 { n, _ := strconv.ParseFloat(at(i), 64); return n }
 		t.connected += number(3)
+		if at(6) == "t" {
+			continue // it does nothing for a client, and still takes a slot that a client cannot have
+		}
 		t.unknown += number(5)
 		if age := number(4); at(4) != "" && (!t.begun || age > t.oldest) {
 			t.oldest, t.begun = age, true

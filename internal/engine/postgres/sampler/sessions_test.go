@@ -24,3 +24,19 @@ func TestTheOldestTransaction(t *testing.T) {
 		}
 	}
 }
+
+// TestOurSessionsTakeSlots: what Plumb does is not what clients do, but a slot that it has is
+// taken, and without it a server that is full would never look so.
+func TestOurSessionsTakeSlots(t *testing.T) {
+	var groups host.Rows
+	for _, cells := range [][]string{{"active", "", "", "95", "0", "0", "f"}, {"idle in transaction", "Client", "ClientRead", "1", "2", "0", "f"}, {"active", "", "", "2", "9", "0", "t"}} {
+		row := make([]*string, len(cells))
+		for i := range cells {
+			row[i] = &cells[i]
+		}
+		groups.Values = append(groups.Values, row)
+	}
+	if got := addUp(groups); got.connected != 98 || got.active != 95 || got.open != 1 || got.oldest != 2 {
+		t.Errorf("%+v", got)
+	}
+}
