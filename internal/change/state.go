@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/memory"
+	"plumb/internal/host/mounts"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -28,6 +30,9 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	switch {
 	case l.Of != nil:
 		return l.Of.read(ctx, h)
+	case l.Mounted != "":
+		is, err := mounts.Identity(ctx, h, l.Mounted)
+		return cmp.Or(is, None), err
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -246,7 +246,7 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, at, "rw").Switch.Undo[0]} {
+	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, newUUID(), at, "rw").Switch.Undo[0]} {
 		unmounted := slices.Contains(op.Argv, isEmpty) // it is when this looks
 		with := func(script string) {
 			x.sh(`mountpoint -q "$2" || mount "$1" "$2"; cd "$2/lost+found"; eval "$3"; cd /; [ "$4" = false ] || umount "$2"`, f.Device.Path, at, script, fmt.Sprint(unmounted))
@@ -265,6 +265,43 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 		}
 	}
 	x.sh(`! mountpoint -q "$1"`, at)
+}
+
+// What is mounted is known by its UUID: another filesystem of the type in its place is somebody's, and stays there.
+func TestAnotherMountIsSomebodys(t *testing.T) {
+	t.Parallel()
+	x := newBox(t)
+	at := filepath.Join(x.Dir, "mnt")
+	_, acts, _ := x.filesystem("ext4", at)
+	other := x.disk("other", 40).Path
+	x.sh(`mkfs.ext4 -q "$1"`, other)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`umount "$1"; mount "$2" "$1"; mkdir -m 750 "$1/data"`, at, other)
+	for _, o := range []change.UndoOptions{{}, {Force: true}} {
+		if err := x.undo(number, o); err == nil || x.sh(`stat -c %d "$1"`, at) != x.sh(`printf '%d\n' $((0x$(stat -L -c %t "$1") << 8 | 0x$(stat -L -c %T "$1")))`, other) {
+			t.Errorf("%+v: the other was unmounted: %v", o, err)
+		}
+	}
+	x.sh(`umount "$1"; mount "$2" "$1"`, at, x.loops[0])
+	if err := x.undo(number, change.UndoOptions{}); err != nil {
+		t.Error(err)
+	}
+	made, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.undo(made, change.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`mkdir "$1"; mount "$2" "$1"`, at, other)
+	mounting := slices.IndexFunc(acts, func(a change.Act) bool { return a.Switch != nil && a.Switch.Inspect.Mounted != "" })
+	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as the plan found it") {
+		t.Errorf("another counts as mounted: %v", err)
+	}
+	x.sh(`mountpoint -q "$1"; umount "$1"; rmdir "$1"`, at)
 }
 
 // In a directory of another user root makes nothing: he could put a link there in time. What is there is not
@@ -368,6 +405,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("undo left\n%s\nof\n%s", now, was)
 	}
 	x.oldLabels(was)
+	x.deadInTheMidst(p, was)
 	t.Run("deaths", func(t *testing.T) {
 		if sandbox.Full() {
 			changetest.Run(t, x.crash(acts))
@@ -376,6 +414,39 @@ func TestPool(t *testing.T) {
 		sandbox.NeedTime(t, "lets the machine die ten times among pools, or with PLUMB_REAL=full at every operation: PLUMB_REAL=1 go test ./internal/storage/layout -run Pool")
 		x.someDeaths(acts, was)
 	})
+}
+
+// deadInTheMidst lets the machine die between the end of a pool and the last of its labels, and goes on.
+func (x *box) deadInTheMidst(p spec.Pool, was string) {
+	t := x.t
+	t.Helper()
+	acts := x.acts(func(h host.Reader) (provision.Making, error) {
+		return x.lay.Pool(t.Context(), h, p, provision.Birth{})
+	}).Acts
+	for at := 0; ; at++ {
+		dir := filepath.Join(x.Dir, fmt.Sprintf("plumb-undo%d", at))
+		executor := func(d host.Doer) *change.Executor {
+			return &change.Executor{Doer: d, Dir: dir, Plumb: "test", Now: time.Now}
+		}
+		out, err := executor(x.doer).Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: acts}}}}, change.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := hosttest.NewMortal(x.doer, at+1, []string{hosttest.Before, hosttest.After}[at%2])
+		err = executor(m).Undo(t.Context(), []int{out.Number}, change.UndoOptions{})
+		whole := err == nil
+		if !whole {
+			if err := executor(x.doer).Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
+				t.Fatalf("dead at operation %d of the undo, going on: %v", at+1, err)
+			}
+		}
+		if now := x.state(); now != was {
+			t.Fatalf("dead at operation %d of the undo, going on left\n%s\nin place of\n%s", at+1, now, was)
+		}
+		if whole {
+			return
+		}
+	}
 }
 
 // someDeaths lets the machine die at some operations, and takes it back or goes on.
