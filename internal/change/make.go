@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
@@ -276,9 +277,9 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	}
 	err = insist(ctx, removePatience, func() (bool, error) { return false, m.run(ctx, k, p, m.Rest) })
 	if err != nil {
-		return &Remains{Place: m.place(), Err: err}
+		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), "undo it again once nothing is in the way; --keep leaves what is left as it is")
 	}
-	return nil
+	return err
 }
 
 // remove does Undo, or Keep, to what is what was made. final tells that trying again would not help.
@@ -316,24 +317,8 @@ func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) erro
 	return nil
 }
 
-// Remains is the error of an undo that removed a thing and could not clear what is left of it.
-type Remains struct {
-	Place string
-	Err   error
-}
-
-// Error implements error.
-func (r *Remains) Error() string {
-	return fmt.Sprintf("%s is gone, and what is left of it was not cleared: %v", r.Place, r.Err)
-}
-
-// Unwrap gives what was in the way.
-func (r *Remains) Unwrap() error { return r.Err }
-
-// Hint says what a person can do.
-func (r *Remains) Hint() string {
-	return "undo it again once nothing is in the way; --keep leaves what is left as it is"
-}
+// errRemains is the error of an undo that removed a thing, and no more.
+var errRemains = errors.New("what is left of it was not cleared")
 
 // insist tries until it is done or final, or nobody can wait any longer.
 func insist(ctx context.Context, patience time.Duration, try func() (final bool, err error)) error {

@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/host/memory"
 	"plumb/internal/host/mounts"
 	"plumb/internal/product"
-	"plumb/internal/units"
 )
 
 // inspect reads a state.
@@ -201,19 +199,4 @@ func (o Op) quoted(text string) string {
 		return product.DialectOf("").Quote(text)
 	}
 	return product.DialectOf(o.Target.Engine).Quote(text)
-}
-
-// holds says why a guard does not hold, or "". swapped is the count when the
-// switch began.
-func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string, error) {
-	available, now, err := memory.Read(ctx, h)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("watch the memory: %w", err)
-	case available < g.MemAvailable:
-		return fmt.Sprintf("only %s of memory are available, and %s must be left", units.Bytes(available), units.Bytes(g.MemAvailable)), nil
-	case g.SwapIn && now > swapped:
-		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
-	}
-	return "", nil
 }

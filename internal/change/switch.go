@@ -82,7 +82,7 @@ func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, e
 	if since < 0 {
 		since = swapped
 	}
-	why, err := g.holds(ctx, k.Doer, since)
+	why, err := memory.Short(ctx, k.Doer, g.MemAvailable, g.SwapIn, since)
 	if err == nil && why != "" {
 		err = errors.New(why)
 	}

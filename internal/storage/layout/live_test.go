@@ -433,7 +433,14 @@ func (x *box) deadInTheMidst(p spec.Pool, was string) {
 			t.Fatal(err)
 		}
 		m := hosttest.NewMortal(x.doer, at+1, []string{hosttest.Before, hosttest.After}[at%2])
-		err = executor(m).Undo(t.Context(), []int{out.Number}, change.UndoOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { // nobody waits for a dead machine
+			for ; ctx.Err() == nil && !m.Dead(); time.Sleep(20 * time.Millisecond) {
+			}
+			cancel()
+		}()
+		err = executor(m).Undo(ctx, []int{out.Number}, change.UndoOptions{})
+		cancel()
 		whole := err == nil
 		if !whole {
 			if err := executor(x.doer).Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
