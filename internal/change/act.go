@@ -72,6 +72,9 @@ type Switch struct {
 	// From, if given, is the only state it may be done from. What is found otherwise
 	// is somebody's doing since the plan was made.
 	From string `json:"from,omitempty"`
+	// Either tells that nothing lies between the state found and After: any other is somebody's doing, which is neither
+	// taken for done nor taken back, even by force.
+	Either bool `json:"either,omitempty"`
 	// Still must hold for it to be undone, even by force: others may by now have
 	// data in what would be taken away.
 	Still *Still `json:"still,omitempty"`
@@ -105,18 +108,19 @@ type Down struct {
 // None is the state of what is not there: NULL, no row, no such file.
 const None = "(none)"
 
-// Inspection reads one state. Exactly one of File, Argv, Query and Of is set.
+// Inspection reads one state. Exactly one of File, Argv, Query, Of and Mounted is set.
 type Inspection struct {
-	File   string       `json:"file,omitempty"`
-	Choice bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
-	Match  string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing
-	Argv   []string     `json:"argv,omitempty"`   // a reading command; its output
-	Among  []string     `json:"among,omitempty"`  // of the lines, only those whose first word is one of these
-	Target *host.Target `json:"target,omitempty"`
-	Bare   string       `json:"bare,omitempty"`  // a directory whose own state it is: while something is mounted on it that cannot be read
-	Query  string       `json:"query,omitempty"` // its cells, joined by tabs and newlines
-	Of     *Property    `json:"of,omitempty"`    // of a dataset that this change made
-	Long   bool         `json:"long,omitempty"`  // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
+	File    string       `json:"file,omitempty"`
+	Choice  bool         `json:"choice,omitempty"` // of "always [madvise] never" the word in brackets counts
+	Match   string       `json:"match,omitempty"`  // an extended regular expression (POSIX) for whole lines: what its first group finds in the last such line; None when nothing
+	Argv    []string     `json:"argv,omitempty"`   // a reading command; its output
+	Among   []string     `json:"among,omitempty"`  // of the lines, only those whose first word is one of these
+	Target  *host.Target `json:"target,omitempty"`
+	Bare    string       `json:"bare,omitempty"`    // a directory whose own state it is: while something is mounted on it that cannot be read
+	Query   string       `json:"query,omitempty"`   // its cells, joined by tabs and newlines
+	Mounted string       `json:"mounted,omitempty"` // a place: the type of what is uppermost there, and its UUID or else its source
+	Of      *Property    `json:"of,omitempty"`      // of a dataset that this change made
+	Long    bool         `json:"long,omitempty"`    // the query may take as long as it needs, or has names that a reading session does not take: it is asked on a session held for it
 }
 
 // Op is one operation. Exactly one of Write, Argv and Statement is set.

@@ -51,7 +51,7 @@ func (e *Edit) known(m Made) error {
 // known says why a state cannot be read; on is what it is of.
 func (l Inspection) known(on string) error {
 	ways := 0
-	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil} {
+	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil, l.Mounted != ""} {
 		if is {
 			ways++
 		}

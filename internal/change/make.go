@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
@@ -26,6 +27,9 @@ type Make struct {
 	// Undo removes it, and should refuse while others use it. It is done only to
 	// what still is what was made.
 	Undo []Op `json:"undo,omitempty"`
+	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by an undo that goes on where
+	// another was killed, when others may have come since: so it proves by itself that what it finds is what was made.
+	Rest []Op `json:"rest,omitempty"`
 	// Empty lets undo remove it only while nothing is in it. A Directory is
 	// always treated so.
 	Empty bool `json:"empty,omitempty"`
@@ -83,10 +87,8 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	case id != None && !ours:
 		return "", taken(m.place())
 	case id == None:
-		for _, op := range m.Do {
-			if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
-				return "", err
-			}
+		if err := m.run(ctx, k, p, m.Do); err != nil {
+			return "", err
 		}
 		if ours, id, err = m.ours(ctx, k.Doer, p); err == nil && !ours {
 			err = fmt.Errorf("%s was to be made, and is %s", m.place(), id)
@@ -261,29 +263,62 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		}
 		return k.Doer.Remove(ctx, m.aside(p.Made.Mark).Path)
 	}
-	return insist(ctx, removePatience, func() (bool, error) {
-		ours, _, err := m.ours(ctx, k.Doer, p)
+	gone := p.State == Undoing && p.Identity != "" // an undo that was killed may have come so far, and no further
+	err = insist(ctx, removePatience, func() (bool, error) {
+		ours, id, err := m.ours(ctx, k.Doer, p)
 		if err != nil || !ours {
 			return true, err
 		}
-		undo := m.Undo
-		if _, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep != nil {
-			if undo = m.Keep; err != nil {
-				return false, err
-			}
-		}
-		for _, op := range undo {
-			if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
-				return false, err
-			}
-		}
-		id, err := m.identity(ctx, k.Doer)
-		if err == nil && id != None {
-			err = fmt.Errorf("%s was to be removed, and is %s", m.place(), id)
-		}
-		return true, err
+		gone = true
+		return m.remove(ctx, k, c, p, id)
 	})
+	if err != nil || !gone {
+		return err
+	}
+	err = insist(ctx, removePatience, func() (bool, error) { return false, m.run(ctx, k, p, m.Rest) })
+	if err != nil {
+		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), "undo it again once nothing is in the way; --keep leaves what is left as it is")
+	}
+	return err
 }
+
+// remove does Undo, or Keep, to what is what was made. final tells that trying again would not help.
+func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, id string) (final bool, err error) {
+	if m.Rest != nil && p.Identity == "" { // it was made just before a crash: who goes on with this undo must know that it was
+		if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id}); err != nil {
+			return true, err
+		}
+		p.Identity = id
+	}
+	undo := m.Undo
+	switch _, changed, err := m.changed(ctx, k, p); {
+	case err != nil:
+		return false, err
+	case changed && m.Keep != nil:
+		undo = m.Keep
+	}
+	if err := m.run(ctx, k, p, undo); err != nil {
+		return false, err
+	}
+	id, err = m.identity(ctx, k.Doer)
+	if err == nil && id != None {
+		err = fmt.Errorf("%s was to be removed, and is %s", m.place(), id)
+	}
+	return true, err
+}
+
+// run does operations of an act that made a thing.
+func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) error {
+	for _, op := range ops {
+		if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errRemains is the error of an undo that removed a thing, and no more.
+var errRemains = errors.New("what is left of it was not cleared")
 
 // insist tries until it is done or final, or nobody can wait any longer.
 func insist(ctx context.Context, patience time.Duration, try func() (final bool, err error)) error {
@@ -339,7 +374,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Keep))
+	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Rest), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {
@@ -353,7 +388,7 @@ func (m *Make) words(*Recorded) (before, after string) {
 }
 
 func (m *Make) back(p *Recorded) (ops []Op) {
-	for _, op := range m.Undo {
+	for _, op := range slices.Concat(m.Undo, m.Rest) {
 		ops = append(ops, op.with("{mark}", p.Made.Mark))
 	}
 	return ops

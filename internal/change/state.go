@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,8 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/host/memory"
+	"plumb/internal/host/mounts"
 	"plumb/internal/product"
-	"plumb/internal/units"
 )
 
 // inspect reads a state.
@@ -28,6 +28,9 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	switch {
 	case l.Of != nil:
 		return l.Of.read(ctx, h)
+	case l.Mounted != "":
+		is, err := mounts.Identity(ctx, h, l.Mounted)
+		return cmp.Or(is, None), err
 	case l.File != "":
 		text, err := h.ReadFile(ctx, l.File)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -196,19 +199,4 @@ func (o Op) quoted(text string) string {
 		return product.DialectOf("").Quote(text)
 	}
 	return product.DialectOf(o.Target.Engine).Quote(text)
-}
-
-// holds says why a guard does not hold, or "". swapped is the count when the
-// switch began.
-func (g *Guard) holds(ctx context.Context, h host.Reader, swapped int64) (string, error) {
-	available, now, err := memory.Read(ctx, h)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("watch the memory: %w", err)
-	case available < g.MemAvailable:
-		return fmt.Sprintf("only %s of memory are available, and %s must be left", units.Bytes(available), units.Bytes(g.MemAvailable)), nil
-	case g.SwapIn && now > swapped:
-		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
-	}
-	return "", nil
 }

@@ -63,6 +63,8 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 		got = ""
 	case got == p.Made.Before:
 		return "", fmt.Errorf("%s did not take %s: it is still %s", s.On, s.After, got)
+	case s.Either:
+		return "", fmt.Errorf("%s was to be %s, and is %s, which is somebody else's doing", s.On, s.After, got)
 	}
 	if s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, swapped)
@@ -80,7 +82,7 @@ func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, e
 	if since < 0 {
 		since = swapped
 	}
-	why, err := g.holds(ctx, k.Doer, since)
+	why, err := memory.Short(ctx, k.Doer, g.MemAvailable, g.SwapIn, since)
 	if err == nil && why != "" {
 		err = errors.New(why)
 	}
@@ -100,7 +102,7 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 	if now == want || now == p.Made.Before || p.State != Done {
 		return nil, nil
 	}
-	return &Drift{Place: s.On, Want: want, Found: now}, nil
+	return &Drift{Place: s.On, Want: want, Found: now, Others: s.Either}, nil
 }
 
 // used says what stands in the way of an undo; nil for nothing.
@@ -123,6 +125,13 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 	before := p.Made.Before
 	now, err := k.seen(ctx, s)
 	if err != nil || now == before && !s.Always && (p.State == Done || s.Exact) {
+		return err
+	}
+	if s.Either && now != before && now != s.After {
+		d, err := s.drift(ctx, k, p)
+		if d != nil {
+			err = &Drifted{[]Drift{*d}}
+		}
 		return err
 	}
 	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {

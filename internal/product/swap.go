@@ -94,8 +94,14 @@ func inPlace() Way {
 		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back", "stop the server", "install the packages of the new one, and start it"}}
 }
 
-// fromDown is the first of 8.0 to which MySQL says that one may go back within 8.0.
-var fromDown = []int{8, 0, 35}
+// fromDown are the first of the series within which MySQL says that one may go back: 8.0 from 8.0.35 on, and the long-term 8.4
+// (Reference Manual 8.4, table 4.1).
+var fromDown = [][]int{{8, 0, 35}, {8, 4, 0}}
+
+// goesDown tells whether that is said of a version.
+func goesDown(to []int) bool {
+	return len(to) > 2 && slices.ContainsFunc(fromDown, func(first []int) bool { return slices.Equal(to[:2], first[:2]) && !less(to, first) })
+}
 
 func mysqlWay(from, to Release, a, b []int) Way {
 	same := len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
@@ -106,8 +112,8 @@ func mysqlWay(from, to Release, a, b []int) Way {
 		return inPlace()
 	case !same:
 		return Way{No: "another flavour and another series at once", Else: "one after the other, each with its proof"}
-	case less(b, a) && (a[0] != 8 || a[1] != 0 || len(b) < 3 || less(b, fromDown)):
-		return Way{No: "that going down is supported is known within 8.0, from 8.0.35 on, and of no other", Else: dumped}
+	case less(b, a) && !goesDown(b):
+		return Way{No: "that going down is supported is known within 8.0, from 8.0.35 on, within 8.4, and of no other", Else: dumped}
 	case from.Flavor == to.Flavor:
 		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
 	}

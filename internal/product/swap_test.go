@@ -29,6 +29,8 @@ func TestSwap(t *testing.T) {
 		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.36"}, true, true},
 		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.34"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.0.35"}, false, false},
+		{Release{MySQL, "8.4.5"}, Release{Percona, "8.4.3"}, true, true}, // a long-term series goes down
+		{Release{MySQL, "9.1.1"}, Release{Percona, "9.1.0"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{Postgres, "17"}, false, false},
 		{Release{Postgres, "x"}, Release{Postgres, "17"}, false, false},
 	} {

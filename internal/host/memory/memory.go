@@ -4,9 +4,11 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"plumb/internal/host"
 	"plumb/internal/host/proc"
+	"plumb/internal/units"
 )
 
 // Available reads MemAvailable, in bytes. A kernel that does not tell it is
@@ -37,4 +39,19 @@ func Read(ctx context.Context, h host.Reader) (available, swapped int64, err err
 	in, _ := proc.Keyed(stat, "pswpin")
 	out, _ := proc.Keyed(stat, "pswpout")
 	return available, in + out, nil
+}
+
+// Short says why memory is short, or "": less than least bytes are available or, where swapping counts, pages were swapped beyond a
+// count.
+func Short(ctx context.Context, h host.Reader, least int64, swapping bool, swapped int64) (string, error) {
+	available, now, err := Read(ctx, h)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("watch the memory: %w", err)
+	case available < least:
+		return fmt.Sprintf("only %s of memory are available, and %s must be left", units.Bytes(available), units.Bytes(least)), nil
+	case swapping && now > swapped:
+		return fmt.Sprintf("%d pages were swapped meanwhile", now-swapped), nil
+	}
+	return "", nil
 }

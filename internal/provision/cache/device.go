@@ -132,7 +132,8 @@ func (a Addition) act(fuse, checked bool) *change.Make {
 		Moved:     &change.Moved{Identity: name, State: name},
 		Unchanged: member,
 		Do:        []change.Op{a.Disk.Proof(), {Argv: add}},
-		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}, a.Disk.Blank()},
+		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}},
+		Rest:      []change.Op{a.Disk.BlankPool(a.Pool)},
 	}
 }
 

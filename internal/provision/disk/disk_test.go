@@ -292,18 +292,29 @@ func TestADiskIsKnownByAnotherName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, `mkfs.ext4 -q "$1"; mkfs.ext4 -q "$2"; sync "$1" "$2"`, a.loop, b.loop)
+	sh(t, `mkfs.ext4 -q -U "$3" "$1"; mkfs.ext4 -q -U "$3" "$2"; sync "$1" "$2"`, a.loop, b.loop, itsUUID)
 	was := sum(t, b.file)
-	used.Identity = filepath.Base(b.loop) + "/diskseq" // where it was read when the other's name was its own
-	blank := func(d Disk) error { return exec.Command(d.Blank().Argv[0], d.Blank().Argv[1:]...).Run() }
-	if err := blank(used); err != nil {
-		t.Errorf("it is not known any more: %v", err)
+	used.Identity = filepath.Base(b.loop) + "/ro" // where it was read when the other's name was its own
+	used.Digest = digest([]byte("0\n"))
+	for _, op := range []change.Op{used.Forget(), used.BlankFilesystem("ext4", itsUUID, 1128)} {
+		if out, err := run(op); err != nil {
+			t.Errorf("it is not known any more: %v: %s", err, out)
+		}
 	}
 	sh(t, `cmp -n 16777216 "$1" /dev/zero`, a.loop)
-	used.Spec.Path = b.loop // which the path leads to today
-	if err := blank(used); err == nil || sum(t, b.file) != was {
-		t.Errorf("another disk was made empty: %v", err)
+	used.Spec.Path, used.Digest = b.loop, digest([]byte("S2\n")) // which the path leads to today
+	for _, op := range []change.Op{used.Forget(), used.BlankFilesystem("ext4", itsUUID, 1128)} {
+		if _, err := run(op); err == nil || sum(t, b.file) != was {
+			t.Errorf("another disk was made empty: %v", err)
+		}
 	}
+}
+
+const itsUUID = "0a3f7a52-5fcd-4a8b-9c71-4f4e6d0b1a2c"
+
+func run(op change.Op) (string, error) {
+	out, err := exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput()
+	return string(out), err
 }
 
 // A disk without a serial number is not known after a start of the machine. What was just read on it counts then, where something was.
@@ -315,16 +326,112 @@ func TestADiskWithoutASerialIsMadeEmptyAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, `mkfs.ext4 -q "$1"; sync "$1"; losetup -d "$1"; losetup "$1" "$2"`, a.loop, a.file) // as it is attached anew
-	was := sum(t, a.file)
-	run := func(op change.Op) error { return exec.Command(op.Argv[0], op.Argv[1:]...).Run() }
-	if err := run(used.Blank()); err == nil || sum(t, a.file) != was {
-		t.Errorf("a disk of which nothing is known was made empty: %v", err)
-	}
-	if err := run(used.BlankKnown()); err != nil {
-		t.Error(err)
+	sh(t, `mkfs.ext4 -q -U "$3" "$1"; sync "$1"; losetup -d "$1"; losetup "$1" "$2"`, a.loop, a.file, itsUUID) // as it is attached anew
+	for _, op := range []change.Op{used.Forget(), used.BlankFilesystem("ext4", itsUUID, 1128), used.BlankFilesystem("ext4", itsUUID, 1128)} {
+		if out, err := run(op); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
 	}
 	sh(t, `cmp -n 16777216 "$1" /dev/zero`, a.loop)
+}
+
+// An undo that goes on where another was killed finds the disk as others have left it: only what is left of what was made goes.
+func TestOnlyWhatIsLeftIsMadeZero(t *testing.T) {
+	box := disks(t)
+	d := doer(t)
+	for name, c := range map[string]struct{ set, want string }{
+		"forgotten":           {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"`, ""},
+		"the end zero":        {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; dd if=/dev/zero of="$1" bs=1M seek=24 count=16 conv=notrunc status=none`, ""},
+		"another ext4":        {`mkfs.ext4 -q -U random "$1"`, "does not have what is left"},
+		"ext4 and swap":       {`mkfs.ext4 -q -U "$2" "$1"; wipefs -a -q "$1"; printf SWAPSPACE2 | dd of="$1" bs=1 seek=4086 conv=notrunc status=none; printf '\001\000\000\000\377\000\000\000' | dd of="$1" bs=1 seek=1024 conv=notrunc status=none`, "has a signature of swap by now"},
+		"bytes of a stranger": {`printf theirs | dd of="$1" bs=1 seek=5000000 conv=notrunc status=none`, "does not have what is left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := aDisk(t, box, strings.ReplaceAll(name, " ", "-"), 40)
+			used, err := looked(t, d, spec.Disk{Path: i.loop})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sh(t, c.set+`; sync "$1"`, i.loop, itsUUID)
+			was := i.sum(t)
+			out, err := run(used.BlankFilesystem("ext4", itsUUID, 1128))
+			if (err == nil) != (c.want == "") || !strings.Contains(out, c.want) {
+				t.Errorf("%v: %s", err, out)
+			}
+			if c.want != "" && i.sum(t) != was {
+				t.Error("it was written to")
+			}
+			if c.want == "" {
+				sh(t, `cmp -n 16777216 "$1" /dev/zero; tail -c 16M "$1" | cmp -n 16777216 - /dev/zero`, i.loop)
+			}
+		})
+	}
+}
+
+// aLabel is the beginning of a label of ZFS, as each release writes it.
+func aLabel(pool string, state, txg byte) string {
+	number := func(name string, n byte) string {
+		pad := strings.Repeat("\x00", (4-len(name)%4)%4)
+		return "\x00\x00\x00\x20\x00\x00\x00\x20\x00\x00\x00" + string(rune(len(name))) + name + pad + "\x00\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00" + string(rune(n))
+	}
+	named := ""
+	if pool != "" {
+		named = "\x00\x00\x00\x28\x00\x00\x00\x28\x00\x00\x00\x04name\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\x00" + string(rune(len(pool))) + pool + strings.Repeat("\x00", (4-len(pool)%4)%4)
+	}
+	return "\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + number("version", 28) + named + number("state", state) + number("txg", txg) + number("pool_guid", 7)
+}
+
+// The labels that a pool has left are known by its name and by what it was when they were written.
+func TestOnlyLabelsOfAPoolThatIsGoneAreMadeZero(t *testing.T) {
+	box := disks(t)
+	i := aDisk(t, box, "labels", 41)
+	used, err := looked(t, doer(t), spec.Disk{Path: i.loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const destroyed, active, exported, cache = 2, 0, 1, 4
+	end := i.bytes &^ (256<<10 - 1)
+	at := []int64{0, 256 << 10, end - 512<<10, end - 256<<10}
+	for name, c := range map[string]struct {
+		labels []string
+		gone   bool
+	}{
+		"destroyed":          {[]string{aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true},
+		"the head zero":      {[]string{"", "", aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true},
+		"removed":            {[]string{aLabel("tank.a", active, 0), aLabel("tank.a", active, 0)}, true},
+		"a cache":            {[]string{aLabel("", cache, 9)}, true},
+		"active":             {[]string{aLabel("tank.a", active, 9)}, false},
+		"exported":           {[]string{aLabel("tank.a", exported, 9)}, false},
+		"another's":          {[]string{aLabel("tank", destroyed, 9)}, false},
+		"another's name":     {[]string{aLabel("tankxa", destroyed, 9)}, false},
+		"one of another's":   {[]string{aLabel("tank.a", destroyed, 9), "", "", aLabel("data", active, 10)}, false},
+		"no label, but this": {[]string{"theirs"}, false},
+	} {
+		sh(t, `head -c "$2" /dev/zero >"$1"; sync "$1"`, i.loop, fmt.Sprint(i.bytes))
+		f, err := os.OpenFile(i.loop, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, text := range c.labels {
+			if _, err := f.WriteAt([]byte(text), at[n]+16<<10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		was := i.sum(t)
+		out, err := run(used.BlankPool("tank.a"))
+		if (err == nil) != c.gone {
+			t.Errorf("%s: %v: %s", name, err, out)
+		}
+		if !c.gone && i.sum(t) != was {
+			t.Errorf("%s: it was written to", name)
+		}
+		if c.gone {
+			sh(t, `cmp -n "$2" "$1" /dev/zero`, i.loop, fmt.Sprint(i.bytes))
+		}
+	}
 }
 
 func TestWhatIsWantedOfADisk(t *testing.T) {

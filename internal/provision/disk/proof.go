@@ -56,25 +56,8 @@ func Proves(op change.Op) (which string, erases bool) {
 	return op.Argv[6] + " " + op.Argv[7], op.Argv[8] == "erase"
 }
 
-// blank makes both ends zero again, as they were proven to be, once what was made there is gone. wipefs
-// opens the disk for itself alone: one that is in use is left as it is. Of a disk that tells no serial number nothing is known after a
-// start of the machine: there what was read on it just before counts, where the argument after its size says "known".
-const blank = Says + `path=$1 of=$2 digest=$3 word=$5
-shift 5
-node=$(readlink -f -- "$path")
-no() { echo "$path $1: it is left as it is" >&2; exit 1; }
-[ -b "$node" ] && { [ "$word${of##*/}" = knowndiskseq ] || [ "$(says "$node" "$of")" = "$digest" ]; } || no "is not the disk that was used"
-wipefs -a -q "$node" || no "is in use"
-for part; do dd if=/dev/zero of="$node" bs=65536 seek="${part%:*}" count="${part#*:}" iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc,fsync status=none; done`
-
-// Blank takes back what was made on a disk that was proven to be empty.
-func (d Disk) Blank() change.Op { return d.script(blank, "") }
-
-// BlankKnown is Blank for a disk on which the UUID of what was made is read just before.
-func (d Disk) BlankKnown() change.Op { return d.script(blank, "known") }
-
-func (d Disk) script(text, word string) change.Op {
-	argv := []string{"sh", "-ec", text, "sh", d.Spec.Path, d.Identity, d.Digest, strconv.FormatInt(d.Size, 10), word}
+func (d Disk) script(text string, words ...string) change.Op {
+	argv := append([]string{"sh", "-ec", text, "sh", d.Spec.Path, d.Identity, d.Digest, strconv.FormatInt(d.Size, 10)}, words...)
 	for _, p := range parts(d.Size) {
 		argv = append(argv, fmt.Sprintf("%d:%d", p.at, p.bytes))
 	}

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
@@ -48,7 +48,7 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))
 	}
 	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
-	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
+	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, uuid, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
 	return out, nil
 }
 
@@ -59,17 +59,20 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// superblock is where a filesystem's UUID stands: the bytes that are read, and in them its magic and its UUID.
+// superblock is where a filesystem's UUID stands: the bytes that are read, and in them its magic.
 type superblock struct {
-	at, length, magic, uuid int
-	word                    string
+	at, length, magic int
+	word              string
 }
 
 var superblocks = map[string]superblock{
-	"ext4":  {1024, 120, 56, 104, "\x53\xef"},
-	"xfs":   {0, 48, 0, 32, "XFSB"},
-	"btrfs": {65536, 72, 64, 32, "_BHRfS_M"},
+	"ext4":  {1024, 120, 56, "\x53\xef"},
+	"xfs":   {0, 48, 0, "XFSB"},
+	"btrfs": {65536, 72, 64, "_BHRfS_M"},
 }
+
+// uuidAt is where a filesystem has its UUID, from its superblock on.
+func uuidAt(kind string) int { return int(mounts.UUIDAt[kind]) - superblocks[kind].at }
 
 // identity reads the UUID from the device itself: the tools believe a cache, or want the filesystem mounted.
 func identity(f spec.Filesystem, uuid string) (look change.Inspection, id string) {
@@ -78,12 +81,12 @@ func identity(f spec.Filesystem, uuid string) (look change.Inspection, id string
 	magic := spaced(hex.EncodeToString([]byte(s.word)))
 	skip := func(n int) string { return fmt.Sprintf(".{%d}", len(" 00")*n) }
 	var match string
-	if s.magic < s.uuid {
+	if at := uuidAt(f.Type); s.magic < at {
 		end := s.magic + len(s.word)
-		match = skip(s.magic) + " " + magic + skip(s.uuid-end) + " (" + id + ")" + skip(s.length-s.uuid-16)
+		match = skip(s.magic) + " " + magic + skip(at-end) + " (" + id + ")" + skip(s.length-at-16)
 	} else {
-		end := s.uuid + 16
-		match = skip(s.uuid) + " (" + id + ")" + skip(s.magic-end) + " " + magic + skip(s.length-s.magic-len(s.word))
+		end := at + 16
+		match = skip(at) + " (" + id + ")" + skip(s.magic-end) + " " + magic + skip(s.length-s.magic-len(s.word))
 	}
 	return change.Inspection{Match: "^" + match + "$", Argv: []string{"od", "-An", "-v", "-tx1", "-w128", "-j", strconv.Itoa(s.at), "-N", strconv.Itoa(s.length), f.Device.Path}}, id
 }
@@ -104,7 +107,8 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 	return change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
 		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
-		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.BlankKnown()},
+		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.Forget()},
+		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},
 		Unchanged: &look,
 		Moved:     &change.Moved{Identity: id, State: id},
 	}}
@@ -124,10 +128,10 @@ const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 
 `
 
 // mount mounts it, on a directory that nobody can write to.
-func mount(f spec.Filesystem, at, options string) change.Act {
+func mount(f spec.Filesystem, uuid, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
-		On: "the mount of " + at, After: f.Type, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+) .*$`},
+		On: "the mount of " + at, After: f.Type + " " + uuid, From: change.None, Either: true, Patience: 5000, Again: 15000,
+		Inspect: change.Inspection{Mounted: at},
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
 `+hidesNothing+`hides_nothing "$4"
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
@@ -137,11 +141,6 @@ mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
   umount "$1"
 fi`, at)},
 	}}
-}
-
-// mountLine matches the line of a mount in mountinfo, to before its type.
-func mountLine(at string) string {
-	return `^[0-9]+ [0-9]+ [0-9]+:[0-9]+ [^ ]+ ` + regexp.QuoteMeta(edit.Octal(at)) + ` .* - `
 }
 
 // lasts enters the mount in fstab. A start does not wait for a disk that is missing: the machine can be reached
@@ -158,7 +157,7 @@ func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, option
 
 // mountedThere tells whether the filesystem of the spec is mounted there already.
 func mountedThere(ctx context.Context, h host.Reader, f spec.Filesystem, at string) (bool, error) {
-	m, err := mountAt(ctx, h, at)
+	m, err := mounts.At(ctx, h, at)
 	if err != nil || m == nil {
 		return false, err
 	}

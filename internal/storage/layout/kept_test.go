@@ -84,7 +84,7 @@ func TestNothingIsHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops := []change.Op{mount(spec.Filesystem{Type: "ext4"}, at, "rw").Switch.Do[0], mountDataset(tools{}, "tank/db", at).Switch.Do[0]}
+	ops := []change.Op{mount(spec.Filesystem{Type: "ext4"}, newUUID(), at, "rw").Switch.Do[0], mountDataset(tools{}, "tank/db", at).Switch.Do[0]}
 	for _, file := range []string{"", filepath.Join(at, ".theirs")} {
 		if file != "" {
 			if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -246,7 +246,7 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, at, "rw").Switch.Undo[0]} {
+	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, newUUID(), at, "rw").Switch.Undo[0]} {
 		unmounted := slices.Contains(op.Argv, isEmpty) // it is when this looks
 		with := func(script string) {
 			x.sh(`mountpoint -q "$2" || mount "$1" "$2"; cd "$2/lost+found"; eval "$3"; cd /; [ "$4" = false ] || umount "$2"`, f.Device.Path, at, script, fmt.Sprint(unmounted))
@@ -265,6 +265,43 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 		}
 	}
 	x.sh(`! mountpoint -q "$1"`, at)
+}
+
+// What is mounted is known by its UUID: another filesystem of the type in its place is somebody's, and stays there.
+func TestAnotherMountIsSomebodys(t *testing.T) {
+	t.Parallel()
+	x := newBox(t)
+	at := filepath.Join(x.Dir, "mnt")
+	_, acts, _ := x.filesystem("ext4", at)
+	other := x.disk("other", 40).Path
+	x.sh(`mkfs.ext4 -q "$1"`, other)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`umount "$1"; mount "$2" "$1"; mkdir -m 750 "$1/data"`, at, other)
+	for _, o := range []change.UndoOptions{{}, {Force: true}} {
+		if err := x.undo(number, o); err == nil || x.sh(`stat -c %d "$1"`, at) != x.sh(`printf '%d\n' $((0x$(stat -L -c %t "$1") << 8 | 0x$(stat -L -c %T "$1")))`, other) {
+			t.Errorf("%+v: the other was unmounted: %v", o, err)
+		}
+	}
+	x.sh(`umount "$1"; mount "$2" "$1"`, at, x.loops[0])
+	if err := x.undo(number, change.UndoOptions{}); err != nil {
+		t.Error(err)
+	}
+	made, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.undo(made, change.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`mkdir "$1"; mount "$2" "$1"`, at, other)
+	mounting := slices.IndexFunc(acts, func(a change.Act) bool { return a.Switch != nil && a.Switch.Inspect.Mounted != "" })
+	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as the plan found it") {
+		t.Errorf("another counts as mounted: %v", err)
+	}
+	x.sh(`mountpoint -q "$1"; umount "$1"; rmdir "$1"`, at)
 }
 
 // In a directory of another user root makes nothing: he could put a link there in time. What is there is not
@@ -294,176 +331,5 @@ func TestFilesystemsAtEveryDeath(t *testing.T) {
 			_, acts, _ := x.filesystem(kind, filepath.Join(x.Dir, "mnt"))
 			changetest.Run(t, x.crash(acts))
 		})
-	}
-}
-
-func (x *box) fuse() {
-	x.t.Helper()
-	if testing.Short() {
-		x.t.Skip("starts zfs-fuse: run without -short")
-	}
-	_, err := x.ZFSFuse(64) // a pool of somebody else's, and the daemon
-	sandbox.Need(x.t, err)
-}
-
-func (x *box) pool(name string) spec.Pool {
-	file := func(n string) spec.Disk { return spec.Disk{Path: filepath.Join(x.Dir, n), Size: 64 << 20} }
-	return spec.Pool{Name: name, Layout: spec.Mirror, Data: []spec.Disk{file("a"), file("b")}, Log: []spec.Disk{x.disk("log", 64)}, Cache: []spec.Disk{x.disk("cache", 64)}}
-}
-
-// makings are a pool with the datasets of a server.
-func (x *box) makings(p spec.Pool, at string) []change.Act {
-	ctx := x.t.Context()
-	acts := x.acts(func(h host.Reader) (provision.Making, error) {
-		return x.lay.Pool(ctx, h, p, provision.Birth{Root: map[string]string{"atime": "off"}, Pool: map[string]string{"autotrim": "on"}})
-	}).Acts
-	return append(acts, x.datasets(p.Name, at)...)
-}
-
-func (x *box) datasets(pool, at string) (acts []change.Act) {
-	for _, v := range []provision.Volume{{Dataset: pool + "/db"}, {Dataset: pool + "/db/data", At: at, Properties: map[string]string{"recordsize": "16K"}}} {
-		acts = append(acts, x.acts(func(h host.Reader) (provision.Making, error) {
-			return x.lay.Volume(x.t.Context(), h, v, provision.Owner{User: "nobody", Group: "nogroup", Perm: 0o750})
-		}).Acts...)
-	}
-	return acts
-}
-
-func TestPool(t *testing.T) {
-	x := newBox(t)
-	x.fuse()
-	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "")
-	x.OnClose(func() error { // of a test that failed: the daemon would remember it
-		_ = exec.Command("zpool", "destroy", "-f", name).Run()
-		return nil
-	})
-	x.name = name
-	p, at := x.pool(name), filepath.Join(x.Dir, "mnt")
-	acts := x.makings(p, at)
-	was := x.state()
-	number, err := x.apply(acts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := x.sh(`zfs get -H -o value recordsize "$1/db/data"; zfs get -H -o value atime "$1/db/data"; stat -c '%U:%G %a' "$2"; zpool get ashift "$1" | tail -n 1 | tr -s ' '; cat /proc/self/mountinfo`, name, at); !strings.HasPrefix(got, "16K\noff\nnobody:nogroup 750\n"+name+" ashift 12 ") || !strings.Contains(got, name+"/db/data") {
-		t.Error(got)
-	}
-	if again := x.makings(p, at); len(again) > 0 {
-		t.Errorf("asked again: %+v", again)
-	}
-	other := p
-	other.Data = p.Data[:1]
-	other.Layout = spec.Stripe
-	if _, err := x.lay.Pool(t.Context(), x.doer, other, provision.Birth{}); err == nil || !strings.Contains(err.Error(), "is there, and its data are mirror of") {
-		t.Error(err)
-	}
-	x.poolKeepsWhatIsIn(number, name, at)
-	if err := x.undo(number, change.UndoOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if os.Getenv("PLUMB_REAL") != "" {
-		os.Remove(at) // zfs mount, by hand, had made it anew
-	}
-	if now := x.state(); now != was {
-		t.Errorf("undo left\n%s\nof\n%s", now, was)
-	}
-	x.oldLabels(was)
-	t.Run("deaths", func(t *testing.T) {
-		if sandbox.Full() {
-			changetest.Run(t, x.crash(acts))
-			return
-		}
-		sandbox.NeedTime(t, "lets the machine die ten times among pools, or with PLUMB_REAL=full at every operation: PLUMB_REAL=1 go test ./internal/storage/layout -run Pool")
-		x.someDeaths(acts, was)
-	})
-}
-
-// someDeaths lets the machine die at some operations, and takes it back or goes on.
-func (x *box) someDeaths(acts []change.Act, was string) {
-	t := x.t
-	t.Helper()
-	draft := change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "test"}, Name: "it"}}, Recipe: change.Recipe{Acts: acts}}}}
-	done := ""
-	for at := 0; ; at += 5 {
-		dir := filepath.Join(x.Dir, fmt.Sprintf("plumb%d", at))
-		m := hosttest.NewMortal(x.doer, at, []string{hosttest.Before, hosttest.After, hosttest.Amid}[at%3])
-		out, err := (&change.Executor{Doer: m, Dir: dir, Plumb: "test", Now: time.Now}).Apply(t.Context(), draft, change.ApplyOptions{})
-		m.Rest()
-		alive := &change.Executor{Doer: x.doer, Dir: dir, Plumb: "test", Now: time.Now}
-		switch {
-		case at == 0:
-			if done = x.state(); err != nil {
-				t.Fatal(err)
-			}
-		case m.N < at:
-			t.Logf("died at every fifth of %d operations", m.N)
-			return
-		case at%2 == 0 && out.Number > 0 && alive.Resume(t.Context(), out.Number) == nil:
-			if now := x.state(); now != done {
-				t.Fatalf("dead at operation %d, going on left\n%s\nin place of\n%s", at, now, done)
-			}
-		}
-		if all, err := alive.Changes(t.Context()); err == nil && len(all) > 0 {
-			if err := alive.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil {
-				t.Fatalf("dead at operation %d: undo: %v", at, err)
-			}
-		}
-		if now := x.state(); now != was {
-			t.Fatalf("dead at operation %d, the undo left\n%s\nin place of\n%s", at, now, was)
-		}
-	}
-}
-
-func (x *box) poolKeepsWhatIsIn(number int, name, at string) {
-	t := x.t
-	t.Helper()
-	if os.Getenv("PLUMB_REAL") == "" {
-		return // each of its acts waits for what is busy for a moment
-	}
-	x.sh(`printf theirs >"$1/file"`, at)
-	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || x.sh(`cat "$1/file"`, at) != "theirs" {
-		t.Errorf("a file in it: %v", err)
-	}
-	x.sh(`zfs unmount "$1/db/data"`, name)
-	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || x.sh(`zfs mount "$1/db/data"; cat "$2/file"`, name, at) != "theirs" {
-		t.Errorf("unmounted by hand: %v", err)
-	}
-	x.sh(`rm "$2/file"; zfs create "$1/theirs"`, name, at)
-	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(x.sh("zfs list -H -o name"), name+"/theirs") {
-		t.Errorf("a dataset in it: %v", err)
-	}
-	x.sh(`zfs destroy "$1/theirs"`, name)
-}
-
-// oldLabels leaves labels of a real pool on a disk, and looks.
-func (x *box) oldLabels(was string) {
-	t := x.t
-	t.Helper()
-	d := x.disk("old", 64)
-	x.loops = x.loops[:len(x.loops)-1]
-	f := spec.Filesystem{Type: "ext4", Device: d}
-	refused := func(want string) {
-		t.Helper()
-		before := x.sh(`sha256sum <"$1"`, d.Path)
-		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, "mnt9"), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-		if x.sh(`sha256sum <"$1"`, d.Path) != before {
-			t.Error("it was written to")
-		}
-	}
-	x.sh(`zpool create -m none plumbold "$1"`, d.Path)
-	refused("is part of the pool plumbold")
-	x.sh(`zpool export plumbold`)
-	if op := script(unknownPool, "plumbold"); exec.Command(op.Argv[0], op.Argv[1:]...).Run() == nil {
-		t.Error("a pool that is not imported has lost its name")
-	}
-	x.sh(`zpool import plumbold`)
-	x.sh(`zpool destroy plumbold`)
-	refused("4 labels of ZFS")
-	x.sh(`dd if=/dev/zero of="$1" bs=1M count=1 conv=notrunc status=none`, d.Path)
-	refused("2 labels of ZFS")
-	if now := x.state(); now != was {
-		t.Errorf("looking left\n%s\nof\n%s", now, was)
 	}
 }

@@ -227,13 +227,14 @@ func (m *poolMaking) create(props, root map[string]string) {
 			continue
 		}
 		first = append(first, d.Proof())
-		after = append(after, d.Blank())
+		after = append(after, d.BlankPool(m.pool.Name))
 	}
 	name := m.pool.Name
 	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
 		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
 		Do:    append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
-		Undo:  append([]change.Op{script(destroyPool, name)}, after...),
+		Undo:  []change.Op{script(destroyPool, name)},
+		Rest:  after,
 	}})
 }
 

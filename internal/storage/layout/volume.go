@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moby/sys/mountinfo"
-
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
@@ -46,7 +44,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	properties["mountpoint"], properties["canmount"] = "none", "off"
 	var p place
 	if v.At != "" {
-		if m, err := mountAt(ctx, h, v.At); err != nil || m != nil {
+		if m, err := mounts.At(ctx, h, v.At); err != nil || m != nil {
 			if err == nil {
 				err = change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
 			}
@@ -91,7 +89,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 	if v.At == "" {
 		return out, nil
 	}
-	m, err := mountAt(ctx, h, v.At)
+	m, err := mounts.At(ctx, h, v.At)
 	if err != nil {
 		return out, err
 	}
@@ -140,8 +138,8 @@ func mountDataset(t tools, name, at string) change.Act {
 		kind = "fuse.zfs "
 	}
 	return change.Act{Switch: &change.Switch{
-		On: "the mount of " + at, After: kind + name, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{File: "/proc/self/mountinfo", Match: mountLine(at) + `([^ ]+ [^ ]+) .*$`},
+		On: "the mount of " + at, After: kind + name, From: change.None, Either: true, Patience: 5000, Again: 15000,
+		Inspect: change.Inspection{Mounted: at},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
 `+hidesNothing+`hides_nothing "$3"
 zfs set "$2=no" "$1"
@@ -193,15 +191,4 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 		return out, change.Refuse("name a place without links", "%s is no directory, or a link", v.At)
 	}
 	return owned(ctx, h, v.At, o)
-}
-
-// mountAt gives the topmost mount at a place; nil for none.
-func mountAt(ctx context.Context, h host.Reader, at string) (found *mountinfo.Info, err error) {
-	all, err := mounts.Read(ctx, h)
-	for _, m := range all {
-		if m.Mountpoint == path.Clean(at) {
-			found = m
-		}
-	}
-	return found, err
 }

@@ -58,7 +58,33 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 	if r.was, err = among(there, r.is); err != nil {
 		return r, err
 	}
+	if err := a.held(r.was); err != nil {
+		return r, err
+	}
 	return r, a.alone(s, r, kin)
+}
+
+// isHeld finds those of some packages that somebody holds at their version, which apt-get does not give another while it asks nobody.
+func isHeld(names []string) change.Inspection {
+	return change.Inspection{Argv: []string{"dpkg-query", "-W", `-f=${Package}:${Architecture} ${db:Status-Want}\n`}, Among: names, Match: `^([^ ]+) hold$`}
+}
+
+// held refuses packages that are held: that is found out while the server still runs.
+func (a apt) held(all []installed) error {
+	text, err := a.h.Output(a.ctx, isHeld(nil).Argv...)
+	if err != nil {
+		return fmt.Errorf("see which packages are held: %w", err)
+	}
+	var names []string
+	for _, i := range all {
+		if slices.Contains(strings.Split(string(text), "\n"), i.name+" hold") {
+			names = append(names, plain(i.name))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return &change.Refusal{Why: strings.Join(names, ", ") + " is held at its version (apt-mark hold)", What: "apt-mark unhold " + strings.Join(names, " ") + ", if that is over"}
 }
 
 // exchange computes what another version of a package changes; what follows are packages. It takes no lock and writes no cache.
@@ -252,6 +278,7 @@ func (r Release) Replace(dir string, before ...change.Op) change.Act {
 	slices.Sort(lines)
 	s := &change.Switch{On: "the packages of " + r.Name, After: strings.Join(lines, "\n"), Exact: true,
 		Inspect: change.Inspection{Argv: listing(), Among: names},
+		Still:   &change.Still{Inspect: isHeld(names), State: change.None, Hint: "apt-mark showhold lists what is held at its version: apt-mark unhold it, and take the way back again"},
 		Do:      []change.Op{these(path.Join(dir, "new"))},
 		Undo:    append(before, these(path.Join(dir, "old")))}
 	if came != nil {

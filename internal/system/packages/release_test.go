@@ -2,6 +2,7 @@ package packages
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,8 @@ func sources(simulation string) answers {
 	a.outputs["apt-cache"] = "mariadb-server | 1:11.8.3-0+deb13u1 | http://deb.debian.org/debian trixie/main amd64 Packages\n" +
 		"mariadb-server | 1:10.11.14-0+deb12u2 | http://deb.debian.org/debian bookworm/main amd64 Packages\n"
 	a.outputs["dpkg-query -W -f=${Package} "] = "mariadb-server mariadb\nmariadb-common mariadb\ngalera-4 galera-4\nlibc6 glibc\nlibssl3 openssl\n"
-	a.outputs["dpkg-query -W -f=${Package}:"] = a.outputs["dpkg-query"]
+	a.outputs["dpkg-query -W -f=${Package}:${Architecture} ${Version}"] = a.outputs["dpkg-query"]
+	a.outputs["dpkg-query -W -f=${Package}:${Architecture} ${db:Status-Want}"] = "mariadb-server:amd64 install\n"
 	delete(a.outputs, "dpkg-query")
 	return a
 }
@@ -71,6 +73,25 @@ func TestNewerRefusesWhatOthersNeed(t *testing.T) {
 	}
 	if _, err := Newer(t.Context(), sources(newer), "mariadb-other", "11.8", nil); err == nil {
 		t.Error("a package that is not installed")
+	}
+}
+
+// A hold is respected before the server is stopped, on the way there and on the way back.
+func TestHeldPackagesAreLeft(t *testing.T) {
+	a := sources(newer)
+	a.outputs["dpkg-query -W -f=${Package}:${Architecture} ${db:Status-Want}"] = "libc6:amd64 hold\nmariadb-server:amd64 hold\ngalera-4:amd64 install\n"
+	_, err := Newer(t.Context(), a, "mariadb-server", "11.8", []string{"galera-4"})
+	refused, ok := errors.AsType[*change.Refusal](err)
+	if !ok || !strings.Contains(refused.Why, "mariadb-server is held") || !strings.Contains(refused.What, "apt-mark unhold mariadb-server,") {
+		t.Errorf("%v", err)
+	}
+	r, err := Newer(t.Context(), sources(newer), "mariadb-server", "11.8", []string{"galera-4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	still := r.Replace("/srv/r").Switch.Still
+	if still == nil || still.State != change.None || !slices.Contains(still.Inspect.Among, "mariadb-server:amd64") || !regexp.MustCompile(still.Inspect.Match).MatchString("mariadb-server:amd64 hold") || regexp.MustCompile(still.Inspect.Match).MatchString("mariadb-server:amd64 install") {
+		t.Errorf("%+v", still)
 	}
 }
 

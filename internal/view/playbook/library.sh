@@ -43,6 +43,31 @@ state() {
 # among WORDS: of the lines those whose first word is one of these.
 among() { awk -v "words=$*" 'BEGIN { n = split(words, all, " "); for (i = 1; i <= n; i++) w[all[i]] } $1 in w' | sort; }
 
+# mounted PLACE: the type of what is uppermost at PLACE, as the kernel writes that, and its UUID, from its device itself, or else
+# its source. Nothing where nothing is.
+mounted() {
+	kind=
+	while read -r _ _ number _ point rest; do
+		[ "$point" = "$1" ] || continue
+		rest=${rest#* - } at=$number
+		kind=${rest%% *} rest=${rest#* }
+		source=${rest%% *}
+	done </proc/self/mountinfo
+	case $kind in
+	'') return 0 ;;
+	ext4) from=1128 ;;
+	xfs) from=32 ;;
+	btrfs) from=65568 ;;
+	*) say "$kind $source"; return 0 ;;
+	esac
+	case $at in
+	0:*) ;; # btrfs shows a number of its own
+	*) [ "$(stat -L -c '%t:%T' -- "$source")" = "$(printf '%x:%x' "${at%:*}" "${at#*:}")" ] || return 1 ;;
+	esac
+	uuid=$(od -An -v -tx1 -j "$from" -N 16 -- "$source") || return 1
+	say "$kind $(say "$uuid" | tr -d ' ' | sed -E 's/^(.{8})(.{4})(.{4})(.{4})(.{12})$/\1-\2-\3-\4-\5/')"
+}
+
 mysql_client() { if command -v mariadb >/dev/null; then mariadb --batch --raw --skip-column-names "$@"; else mysql --batch --raw --skip-column-names "$@"; fi; }
 psql_client() { runuser -u postgres -- psql -X -q -A -t -F '	' -v ON_ERROR_STOP=1 "$@"; }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/change"
+	"plumb/internal/edit"
 	"plumb/internal/host"
 	"plumb/internal/product"
 )
@@ -164,6 +165,8 @@ func clientOf(t *host.Target) (string, error) {
 // looking writes how a state is read: a text for the shell that prints it.
 func looking(l change.Inspection) (text string, err error) {
 	switch {
+	case l.Mounted != "":
+		text = "mounted " + host.ShellQuoted(edit.Octal(l.Mounted))
 	case l.File != "":
 		text = "{ [ ! -e " + host.ShellQuoted(l.File) + " ] || cat " + host.ShellQuoted(l.File) + "; }"
 	case l.Argv != nil:

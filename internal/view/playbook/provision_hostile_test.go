@@ -8,6 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"plumb/internal/change"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/host/mounts"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/spec"
@@ -63,5 +65,32 @@ func TestScriptErasesNothing(t *testing.T) {
 		if left != (code == 4 && strings.Contains(out, "not done here: volumes: it erases a disk")) || left == (err == nil) {
 			t.Errorf("erase: %q: it ends with %d, %v:\n%s", erase, code, err, out)
 		}
+	}
+}
+
+// TestScriptKnowsWhatIsMounted: as plumb does, for all that is mounted here.
+func TestScriptKnowsWhatIsMounted(t *testing.T) {
+	live := hosttest.LiveDoer(t)
+	all, err := mounts.Read(t.Context(), live)
+	must(t, err)
+	looked := 0
+	for _, m := range all {
+		want, err := mounts.Identity(t.Context(), live, m.Mountpoint)
+		if err != nil || strings.ContainsAny(m.Source, " \\") { // of a device that cannot be read here
+			continue
+		}
+		look, err := looking(change.Inspection{Mounted: m.Mountpoint})
+		must(t, err)
+		if out, code := sh(t, "set -eu\n"+library+look); code != 0 || strings.TrimSpace(out) != want {
+			t.Errorf("at %s is %q, and the script says %q, %d", m.Mountpoint, want, out, code)
+		}
+		if looked++; looked == 25 {
+			break
+		}
+	}
+	look, err := looking(change.Inspection{Mounted: t.TempDir()})
+	must(t, err)
+	if out, code := sh(t, "set -eu\n"+library+look); looked == 0 || code != 0 || strings.TrimSpace(out) != "" {
+		t.Errorf("where nothing is mounted it says %q, %d; %d were looked at", out, code, looked)
 	}
 }

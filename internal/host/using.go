@@ -1,0 +1,38 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Using names a process that works in a directory, or has a file in it or below it open; "" for none. Of one that may not be looked at nothing is
+// known: unseen names such a process.
+func Using(ctx context.Context, h Reader, dir string) (by, unseen string, err error) {
+	for _, name := range []string{"cwd", "root", "fd/*"} {
+		links, err := OfProcesses(ctx, h, name)
+		if err != nil {
+			return "", "", err
+		}
+		for _, link := range links {
+			to, err := h.Readlink(ctx, link)
+			if errors.Is(err, fs.ErrPermission) {
+				unseen = process(ctx, h, link)
+			}
+			if err == nil && (to == dir || strings.HasPrefix(to, dir+"/")) {
+				return process(ctx, h, link), unseen, nil
+			}
+		}
+	}
+	return "", unseen, nil
+}
+
+// process names the process of a path below /proc, for people.
+func process(ctx context.Context, h Reader, link string) string {
+	pid := strings.Split(link, "/")[2]
+	name, _ := h.ReadFile(ctx, path.Join("/proc", pid, "comm"))
+	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))
+}
