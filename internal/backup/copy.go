@@ -136,7 +136,7 @@ func (c Copying) defended(ctx context.Context, m manifest.Manifest, text []byte,
 		return cause
 	}
 	if err == nil {
-		claims.drop(ctx)
+		dropClaims(ctx, claims.to, m.ID)
 	}
 	return err
 }
