@@ -117,6 +117,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 			w.Files, w.Bytes = w.Files+1, w.Bytes+p.To-p.From
 		}
 	}
+	w.Room = 2 * w.Bytes // the server that replays it writes as much to a log of its own
 	return w, nil
 }
 

@@ -161,6 +161,7 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.way.Last = wal.Text(p.last.At)
 	pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
 	p.way.Files, p.way.Bytes = len(pieces), int64(uint64(len(pieces))*p.w.size)
+	p.way.Room = p.way.Bytes
 	return pieces, nil
 }
 
