@@ -68,8 +68,8 @@ func TestNoRoom(t *testing.T) {
 		mounts    string
 		want      string
 	}{
-		{900, 11, plain, "1000B are free in "},
-		{910, 0, plain, "what is restored can take 1001B"},
+		{900, 11, plain, "1000 bytes are free in "},
+		{910, 0, plain, "what is restored can take 1001 bytes"},
 		{900, 10, plain, "manifest"}, // goes on, and finds that the store has nothing
 		{5000, 5000, compressed, "manifest"},
 	} {

@@ -93,7 +93,7 @@ func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []ar
 			return err
 		}
 		write := func(out io.Writer) error { return s.Read(ctx, e, out) }
-		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, p.File); err != nil {
+		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, nameOf(p)); err != nil {
 			return err
 		}
 	}
