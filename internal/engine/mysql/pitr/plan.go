@@ -117,8 +117,25 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 			w.Files, w.Bytes = w.Files+1, w.Bytes+p.To-p.From
 		}
 	}
+	if a.To.Point() {
+		w.Notes = append(w.Notes, later(logs, log)...)
+	}
 	w.Room = 2 * w.Bytes // the server that replays it writes as much to a log of its own
 	return w, nil
+}
+
+// later says that the archive has log behind the end of the series that is replayed: of a server whose log broke off.
+func later(logs []*shelfLog, log *shelfLog) []string {
+	var next *shelfLog
+	for _, l := range logs {
+		if l.series > log.series && (next == nil || l.series < next.series) {
+			next = l
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("the log broke off behind %s: what the archive has from %s of the series %s on does not join on, and is not replayed", log.end(), next.names[0], next.series)}
 }
 
 // before tells whether a moment comes before a base, as far as that is known without the log.
