@@ -9,6 +9,7 @@
 package archive
 
 import (
+	"context"
 	"time"
 
 	"filippo.io/age"
@@ -57,6 +58,9 @@ type Keeper struct {
 	Plumb  string // version
 	Now    func() time.Time
 	Chunk  int // bytes of a log in one object; 0: the most
+	// Still is an error when Sign is this host's key no more; nil for one that always is. Of what is signed then nobody believes
+	// anything, and the server would remove its file.
+	Still func(context.Context) error
 }
 
 // Form is the version of entries.

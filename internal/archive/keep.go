@@ -62,6 +62,11 @@ func (k *Keeper) Keep(ctx context.Context, e Entry, plain io.Reader) (n int64, e
 	if err := k.whole(ctx, e); err != nil {
 		return 0, err
 	}
+	if k.Still != nil { // asked after the time in the entry: what a key signed before it was given up is believed
+		if err := k.Still(ctx); err != nil {
+			return 0, err
+		}
+	}
 	return read.n, k.commit(ctx, e)
 }
 

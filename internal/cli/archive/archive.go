@@ -231,7 +231,8 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	if err := (&backup.Backup{Do: d, Store: s, Dir: at, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
 		return nil, err
 	}
-	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, nil
+	still := func(ctx context.Context) error { return backup.Signs(ctx, d, at, sign) }
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now, Still: still}, nil
 }
 
 // inlet opens the socket; nil when no server hands anything over.
