@@ -46,8 +46,9 @@ type left struct {
 	why    string // of the series, until its first piece is kept
 }
 
-// most is how many bytes a piece has, if no event is longer.
-const most = 32 << 20
+// most is how many bytes a piece has, if no event is longer: so few that a slow line takes one in the time that a turn may last, or it
+// would be begun again and again.
+const most = 8 << 20
 
 var errFull = errors.New("the piece is full")
 

@@ -68,9 +68,6 @@ func joins(r io.Reader, from protect.Position) error {
 	if end != from.Offset {
 		return fmt.Errorf("%w: nothing in %s ends at %d", errOther, from.File, from.Offset)
 	}
-	if from.GTID == "" && len(seen) > 0 { // a server without GTIDs has nothing before it
-		return fmt.Errorf("%w: %s has GTIDs before %d, and the base has none", errOther, from.File, from.Offset)
-	}
 	for gtid := range strings.SplitSeq(from.GTID, ",") {
 		if gtid != "" && !seen[gtid] {
 			return fmt.Errorf("%w: in %s %s is not the last of its domain before %d", errOther, from.File, gtid, from.Offset)
