@@ -214,6 +214,33 @@ func TestLogBrokeOff(t *testing.T) {
 	}
 }
 
+// A server that was set back to where a base ends, or before, goes on with another log from there: that is the one that leads on, and
+// what it had written before is reached by naming a moment of that time.
+func TestSetBack(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	head := bytes.Join([][]byte{begin(), listed(1)}, nil)
+	l.write("binlog.000001", head, gtid(2), change(1), commit(), gtid(3), change(2), commit())
+	l.turns()
+	l.write("binlog.000001", head, gtid(2), change(300), commit())
+	if l.turns() == "" {
+		t.Fatal("it goes on")
+	}
+	base := baseAt("binlog.000001", len(head), time.Now())
+	base.Facts[factGTID] = "3-7-1"
+	all, err := l.shelf.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := bySeries(all)
+	for to, want := range map[replay.Target]int{{Text: "the end"}: 1, {Text: "3-7-3", GTID: "3-7-3"}: 0} {
+		w, err := Engine{}.Plan(t.Context(), l.shelf, base, moment.Asked{To: to})
+		if err != nil || w.Count != 1 || len(w.Notes) > 0 || w.Inner.(inner).log.series != logs[want][0].Series {
+			t.Errorf("%s: %+v, %v", to.Text, w, err)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	of := func(series, file string) archive.Piece {
 		return archive.Piece{Server: "mysql", Series: series, File: file, To: 7}
