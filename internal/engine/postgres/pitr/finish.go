@@ -145,5 +145,8 @@ if [ ! -e postgresql.conf ]; then
 elif grep -q -E '^[[:space:]]*(data_directory|hba_file|ident_file|include[a-z_]*)[[:space:]=]' postgresql.conf; then
 	echo "postgresql.conf names files or directories elsewhere: look at it before the server is started"
 fi
+if [ "$replace" = no ] && grep -q -E "^[[:space:]]*shared_preload_libraries[[:space:]]*=[[:space:]]*'?[^'#[:space:]]" postgresql.conf; then
+	echo "postgresql.conf preloads libraries, and some run jobs of their own (pg_cron): look at shared_preload_libraries before the copy is started"
+fi
 : > recovery.signal
 sync -f .`
