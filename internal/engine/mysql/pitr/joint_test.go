@@ -212,6 +212,14 @@ func TestLogBrokeOff(t *testing.T) {
 	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off behind binlog.000001:") {
 		t.Errorf("%+v, %v", w, err)
 	}
+	file, offset, _ := strings.Cut(w.Last, ":") // as the note tells it, and no further
+	end := replay.Target{Text: w.Last, File: file}
+	if end.Offset, err = strconv.ParseInt(offset, 10, 64); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, first, moment.Asked{To: end}); err != nil || w.Count != 1 {
+		t.Errorf("to its very end: %+v, %v", w, err)
+	}
 }
 
 // A server that was set back to where a base ends, or before, goes on with another log from there: that is the one that leads on, and

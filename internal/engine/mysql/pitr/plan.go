@@ -101,7 +101,8 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if err != nil {
 		return w, err
 	}
-	if len(way.After) == 0 && !a.To.Point() {
+	atEnd := a.To.File == way.Stop.File && a.To.Offset == way.Stop.Offset
+	if len(way.After) == 0 && !a.To.Point() && !atEnd {
 		last := "nothing behind the base"
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05 MST")

@@ -90,10 +90,12 @@ func (w *writing) begun(ending string) (until uint64, next []byte) {
 	return until, w.segment(1, 3, 11, 21, 0)
 }
 
-func (w *writing) plan(end uint64) (moment.Way, error) {
+func (w *writing) plan(end uint64) (moment.Way, error) { return w.planTo(end, "") }
+
+func (w *writing) planTo(end uint64, lsn string) (moment.Way, error) {
 	m := manifest.Manifest{ID: "20261127T120000Z-0a0b0c0d", Streams: make([]manifest.Stream, 1), Facts: map[string]string{factSystem: "7", factVersion: "15",
 		factStart: wal.Text(2*size + 40), factEnd: wal.Text(end), factTimeline: "1"}}
-	return Engine{}.Plan(w.t.Context(), w.shelf, m, moment.Asked{To: replay.Target{Text: "the end"}})
+	return Engine{}.Plan(w.t.Context(), w.shelf, m, moment.Asked{To: replay.Target{Text: "the end", LSN: lsn}})
 }
 
 // What a timeline has behind the place at which it was left is of another past: it is never replayed, also where the archive has
@@ -106,6 +108,12 @@ func TestTimelineThatWasLeft(t *testing.T) {
 		if err != nil || way.Count != 2 || way.Last != wal.Text(3*size+40) || way.Files != 2 || len(way.Notes) != 1 || !strings.Contains(way.Notes[0], wal.Name(2, 3*size, size)) {
 			t.Errorf("%q: %+v, %v", ending, way, err)
 			continue
+		}
+		if way, err := w.planTo(2*size+80, wal.Text(until)); err != nil || way.Count != 2 {
+			t.Errorf("%q: to where it was left: %+v, %v", ending, way, err)
+		}
+		if way, err := w.planTo(2*size+80, wal.Text(until+8)); err == nil || !strings.Contains(err.Error(), "the archive ends before") {
+			t.Errorf("%q: behind it: %+v, %v", ending, way, err)
 		}
 		data := t.TempDir()
 		must(t, way.Inner.(inner).fetch(t.Context(), hosttest.LiveDoer(t), w.shelf, moment.At{Data: data}))
