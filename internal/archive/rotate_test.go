@@ -42,7 +42,7 @@ func TestFormerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := keep("s-1")
-	if _, err := backup.Rotate(ctx, do, state, "db1", now); err != nil {
+	if _, err := backup.Rotate(ctx, do, state, "db1", w.Now); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
@@ -88,7 +88,7 @@ func TestKeyIsReplacedMeanwhile(t *testing.T) {
 	if _, err := w.Keep(ctx, Entry{Piece: piece(7)}, bytes.NewReader(noise(t, 7))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Rotate(ctx, do, state, "db1", time.Now()); err != nil {
+	if _, err := backup.Rotate(ctx, do, state, "db1", time.Now); err != nil {
 		t.Fatal(err)
 	}
 	next := piece(9)
