@@ -18,10 +18,11 @@ func (b *Backup) ended(ctx context.Context, r *running, to *store.Fan, res *Resu
 		return false, err
 	}
 	err = to.Each(ctx, func(s store.Store) error {
-		if in[s] {
-			return nil
+		if !in[s] {
+			return b.catchUp(ctx, s, m, text)
 		}
-		return b.catchUp(ctx, s, m, text)
+		_, err := whole(ctx, s, m)
+		return err
 	})
 	if err != nil {
 		return true, err

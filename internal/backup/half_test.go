@@ -106,7 +106,8 @@ func TestDiedBetweenTwoManifests(t *testing.T) {
 	}
 }
 
-// A place that lost an object meanwhile, or in which prune gave the run up, does not get the manifest, and the other has the backup.
+// A place that lost an object meanwhile, or in which prune gave the run up, does not get the manifest, and the other has the backup. Where
+// it is the one with the manifest that lost an object, it does not have the backup, and the other gets it.
 func TestDiedBetweenTwoManifestsAndLostMore(t *testing.T) {
 	for gone, want := range map[string]error{"/0/000000002.zst.age": store.ErrUnkept, "/claim": ErrGivenUp} {
 		job, runs := counting(t, "p-1")
@@ -125,5 +126,24 @@ func TestDiedBetweenTwoManifestsAndLostMore(t *testing.T) {
 		if all, err := w.in(second).vault(t).List(t.Context()); err != nil || len(all) != 0 {
 			t.Errorf("%s: %+v, %v", gone, all, err)
 		}
+	}
+}
+
+func TestDiedBetweenTwoManifestsAndLostTheFirst(t *testing.T) {
+	job, runs := counting(t, "p-1")
+	w, second := half(t, job)
+	all, err := w.vault(t).List(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	if err := w.Store.Delete(t.Context(), manifest.ChunkName(all[0].ID, 0, 2)); err != nil {
+		t.Fatal(err)
+	}
+	res, err := w.Run(t.Context(), job)
+	if err != nil || len(res.Lost) != 1 || res.Lost[0].URL != w.Store.URL() || !errors.Is(res.Lost[0].Err, store.ErrUnkept) || runs() != 1 {
+		t.Errorf("%+v, %d runs, %v", res, runs(), err)
+	}
+	if got, err := w.in(second).restore(t, res.Manifest); err != nil || !bytes.HasSuffix(got, []byte("\n60000\n")) {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
