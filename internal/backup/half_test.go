@@ -106,8 +106,7 @@ func TestDiedBetweenTwoManifests(t *testing.T) {
 	}
 }
 
-// A place that lost an object meanwhile, or in which prune gave the run up, does not get the manifest, and the other has the backup. Where
-// it is the one with the manifest that lost an object, it does not have the backup, and the other gets it.
+// A place that lost an object meanwhile, or in which prune gave the run up, does not get the manifest, and the other has the backup.
 func TestDiedBetweenTwoManifestsAndLostMore(t *testing.T) {
 	for gone, want := range map[string]error{"/0/000000002.zst.age": store.ErrUnkept, "/claim": ErrGivenUp} {
 		job, runs := counting(t, "p-1")
@@ -129,6 +128,7 @@ func TestDiedBetweenTwoManifestsAndLostMore(t *testing.T) {
 	}
 }
 
+// Where it is the place with the manifest that lost an object, that does not have the backup, and the other gets it.
 func TestDiedBetweenTwoManifestsAndLostTheFirst(t *testing.T) {
 	job, runs := counting(t, "p-1")
 	w, second := half(t, job)
