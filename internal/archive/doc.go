@@ -52,7 +52,8 @@ type Tail struct {
 type Keeper struct {
 	Store  store.Store
 	Sign   note.Signer
-	Public string // the key of Sign, for others
+	Public string          // the key of Sign, for others
+	Past   []note.Verifier // keys that this host has given up: what they marked cannot be compared
 	To     []age.Recipient
 	Host   string // name of this machine
 	Plumb  string // version

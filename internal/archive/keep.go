@@ -190,6 +190,12 @@ func (k *Keeper) Shelf() (Shelf, error) {
 	return Shelf{Store: k.Store, Trust: []note.Verifier{v}}, err
 }
 
+// Former tells whether a piece was kept by this host with a key that it has given up.
+func (k *Keeper) Former(ctx context.Context, p Piece) bool {
+	_, err := Shelf{Store: k.Store, Trust: k.Past}.Entry(ctx, p)
+	return err == nil
+}
+
 // measured is what was read.
 type measured struct {
 	r io.Reader

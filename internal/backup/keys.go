@@ -193,7 +193,7 @@ func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error
 	own, err := ownKey(ctx, d, dir)
 	if err == nil && keyName(own.sign) != keyName(sign) {
 		err = hint.With(fmt.Errorf("this host has another signing key (%s) than when this began (%s), and what the old one signs now is not believed", keyName(own.sign), keyName(sign)),
-			"restart it: systemctl restart plumb-archive-NAME; then take a base backup")
+			"restart it: systemctl restart plumb-archive-NAME")
 	}
 	return err
 }

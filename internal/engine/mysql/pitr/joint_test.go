@@ -340,6 +340,33 @@ func TestAnotherKey(t *testing.T) {
 	}
 }
 
+// With a key that its host was given since, a follower archives anew what the server has, and says why. A base from before leads on in
+// that, where its file is among it.
+func TestKeyOfTheHostIsReplaced(t *testing.T) {
+	l, other := newLog(t), newLog(t)
+	l.files("binlog.000001")
+	head := bytes.Join([][]byte{begin(), listed(1)}, nil)
+	l.write("binlog.000001", head, gtid(2), change(1), commit())
+	l.turns()
+	l.anew()
+	l.k.Past = l.shelf.Trust
+	l.k.Sign, l.k.Public = other.k.Sign, other.k.Public
+	l.shelf.Trust = append(l.shelf.Trust, other.shelf.Trust...)
+	l.write("binlog.000001", head, gtid(2), change(1), commit(), gtid(3), change(2), commit())
+	if why := l.turns(); !strings.Contains(why, "the signing key of this host was replaced") {
+		t.Errorf("%q", why)
+	}
+	l.anew()
+	if why := l.turns(); why != "" {
+		t.Errorf("again: %s", why)
+	}
+	base := baseAt("binlog.000001", len(head), time.Now())
+	base.Facts[factGTID] = "3-7-1"
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, base, moment.Asked{To: replay.Target{Text: "the end"}}); err != nil || w.Count != 2 || len(w.Notes) > 0 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
 // A base goes nowhere where the archive has no log, and is what it was when it ended; the error says how that is restored.
 func TestAlone(t *testing.T) {
 	l := newLog(t)
