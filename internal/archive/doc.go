@@ -9,6 +9,7 @@
 package archive
 
 import (
+	"context"
 	"time"
 
 	"filippo.io/age"
@@ -51,12 +52,16 @@ type Tail struct {
 type Keeper struct {
 	Store  store.Store
 	Sign   note.Signer
-	Public string // the key of Sign, for others
+	Public string          // the key of Sign, for others
+	Past   []note.Verifier // keys that this host has given up: what they marked cannot be compared
 	To     []age.Recipient
 	Host   string // name of this machine
 	Plumb  string // version
 	Now    func() time.Time
 	Chunk  int // bytes of a log in one object; 0: the most
+	// Still is an error when Sign is this host's key no more; nil for one that always is. Of what is signed then nobody believes
+	// anything, and the server would remove its file.
+	Still func(context.Context) error
 }
 
 // Form is the version of entries.

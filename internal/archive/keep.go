@@ -62,6 +62,11 @@ func (k *Keeper) Keep(ctx context.Context, e Entry, plain io.Reader) (n int64, e
 	if err := k.whole(ctx, e); err != nil {
 		return 0, err
 	}
+	if k.Still != nil { // asked after the time in the entry: what a key signed before it was given up is believed
+		if err := k.Still(ctx); err != nil {
+			return 0, err
+		}
+	}
 	return read.n, k.commit(ctx, e)
 }
 
@@ -183,6 +188,12 @@ func (k *Keeper) Shelf() (Shelf, error) {
 	}
 	v, err := note.NewVerifier(k.Public)
 	return Shelf{Store: k.Store, Trust: []note.Verifier{v}}, err
+}
+
+// Former tells whether a piece was kept by this host with a key that it has given up.
+func (k *Keeper) Former(ctx context.Context, p Piece) bool {
+	_, err := Shelf{Store: k.Store, Trust: k.Past}.Entry(ctx, p)
+	return err == nil
 }
 
 // measured is what was read.

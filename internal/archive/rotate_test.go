@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestFormerKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := keep("s-1")
-	if _, err := backup.Rotate(ctx, do, state, "db1", now); err != nil {
+	if _, err := backup.Rotate(ctx, do, state, "db1", w.Now); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Minute)
@@ -71,5 +72,31 @@ func TestFormerKey(t *testing.T) {
 	}
 	if _, err := w.Beginning(ctx, stolen.Server); !errors.Is(err, manifest.ErrStranger) {
 		t.Errorf("a thief's is believed: %v", err)
+	}
+}
+
+// A service that began before its host was given another key archives nothing with the old one: the server keeps what nobody would
+// believe later.
+func TestKeyIsReplacedMeanwhile(t *testing.T) {
+	w, ctx, do, state := newWorld(t), t.Context(), hosttest.LiveDoer(t), t.TempDir()
+	var err error
+	if w.Sign, w.Public, err = backup.HostKey(ctx, do, state, "db1"); err != nil {
+		t.Fatal(err)
+	}
+	sign := w.Sign
+	w.Still = func(ctx context.Context) error { return backup.Signs(ctx, do, state, sign) }
+	if _, err := w.Keep(ctx, Entry{Piece: piece(7)}, bytes.NewReader(noise(t, 7))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Rotate(ctx, do, state, "db1", time.Now); err != nil {
+		t.Fatal(err)
+	}
+	next := piece(9)
+	next.File = "0002"
+	if _, err := w.Keep(ctx, Entry{Piece: next}, bytes.NewReader(noise(t, 9))); err == nil || !strings.Contains(hint.Of(err), "restart") {
+		t.Errorf("%v, hint: %s", err, hint.Of(err))
+	}
+	if _, err := w.Entry(ctx, next); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("it was archived: %v", err)
 	}
 }

@@ -99,10 +99,10 @@ func (c *claims) beat(ctx context.Context) error {
 	return c.to.Each(ctx, func(s store.Store) error { return c.of[s].beat(ctx) })
 }
 
-// drop takes the claims back where the backup is whole. One that stays is removed by prune.
-func (c *claims) drop(ctx context.Context) {
-	_ = c.to.Each(ctx, func(s store.Store) error {
-		_ = s.Delete(ctx, manifest.ClaimName(c.of[s].id))
+// dropClaims takes the claims of a backup back where it is whole. One that stays is removed by prune.
+func dropClaims(ctx context.Context, to *store.Fan, id string) {
+	_ = to.Each(ctx, func(s store.Store) error {
+		_ = s.Delete(ctx, manifest.ClaimName(id))
 		return nil
 	})
 }

@@ -14,7 +14,7 @@ import (
 type beside struct {
 	store.Store // the source
 	to          store.Store
-	locked      func(ctx context.Context, name string) bool // tells whether an object of the target is kept for as long as it is to be
+	locked      func(ctx context.Context, name string) bool // has an object of the target kept for as long as it is to be, if it can
 
 	mu  sync.Mutex
 	has map[string]manifest.Chunk // what the target may have
@@ -32,8 +32,8 @@ func (b *beside) Get(ctx context.Context, name string, into []byte) (object []by
 	b.mu.Lock()
 	of, is := b.has[name]
 	b.mu.Unlock()
-	if is && b.locked(ctx, name) {
-		if object, err := stream.Fetch(ctx, b.to, name, of, into); err == nil {
+	if is {
+		if object, err := stream.Fetch(ctx, b.to, name, of, into); err == nil && b.locked(ctx, name) {
 			return object, "", nil
 		}
 	}

@@ -2,10 +2,12 @@ package backup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +66,14 @@ func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copie
 	for i := range done { // a prune that had marked it was told to leave it
 		if done[i].Pruned && slices.ContainsFunc(all, func(m manifest.Manifest) bool { return slices.Contains(m.Bases(), done[i].ID) && !pruned(done, m.ID) }) {
 			done[i].There, done[i].Pruned = true, false
+		}
+	}
+	for i, one := range done { // what was sent just now was locked as it was sent
+		if !one.There || c.Lock == 0 {
+			continue
+		}
+		if err := c.lockAll(ctx, all[i]); err != nil {
+			return done, fmt.Errorf("lock backup %s in %s: %w", one.ID, c.To.URL(), err)
 		}
 	}
 	return done, nil
@@ -136,7 +146,7 @@ func (c Copying) defended(ctx context.Context, m manifest.Manifest, text []byte,
 		return cause
 	}
 	if err == nil {
-		claims.drop(ctx)
+		dropClaims(ctx, claims.to, m.ID)
 	}
 	return err
 }
@@ -266,16 +276,47 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 	return nil
 }
 
-// locked tells whether the target keeps an object for as long as is asked for, or a day less: so long ago a copy that goes on may have
-// sent it.
+// locked tells whether the target keeps an object that it has for as long as is asked for.
 func (c Copying) locked(ctx context.Context, name string) bool {
-	if c.Lock == 0 {
-		return true
-	}
+	return c.Lock == 0 || c.lock(ctx, name) == nil
+}
+
+// lock has the target keep an object that it has for as long as is asked for, unless it does already, or for a day less: so long ago a
+// copy that goes on may have sent it.
+func (c Copying) lock(ctx context.Context, name string) error {
 	l, is := store.AsLocker(c.To)
 	if !is {
-		return false
+		return errors.New("it cannot lock objects")
 	}
 	until, err := l.Until(ctx, name)
-	return err == nil && !until.Before(c.Now().Add(c.Lock-24*time.Hour))
+	if err != nil || !until.Before(c.Now().Add(c.Lock-24*time.Hour)) {
+		return err
+	}
+	return l.Lock(ctx, name, c.Now().Add(c.Lock))
+}
+
+// lockAll does so with all objects of a backup.
+func (c Copying) lockAll(ctx context.Context, m manifest.Manifest) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	names := make(chan string)
+	var all sync.WaitGroup
+	for range cmp.Or(c.Workers, stream.Workers) {
+		all.Go(func() {
+			for name := range names {
+				if err := c.lock(ctx, name); err != nil {
+					end(fmt.Errorf("%s: %w", name, err))
+				}
+			}
+		})
+	}
+	for name := range m.All() {
+		if ctx.Err() != nil {
+			break
+		}
+		names <- name
+	}
+	close(names)
+	all.Wait()
+	return context.Cause(ctx)
 }

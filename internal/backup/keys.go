@@ -188,6 +188,16 @@ func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, err
 	return all, err
 }
 
+// Signs is an error when this host has another key by now than the one that signs.
+func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error {
+	own, err := ownKey(ctx, d, dir)
+	if err == nil && keyName(own.sign) != keyName(sign) {
+		err = hint.With(fmt.Errorf("this host has another signing key (%s) than when this began (%s), and what the old one signs now is not believed", keyName(own.sign), keyName(sign)),
+			"restart it: systemctl restart plumb-archive-NAME")
+	}
+	return err
+}
+
 // Ours tells whether what lies in a store is this host's, by the note that says whose the prefix is: store.ErrNotFound where it is nobody's.
 func Ours(ctx context.Context, d host.Doer, dir string, in store.Store) (bool, error) {
 	text, _, err := in.Get(ctx, owner, make([]byte, 4096))

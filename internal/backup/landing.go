@@ -17,7 +17,6 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
-	"plumb/internal/units"
 )
 
 // Begin begins a restore to a directory that is not there yet: it gives the path of that without links, and the book of
@@ -26,16 +25,25 @@ func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) 
 	if dir, err = NewDirectory(ctx, r.Do, target); err != nil {
 		return "", nil, err
 	}
-	const kind = "restore-"
-	log, err = r.Book(ctx, kind, kind+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	log, err = r.Book(ctx, restores, restores+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
 	return dir, log, err
 }
 
-// Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so. What
-// stays of that is in nobody's way, or is refused when it is.
+// restores begins the names of the books of restores to a directory.
+const restores = "restore-"
+
+// Tidy takes away what killed restores to a directory left: another needs the room.
+func (r Restore) Tidy(ctx context.Context) { r.tidy(ctx, restores) }
+
+// Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so.
 func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Log, error) {
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
+	r.tidy(ctx, kind)
 	return inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+}
+
+// tidy takes away what killed runs of a kind left. What stays of that is in nobody's way, or is refused when it is.
+func (r Restore) tidy(ctx context.Context, kind string) {
+	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
 }
 
 // Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,
@@ -141,18 +149,7 @@ func (l *landing) ground(ctx context.Context) error {
 		return hint.With(fmt.Errorf("%s is on %s, and this backup is of btrfs", dir, m.Type), "name a directory on a btrfs: mkfs.btrfs makes one, and mount shows those that are there")
 	}
 	l.uuid = uuid
-	if slices.ContainsFunc(m.Options, func(o string) bool { return strings.HasPrefix(o, "compress") }) {
-		return nil // nobody knows how much room it takes
-	}
-	st, err := l.Do.Statfs(ctx, dir)
-	if err != nil {
-		return err
-	}
-	if need, free := room(l.chain), int64(st.AvailBytes); free < need {
-		return hint.With(fmt.Errorf("%s are free at %s, and what is received can take %s", units.Bytes(free), dir, units.Bytes(need)),
-			"make room, or mount the filesystem with -o compress=zstd: then nothing is refused for its size")
-	}
-	return nil
+	return Fits(ctx, l.Do, dir, room(l.chain))
 }
 
 // one receives the streams of one subvolume, one after the other, and makes of the last what can be written to.

@@ -128,6 +128,7 @@ type locking struct {
 	store.Store
 	mu    sync.Mutex
 	until map[string]time.Time
+	gone  string // an object that is asked for and not there
 }
 
 func newLocking(s store.Store) *locking { return &locking{Store: s, until: map[string]time.Time{}} }
@@ -149,7 +150,17 @@ func (l *locking) Locks(context.Context) (store.Locks, error) { return store.Loc
 func (l *locking) Until(_ context.Context, name string) (time.Time, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if name == l.gone {
+		return time.Time{}, store.ErrNotFound
+	}
 	return l.until[name], nil
+}
+
+func (l *locking) Lock(_ context.Context, name string, until time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until[name] = until
+	return nil
 }
 
 // open gives the objects of a backup that are not locked for some time yet.
@@ -162,7 +173,37 @@ func (l *locking) open(m manifest.Manifest, least time.Time) (names []string) {
 	return names
 }
 
-// What a run sent that was to lock nothing, or for less time, is sent again by one that is to lock it.
+// A copy locks what was there as a whole, with the manifest, as it locks what it sends; what is locked as long already stays as it is.
+func TestLocksWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	res, err := w.Run(t.Context(), command("seq 60000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, _ := other(t)
+	to := newLocking(plain)
+	c := Copying{From: w.vault(t), To: to, Now: time.Now}
+	for i, lock := range []time.Duration{0, 48 * time.Hour, 36 * time.Hour} {
+		c.Lock = lock
+		done, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest})
+		if err != nil || done[0].There != (i > 0) || (i > 0) != (done[0].Sent == 0) {
+			t.Fatalf("%s: %+v, %v", lock, done, err)
+		}
+		least := time.Now().Add(47 * time.Hour)
+		if open := to.open(res.Manifest, least); (len(open) > 0) != (i == 0) {
+			t.Errorf("%s: not locked, or not so long: %v", lock, open)
+		}
+	}
+	if err := plain.Delete(t.Context(), manifest.ChunkName(res.ID, 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	to.gone, c.Lock = manifest.ChunkName(res.ID, 0, 1), 96*time.Hour
+	if _, err := c.Run(t.Context(), []manifest.Manifest{res.Manifest}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), to.gone) {
+		t.Errorf("an object of it is gone: %v", err)
+	}
+}
+
+// What a run sent that was to lock nothing, or for less time, is sent again by one that is to lock it, and locked where it lies by a copy.
 func TestLockedAsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.Workers = 1

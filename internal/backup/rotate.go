@@ -28,7 +28,7 @@ type succession struct {
 const successionHead = "plumb: another key from now on"
 
 // Rotate makes a new key for this host. The old one is gone when it returns: what it signed is still believed.
-func Rotate(ctx context.Context, d host.Doer, dir, name string, now time.Time) (public string, err error) {
+func Rotate(ctx context.Context, d host.Doer, dir, name string, now func() time.Time) (public string, err error) {
 	unlock, err := lockKey(ctx, d, dir)
 	if err != nil {
 		return "", err
@@ -42,8 +42,9 @@ func Rotate(ctx context.Context, d host.Doer, dir, name string, now time.Time) (
 	if err != nil {
 		return "", err
 	}
-	// A second later than now: what is just being signed with the old key ended before.
-	at := now.UTC().Truncate(time.Second).Add(time.Second)
+	// A second later than now, at least: what is just being signed with the old key ended before. Asked only now, for the lock may have
+	// been waited for.
+	at := now().UTC().Truncate(time.Second).Add(2 * time.Second)
 	signed, err := note.Sign(&note.Note{Text: strings.Join([]string{successionHead, old.public, k.public, at.Format(time.RFC3339)}, "\n") + "\n"}, old.sign, k.sign)
 	if err != nil {
 		return "", err

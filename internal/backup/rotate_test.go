@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func (w *world) believed(t *testing.T, public ...string) (ids []string) {
 
 func (w *world) rotate(t *testing.T) (public string) {
 	t.Helper()
-	public, err := Rotate(t.Context(), w.Do, w.Dir, "db1", time.Now())
+	public, err := Rotate(t.Context(), w.Do, w.Dir, "db1", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestRotateWhileRunning(t *testing.T) {
 	w := newWorld(t)
 	w.Doing = func(Progress) {
 		w.Doing = nil
-		if _, err := Rotate(t.Context(), w.Do, w.Dir, "db1", time.Now()); err != nil {
+		if _, err := Rotate(t.Context(), w.Do, w.Dir, "db1", time.Now); err != nil {
 			t.Error(err)
 		}
 	}
@@ -191,4 +192,24 @@ func FuzzSuccession(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A key is given up when it is replaced, and not when that was asked for: another may have the lock, and sign until then.
+func TestGivenUpOnceItIsItsTurn(t *testing.T) {
+	w := newWorld(t)
+	unlock, err := lockKey(t.Context(), w.Do, w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var free atomic.Bool
+	time.AfterFunc(50*time.Millisecond, func() { free.Store(true); unlock() })
+	_, err = Rotate(t.Context(), w.Do, w.Dir, "db1", func() time.Time {
+		if !free.Load() {
+			t.Error("the time is taken before it can be replaced")
+		}
+		return time.Now()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,13 +41,24 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		return res, err
 	}
 	defer end()
-	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
-	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone, or of a backup that is whole
-		goesOn = false
-		if to, err = b.reached(ctx); err == nil {
-			err = r.start(ctx, to, job.Name)
+	if goesOn {
+		is, err := b.ended(ctx, r, to, &res)
+		switch {
+		case err != nil:
+			return res, r.failed(ctx, err)
+		case is && job.Point != "" && slices.Equal(job.needs(), res.Bases()):
+			return res, b.closed(ctx, r, job, res)
+		case is: // what a command gives now is another backup
+			res, goesOn = Result{}, false
+			if to, err = b.anew(ctx, r, job); err != nil {
+				return res, err
+			}
 		}
-		if err == nil {
+	}
+	run, c, still, err := b.alive(ctx, to, r.head.ID, goesOn, job.needs())
+	if errors.Is(err, ErrGivenUp) && goesOn { // what was sent is gone
+		goesOn = false
+		if to, err = b.anew(ctx, r, job); err == nil {
 			run, c, still, err = b.alive(ctx, to, r.head.ID, false, job.needs())
 		}
 	}
@@ -59,20 +71,26 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 		if cause := context.Cause(run); ctx.Err() == nil && cause != nil {
 			err = cause
 		}
-		if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, store.ErrUnkept) {
-			what := "the same command begins it anew"
-			if why := hint.Of(err); why != "" {
-				what = why + "; " + what
-			}
-			err = hint.With(errors.Join(err, r.done(ctx)), what)
-		}
-		return res, err
+		return res, r.failed(ctx, err)
 	}
-	c.drop(ctx)
+	dropClaims(ctx, c.to, res.ID)
+	return res, b.closed(ctx, r, job, res)
+}
+
+// anew begins a backup of which an earlier run had begun another.
+func (b *Backup) anew(ctx context.Context, r *running, job Job) (to *store.Fan, err error) {
+	if to, err = b.reached(ctx); err == nil {
+		err = r.start(ctx, to, job.Name)
+	}
+	return to, err
+}
+
+// closed ends a run whose backup exists.
+func (b *Backup) closed(ctx context.Context, r *running, job Job, res Result) error {
 	if err := b.bookmark(ctx, job, len(res.Lost) == 0); err != nil {
 		b.warn("have the next backup begin here when the point is pruned", err)
 	}
-	return res, r.done(ctx)
+	return r.done(ctx)
 }
 
 // warn tells of what the run goes on without.
@@ -155,15 +173,25 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result, lean fu
 	if b.Sign, b.Public, err = HostKey(ctx, b.Do, b.Dir, b.Host); err != nil {
 		return err
 	}
-	if err := to.Each(ctx, func(s store.Store) error { return b.commit(ctx, s, res.Manifest) }); err != nil {
+	text, err := manifest.Sign(res.Manifest, b.Sign)
+	if err != nil {
 		return err
 	}
+	if err := to.Each(ctx, func(s store.Store) error { return b.commit(ctx, s, res.Manifest, text) }); err != nil {
+		return err
+	}
+	res.Lost = b.lost(to)
+	return nil
+}
+
+// lost gives the stores that were left out.
+func (b *Backup) lost(to *store.Fan) (all []Lost) {
 	for i, s := range b.targets() {
 		if err := to.Lost(i); err != nil {
-			res.Lost = append(res.Lost, Lost{s.URL(), err})
+			all = append(all, Lost{s.URL(), err})
 		}
 	}
-	return nil
+	return all
 }
 
 // send runs a producer, and sends what it gives.
@@ -275,15 +303,11 @@ func chunks(ctx context.Context, in store.Store, m manifest.Manifest) ([][]int64
 	return all, nil
 }
 
-// commit makes the backup exist in a store.
-func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest) error {
-	text, err := manifest.Sign(m, b.Sign)
-	if err != nil {
-		return err
-	}
+// commit makes the backup exist in a store, by its manifest as it was signed.
+func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest, text []byte) error {
 	o := locked(b.Lock, b.Now)
 	o.New = true
-	_, err = in.Put(ctx, manifest.Name(m.ID), text, o)
+	_, err := in.Put(ctx, manifest.Name(m.ID), text, o)
 	if errors.Is(err, store.ErrExists) {
 		err = nil // of a run that was killed just afterwards, or of a try that was thought to have failed; the next line tells
 	}

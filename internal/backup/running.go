@@ -243,6 +243,18 @@ func (r *running) leaves() (urls []string) {
 	return urls
 }
 
+// failed words why a run ended, and forgets what was sent where no run can go on with it.
+func (r *running) failed(ctx context.Context, err error) error {
+	if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, store.ErrUnkept) {
+		what := "the same command begins it anew"
+		if why := hint.Of(err); why != "" {
+			what = why + "; " + what
+		}
+		err = hint.With(errors.Join(err, r.done(ctx)), what)
+	}
+	return err
+}
+
 // done forgets it.
 func (r *running) done(ctx context.Context) error { return r.b.Do.Remove(ctx, r.file) }
 

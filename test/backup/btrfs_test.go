@@ -281,7 +281,7 @@ func TestNoPlaceOnBtrfs(t *testing.T) {
 	must(t, os.Mkdir(open, 0o777))
 	must(t, os.Chmod(open, 0o777))
 	for target, want := range map[string]string{
-		f.to + "/restored":      "and what is received can take",
+		f.to + "/restored":      "and what is restored can take",
 		open + "/restored":      "other users can change",
 		sandbox.Place(t) + "/x": "and this backup is of btrfs",
 		f.to + "/a/../b":        "is no path of a directory",

@@ -100,12 +100,17 @@ func byItself(t *testing.T, client *minio.Client, p prune.Pruner, kept string) {
 	if _, err := v.Get(t.Context(), kept); err != nil {
 		t.Error(err)
 	}
-	mode, days, unit := minio.Compliance, uint(7), minio.Days
-	must(t, client.SetObjectLockConfig(t.Context(), "locked", &mode, &days, &unit))
 	l, is := store.AsLocker(v.Store)
 	if !is {
 		t.Fatal("it tells nothing of locks")
 	}
+	longer := time.Now().Add(50 * 24 * time.Hour)
+	must(t, l.Lock(t.Context(), manifest.Name(kept), longer))
+	if until, err := l.Until(t.Context(), manifest.Name(kept)); err != nil || until.Before(longer.Add(-time.Minute)) {
+		t.Errorf("it is locked until %s, and was to be until %s; %v", until, longer, err)
+	}
+	mode, days, unit := minio.Compliance, uint(7), minio.Days
+	must(t, client.SetObjectLockConfig(t.Context(), "locked", &mode, &days, &unit))
 	if got, err := l.Locks(t.Context()); err != nil || !got.Can || !got.Versions || got.Always != 7*24*time.Hour {
 		t.Errorf("%+v, %v", got, err)
 	}

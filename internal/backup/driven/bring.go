@@ -15,7 +15,6 @@ import (
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replicate"
-	"plumb/internal/units"
 )
 
 // Bring restores what a tool has.
@@ -39,18 +38,13 @@ func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at strin
 		return "", nil, hint.With(fmt.Errorf("a part of the server lies in %s, and was backed up from there", strings.Join(of.Elsewhere, ", ")),
 			"restore it by hand, with --tablespace-map of "+b.Tool.Name()+": Plumb writes nothing outside of the one new directory")
 	}
-	under := path.Dir(dir)
-	room, err := b.Restore.Do.Statfs(ctx, under)
-	if err != nil {
-		return "", nil, err
-	}
-	if free := int64(room.AvailBytes); free < of.Bytes+of.Bytes/10 {
-		return "", nil, hint.With(fmt.Errorf("the backup has %s, and %s are free in %s", units.Bytes(of.Bytes), units.Bytes(free), under), "name a directory with more room: the backup, a tenth of it, and what of the log is replayed")
-	}
 	if log, err = b.Restore.Book(ctx, mine, mine+s.Name+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)); err != nil {
 		return "", nil, err
 	}
-	if err = log.Tree(ctx, inventory.Thing{Name: dir}, 0o711); err == nil {
+	if err = backup.Fits(ctx, b.Restore.Do, path.Dir(dir), of.Bytes+of.Bytes/10); err == nil {
+		err = log.Tree(ctx, inventory.Thing{Name: dir}, 0o711)
+	}
+	if err == nil {
 		at = path.Join(dir, "d")
 		uid, gid := Setup{Do: b.Restore.Do}.ids(s)
 		err = b.Restore.Do.MakeDir(ctx, at, 0o700, uid, gid)

@@ -79,7 +79,7 @@ func (u Setup) store(ctx context.Context, s Set) ([]change.Act, error) {
 	uid, gid := u.ids(s)
 	st, err := u.Do.Stat(ctx, dir)
 	if u.Was != nil {
-		if there, _ := u.Do.Glob(ctx, path.Join(dir, "*")); err != nil || len(there) == 0 {
+		if there, _ := u.Do.Glob(ctx, path.Join(host.Verbatim(dir), "*")); err != nil || len(there) == 0 {
 			return nil, hint.With(fmt.Errorf("%s had backups of %s, and has nothing of them now", dir, s.Server.Ref), "mount the disk that belongs there")
 		}
 	}

@@ -194,7 +194,7 @@ func read(ctx context.Context, h host.Reader, file string) (p Place, err error) 
 
 // All reads what is known of all places, by URL. Without a directory nothing is known, which is no error.
 func All(ctx context.Context, h host.Reader, state string) (all []Place, err error) {
-	files, err := h.Glob(ctx, path.Join(Directory(state), "*.json"))
+	files, err := h.Glob(ctx, path.Join(host.Verbatim(Directory(state)), "*.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

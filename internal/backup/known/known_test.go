@@ -227,6 +227,17 @@ func TestNoteDies(t *testing.T) {
 	}
 }
 
+// What is known is found wherever it is kept: in a directory whose name is a pattern, too.
+func TestStateIsNoPattern(t *testing.T) {
+	d, state := hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "state[1]*")
+	if err := Note(t.Context(), d, state, at("s3://b/p"), func(p *Place) { p.Made(made("a", "mysql:3306", noon, "")) }); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := All(t.Context(), d, state); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func FuzzPlace(f *testing.F) {
 	f.Add(`{"form":1,"url":"s3://b","lies":{"site":"x"},"servers":[{"name":"mysql:3306","ends":["2027-03-14T12:00:00Z"]}]}`, "nas:/x", "nfs4")
 	f.Fuzz(func(t *testing.T, text, source, fstype string) {

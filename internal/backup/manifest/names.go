@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +122,25 @@ func (m Manifest) Names(name string) bool {
 		return chunk < s.Chunks() && name == ChunkName(id, stream, chunk)
 	}
 	return part < len(s.Parts) && name == PartName(id, stream, part)
+}
+
+// All gives the names of the objects that a backup needs, but for its proof and holds; that of the manifest comes last.
+func (m Manifest) All() iter.Seq[string] {
+	return func(give func(string) bool) {
+		for number, s := range m.Streams {
+			for part := range s.Parts {
+				if !give(PartName(m.ID, number, part)) {
+					return
+				}
+			}
+			for chunk := range s.Chunks() {
+				if !give(ChunkName(m.ID, number, chunk)) {
+					return
+				}
+			}
+		}
+		give(Name(m.ID))
+	}
 }
 
 // Chunks counts the chunks of a stream.

@@ -106,6 +106,7 @@ type Way struct {
 	Before []replay.Transaction `json:"before"` // the last that are replayed
 	After  []replay.Transaction `json:"after"`  // the first that are not
 	Bytes  int64                `json:"bytes"`  // of the log
+	Room   int64                `json:"-"`      // bytes that it takes while it is replayed
 	Files  int                  `json:"files"`
 	Next   []string             `json:"next"` // what is left to do for a person
 	Notes  []string             `json:"notes,omitempty"`
@@ -150,20 +151,31 @@ func (r Restore) engine(m manifest.Manifest) (Engine, error) {
 		"a base is what pg_basebackup -D - -Ft -X none or mariadb-backup --backup --stream=mbstream gives to plumb backup --command, uncompressed")
 }
 
-// ready refuses, before the log is read, a directory that is there and a machine that lacks what is needed.
-func (r Restore) ready(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) error {
+// ready refuses, before the log is read, a directory that is there, one without room for the base, and a machine that lacks what is
+// needed. It gives the path of the directory without links.
+func (r Restore) ready(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (string, error) {
 	e, err := r.engine(m)
 	if err != nil {
-		return err
+		return "", err
 	}
 	real, err := backup.NewDirectory(ctx, r.Do, dir)
 	if err == nil {
 		err = e.Ready(ctx, r.Do, m, r.at(real, uid, gid, a))
 	}
+	if err == nil {
+		r.Tidy(ctx)
+		err = r.fits(ctx, real, m, 0)
+	}
 	if err != nil {
 		err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
 	}
-	return err
+	return real, err
+}
+
+// fits refuses a directory that has no room for a base, with a tenth of it for what a server writes when it starts, and for its log.
+func (r Restore) fits(ctx context.Context, real string, m manifest.Manifest, log int64) error {
+	base := m.Bytes()
+	return backup.Fits(ctx, r.Do, path.Dir(real), base+base/10+log)
 }
 
 // at is where a base is brought forward that gets the name of a directory in the end.
@@ -194,38 +206,39 @@ func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Aske
 
 // Run restores a backup to a directory that is not there yet, and brings it to the moment.
 func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (Way, error) {
-	if err := r.ready(ctx, m, dir, uid, gid, a); err != nil {
-		return Way{}, err
-	}
-	w, e, err := r.Plan(ctx, m, a)
-	if err != nil {
-		return w, err
-	}
-	err = r.make(ctx, m, dir, uid, gid, a, e, func(at At) error {
-		return e.Finish(ctx, r.Do, r.Shelf(), &w, at)
+	return r.bring(ctx, m, dir, uid, gid, a, func(e Engine, w *Way, at At) error {
+		return e.Finish(ctx, r.Do, r.Shelf(), w, at)
 	})
-	return w, err
 }
 
 // Copied restores a backup to a directory that is not there yet, with all that the archive has behind it, and gives what a
 // copy of its server is started from.
 func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, uid, gid int) (p protect.Point, w Way, err error) {
 	a := Asked{To: replay.Target{Text: "the end of the archive"}, Proof: true}
-	if err := r.ready(ctx, m, dir, uid, gid, a); err != nil {
-		return p, w, err
-	}
-	w, e, err := r.Plan(ctx, m, a)
-	if err != nil {
-		return p, w, err
-	}
-	err = r.make(ctx, m, dir, uid, gid, a, e, func(at At) error {
-		err := e.Finish(ctx, r.Do, r.Shelf(), &w, at)
+	w, err = r.bring(ctx, m, dir, uid, gid, a, func(e Engine, w *Way, at At) error {
+		err := e.Finish(ctx, r.Do, r.Shelf(), w, at)
 		if err == nil {
-			p, err = e.Copied(ctx, r.Do, w, at)
+			p, err = e.Copied(ctx, r.Do, *w, at)
 		}
 		return err
 	})
 	return p, w, err
+}
+
+// bring plans the way of a backup, and has what is unpacked finished.
+func (r Restore) bring(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, finish func(Engine, *Way, At) error) (w Way, err error) {
+	real, err := r.ready(ctx, m, dir, uid, gid, a)
+	if err != nil {
+		return w, err
+	}
+	w, e, err := r.Plan(ctx, m, a)
+	if err != nil {
+		return w, err
+	}
+	if err := r.fits(ctx, real, m, w.Room); err != nil {
+		return w, fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+	}
+	return w, r.make(ctx, m, dir, uid, gid, a, e, func(at At) error { return finish(e, &w, at) })
 }
 
 // make unpacks a backup beside a directory, has it finished, and gives it its name.

@@ -9,11 +9,9 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
-	"plumb/internal/hint"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replicate"
-	"plumb/internal/units"
 )
 
 // Base says how bases are proven: what pg_basebackup and mariadb-backup gave, with what the archive has behind it.
@@ -55,20 +53,12 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 	return d, w.Notes, err
 }
 
-// scratch makes the directory to restore to, where nobody else may put another in its place, and where there is room
-// for what is unpacked. What a killed run left in it is gone by now.
+// scratch makes the directory to restore to, where nobody else may put another in its place. What a killed run left in it is gone by
+// now.
 func (b Base) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
 	at, err := backup.NewDirectory(ctx, b.Restore.Do, path.Join(b.Under, "plumb-"+m.ID[max(0, len(m.ID)-8):])) // a short name: sockets lie below it
 	if err != nil {
 		return "", err
-	}
-	under := path.Dir(at)
-	room, err := b.Restore.Do.Statfs(ctx, under)
-	if err != nil {
-		return "", err
-	}
-	if bytes, free := m.Bytes(), int64(room.AvailBytes); free < bytes+bytes/10 {
-		return "", hint.With(fmt.Errorf("the base has %s, and %s are free in %s", units.Bytes(bytes), units.Bytes(free), under), "name a directory with more room: the base, a tenth of it, and what of the log is replayed")
 	}
 	return at, log.Tree(ctx, inventory.Thing{Name: at}, 0o711)
 }

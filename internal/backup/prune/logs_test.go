@@ -447,6 +447,8 @@ func (l locking) Until(_ context.Context, name string) (time.Time, error) {
 	return time.Time{}, nil
 }
 
+func (l locking) Lock(context.Context, string, time.Time) error { return store.ErrDenied }
+
 // What the store keeps locked stays whole, and goes when it may.
 func TestLogsLocked(t *testing.T) {
 	l := newLogged(t)

@@ -346,7 +346,7 @@ func TestCopyOfWhatWasPruned(t *testing.T) {
 func TestStoneOfFormerKey(t *testing.T) {
 	w, to, base, _ := chained(t)
 	equal(t, "marked", to.prune(t, "last=1", 0).Marked, []string{base})
-	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now())
+	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now)
 	must(t, err)
 	w.Vault, err = backup.Vault{Store: w.Store}.Own(t.Context(), w.b.Do, w.b.Dir)
 	must(t, err)

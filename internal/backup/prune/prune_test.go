@@ -327,7 +327,7 @@ func TestAnotherKey(t *testing.T) {
 	must(t, w.Mark(t.Context(), manifest.Proof{ID: ids[1], At: w.Now().UTC().Truncate(time.Second), OK: true}, w.Sign))
 	equal(t, "marked with the first key", w.prune(t, "last=2", 1).Marked, ids[:1])
 
-	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now())
+	_, err := backup.Rotate(t.Context(), w.b.Do, w.b.Dir, "db1", w.Now)
 	must(t, err)
 	w.pass(2 * time.Second)
 	w.Sign, w.b.Public, err = backup.HostKey(t.Context(), w.b.Do, w.b.Dir, "db1")

@@ -14,6 +14,8 @@ type Locker interface {
 	Locks(ctx context.Context) (Locks, error)
 	// Until tells until when an object cannot be removed; zero when nothing keeps it.
 	Until(ctx context.Context, name string) (time.Time, error)
+	// Lock keeps an object that is there from being removed until then, which is later than what keeps it now.
+	Lock(ctx context.Context, name string, until time.Time) error
 }
 
 // Locks are what a store does by itself.
@@ -23,13 +25,40 @@ type Locks struct {
 	Versions bool          // what is replaced or removed stays, as a version of before
 }
 
-// AsLocker gives what a store tells of locks, also of one that is tried patiently.
+// AsLocker gives what a store tells of locks. One that is tried patiently is asked patiently.
 func AsLocker(s Store) (Locker, bool) {
-	if p, is := s.(*Patient); is {
+	p, patient := s.(*Patient)
+	if patient {
 		s = p.Store
 	}
 	l, is := s.(Locker)
+	if is && patient {
+		l = patientLocker{p, l}
+	}
 	return l, is
+}
+
+// patientLocker tries again what fails, as its store does.
+type patientLocker struct {
+	p *Patient
+	l Locker
+}
+
+// Locks implements Locker.
+func (t patientLocker) Locks(ctx context.Context) (locks Locks, err error) {
+	err = t.p.again(ctx, func() error { locks, err = t.l.Locks(ctx); return err })
+	return locks, err
+}
+
+// Until implements Locker.
+func (t patientLocker) Until(ctx context.Context, name string) (until time.Time, err error) {
+	err = t.p.again(ctx, func() error { until, err = t.l.Until(ctx, name); return err })
+	return until, err
+}
+
+// Lock implements Locker.
+func (t patientLocker) Lock(ctx context.Context, name string, until time.Time) error {
+	return t.p.again(ctx, func() error { return t.l.Lock(ctx, name, until) })
 }
 
 // MayLock gives an error for a store that cannot lock objects, before the first of them is sent. One that does not let us ask is tried.

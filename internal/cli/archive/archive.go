@@ -231,7 +231,12 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	if err := (&backup.Backup{Do: d, Store: s, Dir: at, Host: name, Sign: sign, Public: public}).Claim(ctx); err != nil {
 		return nil, err
 	}
-	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now}, nil
+	own, err := backup.OwnKeys(ctx, d, at)
+	if err != nil {
+		return nil, err
+	}
+	still := func(ctx context.Context) error { return backup.Signs(ctx, d, at, sign) }
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now, Still: still, Past: own[1:]}, nil
 }
 
 // inlet opens the socket; nil when no server hands anything over.

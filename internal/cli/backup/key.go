@@ -67,7 +67,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 			if err := v.Ask("Make another key for the backups of this host, and give up the one it has?", yes); err != nil {
 				return err
 			}
-			public, err := backup.Rotate(c.Context(), d, at, shell.Hostname(), time.Now())
+			public, err := backup.Rotate(c.Context(), d, at, shell.Hostname(), time.Now)
 			if errors.Is(err, fs.ErrNotExist) {
 				err = hint.With(errors.New("this host has no key yet"), "plumb backup key makes it")
 			}

@@ -30,6 +30,9 @@ type Dir struct {
 	root *os.Root
 	name string
 	turn sync.Mutex // of those who compare before they replace
+
+	growing sync.Mutex             // of those who make directories
+	lasting func(dir string) error // told of each directory that is synced; nil but for tests
 }
 
 var _ store.Store = (*Dir)(nil)
@@ -92,7 +95,7 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 	name = path.Join(dir, aside+hex.EncodeToString(word))
 	var f *os.File
 	for range 10 { // who removes the last object of a directory removes that too
-		if err = d.root.MkdirAll(dir, 0o700); err == nil {
+		if err = d.grow(dir); err == nil {
 			f, err = d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -222,7 +225,11 @@ func (d *Dir) sync(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	err = errors.Join(f.Sync(), f.Close())
+	if d.lasting != nil && err == nil {
+		err = d.lasting(dir)
+	}
+	return err
 }
 
 // Get implements store.Store.

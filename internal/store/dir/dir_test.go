@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +24,33 @@ func open(t *testing.T) (*Dir, string) {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	return d, at
+}
+
+// The names of the directories in which an object lies are on the disk before it is said to be kept, once each: what a power cut takes of
+// them it takes with all that is in them. One whose name could not be written is not taken for one that lasts.
+func TestNamesLast(t *testing.T) {
+	d, _ := open(t)
+	var synced []string
+	bad := errors.New("the disk fails")
+	d.lasting = func(dir string) error {
+		synced = append(synced, dir)
+		if len(synced) == 3 {
+			return bad
+		}
+		return nil
+	}
+	put := func(name string, want ...string) {
+		t.Helper()
+		synced = nil
+		_, err := d.Put(t.Context(), name, []byte("x"), store.Put{})
+		if errors.Is(err, bad) != (len(want) == 3) || !slices.Equal(synced, want) {
+			t.Errorf("%s: %q, %v", name, synced, err)
+		}
+	}
+	put("archive/s/f/entry", ".", "archive", "archive/s")
+	put("archive/s/f/entry", "archive/s", "archive/s/f")
+	put("archive/s/f/other", "archive/s/f")
+	put("owner", ".")
 }
 
 func TestStore(t *testing.T) {

@@ -91,6 +91,18 @@ func (b *Bucket) Until(ctx context.Context, name string) (time.Time, error) {
 	return until, nil
 }
 
+// Lock implements store.Locker.
+func (b *Bucket) Lock(ctx context.Context, name string, until time.Time) error {
+	if err := store.Check(name); err != nil {
+		return err
+	}
+	ctx, end := context.WithTimeout(ctx, quietTime)
+	defer end()
+	mode, until := minio.Compliance, until.UTC().Truncate(time.Second)
+	err := b.core.Client.PutObjectRetention(ctx, b.bucket, b.before+name, minio.PutObjectRetentionOptions{Mode: &mode, RetainUntilDate: &until})
+	return said("lock", name, cause(ctx, err))
+}
+
 // deleteVersions removes an object with all that it was before: in a bucket that keeps versions a plain removal
 // adds one.
 func (b *Bucket) deleteVersions(ctx context.Context, name string) error {

@@ -48,7 +48,7 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 		p.Hang(page.Dim, "  not replayed  ", transaction(t))
 	}
 	if len(w.After) == 0 && w.Files > 0 {
-		p.Hang(page.Dim, "  ", "the archive has nothing behind it")
+		p.Hang(page.Dim, "  ", "the log that is replayed ends there")
 	}
 	for _, note := range w.Notes {
 		p.Para(page.Normal, 0, note)

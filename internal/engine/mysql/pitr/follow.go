@@ -32,7 +32,8 @@ type Follower struct {
 	Index  string   // the file that lists the log's
 	As     []string // comes before a command that is run as the server's user
 
-	known bool // where it was left is known
+	known  bool // where it was left is known
+	former bool // that was with another key of this host
 	left
 }
 
@@ -46,8 +47,9 @@ type left struct {
 	why    string // of the series, until its first piece is kept
 }
 
-// most is how many bytes a piece has, if no event is longer.
-const most = 32 << 20
+// most is how many bytes a piece has, if no event is longer: so few that a slow line takes one in the time that a turn may last, or it
+// would be begun again and again.
+const most = 8 << 20
 
 var errFull = errors.New("the piece is full")
 
@@ -74,6 +76,10 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 	if err != nil {
 		return t, err
 	}
+	if f.former {
+		f.former, t.Break, t.More = false, errFormer.Error(), true
+		return t, f.begin(files[0], t.Break)
+	}
 	if f.series == "" {
 		if err := f.begin(files[0], ""); err != nil {
 			return t, err
@@ -95,6 +101,9 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 	t.Break, t.More = why, true
 	return t, f.begin(files[0], why)
 }
+
+// errFormer is why a log cannot be gone on with that joins on, as far as anybody can tell: the marks of its last record are of another key.
+var errFormer = errors.New("the signing key of this host was replaced: what its server has is archived anew")
 
 // find asks the store where the last run came to.
 func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
@@ -118,6 +127,10 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 	}
 	f.left = left{}
 	e, err := s.Entry(ctx, last)
+	if errors.Is(err, manifest.ErrStranger) && k.Former(ctx, last) {
+		f.former, f.left = true, left{series: last.Series}
+		return nil
+	}
 	if err != nil {
 		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the log another --binlog-name")
 	}

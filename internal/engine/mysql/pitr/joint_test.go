@@ -190,6 +190,65 @@ func TestJoins(t *testing.T) {
 	}
 }
 
+// Where a log was reset, a base from before leads to its end and no further, and that is said: what was written later is in the archive
+// too.
+func TestLogBrokeOff(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	head := bytes.Join([][]byte{begin(), listed(1)}, nil)
+	l.write("binlog.000001", head, gtid(2), change(1), commit())
+	l.turns()
+	first := baseAt("binlog.000001", len(head), time.Now())
+	first.Facts[factGTID] = "3-7-1"
+	latest := moment.Asked{To: replay.Target{Text: "the end"}}
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, first, latest); err != nil || w.Count != 1 || len(w.Notes) > 0 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	l.write("binlog.000001", begin(), gtid(1), change(20), commit(), gtid(2), change(3), commit())
+	if l.turns() == "" {
+		t.Fatal("it goes on")
+	}
+	w, err := Engine{}.Plan(t.Context(), l.shelf, first, latest)
+	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off behind binlog.000001:") {
+		t.Errorf("%+v, %v", w, err)
+	}
+	file, offset, _ := strings.Cut(w.Last, ":") // as the note tells it, and no further
+	end := replay.Target{Text: w.Last, File: file}
+	if end.Offset, err = strconv.ParseInt(offset, 10, 64); err != nil {
+		t.Fatal(err)
+	}
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, first, moment.Asked{To: end}); err != nil || w.Count != 1 {
+		t.Errorf("to its very end: %+v, %v", w, err)
+	}
+}
+
+// A server that was set back to where a base ends, or before, goes on with another log from there: that is the one that leads on, and
+// what it had written before is reached by naming a moment of that time.
+func TestSetBack(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	head := bytes.Join([][]byte{begin(), listed(1)}, nil)
+	l.write("binlog.000001", head, gtid(2), change(1), commit(), gtid(3), change(2), commit())
+	l.turns()
+	l.write("binlog.000001", head, gtid(2), change(300), commit())
+	if l.turns() == "" {
+		t.Fatal("it goes on")
+	}
+	base := baseAt("binlog.000001", len(head), time.Now())
+	base.Facts[factGTID] = "3-7-1"
+	all, err := l.shelf.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := bySeries(all)
+	for to, want := range map[replay.Target]int{{Text: "the end"}: 1, {Text: "3-7-3", GTID: "3-7-3"}: 0} {
+		w, err := Engine{}.Plan(t.Context(), l.shelf, base, moment.Asked{To: to})
+		if err != nil || w.Count != 1 || len(w.Notes) > 0 || w.Inner.(inner).log.series != logs[want][0].Series {
+			t.Errorf("%s: %+v, %v", to.Text, w, err)
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	of := func(series, file string) archive.Piece {
 		return archive.Piece{Server: "mysql", Series: series, File: file, To: 7}
@@ -278,6 +337,33 @@ func TestAnotherKey(t *testing.T) {
 	l.f.Server, l.shelf.Trust = "mysql-2", other.shelf.Trust
 	if why := l.turns(); why != "" || len(l.kept()) != 1 {
 		t.Error(why)
+	}
+}
+
+// With a key that its host was given since, a follower archives anew what the server has, and says why. A base from before leads on in
+// that, where its file is among it.
+func TestKeyOfTheHostIsReplaced(t *testing.T) {
+	l, other := newLog(t), newLog(t)
+	l.files("binlog.000001")
+	head := bytes.Join([][]byte{begin(), listed(1)}, nil)
+	l.write("binlog.000001", head, gtid(2), change(1), commit())
+	l.turns()
+	l.anew()
+	l.k.Past = l.shelf.Trust
+	l.k.Sign, l.k.Public = other.k.Sign, other.k.Public
+	l.shelf.Trust = append(l.shelf.Trust, other.shelf.Trust...)
+	l.write("binlog.000001", head, gtid(2), change(1), commit(), gtid(3), change(2), commit())
+	if why := l.turns(); !strings.Contains(why, "the signing key of this host was replaced") {
+		t.Errorf("%q", why)
+	}
+	l.anew()
+	if why := l.turns(); why != "" {
+		t.Errorf("again: %s", why)
+	}
+	base := baseAt("binlog.000001", len(head), time.Now())
+	base.Facts[factGTID] = "3-7-1"
+	if w, err := (Engine{}).Plan(t.Context(), l.shelf, base, moment.Asked{To: replay.Target{Text: "the end"}}); err != nil || w.Count != 2 || len(w.Notes) > 0 {
+		t.Errorf("%+v, %v", w, err)
 	}
 }
 

@@ -190,6 +190,21 @@ func TestFollows(t *testing.T) {
 	}
 }
 
+// What is archived at once is so little that a line of 2 Mbit/s takes it within the minute that a turn may last: else a turn would be
+// begun again and again.
+func TestPiecesForASlowLine(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	big := entry(23, born, 0, strings.Repeat("x", 1<<20))
+	l.write("binlog.000001", begin(), bytes.Repeat(big, 20))
+	got, err := l.f.Turn(t.Context(), l.k)
+	if err != nil || !got.More || got.Whole || got.Bytes > 2_000_000/8*60 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	l.turns()
+	l.has(map[string][][]byte{"binlog.000001": {begin(), bytes.Repeat(big, 20)}})
+}
+
 // What cannot be gone on with begins a new series, and says why.
 func TestBreaks(t *testing.T) {
 	for name, c := range map[string]struct {

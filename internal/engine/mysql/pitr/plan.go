@@ -101,7 +101,8 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if err != nil {
 		return w, err
 	}
-	if len(way.After) == 0 && !a.To.Point() {
+	atEnd := a.To.File == way.Stop.File && a.To.Offset == way.Stop.Offset
+	if len(way.After) == 0 && !a.To.Point() && !atEnd {
 		last := "nothing behind the base"
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05 MST")
@@ -117,7 +118,25 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 			w.Files, w.Bytes = w.Files+1, w.Bytes+p.To-p.From
 		}
 	}
+	if a.To.Point() {
+		w.Notes = append(w.Notes, later(logs, log)...)
+	}
+	w.Room = 2 * w.Bytes // the server that replays it writes as much to a log of its own
 	return w, nil
+}
+
+// later says that the archive has log behind the end of the series that is replayed: of a server whose log broke off.
+func later(logs []*shelfLog, log *shelfLog) []string {
+	var next *shelfLog
+	for _, l := range logs {
+		if l.series > log.series && (next == nil || l.series < next.series) {
+			next = l
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("the log broke off behind %s: what the archive has from %s of the series %s on does not join on, and is not replayed", log.end(), next.names[0], next.series)}
 }
 
 // before tells whether a moment comes before a base, as far as that is known without the log.
@@ -150,24 +169,34 @@ func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*she
 	return logs, nil
 }
 
-// find gives the series that goes on where a base ends, and the way in it.
-func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to replay.Target) (*shelfLog, replay.Way, error) {
-	var why error
+// find gives the series that goes on where a base ends, and the way in it. Where one ends before the moment, a later one may go on
+// there too: of a server that was set back, or of one of which the end of a file was cut when it died. That it is the same log its
+// GTIDs tell, and places alone do not.
+func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to replay.Target) (log *shelfLog, way replay.Way, err error) {
+	var why error // no series goes on there
 	for _, l := range logs {
-		way, joins, err := l.way(ctx, b, sv, to)
-		if joins {
-			return l, way, err
+		if log != nil && err == nil && l.series < log.series {
+			continue
 		}
-		if why == nil {
-			why = err
+		one, joins, bad := l.way(ctx, b, sv, to)
+		switch {
+		case joins && (b.at.GTID == "" || bad == nil && len(one.After) > 0):
+			return l, one, bad
+		case joins && (log == nil || bad == nil):
+			log, way, err = l, one, bad
+		case !joins && why == nil:
+			why = bad
 		}
+	}
+	if log != nil {
+		return log, way, err
 	}
 	if !slices.ContainsFunc(logs, func(l *shelfLog) bool { return l.files[b.at.File] != nil }) {
 		if gone, err := logs[0].s.Beginning(ctx, logs[0].server); err == nil && gone.Gone.Key != "" {
 			why = gone.Pruned()
 		}
 	}
-	return nil, replay.Way{}, moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
+	return nil, way, moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.

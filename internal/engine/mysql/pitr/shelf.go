@@ -41,6 +41,13 @@ func newShelfLog(s archive.Shelf, series []archive.Piece) *shelfLog {
 	return l
 }
 
+// end is where it ends.
+func (l *shelfLog) end() string {
+	file := l.names[len(l.names)-1]
+	pieces := l.files[file]
+	return at(file, pieces[len(pieces)-1].To)
+}
+
 // About implements host.Reader.
 func (l *shelfLog) About() host.About { return host.About{} }
 

@@ -93,7 +93,7 @@ func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []ar
 			return err
 		}
 		write := func(out io.Writer) error { return s.Read(ctx, e, out) }
-		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, p.File); err != nil {
+		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, nameOf(p)); err != nil {
 			return err
 		}
 	}
@@ -144,6 +144,9 @@ if [ ! -e postgresql.conf ]; then
 	[ -e pg_ident.conf ] || : > pg_ident.conf
 elif grep -q -E '^[[:space:]]*(data_directory|hba_file|ident_file|include[a-z_]*)[[:space:]=]' postgresql.conf; then
 	echo "postgresql.conf names files or directories elsewhere: look at it before the server is started"
+fi
+if [ "$replace" = no ] && grep -q -E "^[[:space:]]*shared_preload_libraries[[:space:]]*=[[:space:]]*'?[^'#[:space:]]" postgresql.conf; then
+	echo "postgresql.conf preloads libraries, and some run jobs of their own (pg_cron): look at shared_preload_libraries before the copy is started"
 fi
 : > recovery.signal
 sync -f .`

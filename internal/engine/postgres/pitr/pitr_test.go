@@ -101,22 +101,24 @@ func TestRun(t *testing.T) {
 		want    string
 		missing string
 		hole    bool
+		until   uint64
 	}{
-		{"whole", slices.Concat(segments(1, 2, 3, 4, 5, 6), segments(2, 5, 6, 7)), "1-3 1-4 2-5 2-6 2-7", wal.Name(2, 8*size, size), false},
-		{"parted, and not yet archived", segments(1, 3, 4, 5), "1-3 1-4 1-5", wal.Name(2, 6*size, size), false},
-		{"the old one goes on", slices.Concat(segments(1, 3, 4, 5, 6, 7, 8), segments(2, 5)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), false},
-		{"hole", slices.Concat(segments(1, 3), segments(2, 5, 6)), "1-3", wal.Name(1, 4*size, size), true},
-		{"hole on the new one", slices.Concat(segments(1, 3, 4), segments(2, 5, 7)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), true},
-		{"nothing", segments(1, 9), "", wal.Name(1, 3*size, size), false}, // 9 is not on the way
+		{"whole", slices.Concat(segments(1, 2, 3, 4, 5, 6), segments(2, 5, 6, 7)), "1-3 1-4 2-5 2-6 2-7", wal.Name(2, 8*size, size), false, 0},
+		{"parted, and not yet archived", segments(1, 3, 4, 5), "1-3 1-4 1-5", wal.Name(2, 5*size, size), false, 5*size + 100},
+		{"the old one goes on", slices.Concat(segments(1, 3, 4, 5, 6, 7, 8), segments(2, 5)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), false, 0},
+		{"hole", slices.Concat(segments(1, 3), segments(2, 5, 6)), "1-3", wal.Name(1, 4*size, size), true, 0},
+		{"hole on the new one", slices.Concat(segments(1, 3, 4), segments(2, 5, 7)), "1-3 1-4 2-5", wal.Name(2, 6*size, size), true, 0},
+		{"nothing", segments(1, 9), "", wal.Name(1, 3*size, size), false, 0}, // 9 is not on the way
+		{"parted, and a later one is there", slices.Concat(segments(1, 3, 4, 5), segments(2, 6)), "1-3 1-4 1-5", wal.Name(2, 5*size, size), true, 5*size + 100},
 	} {
 		w, err := newWindow(c.all)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.way = []stretch{{1, 0}, {2, 5*size + 100}}
-		all, missing, hole := w.run(3*size + 5000)
-		if files(all) != c.want || missing != c.missing || hole != c.hole {
-			t.Errorf("%s: %s, %s, %t", c.name, files(all), missing, hole)
+		got := w.run(3*size + 5000)
+		if files(got.pieces) != c.want || got.missing != c.missing || got.hole != c.hole || got.until != c.until {
+			t.Errorf("%s: %s, %s, %t, %X", c.name, files(got.pieces), got.missing, got.hole, got.until)
 		}
 	}
 	if _, err := newWindow([]archive.Piece{{Series: Series, File: wal.Name(1, 0, size), To: 12345}}); err == nil {

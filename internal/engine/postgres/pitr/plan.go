@@ -104,7 +104,7 @@ func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *mom
 	if a.Proof { // its start is a recovery from a crash, which stays on the timeline of the base
 		timeline = b.timeline
 	}
-	if err := w.follow(timeline, b.timeline, b.start); err != nil {
+	if err := w.follow(timeline, b.timeline, max(b.start, b.end)); err != nil {
 		return in, err
 	}
 	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}
@@ -132,13 +132,19 @@ type planning struct {
 	way     moment.Way
 	last    wal.Record // that is replayed
 	stop    bool       // the moment was passed
+	until   uint64     // where the archive ends within the last file; 0: not known
 }
 
-var errEnough = errors.New("enough was read")
+var (
+	errEnough = errors.New("enough was read")
+	errLeft   = errors.New("what follows is of a timeline that was left")
+)
 
 // plan gives what is replayed.
 func (p *planning) plan() ([]archive.Piece, error) {
-	pieces, missing, hole := p.w.run(p.b.start)
+	c := p.w.run(p.b.start)
+	pieces, missing := c.pieces, c.missing
+	p.until = c.until
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
 			return nil, moment.Unreached(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()))
@@ -151,8 +157,11 @@ func (p *planning) plan() ([]archive.Piece, error) {
 		return nil, err
 	}
 	if !p.stop {
-		if err := p.short(end, start+uint64(len(pieces))*p.w.size, missing, hole); err != nil {
+		if err := p.short(end, start+uint64(len(pieces))*p.w.size, missing, c.hole); err != nil {
 			return nil, err
+		}
+		if p.until != 0 {
+			p.way.Notes = append(p.way.Notes, fmt.Sprintf("the archive has nothing of what was written after %s, where another timeline begins: %s is not in it", wal.Text(p.until), missing))
 		}
 	}
 	if p.last.End < max(p.b.end, p.b.start) || p.last.End == 0 {
@@ -161,6 +170,7 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.way.Last = wal.Text(p.last.At)
 	pieces = pieces[:min(len(pieces), int((p.last.End-1-start)/p.w.size)+1)]
 	p.way.Files, p.way.Bytes = len(pieces), int64(uint64(len(pieces))*p.w.size)
+	p.way.Room = p.way.Bytes
 	return pieces, nil
 }
 
@@ -189,7 +199,7 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	case p.to.Point():
 		return nil
 	}
-	if at, ok := wal.Place(p.to.LSN); ok && at < end {
+	if at, ok := wal.Place(p.to.LSN); ok && at <= end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
 	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
@@ -211,6 +221,9 @@ func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err e
 	}
 	err = archive.Through(p.ctx, write, func(in io.Reader) (err error) {
 		end, err = wal.Scan(in, start, p.b.system, p.record)
+		if errors.Is(err, errLeft) {
+			end, err = p.until, nil
+		}
 		return err
 	})
 	return end, err
@@ -218,6 +231,9 @@ func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err e
 
 // record takes one record.
 func (p *planning) record(r wal.Record) error {
+	if p.until != 0 && r.At >= p.until {
+		return errLeft
+	}
 	if !r.Committed.IsZero() && r.At >= p.b.start {
 		t := replay.Transaction{File: wal.Name(p.timeline(r.At), r.At, p.w.size), Offset: int64(r.At % p.w.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
 		hit := !p.to.Time.IsZero() && !r.Committed.Before(p.to.Time)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plumb/internal/archive"
 	"plumb/internal/engine/postgres/wal"
@@ -46,7 +47,7 @@ func readHistory(timeline int, text []byte) (all []stretch, err error) {
 
 // window is what an archive has of a server's log.
 type window struct {
-	segments  map[string]archive.Piece
+	segments  map[string]archive.Piece // a whole one, or what there is of the last of a timeline: PostgreSQL calls that partial
 	histories map[int]archive.Piece
 	ways      map[int][]stretch // that the histories tell
 	size      uint64            // of a segment
@@ -59,14 +60,18 @@ var errNoWAL = errors.New("the archive has no WAL of the server")
 func newWindow(all []archive.Piece) (*window, error) {
 	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
 	for _, p := range all {
-		_, _, is := whole(p.File, uint64(p.To))
+		name := nameOf(p)
+		_, _, is := whole(name, uint64(p.To))
 		switch {
 		case p.Series != Series || p.From != 0:
 		case is:
 			if n := uint64(p.To); w.size != 0 && n != w.size || !wal.IsSize(n) {
 				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
 			}
-			w.size, w.segments[p.File] = uint64(p.To), p
+			w.size = uint64(p.To)
+			if _, is := w.segments[name]; !is || name == p.File { // a whole one has more than a partial one
+				w.segments[name] = p
+			}
 		case history.MatchString(p.File):
 			n, err := strconv.ParseUint(p.File[:8], 16, 31)
 			if err == nil {
@@ -79,6 +84,12 @@ func newWindow(all []archive.Piece) (*window, error) {
 	}
 	return w, nil
 }
+
+// partial is how the name of a segment ends that was the last of its timeline when another was begun in it.
+const partial = ".partial"
+
+// nameOf is what a server calls a segment that it reads.
+func nameOf(p archive.Piece) string { return strings.TrimSuffix(p.File, partial) }
 
 // newest is the newest timeline that the archive knows of.
 func (w *window) newest() (newest int) {
@@ -104,8 +115,8 @@ func (w *window) read(ctx context.Context, s archive.Shelf) error {
 	return nil
 }
 
-// follow takes the way that leads to a timeline, and on which a base lies.
-func (w *window) follow(timeline, base int, start uint64) error {
+// follow takes the way that leads to a timeline, and on which a base lies as a whole, up to its end.
+func (w *window) follow(timeline, base int, end uint64) error {
 	w.way = []stretch{{timeline, 0}}
 	if way, known := w.ways[timeline]; known {
 		w.way = way
@@ -113,8 +124,8 @@ func (w *window) follow(timeline, base int, start uint64) error {
 		return fmt.Errorf("there is a hole: %08X.history is not in the archive", timeline)
 	}
 	at := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == base })
-	if at < 0 || at+1 < len(w.way) && start > w.way[at+1].from {
-		return hint.With(fmt.Errorf("timeline %d does not come from where the base lies, %s of timeline %d", timeline, wal.Text(start), base),
+	if at < 0 || at+1 < len(w.way) && end > w.way[at+1].from {
+		return hint.With(fmt.Errorf("timeline %d does not come from where the base lies, up to %s of timeline %d", timeline, wal.Text(end), base),
 			fmt.Sprintf("--timeline %d follows that of the base", base))
 	}
 	return nil
@@ -152,21 +163,43 @@ func (w *window) at(where uint64) (p archive.Piece, missing string, is bool) {
 	return p, missing, is
 }
 
-// run gives the segments from a place on, without a gap, and the one that is missing then. Where something comes behind
-// that one, there is a hole.
-func (w *window) run(start uint64) (all []archive.Piece, missing string, hole bool) {
+// course is the log that an archive has from a place on, without a gap.
+type course struct {
+	pieces  []archive.Piece
+	missing string // the segment that would be next
+	hole    bool   // something comes behind that one
+	until   uint64 // where the timeline of the last piece was left: what that has behind it is of no use; 0 for all of it
+}
+
+// run gives the course from a place on. Where the archive has the segment in which a timeline was left, and not that of the next
+// one, it ends: what the old timeline wrote behind that place is of another past.
+func (w *window) run(start uint64) (c course) {
 	last := uint64(0)
 	for name := range w.segments {
 		_, at, _ := whole(name, w.size)
-		if p, _, is := w.at(at); is && p.File == name { // it is on the way
+		if p, _, is := w.at(at); is && nameOf(p) == name { // it is on the way
 			last = max(last, at)
 		}
 	}
 	for at := start / w.size * w.size; ; at += w.size {
 		p, name, is := w.at(at)
-		if !is {
-			return all, name, at < last
+		if is {
+			c.pieces = append(c.pieces, p)
+			c.until = w.left(nameOf(p), at)
 		}
-		all = append(all, p)
+		if !is || c.until > 0 {
+			c.missing, c.hole = name, at < last
+			return c
+		}
 	}
+}
+
+// left is where the way leaves the timeline of a segment within it; 0 where it does not.
+func (w *window) left(name string, at uint64) uint64 {
+	timeline, _, _ := whole(name, w.size)
+	i := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == timeline })
+	if i+1 < len(w.way) && w.way[i+1].from < at+w.size {
+		return w.way[i+1].from
+	}
+	return 0
 }

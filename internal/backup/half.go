@@ -1,0 +1,79 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+)
+
+// ended makes a backup exist in the stores that do not have it yet, where an earlier run died between the first that had it and
+// the last. Each store had all of it by then: nothing is produced again, and nothing sent but the manifest, the same bytes as in the
+// others. is tells whether there is such a backup.
+func (b *Backup) ended(ctx context.Context, r *running, to *store.Fan, res *Result) (is bool, err error) {
+	m, text, in, err := b.committed(ctx, to, r.head.ID)
+	if err != nil || text == nil {
+		return false, err
+	}
+	err = to.Each(ctx, func(s store.Store) error {
+		if !in[s] {
+			return b.catchUp(ctx, s, m, text)
+		}
+		_, err := whole(ctx, s, m)
+		return err
+	})
+	if err != nil {
+		return true, err
+	}
+	res.Manifest, res.GoesOn, res.Lost = m, true, b.lost(to)
+	for _, s := range m.Streams {
+		res.Objects, res.Skipped = res.Objects+s.Chunks(), res.Skipped+s.Bytes
+	}
+	dropClaims(ctx, to, m.ID)
+	return true, nil
+}
+
+// committed looks for the manifest of a backup of ours, and tells which stores have it. What prune has put in its place, or somebody
+// else, is none.
+func (b *Backup) committed(ctx context.Context, to *store.Fan, id string) (m manifest.Manifest, text []byte, in map[store.Store]bool, err error) {
+	own, err := Vault{}.Own(ctx, b.Do, b.Dir)
+	if err != nil {
+		return m, nil, nil, err
+	}
+	var mu sync.Mutex
+	in = map[store.Store]bool{}
+	err = to.Each(ctx, func(s store.Store) error {
+		there, _, err := s.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if found, _, bad := own.Open(there, id); bad == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			m, text, in[s] = found, there, true
+		}
+		return nil
+	})
+	return m, text, in, err
+}
+
+// catchUp makes a backup exist in a store that has all of it but its manifest, unless prune has given it up there. The claim that is written
+// anew keeps it until then.
+func (b *Backup) catchUp(ctx context.Context, in store.Store, m manifest.Manifest, text []byte) error {
+	c := &claim{in: in, id: m.ID, needs: m.Bases(), now: b.Now}
+	if err := c.begin(ctx, true); err != nil {
+		return err
+	}
+	if _, err := whole(ctx, in, m); err != nil {
+		return err
+	}
+	if err := b.lean(ctx, in, m.Bases()); err != nil {
+		return err
+	}
+	return b.commit(ctx, in, m, text)
+}
