@@ -98,3 +98,31 @@ func TestDailyAfterWeekly(t *testing.T) {
 		t.Errorf("of every other day it is said that it was read each %d days", each)
 	}
 }
+
+// TestJudgedOnDaysThatWereRead: a trend of a day between two readings would know the second.
+func TestJudgedOnDaysThatWereRead(t *testing.T) {
+	for each := 1; each <= mostEvery; each++ {
+		p := newPast(readEach(grown(140, noisy(3)), each).Even(each).Added(), each)
+		if p.trendsEach()%each != 0 || p.whole(week)%each != 0 || p.trendsEach() < 5 || p.whole(week) < week {
+			t.Errorf("read each %d days, trends are made each %d, and blocks have %d", each, p.trendsEach(), p.whole(week))
+		}
+	}
+}
+
+// TestNoSlopeChangesBetweenReadings: days between two readings are alike, and no change of slope for that.
+func TestNoSlopeChangesBetweenReadings(t *testing.T) {
+	for _, each := range []int{3, 7} {
+		notices := 0
+		for seed := range uint64(50) {
+			from := regimes(readEach(grown(420, noisy(seed)), each).Even(each).Added(), each)
+			for day := 1; day < len(from); day++ {
+				if from[day] > from[day-1] {
+					notices++
+				}
+			}
+		}
+		if notices > 60 {
+			t.Errorf("read each %d days, %d changes of slope are noticed in 50 series of which none changes", each, notices)
+		}
+	}
+}
