@@ -61,8 +61,8 @@ type point struct{ x, rate, off float64 }
 // sizeColumn is the column of the levels that are sizes.
 const sizeColumn = "size"
 
-// readLevel reads one of those that x names.
-func readLevel(x, text string) (float64, error) {
+// levelOf gives one of those that x names.
+func levelOf(x, text string) (float64, error) {
 	if x == sizeColumn {
 		return forecast.Size(text)
 	}
@@ -185,7 +185,7 @@ func (m measured) takes(a experiment.Arm, of string) (float64, bool) {
 			return 0, false
 		}
 	}
-	x, err := readLevel(of, a.Levels[m.axis])
+	x, err := levelOf(of, a.Levels[m.axis])
 	return x, err == nil
 }
 
