@@ -26,7 +26,8 @@ type columns struct {
 	usedUnit, sizeUnit, freeUnit  unit
 	things                        []int
 	named                         int
-	headless                      bool // there is no header: the first row is data
+	headless                      bool   // there is no header: the first row is data
+	lone                          string // the column of sizes that is taken for what is used, where none is called so
 }
 
 // title is what a cell of the header says.
@@ -105,11 +106,17 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	if is.used < 0 {
 		is.used = onlyOne(titles, "used", "usage")
 	}
+	if size := onlyOne(titles, "size"); is.used < 0 && is.free < 0 && size >= 0 { // of a database, which fills it
+		is.used, is.size, is.lone = size, -1, strings.TrimSpace(head[size])
+	}
 	switch {
+	case is.date < 0 && is.used >= 0 && len(is.things) > 0:
+		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", Clip(strings.Join(head, ", "))),
+			"what df and zfs list print has no date: write the day when it was taken into each row, and date above it")
 	case is.date < 0:
 		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", Clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
 	case is.used < 0 && (is.size < 0 || is.free < 0):
-		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", Clip(strings.Join(head, ", "))), "call one of them used_bytes; "+wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", Clip(strings.Join(head, ", "))), "call one of them used_bytes, or by its unit used_gb or used_gib; "+wanted)
 	}
 	unitIn := func(i int) unit {
 		switch {

@@ -120,9 +120,10 @@ type file struct {
 // rows reads a CSV file, once.
 func (f *file) rows(text []byte) error {
 	comma, text := Comma(text)
+	f.numerals.semicolons = comma == ';'
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.Comment, r.ReuseRecord, r.FieldsPerRecord, r.TrimLeadingSpace = comma, '#', true, -1, true
-	head, err := r.Read()
+	head, err := next(r)
 	if err != nil {
 		return hint.With(fmt.Errorf("read its header: %w", notEnd(err)), wanted)
 	}
@@ -131,12 +132,15 @@ func (f *file) rows(text []byte) error {
 		return err
 	}
 	row := head
+	if is.lone != "" {
+		f.note("the column " + Clip(is.lone) + " is taken for what is used: no other one is")
+	}
 	if is.headless {
 		f.note("the file has no header: its columns are taken for a date and bytes")
 	} else {
-		row, err = r.Read()
+		row, err = next(r)
 	}
-	for ; err == nil; row, err = r.Read() {
+	for ; err == nil; row, err = next(r) {
 		line, _ := r.FieldPos(0)
 		if err := f.row(row, is, line); err != nil {
 			return atLine(line, err, wanted)
@@ -146,6 +150,19 @@ func (f *file) rows(text []byte) error {
 		return nil
 	}
 	return hint.With(err, "a quote within quotes is written twice, and quotes are around all of a cell") // it says the line
+}
+
+// drawn is what psql and mysql write around rows.
+var drawn = regexp.MustCompile(`^(?:[-+=\s]*|\([0-9]+ rows?\))$`)
+
+// next reads the next row that is one.
+func next(r *csv.Reader) ([]string, error) {
+	for {
+		row, err := r.Read()
+		if err != nil || slices.ContainsFunc(row, func(cell string) bool { return !drawn.MatchString(cell) }) {
+			return row, err
+		}
+	}
 }
 
 // atLine says in which line something is wrong, and what is wanted unless the error says it.
@@ -172,7 +189,7 @@ func Comma(text []byte) (rune, []byte) {
 		return rune(m[1][0]), text
 	}
 	for head := range bytes.Lines(text) {
-		if head = bytes.TrimSpace(head); len(head) == 0 || head[0] == '#' {
+		if head = bytes.TrimSpace(head); drawn.Match(head) || head[0] == '#' {
 			continue
 		}
 		commas, data := bytes.Count(head, []byte(",")), head[0] >= '0' && head[0] <= '9'
@@ -181,7 +198,7 @@ func Comma(text []byte) (rune, []byte) {
 				return other, text
 			}
 		}
-		if commas == 0 && data {
+		if _, dated := Moment(string(head)); commas == 0 && !dated && (data || bytes.IndexByte(head, ' ') >= 0) {
 			return ' ', text
 		}
 		break
@@ -213,7 +230,7 @@ func (f *file) row(row []string, is columns, line int) error {
 	}
 	var err error
 	if r.at, err = f.dates.parse(when, line); err != nil {
-		return err
+		return hint.With(err, cmp.Or(hint.Of(err), numbered(when)))
 	}
 	if f.dates.learning {
 		for _, a := range []amount{r.used, r.size, r.free} {

@@ -50,6 +50,16 @@ func TestParseCSV(t *testing.T) {
 		"columns of df":                 {"date,Filesystem,1K-blocks,Used,Available,Use%,Mounted on\n2026-01-01,/dev/sda1,100,50,45,53%,/\n", 1, 50 << 10, 95 << 10},
 		"words around them":             {"snapped_at,C: Used GB\n2026-01-01,3\n", 1, 3e9, 0},
 		"spaces":                        {"2026-01-01  5\n2026-01-02  6\n", 2, 6, 0},
+		"spaces below a header":         {"date        used\r\n2026-01-01  5\r\n2026-01-02  6\r\n", 2, 6, 0},
+		"zfs list with days before it":  {"date name used avail refer mountpoint\n2026-01-01 tank/db 5G 15G 5G /db\n", 1, 5 << 30, 20 << 30},
+		"what psql prints":              {"    day     | used_bytes \n------------+------------\n 2026-01-01 |          5\n 2026-01-02 |          6\n(2 rows)\n\n", 2, 6, 0},
+		"what mysql prints":             {"+------------+------+\n| date       | used |\n+------------+------+\n| 2026-01-01 |    5 |\n+------------+------+\n", 1, 5, 0},
+		"what PowerShell prints":        {"Date       Used\n----       ----\n2026-01-01 5\n", 1, 5, 0},
+		"only sizes":                    {"Date,DB Size (GB)\n2026-01-01,3\n", 1, 3e9, 0},
+		"groups by points, semicolons":  {"date;used\n2026-01-01;1.234\n2026-01-02;1.235\n", 2, 1235, 0},
+		"a point that parts wholes":     {"date;used_gb\n2026-01-01;1.234\n2026-01-02;0.5\n", 2, 5e8, 0},
+		"parts of a per cent":           {"date;use%;size\n2026-01-01;12.345;100000\n", 1, 12345, 100000},
+		"a cell of a broken formula":    {"date,used\n2026-01-01,5\n2026-01-02,#N/A\n", 1, 5, 0},
 		"used and free":                 {"date,used,free,size\n2026-01-01,50,30,100\n", 1, 50, 80},
 		"size and free":                 {"Date,Drive,Size (GB),FreeSpaceGB\n2026-01-01,C:,100,30\n2026-01-02,C:,100,\n", 1, 70e9, 100e9},
 		"a time in its own column":      {"date,time,used\n2026-01-01,23:00,6\n2026-01-01,22:00,5\n", 2, 5, 0},
@@ -70,7 +80,7 @@ func TestParseCSV(t *testing.T) {
 func TestFormsOfADate(t *testing.T) {
 	for _, text := range []string{"2026-03-04", "2026-03-04T00:00:00Z", "2026-03-04T02:00:00+02:00", "2026-03-04T00:00:00.5Z", "2026-03-04 00:00:00", "2026-03-04 00:00:00.123",
 		"2026-03-04T00:00", "2026-03-04 02:00:00+02", "2026-03-04 02:00:00+02:00", "2026-03-04 02:00:00 +0200", "2026-03-04T02:00:00+0200", "2026-03-04 00:00:00 UTC",
-		"2026/03/04", "2026/03/04 00:00", "2026/3/4", "20260304", "20260304123000", "1772582400", "1772582400.7", "1.7725824e9", "1772582400000",
+		"2026/03/04", "2026/03/04 00:00", "2026/3/4", "20260304", "20260304123000", "202603041230", "2026-03-04T02:00+02:00", "2026-03-04T00:00Z", "2026-03-04 02:00:00 +0200 CEST", "2026-03-04T02:00:00+02", "1772582400", "1772582400.7", "1.7725824e9", "1772582400000",
 		"4 March 2026", "04-Mar-2026", "04-MAR-26", "\"Mar 4, 2026\"", "\"Mar 4, 2026 3:07 PM\"", "Wed Mar  4 23:07:08 CET 2026", "Wed Mar  4 23:07:08 2026", "Wed 04 Mar 2026 11:07:08 PM CET",
 		"\"Wed, 4 Mar 2026 12:00:00 +0100\""} {
 		got, err := ParseCSV([]byte("date,bytes\n"+text+",1\n"), time.Time{})
@@ -108,6 +118,14 @@ func TestTheFileShowsWhichIsTheDay(t *testing.T) {
 }
 
 func TestParseCSVSaysWhatIsWrong(t *testing.T) {
+	if _, err := ParseCSV([]byte("date,used\n45900,5\n"), time.Time{}); err == nil || err.Error() != `line 2: "45900" is no date` || !strings.Contains(hint.Of(err), "where a spreadsheet counts days") {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+	for header, todo := range map[string]string{"NAME USED AVAIL\ntank 1G 2G\n": "what df and zfs list print has no date", "Datum;Used\n1;2\n": "call one of them date"} {
+		if _, err := ParseCSV([]byte(header), time.Time{}); err == nil || !strings.HasPrefix(hint.Of(err), todo) {
+			t.Errorf("%q: %v, hint %q", header, err, hint.Of(err))
+		}
+	}
 	for text, want := range map[string]string{
 		"": "the file is empty", "date,bytes\n": "no row", "a,b\n1,2\n": "no column for the date",
 		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is no date`, "date,bytes\n2026-01-01,-5\n": "no count of bytes",
@@ -121,6 +139,8 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 		"date,used_gb\n2026-01-01,\"1,234\"\n":                             `line 2: "1,234" can be 1234 and 1.234`,
 		"date,used\n2026-01-01,5\n2026-01-02,\"1,23,456\"\n":               `line 3: "1,23,456" is no count of bytes`,
 		"date,used\n2026-01-01,1.5G\n2026-01-02,\"1,5G\"\n":                "line 3 has a decimal comma (1,5), and line 2 a decimal point (1.5)",
+		"date;used_gb\n2026-01-01;1.234\n2026-01-02;1.235\n":               `line 2: "1.234" can be 1234 and 1.234`,
+		"NAME  USED  AVAIL  REFER  MOUNTPOINT\ntank  1G  2G  1G  /tank\n":  "no column for the date: NAME, USED",
 		"date,bytes\n2026-01-01,5X\n":                                      "no count of bytes",
 		"date,bytes\n2026-01-01,0x10p2\n":                                  "no count of bytes",
 		"date,used\n03/25/2026,5\n25/03/2026,6\n":                          "line 3 has the day first (25/03/2026), and line 2 the month (03/25/2026)",
@@ -154,6 +174,7 @@ func TestWhatMayBeAMistake(t *testing.T) {
 		"a reading of 0":      {"date,used\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "it falls to almost nothing, from 100G in line 2 to 0 bytes in line 3: where it was not read"},
 		"several of them":     {"date,used\n2026-01-04,0\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "from 100G in line 3 to 0 bytes in line 4, and 1 time more: "},
 		"more than the quota": {"date,used,limit\n2026-01-01,3G,2G\n", "in line 2 more is in use (3G) than there is (2G)"},
+		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is taken for what is used: no other one is"},
 		"a size in its unit":  {"date,used,size\n2026-01-01,107374182400,200\n", "in line 2 more is in use (107374182400) than there is (200): are both in the same unit?"},
 	} {
 		got, err := ParseCSV([]byte(c.text), time.Time{})

@@ -15,8 +15,8 @@ import (
 // be a day or a month first is not among them.
 var forms = []string{
 	time.DateOnly, time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05-0700", "2006-01-02T15:04", "2006-01-02 15:04",
-	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
-	"2006/1/2", "2006-1-2", "2006/1/2 15:04:05", "2006/1/2 15:04", "20060102", "20060102T150405", "20060102150405", "20060102 15:04:05", "20060102 15:04",
+	"2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04:05-07", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
+	"2006/1/2", "2006-1-2", "2006/1/2 15:04:05", "2006/1/2 15:04", "20060102", "20060102T150405", "20060102150405", "200601021504", "20060102 15:04:05", "20060102 15:04",
 	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 15:04:05 2006", "Mon Jan _2 03:04:05 PM MST 2006", "Mon _2 Jan 15:04:05 MST 2006",
 	"Mon _2 Jan 2006 15:04:05 MST", "Mon _2 Jan 2006 03:04:05 PM MST", "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
 	"2 Jan 2006", "2-Jan-2006", "2-Jan-06", "2 January 2006", "Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "2/Jan/2006:15:04:05 -0700",
@@ -42,10 +42,11 @@ func momentOf(s string) (at time.Time, form string) {
 }
 
 // Numbers that are dates: seconds since 1970 from 1973 on, because a number of days
-// or of a row is none, and milliseconds.
+// or of a row is none, and milliseconds from 1989 on, because 202611250300 is another form.
 const (
 	leastSeconds = 1e8
-	leastMillis  = 1e11
+	mostSeconds  = 1e11
+	leastMillis  = 6e11
 	mostMillis   = 1e13
 )
 
@@ -54,7 +55,7 @@ func epoch(s string) (at time.Time, is bool) {
 	switch n, err := strconv.ParseFloat(s, 64); {
 	case err == nil && n >= leastMillis && n < mostMillis:
 		return time.UnixMilli(int64(n)).UTC(), true
-	case err == nil && n >= leastSeconds && n < leastMillis:
+	case err == nil && n >= leastSeconds && n < mostSeconds:
 		return time.Unix(int64(n), 0).UTC(), true
 	}
 	return time.Time{}, false
@@ -95,6 +96,14 @@ func (d *dates) parse(s string, line int) (time.Time, error) {
 		return possible(at.Add(clock), s)
 	}
 	return time.Time{}, notDate(s)
+}
+
+// numbered says what to do with a number that is no date; "" of anything else.
+func numbered(s string) string {
+	if _, err := strconv.ParseFloat(s, 64); err != nil {
+		return ""
+	}
+	return "a number is a date in seconds or milliseconds since 1970, or as 20261125; where a spreadsheet counts days, format them as dates, best as 2026-11-25"
 }
 
 func notDate(s string) error { return fmt.Errorf("%q is no date", Clip(s)) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,24 @@ func TestGapsKeepTheirSum(t *testing.T) {
 	}
 	if got := long.Added(); len(got) != 4 || got[0] != 10 || got[2] != 10 || got[3] != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestEven: days between readings that are not as far apart are taken from the line between them.
+func TestEven(t *testing.T) {
+	s := Series{Days: []Day{{at(0), 0}, {at(8), 16}, {at(14), 40}, {at(21), 47}, {at(23), 49}}}
+	if n := s.Every(); n != 7 {
+		t.Errorf("it is read each %d days", n)
+	}
+	want := []Day{{at(2), 4}, {at(9), 20}, {at(16), 42}, {at(23), 49}}
+	if got := s.Even(7).Days; !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if steps := s.Even(10).Steps(); len(steps) != 20 || steps[0].Added != 3 || steps[19].Level != 49 {
+		t.Errorf("%v", steps)
+	}
+	if n := (Series{Days: s.Days[:1]}).Every(); n != 1 {
+		t.Errorf("one reading is each %d days", n)
 	}
 }
 

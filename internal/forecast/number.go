@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,7 +56,10 @@ func (m *mark) set(line int, text string) {
 
 // numerals are how a file writes numbers: where a comma, and where a point, can only be
 // what parts wholes from parts.
-type numerals struct{ comma, point mark }
+type numerals struct {
+	comma, point mark
+	semicolons   bool // part its columns, as they do where commas part wholes from parts
+}
 
 // see learns from one number.
 func (n *numerals) see(text string, line int) {
@@ -78,23 +82,32 @@ func (n *numerals) agree() error {
 	return nil
 }
 
-// number reads a number. Whole ones have no part behind a comma.
-func (n *numerals) number(text string, whole bool) (float64, error) {
-	plain := withoutSpaces(text)
+// number reads a number of a unit. Whole bytes have no part behind a comma.
+func (n *numerals) number(text string, of unit) (float64, error) {
+	plain, whole := withoutSpaces(text), of.bytes == 1 && !of.percent
 	switch {
 	case n.comma.line > 0:
 		plain = strings.Replace(ungroup(plain, "."), ",", ".", 1)
+	case n.semicolons && n.point.line == 0 && grouped(plain, ".") && !of.percent:
+		if plain = ungroup(plain, "."); !whole {
+			return 0, twoWays(text, plain, ".")
+		}
 	case n.point.line > 0 || whole:
 		plain = ungroup(plain, ",")
 	case strings.Contains(plain, ","):
-		return 0, hint.With(fmt.Errorf("%q can be %s and %s", Clip(text), strings.ReplaceAll(Clip(plain), ",", ""), strings.Replace(Clip(plain), ",", ".", 1)),
-			"write 1234 or 1.234; one number in the file that can only be one of them, such as 5,3 or 1,234.5, is enough")
+		return 0, twoWays(text, strings.ReplaceAll(plain, ",", ""), ",")
 	}
 	v, err := strconv.ParseFloat(plain, 64)
 	if err != nil || strings.ContainsAny(plain, "xXpP_") {
 		return 0, fmt.Errorf("%q is no number", Clip(text))
 	}
 	return v, nil
+}
+
+// twoWays is the error of a number whose sign may part groups of digits, or wholes from parts.
+func twoWays(text, joined, sign string) error {
+	return hint.With(fmt.Errorf("%q can be %s and %s", Clip(text), Clip(joined), Clip(strings.Replace(text, sign, ".", 1))),
+		"write 1234 or 1.234; one number in the file that can only be one of them, such as 5,3 or 1,234.5, is enough")
 }
 
 // What is put between groups of three digits, other than commas and points.
@@ -138,7 +151,7 @@ func cut(cell string) (number, word string) {
 }
 
 // unknowns are what programs write where nothing is known, in small letters.
-var unknowns = []string{"", "-", "--", "?", "na", "n/a", "nan", "null", "nil", "none", "unknown"}
+var unknowns = []string{"", "-", "--", "?", "na", "n/a", "#n/a", "nan", "null", "nil", "none", "unknown"}
 
 func isUnknown(cell string) bool {
 	return slices.Contains(unknowns, strings.ToLower(strings.TrimSpace(cell)))
@@ -155,7 +168,7 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 		}
 		of = given
 	}
-	v, err = n.number(number, of.bytes == 1 && !of.percent)
+	v, err = n.number(number, of)
 	if hint.Of(err) != "" {
 		return 0, of, err
 	}
@@ -169,6 +182,15 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 		return 0, of, fmt.Errorf("%q is more than the whole", Clip(cell))
 	}
 	return v, of, nil
+}
+
+// Size reads a size such as 16384, 16K, 1.5 GiB or 95 GB.
+func Size(text string) (float64, error) {
+	v, in, err := (&numerals{}).amount(text, unit{bytes: 1})
+	if err == nil && in.percent {
+		err = notBytes(text)
+	}
+	return v, hint.With(err, cmp.Or(hint.Of(err), "such as 16384, 16K, 1.5 GiB or 95 GB: K and KiB are 1024 bytes, and kB is 1000"))
 }
 
 func notBytes(cell string) error {

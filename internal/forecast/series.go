@@ -48,15 +48,18 @@ type Step struct {
 	Added, Level float64
 }
 
+// mostSpread is the longest gap over whose days what it added is spread.
+const mostSpread = 10
+
 // Steps gives what each day added, oldest first. Of days that are not known only
-// their sum is: it is spread over them when they are fewer than a week. Of a
-// longer gap whole weeks are left out, so that weekdays stay in their places.
+// their sum is: it is spread over them when they are few. Of a longer gap whole weeks
+// are left out, so that weekdays stay in their places.
 func (s Series) Steps() []Step {
 	var out []Step
 	for i := 1; i < len(s.Days); i++ {
 		n, end := s.between(i), s.Days[i]
 		each := (end.Value - s.Days[i-1].Value) / float64(n)
-		if n > week {
+		if n > mostSpread {
 			n = n % week
 		}
 		for left := n - 1; left >= 0; left-- {
@@ -88,4 +91,42 @@ func (s Series) Unknown() (days int) {
 // between is how many days later than the one before it day i is.
 func (s Series) between(i int) int {
 	return int(s.Days[i].Date.Sub(s.Days[i-1].Date) / (24 * time.Hour))
+}
+
+// Every is how many days usually lie between two readings: half of the time passed within gaps
+// that are no longer.
+func (s Series) Every() int {
+	var gaps []int
+	span := 0
+	for i := 1; i < len(s.Days); i++ {
+		gaps = append(gaps, s.between(i))
+		span += s.between(i)
+	}
+	slices.Sort(gaps)
+	passed := 0
+	for _, gap := range gaps {
+		if passed += gap; 2*passed >= span {
+			return gap
+		}
+	}
+	return 1
+}
+
+// Even gives the series on days that are as far from one another, back from the last one. What was
+// added between two readings is spread evenly over the days between them.
+func (s Series) Even(each int) Series {
+	even, i := Series{Quantity: s.Quantity}, len(s.Days)-1
+	for at := s.Last().Date; !at.Before(s.Days[0].Date); at = at.AddDate(0, 0, -each) {
+		for i > 0 && at.Before(s.Days[i].Date) {
+			i--
+		}
+		d := Day{at, s.Days[i].Value}
+		if from := s.Days[i]; from.Date.Before(at) {
+			to := s.Days[i+1]
+			d.Value += (to.Value - from.Value) * float64(at.Sub(from.Date)) / float64(to.Date.Sub(from.Date))
+		}
+		even.Days = append(even.Days, d)
+	}
+	slices.Reverse(even.Days)
+	return even
 }

@@ -4,7 +4,8 @@
 //
 //	cd research && go run ./forecast -data DIR
 //
-// With -short it prints how often what came was within the intervals of forecasts from short pasts.
+// With -short it prints how often what came was within the intervals of forecasts from short pasts, and with
+// -every 7 the same where only one day in seven is shown.
 //
 // DIR holds one CSV for each real series, as plumb forecast space --csv reads
 // them. Nothing of a series after an origin is given to what forecasts at it.
@@ -43,6 +44,7 @@ func main() {
 	dir := flag.String("data", "", "directory of the real series")
 	made := flag.Int("synthetic", 200, "how many synthetic series; 0: only the real ones")
 	brief := flag.Bool("short", false, "only judge forecasts from the last weeks and months before each origin")
+	every := flag.Int("every", 1, "with -short: show one day in so many")
 	flag.Parse()
 	if *dir != "" {
 		all, err := read(*dir)
@@ -50,7 +52,7 @@ func main() {
 			log.Fatal(err)
 		}
 		if *brief {
-			shortPasts(all)
+			shortPasts(all, *every)
 			return
 		}
 		report("real", judge(all), true)

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
+	"plumb/internal/forecast"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	view "plumb/internal/view/forecast"
@@ -74,7 +75,10 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	if !isRate(f.ceiling) {
 		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 6200, operations a second")
 	}
-	sizes, err := numbers("at", f.at)
+	if err := unitless(inBytes{"data", f.data, leastOfAll, "95G"}, inBytes{"block", f.block, leastBlock, "16K"}); err != nil {
+		return err
+	}
+	sizes, err := numbers("at", f.at, forecast.Size, "60G")
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,7 @@ func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Resul
 		g, err := f.recording.ghosts(ctx)
 		return g.Predict, err
 	}
-	points, err := f.points(ctx, "size")
+	points, err := f.points(ctx, sizeColumn)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ func Command(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
 		Short: "say when a disk is full, and what memory or a volume would bring",
-		Long: `Forecast predicts from measurements: with quantiles that hold as often as they say,
-the assumptions, and how simpler methods did on the same past. What the data cannot
-support is refused, with the measurement that would permit it.`,
+		Long: `Forecast predicts from measurements: with ranges, the assumptions, and how simpler
+methods did on the same past. What the data cannot support is refused, with the
+measurement that would permit it.`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

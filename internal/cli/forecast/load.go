@@ -98,7 +98,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	if !slices.Contains(overs(), f.over) {
 		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
 	}
-	at, err := numbers("at", f.at)
+	at, err := numbers("at", f.at, model.ReadNumber, "64")
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (f loadFlags) validate() error {
 	case !isRate(f.ceiling):
 		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 3514, operations a second")
 	}
-	return nil
+	return unitless(inBytes{"data", f.data, leastOfAll, "58G"}, inBytes{"cache", f.cache, leastOfAll, "10G"})
 }
 
 // isRate tells whether a number can be one of operations a second, or was not given.

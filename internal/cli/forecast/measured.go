@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/forecast"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
@@ -57,16 +58,31 @@ func (m measured) place() string { return cmp.Or(m.csv, ledger.Apart(m.ledger)) 
 // point is what was measured at one level.
 type point struct{ x, rate, off float64 }
 
+// sizeColumn is the column of the levels that are sizes.
+const sizeColumn = "size"
+
+// levelOf gives one of those that x names.
+func levelOf(x, text string) (float64, error) {
+	if x == sizeColumn {
+		return forecast.Size(text)
+	}
+	return model.ReadNumber(text)
+}
+
 // points reads them. x is the name of the column beside rate.
 func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	if m.ledger != "" {
-		return m.fromLedger(ctx)
+		return m.fromLedger(ctx, x)
 	}
 	t, err := table(m.csv)
 	if err != nil {
 		return nil, err
 	}
-	at, err := t.Numbers(x)
+	read := t.Numbers
+	if x == sizeColumn {
+		read = t.Sizes
+	}
+	at, err := read(x)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +92,7 @@ func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	}
 	off := make([]float64, len(rates))
 	if t.Has("error") {
-		if off, err = t.Numbers("error"); err != nil {
+		if off, err = t.Parts("error"); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +131,7 @@ func joined(all []point) (out []point) {
 
 // fromLedger reads the arms of an experiment. What does not count there does not
 // count here: a trial that was not steady or was throttled is marked by the lab.
-func (m measured) fromLedger(ctx context.Context) (all []point, err error) {
+func (m measured) fromLedger(ctx context.Context, of string) (all []point, err error) {
 	store, err := ledger.OpenExisting(ctx, m.ledger)
 	if err != nil {
 		return nil, err
@@ -136,7 +152,7 @@ func (m measured) fromLedger(ctx context.Context) (all []point, err error) {
 	}
 	for _, arm := range r.Arms {
 		a := r.Experiment.Arm(arm.Name)
-		x, ok := m.takes(a)
+		x, ok := m.takes(a, of)
 		if !ok || arm.Trials == 0 {
 			continue
 		}
@@ -163,13 +179,13 @@ func programsOf(records []experiment.Record) (all []string) {
 }
 
 // takes gives the level of an arm on the axis as a number, if it is asked for.
-func (m measured) takes(a experiment.Arm) (float64, bool) {
+func (m measured) takes(a experiment.Arm, of string) (float64, bool) {
 	for _, w := range m.with {
 		if !slices.ContainsFunc(levels(a, m.axis), func(l string) bool { return l == w }) {
 			return 0, false
 		}
 	}
-	x, err := model.ReadNumber(a.Levels[m.axis])
+	x, err := levelOf(of, a.Levels[m.axis])
 	return x, err == nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
@@ -63,14 +64,38 @@ func contents(name string) ([]byte, error) {
 	return data, nil
 }
 
-// numbers reads the values of a flag that takes several.
-func numbers(flag string, texts []string) (all []float64, err error) {
+// numbers reads the values of a flag that takes several, such as the one that is named.
+func numbers(flag string, texts []string, read func(string) (float64, error), such string) (all []float64, err error) {
 	for _, t := range texts {
-		n, err := model.ReadNumber(t)
+		n, err := read(t)
 		if err != nil || n <= 0 {
-			return nil, hint.Usage(fmt.Sprintf("--%s %s is no number above nought", flag, t), "such as --"+flag+" 16K, or several with commas")
+			return nil, hint.Usage(fmt.Sprintf("--%s %s is no number above nought", flag, t), fmt.Sprintf("such as --%s %s, or several with commas", flag, such))
 		}
 		all = append(all, n)
 	}
 	return all, nil
 }
+
+// inBytes is a flag that takes a size, the least one that can be meant, and one that has a unit.
+type inBytes struct {
+	flag  string
+	given value.Size // 0: it was not
+	least int64
+	such  string
+}
+
+// unitless is the error of a size whose unit was forgotten: --io 16 are 16 bytes.
+func unitless(flags ...inBytes) error {
+	for _, f := range flags {
+		if f.given > 0 && int64(f.given) < f.least {
+			return hint.Usage(fmt.Sprintf("--%s %s is less than %s: without a unit it is in bytes", f.flag, f.given.String(), units.Bytes(f.least)), "such as --"+f.flag+" "+f.such)
+		}
+	}
+	return nil
+}
+
+// Less than these nobody means.
+const (
+	leastBlock = 512
+	leastOfAll = 1 << 20
+)

@@ -61,7 +61,7 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 	fl.Var(&f.size, "size", "required `SIZE`")
 	fl.Float64Var(&f.iops, "iops", 0, "I/Os a second at the peak")
 	fl.Var(&f.throughput, "throughput", "`SIZE` read and written per second at the peak; default: --iops times --io")
-	fl.Var(&f.io, "io", "mean `SIZE` of an I/O")
+	fl.Var(&f.io, "io", "mean `SIZE` of an I/O; default: --throughput divided by --iops")
 	fl.Float64Var(&f.steady, "steady", 0, "only volumes whose performance is promised for this `PART` of the time, such as 0.999")
 	fl.DurationVar(&f.lasts, "lasts", 0, "duration of the peak; default: for ever")
 	fl.StringVar(&f.instance, "instance", "", "attached to this instance `TYPE`, whose own limit counts too")
@@ -81,6 +81,9 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 		return hint.Usage(fmt.Sprintf("--iops %g cannot be", f.iops), "such as --iops 3000")
 	case f.lasts < 0:
 		return hint.Usage(fmt.Sprintf("--lasts %s cannot be", f.lasts), "such as --lasts 1h")
+	}
+	if err := unitless(inBytes{"size", f.size, 1 << 30, "500G"}, inBytes{"io", f.io, leastBlock, "16K"}, inBytes{"throughput", f.throughput, leastOfAll, "100M"}); err != nil {
+		return err
 	}
 	clouds, err := f.clouds()
 	if err != nil {
@@ -124,6 +127,9 @@ func (f volumeFlags) named() model.Load {
 	bytes := float64(f.throughput)
 	if bytes == 0 {
 		bytes = f.iops * float64(f.io)
+	}
+	if l.KiB == 0 && f.iops > 0 {
+		l.KiB = bytes / f.iops / 1024 // a large one counts as several
 	}
 	l.IOPS, l.MiBps = stats.Exactly(f.iops), stats.Exactly(bytes/mib)
 	return l

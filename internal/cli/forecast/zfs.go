@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/value"
+	"plumb/internal/forecast"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
@@ -71,7 +72,11 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
 		return hint.Usage(fmt.Sprintf("--ratio %g is no ratio of compression", f.ratio), "such as --ratio 2.5; 1 is none")
 	}
-	records, err := numbers("recordsize", f.record)
+	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"},
+		inBytes{"arc", f.arc, leastOfAll, "8G"}, inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}); err != nil {
+		return err
+	}
+	records, err := numbers("recordsize", f.record, forecast.Size, "16K")
 	if err != nil {
 		return err
 	}

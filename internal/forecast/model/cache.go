@@ -28,6 +28,7 @@ const (
 	leastSizes = 4 // three parameters, and one point left to contradict them
 	mostGrowth = 2 // times the largest size measured
 	leastError = 0.02
+	leastRise  = 0.1 // of a rate that is no chance
 	simpler    = 0.8 // a model of more parameters must foretell that much better
 )
 
@@ -69,6 +70,12 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	if len(points) < leastSizes {
 		return no(fmt.Sprintf("measure the same load at %d sizes at least, the largest near the size of the data", leastSizes),
 			"the cache was measured at %s, and a curve needs %d", units.Count(len(points), "different size"), leastSizes)
+	}
+	for i, p := range points[1:] {
+		if before := points[i]; c.Data > 0 && before.Bytes >= c.Data && p.Rate > before.Rate*(1+leastRise+p.Error+before.Error) {
+			return no("is --data right? It is the size of all the data that is read", "all of %s fits into a cache of %s, and with %s the rate still rose from %s to %s a second",
+				size(c.Data), size(before.Bytes), size(p.Bytes), units.PerSecond(before.Rate), units.PerSecond(p.Rate))
+		}
 	}
 	smallest, largest := points[0], points[len(points)-1]
 	if at < smallest.Bytes {

@@ -26,6 +26,10 @@ type LimitCurve struct {
 // foretell the third, were within it.
 const limitError = 0.15
 
+// atLeast is what n points are taken to be off by where those that were left out were foretold better: one of them
+// can be by chance. two is what two points are off by.
+func atLeast(two float64, n int) float64 { return max(leastError, two/math.Sqrt(float64(n-1))) }
+
 // Predict forecasts the rate on a volume of another limit: clients wait for the
 // volume, which serves its IOPS one after the other, and for everything else,
 // which the volume does not change.
@@ -85,9 +89,9 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 		}
 	}
 	r.Rivals[best].Weight = 1
-	half := limitError
+	half := atLeast(limitError, len(points))
 	if off := r.Rivals[best].Error; !math.IsNaN(off) {
-		half = max(leastError, 2*off)
+		half = max(half, 2*off)
 	}
 	e := within(r.Rivals[best].Value, max(half, unsure(sizesOf(points), iops)))
 	e.N = len(points)

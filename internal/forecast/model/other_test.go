@@ -184,3 +184,36 @@ func TestMeasuredErrorWidens(t *testing.T) {
 		t.Errorf("caches measured within 40 %%: %+v", v)
 	}
 }
+
+// TestOnePointLeftOutProvesLittle: three volumes that lie on the curve by chance do not make it certain, nor two
+// pairs of a log; many do.
+func TestOnePointLeftOutProvesLittle(t *testing.T) {
+	exact := func(sizes ...float64) LimitCurve {
+		c := LimitCurve{Clients: 16}
+		for _, iops := range sizes {
+			c.Points = append(c.Points, LimitPoint{IOPS: iops, Rate: Network{Think: 0.01, Stations: []Station{{Demand: 4 / iops}}}.Rate(16)})
+		}
+		return c
+	}
+	wide := func(c LimitCurve) float64 { v := c.Predict(3000).Values[0]; return v.High/v.Value - 1 }
+	two, three, many := wide(exact(1000, 8000)), wide(exact(1000, 4000, 8000)), wide(exact(1000, 1500, 2000, 2500, 4000, 5000, 6000, 7000, 8000, 9000))
+	if math.Abs(two-0.15) > 1e-9 || three < 0.1 || three > two || many > 0.06 {
+		t.Errorf("from two volumes %.3f, from three %.3f, from ten %.3f", two, three, many)
+	}
+	pairs := Extra{{1000, 1 / (1.0/1000 + 0.0001)}, {5000, 1 / (1.0/5000 + 0.0001)}}
+	if v := pairs.Predict(2000).Values[0]; v.High/v.Value < 1.06-1e-9 {
+		t.Errorf("from two pairs %+v", v)
+	}
+}
+
+// TestDataThatCannotBeAll: where the rate still rises with caches that hold all the data, that is not all of it.
+func TestDataThatCannotBeAll(t *testing.T) {
+	c := CacheCurve{Data: 9.5 * gib, Points: []CachePoint{{5 * gib, 783, 0}, {20 * gib, 1744, 0}, {50 * gib, 3335, 0}, {80 * gib, 5948, 0}}}
+	if r := c.Predict(30 * gib); r.Refusal == nil || !strings.Contains(r.Refusal.Why, "all of 9.5G fits into a cache of 20G, and with 50G the rate still rose from 1,744 to 3,335") {
+		t.Errorf("%+v", r)
+	}
+	c = CacheCurve{Data: 40 * gib, Points: []CachePoint{{5 * gib, 783, 0}, {20 * gib, 1744, 0}, {50 * gib, 3335, 0}, {80 * gib, 3400, 0}}}
+	if r := c.Predict(60 * gib); r.Refusal != nil {
+		t.Errorf("%+v", r.Refusal)
+	}
+}

@@ -28,7 +28,7 @@ type Result struct {
 	Refusal     *forecast.Refusal
 }
 
-// Value is one number of a forecast, with its 95 % interval.
+// Value is one number of a forecast, with its range: docs/forecast.md says what that of each model is.
 type Value struct {
 	Name string
 	Unit string

@@ -93,13 +93,27 @@ func (t Table) Texts(column string) ([]string, error) {
 	return all, nil
 }
 
-// Numbers gives a column of numbers, which may be sizes such as 16K.
+// Numbers gives a column of numbers.
 func (t Table) Numbers(column string) ([]float64, error) { return each(t, column, ReadNumber) }
+
+// Sizes gives a column of sizes in bytes, such as 16K.
+func (t Table) Sizes(column string) ([]float64, error) { return each(t, column, forecast.Size) }
 
 // Percents gives a column of numbers that may have the sign, as drives tell them.
 func (t Table) Percents(column string) ([]float64, error) {
 	return each(t, column, func(text string) (float64, error) {
 		return ReadNumber(strings.TrimSpace(strings.TrimSuffix(text, "%")))
+	})
+}
+
+// Parts gives a column of parts of one, such as 0.05.
+func (t Table) Parts(column string) ([]float64, error) {
+	return each(t, column, func(text string) (float64, error) {
+		part, err := ReadNumber(text)
+		if err == nil && !(part >= 0 && part <= 1) {
+			err = hint.With(fmt.Errorf("%q is no part of one", forecast.Clip(text)), "5 % is 0.05")
+		}
+		return part, err
 	})
 }
 
@@ -121,18 +135,13 @@ func each[T any](t Table, column string, read func(string) (T, error)) (all []T,
 	return all, nil
 }
 
-// ReadNumber reads a number, or a size such as 16K, 1.5G or 95GiB.
+// ReadNumber reads a number without a unit: 3K is 3,072 bytes and not as many operations.
 func ReadNumber(text string) (float64, error) {
-	digits, factor := strings.TrimSuffix(strings.TrimSuffix(text, "B"), "i"), 1.0
-	if i := strings.IndexAny(digits, "kKMGT"); i >= 0 && i == len(digits)-1 {
-		factor = math.Pow(1024, float64(strings.IndexByte("KMGT", strings.ToUpper(digits[i:])[0])+1))
-		digits = digits[:i]
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXpP_") {
+		return 0, hint.With(fmt.Errorf("%q is no number", forecast.Clip(text)), "such as 1234567.8, with a point, and without commas and letters")
 	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n*factor, 0) {
-		return 0, hint.With(fmt.Errorf("%q is no number", forecast.Clip(text)), "such as 1234567.8 or 16G, with a point and no commas")
-	}
-	return n * factor, nil
+	return n, nil
 }
 
 func readTime(text string) (time.Time, error) {

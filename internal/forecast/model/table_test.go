@@ -13,9 +13,12 @@ func TestReadTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sizes, err := x.Numbers("size")
+	sizes, err := x.Sizes("size")
 	if err != nil || sizes[0] != 16384 || sizes[1] != 1.5*gib || sizes[2] != 95*gib {
 		t.Error(sizes, err)
+	}
+	if _, err := x.Numbers("size"); err == nil || !strings.Contains(err.Error(), `line 3, size: "16K" is no number`) || !strings.Contains(hint.Of(err), "letters") {
+		t.Errorf("a size is taken for a number: %v, hint %q", err, hint.Of(err))
 	}
 	if rates, err := x.Numbers("rate"); err != nil || rates[0] != 100.5 {
 		t.Error(rates, err)
@@ -43,6 +46,11 @@ func TestReadTable(t *testing.T) {
 		t.Error(err)
 	} else if all, err := signs.Percents("percent"); err != nil || all[0] != 14 || all[1] != 15 {
 		t.Error(all, err)
+	}
+	if parts, err := ReadTable("a.csv", []byte("error\n0.05\n5\n")); err != nil {
+		t.Error(err)
+	} else if _, err := parts.Parts("error"); err == nil || !strings.Contains(err.Error(), `line 3, error: "5" is no part of one`) || hint.Of(err) != "5 % is 0.05" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }
 
@@ -74,6 +82,7 @@ func FuzzReadTable(f *testing.F) {
 				t.Fatalf("column %q: %d of %d, %v", h, len(texts), len(x.rows), err)
 			}
 			_, _ = x.Numbers(h) // must not panic
+			_, _ = x.Sizes(h)
 			_, _ = x.Times(h)
 		}
 	})

@@ -55,7 +55,30 @@ func ChooseVolume(clouds []Cloud, l Load, now time.Time) Result {
 			options = append(options, v.option(c, l, now))
 		}
 	}
-	return offered(options, l)
+	r := offered(options, l)
+	for _, c := range attachable(clouds, l.Instance) {
+		r.Assumptions = append(r.Assumptions, c.prices()...)
+	}
+	return r
+}
+
+// prices says of which region the prices are, when they were read and where.
+func (c Cloud) prices() (list []string) {
+	for _, v := range c.Volumes {
+		if v.Price.Source == "" {
+			continue
+		}
+		when := "without a date"
+		if !v.Price.Date.IsZero() {
+			when = "of " + v.Price.Date.Format(time.DateOnly)
+		}
+		text := fmt.Sprintf("prices of %s are those of %s, %s: ", c.Provider, c.Region, when)
+		source, _, _ := strings.Cut(v.Price.Source, ";") // what follows is of one volume
+		if text += source; !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 // attachable are the clouds whose volumes a machine can have: those that know it, or all
@@ -74,12 +97,15 @@ func attachable(clouds []Cloud, instance string) []Cloud {
 func offered(options []Option, l Load) Result {
 	r := Result{Model: "limits and prices as the providers publish them", Assumptions: []string{
 		"the volume bears nothing but this load",
-		"prices are list prices of one region, without commitment, snapshots and taxes",
+		"prices are list prices, without commitment, snapshots and taxes",
 	}}
 	if l.Steady > 0 {
 		r.Assumptions = append(r.Assumptions, "a volume whose provider promises less than the wanted part of the time does not do, whatever its mean: at the peak the steadier one wins")
 	} else {
 		r.Assumptions = append(r.Assumptions, "what a provider promises is enough; --steady 0.999 asks for more")
+	}
+	if len(l.Series) > 0 {
+		r.Assumptions = append(r.Assumptions, "the peak is what the recorded load does not pass in 99 % of the time; the ranges are from that of 95 % to that of all of it")
 	}
 	r.Warnings = append(r.Warnings, l.Doubts...)
 	switch {
@@ -225,6 +251,9 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	} else {
 		if v.carries(*gib, l, need.iops, o) {
 			need.iops = 0
+			if need.mibps <= v.Burst.MiBps {
+				need.mibps = 0 // those credits are I/Os, and what goes through with them is no other matter
+			}
 		}
 		*gib = max(*gib, over(need.iops, v.IOPS))
 		b.iops = v.IOPS.of(*gib)
@@ -234,6 +263,9 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	} else {
 		*gib = max(*gib, over(need.mibps, v.MiBps))
 		b.mibps = v.MiBps.of(*gib)
+		if v.MiBps.MostPerIOPS > 0 {
+			b.mibps = min(b.mibps, v.MiBps.MostPerIOPS*b.iops)
+		}
 	}
 	switch {
 	case v.GiBMost > 0 && *gib > v.GiBMost:

@@ -2,6 +2,7 @@ package model
 
 import (
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +210,39 @@ func TestLargeIOsSpendMoreCredits(t *testing.T) {
 	large := named(t, ChooseVolume(clouds(t), l, day), "aws gp2").Value
 	if small != 10 || large <= small {
 		t.Errorf("of small I/Os for %.2f, of large ones for %.2f", small, large)
+	}
+}
+
+// TestThroughputOfSmallVolumes: what goes through a volume of AWS is its I/Os of 256 KiB each, so a small gp2
+// or a few provisioned IOPS do not carry a large flow.
+func TestThroughputOfSmallVolumes(t *testing.T) {
+	flow := Load{GiB: 100, MiBps: stats.Exactly(180)}
+	r := ChooseVolume(clouds(t), flow, day)
+	if v := named(t, r, "aws gp2"); v.Value < 26 { // 180 / 0.9 / 0.75 GiB
+		t.Errorf("a gp2 of 100 GiB is taken to do 200 MiB/s: %+v", v)
+	}
+	if v := named(t, r, "aws io1"); math.Abs(v.Value-(100*0.125+800*0.065)) > 0.01 || !strings.Contains(v.How, "800 IOPS, 200M/s") {
+		t.Errorf("200 MiB/s take 800 IOPS: %+v", v)
+	}
+	// With credits a small gp2 does 128 MiB/s, as long as they last.
+	l := need(100, 1500, 100)
+	l.Lasts = time.Hour
+	if v := named(t, ChooseVolume(clouds(t), l, day), "aws gp2"); v.Value != 10 {
+		t.Errorf("an hour's peak on credits costs %.2f", v.Value)
+	}
+	l.Lasts = 0
+	if v := named(t, ChooseVolume(clouds(t), l, day), "aws gp2"); v.Value <= 10 {
+		t.Errorf("a load for ever is left to credits: %.2f", v.Value)
+	}
+}
+
+// TestPricesAreDated: the answer says of which region prices are, when they were read and where.
+func TestPricesAreDated(t *testing.T) {
+	said := strings.Join(ChooseVolume(clouds(t), need(500, 2000, 30), day).Assumptions, "\n")
+	for _, want := range []string{"prices of aws are those of us-east-1, of 2026-01-31: AWS, EBS optimization", "prices of azure are those of East US, without a date: ", "prices of gcp are those of us-central1, of 2023-05-18: "} {
+		if strings.Count(said, want) != 1 {
+			t.Errorf("%d times: %s, in\n%s", strings.Count(said, want), want, said)
+		}
 	}
 }
 

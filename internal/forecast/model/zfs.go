@@ -93,10 +93,15 @@ func (z ZFS) stored(r *Result) {
 	if z.Ratio <= 0 {
 		return
 	}
-	least := z.Data / z.Ratio
-	round := func(part float64) float64 { return min(z.Data, least+part*sector*z.Data/z.Record) }
+	least, most := z.Data/z.Ratio, z.Data*max(1, sector/z.Record)
+	if most > z.Data {
+		r.add("stored", Bytes, stats.Exactly(most), "each record of %s takes a sector of 4K (ashift=12)", size(z.Record))
+		return
+	}
+	round := func(part float64) float64 { return min(most, least+part*sector*z.Data/z.Record) }
 	r.add("stored", Bytes, between(round(0.5), least, round(1)), "packed by %.2f, and half a sector of 4K lost with each record of %s; no more is stored than there is", z.Ratio, size(z.Record))
-	r.Assumptions = append(r.Assumptions, "records of another size are packed as well: smaller ones are packed worse")
+	r.Assumptions = append(r.Assumptions, "records of another size are packed as well: smaller ones are packed worse",
+		"the vdevs are mirrors or single disks: raidz pads small records besides")
 }
 
 // l2arc adds the memory that the headers of an L2ARC take: by what they take now

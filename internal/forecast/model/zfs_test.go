@@ -62,6 +62,15 @@ func TestL2Headers(t *testing.T) {
 	}
 }
 
+// TestRecordsBelowASector: a record of 2K takes a sector of 4K, however well it is packed.
+func TestRecordsBelowASector(t *testing.T) {
+	for record, want := range map[float64]float64{512: 8, 2048: 2, 4096: 1} {
+		if v := named(t, ZFS{Data: gib, Record: record, Ratio: 2}.Predict(), "stored"); v.Value != want*gib {
+			t.Errorf("records of %g bytes: %+v, want %g GiB", record, v, want)
+		}
+	}
+}
+
 func TestZFSRefuses(t *testing.T) {
 	for _, z := range []ZFS{{Record: 16384}, {Data: 1 << 40}} {
 		if r := z.Predict(); r.Refusal == nil || r.Refusal.Measure == "" {

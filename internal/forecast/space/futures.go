@@ -67,7 +67,7 @@ func drawBounded(first float64, steps []forecast.Step, days int) Futures {
 func weeksOfLevels(r *rand.Rand, level, course []float64, from int) {
 	n := len(level) - 1
 	for day := 0; day < len(course); day += week {
-		at := aligned(n, from+r.IntN(n-week-from+1), from, n-week, day)
+		at := aligned(n, from+r.IntN(n-week-from+1), from, n-week, day, week)
 		for i := range min(week, len(course)-day) {
 			course[day+i] = level[at+i+1] - level[n]
 		}
@@ -144,11 +144,12 @@ func alike() []float64 {
 func (p *past) lossesAt(h int) []float64 {
 	n := len(p.added)
 	first, last := max(leastDays, h), n-h
+	last -= last % p.each // a day that was read
 	if last-first < week {
 		return nil
 	}
 	losses := make([]float64, len(ways))
-	step := max(week, (last-first)/judged)
+	step := p.whole(max(week, (last-first)/judged))
 	r := rand.New(rand.NewPCG(uint64(n), 24))
 	count := 0.0
 	for at := last; at >= first; at -= step {

@@ -14,7 +14,7 @@ const (
 )
 
 // refuse says what of the past cannot carry the forecast; nil: it can.
-func refuse(s forecast.Series, ask Ask, change *Change) *forecast.Refusal {
+func refuse(s forecast.Series, each int, ask Ask, change *Change) *forecast.Refusal {
 	if len(s.Days) == 0 && change == nil {
 		return &forecast.Refusal{Why: "nothing of it is recorded", Measure: "plumb watch record records it; a forecast takes 14 days"}
 	}
@@ -29,14 +29,31 @@ func refuse(s forecast.Series, ask Ask, change *Change) *forecast.Refusal {
 	case span < leastDays:
 		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a week of which nobody knows whether it was a usual one tells nothing", units.Count(span, "day")),
 			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
-	case !isDense(s):
+	case each == 0 && isRegular(s):
+		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first one, and a forecast takes %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
+			Measure: fmt.Sprintf("record it %s more as until now, or each day", units.Count(leastDays-len(s.Days)+1, "time"))}
+	case each == 0:
 		return &forecast.Refusal{Why: fmt.Sprintf("of %s only %d are known; %s", units.Count(span, "day"), len(s.Days)-1, longestGap(s)),
-			Measure: "record without gaps: at least every other day, and 14 of them, must be known"}
+			Measure: fmt.Sprintf("record it each day, or regularly: after the first day %d must be known, each %d days one in the mean, and none more than %d days after the one before", leastDays, mostEvery, mostGap)}
+	case ask.Days < each:
+		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are fewer than the %d from one reading to the next, and what happens between them is not known", units.Count(ask.Days, "day"), each),
+			Measure: fmt.Sprintf("ask for %d days or more, or record it each day", each)}
 	case ask.Days > mostAhead*span:
 		return &forecast.Refusal{Why: fmt.Sprintf("%s ahead are more than %d times the %s that are known", units.Count(ask.Days, "day"), mostAhead, units.Count(span, "day")),
 			Measure: fmt.Sprintf("ask for %s or less, or record until there are %d", units.Count(mostAhead*span, "day"), (ask.Days+mostAhead-1)/mostAhead)}
 	}
 	return nil
+}
+
+// isRegular tells whether a series is read so often that only more readings lack.
+func isRegular(s forecast.Series) bool {
+	for i, d := range s.Days[1:] {
+		if d.Date.Sub(s.Days[i].Date) > mostGap*aDay {
+			return false
+		}
+	}
+	known := len(s.Days) - 1
+	return known < leastDays && mostEvery*known >= days(s)
 }
 
 // longestGap says between which days least is known: one that is decades off has a wrong date.
@@ -51,7 +68,7 @@ func longestGap(s forecast.Series) string {
 }
 
 // assume says what must stay as it is.
-func assume(r Result, change *Change, bounded bool) []string {
+func assume(r Result, each int, change *Change, bounded bool) []string {
 	list := []string{fmt.Sprintf("what is added goes on as in the last %s: in stretches like those", units.Count(r.History, "day"))}
 	if bounded {
 		list = []string{"it is emptied as it was: what is written leaves again after as long as until now"}
@@ -62,13 +79,16 @@ func assume(r Result, change *Change, bounded bool) []string {
 	if change != nil {
 		list = append(list, fmt.Sprintf("it rests on what came after %s, when %s", change.At.Format("2006-01-02"), change.What))
 	}
-	if r.Unknown > 0 {
+	switch {
+	case each > 1:
+		list = append(list, fmt.Sprintf("it was read each %d days or so: between two readings it is taken to have grown evenly, and what fills it for a day or two is not seen", each))
+	case r.Unknown > 0:
 		list = append(list, fmt.Sprintf("of %s within that nothing is known but their sum", units.Count(r.Unknown, "day")))
 	}
 	if r.Limit != nil {
 		list = append(list, "the limit stays where it is: "+r.Limit.Why)
 	}
-	if doubt := doubtOf(r.History, r.Horizon); doubt != "" && !bounded { // it is of growth
+	if doubt := doubtOf(r.History, r.Horizon, each); doubt != "" && !bounded { // it is of growth
 		list = append(list, doubt)
 	}
 	return list

@@ -24,15 +24,16 @@ const (
 )
 
 // regimes tells for each day at which day the slope that was valid then had begun,
-// as far as it was known on that day: nothing later is looked at.
-func regimes(added []float64) []int {
+// as far as it was known on that day: nothing later is looked at. each is how many days
+// lie between readings.
+func regimes(added []float64, each int) []int {
 	from := make([]int, len(added)+1)
 	before, start := 0, 0 // the regime that is settled, and the one that may have come after it
 	for end := 1; end <= len(added); end++ {
 		if end-start >= settled {
 			before = start
 		}
-		start = newest(added[:end], before, start)
+		start = newest(added[:end], before, start, each)
 		from[end] = start
 	}
 	return from
@@ -40,8 +41,9 @@ func regimes(added []float64) []int {
 
 // newest is where the regime begins that is valid after all of some days: before, or
 // a day of the last weeks. start is the later one of the two if one was noticed already: it may
-// turn out that it began later than that.
-func newest(days []float64, before, start int) int {
+// turn out that it began later than that. Days between two readings all tell the same, so that as
+// many tell less.
+func newest(days []float64, before, start, each int) int {
 	end, noticed := len(days), start > before
 	until := max(end-settled, min(end-week, before+learning)) // what may be new does not tell what is usual
 	if until-before < learning {
@@ -53,7 +55,7 @@ func newest(days []float64, before, start int) int {
 	for day := end - 1; day >= max(until, start); day-- {
 		sum += h.deviation(days[day], day)
 		n := float64(end - day)
-		v := math.Abs(sum) / math.Sqrt(n+n*n/known) // of few days the usual is not known well
+		v := math.Abs(sum) / math.Sqrt(float64(each)*(n+n*n/known)) // of few days the usual is not known well
 		if n == week && !noticed && v <= enough {
 			return before
 		}
@@ -158,7 +160,7 @@ func clipped(x []float64) (mean, spread float64) {
 // Changes counts how often a change of slope was noticed in a series. A notice that
 // was taken back, or whose day became clearer, is not another one.
 func Changes(s forecast.Series) (n int) {
-	from := regimes(s.Added())
+	from := regimes(s.Added(), 1)
 	for i := 1; i < len(from); i++ {
 		if from[i] > from[i-1] && i-from[i-1] >= settled {
 			n++

@@ -6,7 +6,6 @@
 package space
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -60,11 +59,11 @@ type Full struct {
 func Of(s forecast.Series, ask Ask) Result {
 	res := known(s, ask)
 	s, change := sinceLast(s, ask.Changes)
-	s, before := dense(s)
+	s, each, before := dense(s)
 	if len(s.Days) > 0 {
 		res.History, res.Unknown = days(s), s.Unknown()
 	}
-	if res.Refusal = refuse(s, ask, change); res.Refusal != nil {
+	if res.Refusal = refuse(s, each, ask, change); res.Refusal != nil {
 		if ask.Keeps != "" {
 			res.Refusal.Measure += "; " + ask.Keeps
 		}
@@ -74,22 +73,25 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
 	res.Assumptions = append(res.Assumptions, ask.Read...)
+	if each > 1 {
+		s = s.Even(each)
+	}
 	steps, from := s.Steps(), s.Last()
-	p := newPast(forecast.Added(steps))
+	p := newPast(forecast.Added(steps), each)
 	var f Futures
 	if ask.Bounded {
 		f = drawBounded(s.Days[0].Value, steps, ask.Days)
 	} else {
 		f = p.draw(ask.Days)
 	}
-	for _, day := range shown(ask.Days) {
+	for _, day := range shown(ask.Days, each) {
 		res.Points = append(res.Points, forecast.Point{Date: from.Date.Add(time.Duration(day) * aDay), Value: levels(f.After(day), from.Value)})
 	}
 	res.Full = f.full(from, ask)
 	if start := p.regime[len(p.added)]; start > 0 && !ask.Bounded {
 		res.Slope = &steps[start-1].Date
 	}
-	res.Assumptions = append(res.Assumptions, assume(res, change, ask.Bounded)...)
+	res.Assumptions = append(res.Assumptions, assume(res, each, change, ask.Bounded)...)
 	res.Assumptions = append(res.Assumptions, before...)
 	if same(s.Days) {
 		res.Assumptions = append(res.Assumptions, "it was the same on all of these days: how it may change cannot be told from them, and the ranges have no width")
@@ -133,27 +135,6 @@ func sinceLast(s forecast.Series, changes []Change) (forecast.Series, *Change) {
 	return s, last
 }
 
-// dense leaves out what was before a time of which too little is known, and says so.
-func dense(s forecast.Series) (since forecast.Series, said []string) {
-	for i := range s.Days {
-		since = forecast.Series{Quantity: s.Quantity, Days: s.Days[i:]}
-		if !isDense(since) {
-			continue
-		}
-		if i > 0 {
-			said = []string{fmt.Sprintf("nothing before %s counts: of the time until then too little is known", since.Days[0].Date.Format(time.DateOnly))}
-		}
-		return since, said
-	}
-	return s, nil
-}
-
-// isDense tells whether so much of a series is known that it carries a forecast.
-func isDense(s forecast.Series) bool {
-	known := len(s.Days) - 1
-	return known >= leastDays && 2*known >= days(s)
-}
-
 // same tells whether a series never changed.
 func same(list []forecast.Day) bool {
 	return !slices.ContainsFunc(list, func(d forecast.Day) bool { return d.Value != list[0].Value })
@@ -170,14 +151,18 @@ func levels(added forecast.Quantiles, from float64) (q forecast.Quantiles) {
 	return q
 }
 
-// mostShown is how many days of a forecast are told of, at most.
+// mostShown is how many days of a forecast are told of, at most, beside the last one.
 const mostShown = 60
 
-// shown are the days that are told of: evenly, the last one always.
-func shown(days int) (list []int) {
-	step := (days + mostShown - 1) / mostShown
-	for day := days; day > 0; day -= step {
-		list = append([]int{day}, list...)
+// shown are the days that are told of: evenly, on such as will be read, and the last one always.
+func shown(days, each int) (list []int) {
+	step := each * ((days/each + mostShown - 1) / mostShown)
+	for day := days - days%each; day > 0; day -= step {
+		list = append(list, day)
+	}
+	slices.Reverse(list)
+	if days%each > 0 {
+		list = append(list, days)
 	}
 	return list
 }

@@ -62,29 +62,31 @@ func TestTheSameSeriesGivesTheSameForecast(t *testing.T) {
 // TestThePastKnowsNothingOfTheFuture is what all that is claimed of earlier days
 // rests on: whatever comes later, what would have been said then is the same.
 func TestThePastKnowsNothingOfTheFuture(t *testing.T) {
-	early := grown(140, noisy(3)).Added()
-	r := rand.New(rand.NewPCG(4, 4))
-	whole := slices.Clone(early)
-	for range 210 {
-		whole = append(whole, 1e12*r.NormFloat64()) // nothing like it
-	}
-	then, alone := newPast(whole).until(len(early)), newPast(early)
-	for _, w := range ways {
-		a, b := make([]float64, 30), make([]float64, 30)
-		then.course(w, rand.New(rand.NewPCG(1, 1)), a)
-		alone.course(w, rand.New(rand.NewPCG(1, 1)), b)
-		if !slices.Equal(a, b) {
-			t.Errorf("%s draws other futures once it is known what came", w.name)
+	for _, each := range []int{1, 7, 10} {
+		early := readEach(grown(140, noisy(3)), each).Even(each).Added()
+		r := rand.New(rand.NewPCG(4, 4))
+		whole := slices.Clone(early)
+		for range 210 / each {
+			whole = append(whole, slices.Repeat([]float64{1e12 * r.NormFloat64()}, each)...) // nothing like it
 		}
-	}
-	if !slices.Equal(then.regime, alone.regime) {
-		t.Error("a change of slope is known before it came")
+		then, alone := newPast(whole, each).until(len(early)), newPast(early, each)
+		for _, w := range ways {
+			a, b := make([]float64, 30), make([]float64, 30)
+			then.course(w, rand.New(rand.NewPCG(1, 1)), a)
+			alone.course(w, rand.New(rand.NewPCG(1, 1)), b)
+			if !slices.Equal(a, b) {
+				t.Errorf("%s draws other futures once it is known what came, where it is read each %d days", w.name, each)
+			}
+		}
+		if !slices.Equal(then.regime, alone.regime) {
+			t.Error("a change of slope is known before it came")
+		}
 	}
 }
 
 func TestRefusals(t *testing.T) {
-	gaps := grown(60, noisy(5))
-	gaps.Days = slices.DeleteFunc(gaps.Days, func(d forecast.Day) bool { return d.Date.YearDay()%3 != 0 })
+	monthly := readEach(grown(900, noisy(5)), 30)
+	weekly := readEach(grown(200, noisy(5)), 7)
 	changed := grown(100, noisy(6))
 	outlier := grown(60, noisy(5))
 	outlier.Days = append(outlier.Days, forecast.Day{Date: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), Value: 1e12})
@@ -96,8 +98,10 @@ func TestRefusals(t *testing.T) {
 		"nothing":                 {forecast.Series{}, Ask{Days: 1}, "nothing of it", "record"},
 		"13 days":                 {grown(13, noisy(1)), Ask{Days: 1}, "known for 13 days", "1 day more"},
 		"more than 3 times":       {grown(20, noisy(1)), Ask{Days: 61}, "61 days ahead", "60 days or less"},
-		"mostly unknown":          {gaps, Ask{Days: 10}, "known; the longest gap is from 2025-01-03 to 2025-01-06", "without gaps"},
-		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "without gaps"},
+		"once a month":            {monthly, Ask{Days: 90}, "of 900 days only 30 are known; the longest gap is from 2025-01-01 to 2025-01-31", "14 must be known, each 10 days one in the mean, and none more than 21 days after"},
+		"13 weeks":                {readEach(grown(91, noisy(5)), 7), Ask{Days: 90}, "it was read 13 times in 91 days after the first one, and a forecast takes 14", "record it 1 time more as until now"},
+		"within a week":           {weekly, Ask{Days: 6}, "6 days ahead are fewer than the 7 from one reading to the next", "ask for 7 days or more"},
+		"a date of the year 2099": {outlier, Ask{Days: 10}, "the longest gap is from 2025-03-02 to 2099-01-01", "each day, or regularly"},
 		"a change in it":          {changed, Ask{Days: 10, Changes: []Change{{changed.Days[95].Date, "version 1 became 2"}}}, "version 1 became 2 on 2025-04-06", "in 9 days"},
 	} {
 		res := Of(c.s, c.ask)
@@ -270,9 +274,20 @@ func TestShortPastsAreDoubted(t *testing.T) {
 		want           string
 	}{{14, 5, "14 days were known, 53 % of what came 7 days"}, {29, 30, "21 days were known, 53 % of what came 30 days"}, {50, 15, "45 days were known, 67 % of what came 30 days"},
 		{40, 119, "30 days were known, 47 % of what came 90 days"}, {90, 90, "90 days were known, 66 % of what came 90 days later was within such a range of 80 %, and 81 % within"}, {90, 7, ""}, {200, 60, "180 days were known, 75 % of what came 90 days"}, {400, 1000, ""}} {
-		got := doubtOf(c.history, c.ahead)
+		got := doubtOf(c.history, c.ahead, 1)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%d days ahead of %d: %q", c.ahead, c.history, got)
+		}
+	}
+	for _, c := range []struct {
+		history, ahead, each int
+		want                 string
+	}{{120, 60, 7, "98 days were known, one in 7, 68 % of what came 90 days"}, {120, 60, 5, "98 days were known, one in 7, 68 % of what came 90 days"},
+		{60, 30, 7, "98 days were known, one in 7, 75 % of what came 30 days later was within such a range of 80 %, and 89 %"}, {400, 90, 7, ""}, {250, 90, 10, "210 days were known, one in 10, 75 % of what came 90 days"},
+		{42, 30, 3, "42 days were known, one in 3, 60 % of what came 30 days"}} {
+		got := doubtOf(c.history, c.ahead, c.each)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%d days ahead of %d, read each %d: %q", c.ahead, c.history, c.each, got)
 		}
 	}
 	if r := Of(grown(20, noisy(1)), Ask{Days: 10}); !slices.ContainsFunc(r.Assumptions, func(a string) bool { return strings.HasPrefix(a, "the past is short: ") }) {
@@ -284,8 +299,8 @@ func TestShortPastsAreDoubted(t *testing.T) {
 // more where months differ by more, and by nothing where all are alike.
 func TestTheRateIsNotKnownExactly(t *testing.T) {
 	bursts := func(d int) float64 { return 1e9 + 2e10*float64((d/month)%3/2) }
-	even := newPast(grown(400, func(d int) float64 { return 1e9 * float64(1+d%week) }).Added())
-	bursty := newPast(grown(400, bursts).Added())
+	even := newPast(grown(400, func(d int) float64 { return 1e9 * float64(1+d%week) }).Added(), 1)
+	bursty := newPast(grown(400, bursts).Added(), 1)
 	if even.unsure > 1e-9 || bursty.unsure < 0.2 || bursty.unsure > 0.5 {
 		t.Fatalf("rates are off by %g and %g", even.unsure, bursty.unsure)
 	}
@@ -297,11 +312,11 @@ func TestTheRateIsNotKnownExactly(t *testing.T) {
 			t.Errorf("%s takes the rate for the true one: %v", w.name, same)
 		}
 	}
-	if short := newPast(grown(14, bursts).Added()); short.unsure != 0 {
+	if short := newPast(grown(14, bursts).Added(), 1); short.unsure != 0 {
 		t.Errorf("two weeks that are alike differ by %g", short.unsure)
 	}
 	turns := func(d int) float64 { return 1e9 + 1e9*float64(d/week%2) }
-	few, many := newPast(grown(4*week, turns).Added()).unsure, newPast(grown(20*week, turns).Added()).unsure
+	few, many := newPast(grown(4*week, turns).Added(), 1).unsure, newPast(grown(20*week, turns).Added(), 1).unsure
 	if few < 0.2 || many < 0.8*few {
 		t.Errorf("four weeks leave the rate unknown by %g, and twenty by %g", few, many)
 	}
@@ -360,7 +375,7 @@ func TestAChangeOfSlopeIsNoticedWithinAWeek(t *testing.T) {
 			}
 			return f(d)
 		})
-		from := regimes(s.Added())
+		from := regimes(s.Added(), 1)
 		if from[400+week] > 400-week {
 			noticed++
 		}
@@ -384,7 +399,7 @@ func TestANoticeIsTakenBack(t *testing.T) {
 		}
 		return f(d)
 	}).Added()
-	from := regimes(added)
+	from := regimes(added, 1)
 	if from[207] < 197 {
 		t.Errorf("the slope is said to be as it is since day %d; it changed after day 200", from[207])
 	}
@@ -403,7 +418,7 @@ func TestOneLargeDayIsNoChange(t *testing.T) {
 				return f(d) + 50e9
 			}
 			return f(d)
-		}).Added())
+		}).Added(), 1)
 		for end := 230; end <= 237; end++ {
 			if from[end] >= 223 {
 				noticed++

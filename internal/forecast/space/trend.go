@@ -2,9 +2,10 @@ package space
 
 import "math/rand/v2"
 
-// Every so many days the trends are made of the past, for the errors they made:
-// on each day of the week in turn.
-const trendsEach = 5
+// trendsEach is each how many days the trends are made of the past, for the errors they made: on
+// each day of the week in turn, or on days that were read, because a trend of a day between two
+// of them would know what came.
+func (p *past) trendsEach() int { return p.whole(5) }
 
 // The kinds of trends.
 const (
@@ -22,14 +23,14 @@ func (t trend) after(days int) float64 { return t.jump + t.slope*fading(t.phi, d
 
 // newTrends makes the trends of each kind that were valid at days of the past,
 // each of the levels until then alone.
-func newTrends(level []float64) [][]trend {
+func newTrends(level []float64, each int) [][]trend {
 	all := make([][]trend, kindsOfTrends)
 	f := newHolts(level[0])
 	for i, v := range level {
 		if i > 0 {
 			f.see(v)
 		}
-		if i%trendsEach == 0 || i == len(level)-1 {
+		if i%each == 0 || i == len(level)-1 {
 			x := level[:i+1]
 			all[holtTrend] = append(all[holtTrend], f.best())
 			all[weekTrend] = append(all[weekTrend], line(x, week+1))
@@ -44,18 +45,18 @@ func newTrends(level []float64) [][]trend {
 // made from some day in the past.
 func withErrors(kind int) func(*past, *rand.Rand, []float64) {
 	return func(p *past, r *rand.Rand, course []float64) {
-		n, h, trends := len(p.added), len(course), p.trends[kind]
-		now := trends[n/trendsEach] // up to four days old, so that it knows nothing of what came later
+		n, h, trends, each := len(p.added), len(course), p.trends[kind], p.trendsEach()
+		now := trends[n/each] // up to some days old, so that it knows nothing of what came later
 		if n == p.all {
 			now = trends[len(trends)-1]
 		}
-		first, last := leastDays/trendsEach, (n-h)/trendsEach
+		first, last := leastDays/each, (n-h)/each
 		if last <= first { // no time that is as long has passed yet
 			stretchUsual(p, r, course)
 			return
 		}
 		then := first + r.IntN(last-first+1)
-		from := then * trendsEach
+		from := then * each
 		for i := range course {
 			course[i] = now.after(i+1) + p.level[from+i+1] - p.level[from] - trends[then].after(i+1)
 		}

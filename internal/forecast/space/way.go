@@ -64,36 +64,45 @@ func (p *past) age(r *rand.Rand, memory float64, most int) int {
 }
 
 // weeks fills a course with weeks that are drawn from a part of the past, each
-// with its weekdays in their places.
+// with its weekdays in their places. Of what is not read each day they are as many whole readings
+// as a week takes.
 func (p *past) weeks(r *rand.Rand, course []float64, from, to int) {
 	sum := 0.0
-	for day := 0; day < len(course); day += week {
-		length := min(week, len(course)-day, to-from)
-		sum = p.copyWeek(course, day, aligned(len(p.added), from+r.IntN(to-from-length+1), from, to-length, day), length, sum)
+	for day := 0; day < len(course); day += p.whole(week) {
+		length := min(p.whole(week), len(course)-day, to-from)
+		sum = p.copyWeek(course, day, aligned(len(p.added), from+r.IntN(to-from-length+1), from, to-length, day, p.cycle()), length, sum)
 	}
+}
+
+// cycle is after how many days it is the same day of the week, or a day that is read.
+func (p *past) cycle() int {
+	if p.each > 1 {
+		return p.each
+	}
+	return week
 }
 
 // copyWeek adds the days of a week of the past to a course.
 func (p *past) copyWeek(course []float64, day, at, length int, sum float64) float64 {
-	for i := range min(week, len(course)-day) {
+	for i := range min(p.whole(week), len(course)-day) {
 		sum += p.added[at+i%length]
 		course[day+i] = sum
 	}
 	return sum
 }
 
-// aligned moves a start to the nearest day from low to high that is the same day of the
-// week as that day after now; where there is none it stays.
-func aligned(now, at, low, high, day int) int {
-	off := (now + day - at) % week
+// aligned moves a start to the nearest day from low to high that is the same day of a
+// cycle as that day after now; where there is none it stays.
+func aligned(now, at, low, high, day, cycle int) int {
+	off := (now + day - at) % cycle
 	if off < 0 {
-		off += week
+		off += cycle
 	}
 	switch {
-	case off <= week/2 && at+off <= high:
+	case off <= cycle/2 && at+off <= high:
 		return at + off
-	case at+off-week >= low:
-		return at + off - week
+	case at+off-cycle >= low:
+		return at + off - cycle
 	case at+off <= high:
 		return at + off
 	}
@@ -109,10 +118,10 @@ const driftShape = 3
 func drifting(p *past, r *rand.Rand, course []float64) {
 	n, sum := len(p.added), 0.0
 	factor := gamma(r, driftShape) / driftShape
-	for day := 0; day < len(course); day += week {
-		length := min(week, n)
+	for day := 0; day < len(course); day += p.whole(week) {
+		length := min(p.whole(week), n)
 		at := n - length - p.age(r, 365, n-length+1)
-		sum = p.copyWeek(course, day, aligned(len(p.added), at, 0, n-length, day), length, sum)
+		sum = p.copyWeek(course, day, aligned(len(p.added), at, 0, n-length, day, p.cycle()), length, sum)
 	}
 	for i := range course {
 		course[i] *= factor
@@ -148,8 +157,8 @@ func sinceChange(p *past, r *rand.Rand, course []float64) {
 		return
 	}
 	p.weeks(r, course, from, n)
-	// The rate of a few days is not known well: its error stays for the whole course.
-	slip := p.spread(from) / math.Sqrt(float64(length)) * r.NormFloat64()
+	// The rate of a few readings is not known well: its error stays for the whole course.
+	slip := p.spread(from) / math.Sqrt(float64(length)/float64(p.each)) * r.NormFloat64()
 	for i := range course {
 		course[i] += slip * float64(i+1)
 	}

@@ -22,7 +22,7 @@ type ModelJSON struct {
 	Refusal     *ModelRefusalJSON `json:"refusal,omitempty"` // there is no forecast: why
 }
 
-// ModelValueJSON is a number with its 95 % interval.
+// ModelValueJSON is a number with its range: docs/forecast.md says what that of each model is.
 type ModelValueJSON struct {
 	Name  string   `json:"name"`
 	Unit  string   `json:"unit"` // "bytes", "per second", "seconds", "part" (of one), "USD a month", "date" (seconds since 1970), or "" for a count
