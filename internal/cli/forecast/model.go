@@ -11,6 +11,7 @@ import (
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
 )
 
