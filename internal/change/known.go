@@ -50,19 +50,13 @@ func (e *Edit) known(m Made) error {
 
 // known says why a state cannot be read; on is what it is of.
 func (l Inspection) known(on string) error {
-	ways := 0
-	for _, is := range []bool{l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil, l.Mounted != ""} {
-		if is {
-			ways++
-		}
-	}
 	if l.Of != nil && l.Of.known() != nil {
 		return unknown(fmt.Sprintf("%s, of which it does not say what it is of", on))
 	}
 	if _, err := regexp.Compile(l.Match); err != nil {
 		return unknown(fmt.Sprintf("%s, read with %q", on, l.Match))
 	}
-	if ways != 1 {
+	if !one(l.File != "", l.Argv != nil, l.Target != nil, l.Of != nil, l.Mounted != "") {
 		return unknown(fmt.Sprintf("%s, without a word of how it is read", on))
 	}
 	return nil
@@ -91,15 +85,20 @@ func (s *Switch) known(Made) error {
 // known looks at operations: each is a write, a command or a statement.
 func known(ops []Op) error {
 	for _, o := range ops {
-		ways := 0
-		for _, is := range []bool{o.Write != nil, len(o.Argv) > 0, o.Statement != ""} {
-			if is {
-				ways++
-			}
-		}
-		if ways != 1 || (o.Statement != "") != (o.Target != nil) {
+		if !one(o.Write != nil, len(o.Argv) > 0, o.Statement != "") || (o.Statement != "") != (o.Target != nil) {
 			return unknown("an operation that is neither a write, a command nor a statement")
 		}
 	}
 	return nil
+}
+
+// one tells whether exactly one of them is so.
+func one(of ...bool) bool {
+	n := 0
+	for _, is := range of {
+		if is {
+			n++
+		}
+	}
+	return n == 1
 }
