@@ -133,7 +133,7 @@ func (a Addition) act(fuse, checked bool) *change.Make {
 		Unchanged: member,
 		Do:        []change.Op{a.Disk.Proof(), {Argv: add}},
 		Undo:      []change.Op{{Argv: []string{"sh", "-ec", remove, "sh", device, a.Pool, a.Disk.Identity, a.Disk.Digest}}},
-		Rest:      []change.Op{a.Disk.BlankPool(a.Pool)},
+		Rest:      []change.Op{a.Disk.BlankRemoved(a.Pool)},
 	}
 }
 

@@ -51,8 +51,8 @@ func (d Disk) BlankFilesystem(kind, uuid string, at int64) change.Op {
 	return d.script(oursByUUID+blank, kind, strconv.FormatInt(at, 10)+":"+strings.ReplaceAll(uuid, "-", ""))
 }
 
-// oursByLabels looks at all labels of ZFS, of which there must be one at least: each is of a pool of the name that was destroyed, or
-// of a device that was removed from it; or of a cache device, whose label names no pool, and which has only copies. A label begins
+// oursByLabels looks at all labels of ZFS, of which there must be one at least: each is of a pool of the name and in one of the states
+// that are asked for; or of a cache device, whose label names no pool, and which has only copies. A label begins
 // at a multiple of 256 KiB, also on a partition that ZFS made, and its list of names and values (XDR) 16 KiB later. To be looked for
 // as text, its bytes that are none are written as digits and signs.
 const oursByLabels = used + `labels() {
@@ -65,15 +65,30 @@ const oursByLabels = used + `labels() {
   done
 }
 ours() {
-  all=$(labels '@@@5state@@@@@@8@@@1@@@@@@@.' "$@")
+  all=$(labels '` + stateOf + `.' "$@")
   [ "$all" = "$(labels "$made" "$@")" ] && printf '%s\n' "$all" | grep -qv '^0$'
 }
 `
 
-// BlankPool takes back what a pool has left on one of its disks once it is destroyed, or once the disk is removed from it.
-func (d Disk) BlankPool(pool string) change.Op {
-	const state = `@@@5state@@@@@@8@@@1@@@@@@@`
-	const removed = `@.{8}@@@3txg@@@@8@@@1@@@@@@@@` // an active one that was written in no transaction: no release imports it
+// What a label has after a pool's name, with the length of what comes next wherever it is not looked at. ZFS cannot write to a device
+// that is offline when it is removed: its label goes on calling it an active log device.
+const (
+	stateOf     = `@@@5state@@@@@@8@@@1@@@@@@@`
+	destroyed   = `2`
+	inNoTxg     = `@.{8}@@@3txg@@@@8@@@1@@@@@@@@` // active, and written in no transaction: no release imports it
+	aLog        = `@.{8}@@@3txg.{1,900}@@@.is_log@@@@@8@@@1@@@@@@@1`
+	cacheDevice = stateOf + `4`
+)
+
+// BlankPool takes back what a pool has left on one of its disks once it is destroyed.
+func (d Disk) BlankPool(pool string) change.Op { return d.blankLabels(pool, destroyed, inNoTxg) }
+
+// BlankRemoved takes back what is left on a log or cache device once its pool, which is still there, does not have it any more.
+func (d Disk) BlankRemoved(pool string) change.Op {
+	return d.blankLabels(pool, destroyed, inNoTxg, aLog)
+}
+
+func (d Disk) blankLabels(pool string, states ...string) change.Op {
 	name := `@@@4name@@@9@@@1@@@.` + regexp.QuoteMeta(pool) + `@{0,3}.{8}`
-	return d.script(oursByLabels+blank, "zfs_member gpt PMBR", `(`+name+state+`(2|`+removed+`)|`+state+`4)`)
+	return d.script(oursByLabels+blank, "zfs_member gpt PMBR", `(`+name+stateOf+`(`+strings.Join(states, "|")+`)|`+cacheDevice+`)`)
 }

@@ -369,16 +369,19 @@ func TestOnlyWhatIsLeftIsMadeZero(t *testing.T) {
 }
 
 // aLabel is the beginning of a label of ZFS, as each release writes it.
-func aLabel(pool string, state, txg byte) string {
+func aLabel(pool string, state, txg byte, log ...byte) string {
 	number := func(name string, n byte) string {
 		pad := strings.Repeat("\x00", (4-len(name)%4)%4)
 		return "\x00\x00\x00\x20\x00\x00\x00\x20\x00\x00\x00" + string(rune(len(name))) + name + pad + "\x00\x00\x00\x08\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00" + string(rune(n))
 	}
-	named := ""
+	named, isLog := "", ""
+	for _, n := range log {
+		isLog = number("is_log", n)
+	}
 	if pool != "" {
 		named = "\x00\x00\x00\x28\x00\x00\x00\x28\x00\x00\x00\x04name\x00\x00\x00\x09\x00\x00\x00\x01\x00\x00\x00" + string(rune(len(pool))) + pool + strings.Repeat("\x00", (4-len(pool)%4)%4)
 	}
-	return "\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + number("version", 28) + named + number("state", state) + number("txg", txg) + number("pool_guid", 7)
+	return "\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01" + number("version", 28) + named + number("state", state) + number("txg", txg) + number("pool_guid", 7) + isLog
 }
 
 // The labels that a pool has left are known by its name and by what it was when they were written.
@@ -392,20 +395,26 @@ func TestOnlyLabelsOfAPoolThatIsGoneAreMadeZero(t *testing.T) {
 	const destroyed, active, exported, cache = 2, 0, 1, 4
 	end := i.bytes &^ (256<<10 - 1)
 	at := []int64{0, 256 << 10, end - 512<<10, end - 256<<10}
+	pool, removed := used.BlankPool("tank.a"), used.BlankRemoved("tank.a")
 	for name, c := range map[string]struct {
 		labels []string
 		gone   bool
+		blank  change.Op
 	}{
-		"destroyed":          {[]string{aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true},
-		"the head zero":      {[]string{"", "", aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true},
-		"removed":            {[]string{aLabel("tank.a", active, 0), aLabel("tank.a", active, 0)}, true},
-		"a cache":            {[]string{aLabel("", cache, 9)}, true},
-		"active":             {[]string{aLabel("tank.a", active, 9)}, false},
-		"exported":           {[]string{aLabel("tank.a", exported, 9)}, false},
-		"another's":          {[]string{aLabel("tank", destroyed, 9)}, false},
-		"another's name":     {[]string{aLabel("tankxa", destroyed, 9)}, false},
-		"one of another's":   {[]string{aLabel("tank.a", destroyed, 9), "", "", aLabel("data", active, 10)}, false},
-		"no label, but this": {[]string{"theirs"}, false},
+		"an offline log":     {[]string{aLabel("tank.a", active, 9, 1), aLabel("tank.a", active, 9, 1)}, true, removed},
+		"a log of the pool":  {[]string{aLabel("tank.a", active, 9, 1)}, false, pool},
+		"a log of another's": {[]string{aLabel("tank", active, 9, 1)}, false, removed},
+		"data":               {[]string{aLabel("tank.a", active, 9, 0)}, false, removed},
+		"destroyed":          {[]string{aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true, pool},
+		"the head zero":      {[]string{"", "", aLabel("tank.a", destroyed, 9), aLabel("tank.a", destroyed, 9)}, true, pool},
+		"removed":            {[]string{aLabel("tank.a", active, 0), aLabel("tank.a", active, 0)}, true, pool},
+		"a cache":            {[]string{aLabel("", cache, 9)}, true, pool},
+		"active":             {[]string{aLabel("tank.a", active, 9)}, false, pool},
+		"exported":           {[]string{aLabel("tank.a", exported, 9)}, false, pool},
+		"another's":          {[]string{aLabel("tank", destroyed, 9)}, false, pool},
+		"another's name":     {[]string{aLabel("tankxa", destroyed, 9)}, false, pool},
+		"one of another's":   {[]string{aLabel("tank.a", destroyed, 9), "", "", aLabel("data", active, 10)}, false, pool},
+		"no label, but this": {[]string{"theirs"}, false, pool},
 	} {
 		sh(t, `head -c "$2" /dev/zero >"$1"; sync "$1"`, i.loop, fmt.Sprint(i.bytes))
 		f, err := os.OpenFile(i.loop, os.O_WRONLY, 0)
@@ -421,7 +430,7 @@ func TestOnlyLabelsOfAPoolThatIsGoneAreMadeZero(t *testing.T) {
 			t.Fatal(err)
 		}
 		was := i.sum(t)
-		out, err := run(used.BlankPool("tank.a"))
+		out, err := run(c.blank)
 		if (err == nil) != c.gone {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
