@@ -67,6 +67,17 @@ func ended(after time.Duration, err error) bool {
 	return after > 0 && errors.As(err, &e) && (e.ExitCode() == 130 || e.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT)
 }
 
+// ranLast is the last command that a call's process ran before it; "" where it is a thread of another.
+func ranLast(before []string, line string) string {
+	pid, _, _ := strings.Cut(line, " ")
+	for _, b := range slices.Backward(before) {
+		if of, rest, _ := strings.Cut(b, " "); of == pid && strings.Contains(rest, "execve(") {
+			return b
+		}
+	}
+	return ""
+}
+
 // known lists the calls as strace takes them; "?" passes over those an
 // architecture lacks.
 func known(t *testing.T, names []string) string {
@@ -182,9 +193,9 @@ func TestReadingWritesNothing(t *testing.T) {
 			if len(lines) < 5 {
 				t.Fatalf("only %d calls were traced: this proves nothing", len(lines))
 			}
-			for _, line := range lines {
+			for i, line := range lines {
 				if what := offence(line, c.may); what != "" {
-					t.Errorf("plumb %s %s: %s", c.args[0], what, line)
+					t.Errorf("plumb %s %s: %s\nin: %s", c.args[0], what, line, ranLast(lines[:i], line))
 				}
 			}
 		})

@@ -12,14 +12,15 @@ aggregated() {
 }
 kstats() { cat /proc/spl/kstat/zfs/arcstats /proc/spl/kstat/zfs/dmu_tx /proc/spl/kstat/zfs/tank/txgs; }
 
-# on DISK SETTING... makes the pool on that disk and starts MariaDB with a table of some 100 MB on it.
+# on DISK SETTING... makes the pool on that disk and starts MariaDB with a table of some 100 MB on it. kept is what the ARC
+# keeps of its files, all unless it is set.
 on() {
 	local on=$1
 	shift
 	aggregated 1048576
 	zpool create -f -o ashift=12 -O atime=off -O compression=off -O recordsize=16K tank "$(disk "$on")"
 	where=$on
-	zfs create tank/my
+	zfs create -o primarycache="${kept-all}" tank/my
 	zfs create tank/copy
 	cp -a /var/lib/mysql/. /tank/my/
 	chown mysql:mysql /tank/my
@@ -67,18 +68,18 @@ off() {
 clients() {
 	for _ in $(seq "$1"); do (mariadb -e "$2" >/dev/null || touch /tmp/idle) & done
 }
-reads() { clients "$1" "CALL w.read_for(80, ${2-0})"; }
-writes() { clients "$1" 'CALL w.write_for(80)'; }
+reads() { clients "$1" "CALL w.read_for(100, ${2-0})"; }
+writes() { clients "$1" 'CALL w.write_for(100)'; }
 # copies has somebody write what does not compress, again and again.
 copies() {
 	for n in 1 2; do
-		timeout 80 sh -c "while :; do dd if=/tmp/random of=/tank/copy/$n bs=128k conv=notrunc 2>/dev/null; done" &
+		timeout 100 sh -c "while :; do dd if=/tmp/random of=/tank/copy/$n bs=128k conv=notrunc 2>/dev/null; done" &
 	done
 }
 
 # bursts has somebody write more at once than a small zfs_dirty_data_max takes, and less in all than the disk does.
 bursts() {
-	timeout 80 sh -c 'while :; do dd if=/tmp/random of=/tank/copy/burst bs=128k count=240 conv=notrunc 2>/dev/null; sleep 2; done' &
+	timeout 100 sh -c 'while :; do dd if=/tmp/random of=/tank/copy/burst bs=128k count=240 conv=notrunc 2>/dev/null; sleep 2; done' &
 }
 
 # alone asks the disk to read or write one thing at a time, in the partition of 8 MiB that ZFS leaves at its end. Of the
@@ -126,37 +127,40 @@ watched neither write 'bursts; writes 1'
 parameter zfs_vdev_async_write_max_active 10
 
 restarted --innodb-buffer-pool-size=16M
-watched double read 'reads 6'
+watched double read 'reads 4'
 zfs set primarycache=metadata tank/my
-watched once read 'reads 6'
+watched once read 'reads 4'
 zfs set primarycache=all tank/my
 off
 
-# Of records of 4 KiB the pointers are four times as many.
+# Of records of 4 KiB the pointers are four times as many: of this file 64 MiB and more, of which each record needs others.
+# Data are not kept, so that metadata has all of the ARC.
 parameter zfs_arc_min 33554432
 parameter zfs_arc_max 67108864
-on slow --innodb-buffer-pool-size=16M
-zfs create -o recordsize=4K tank/small
-truncate -s 8G /tank/small/file
-perl -e 'open F, "+<", "/tank/small/file" or die; for (0..2047) { sysseek F, $_ * 4194304, 0; syswrite F, "x" x 4096 }'
+kept=metadata
+on fast --innodb-buffer-pool-size=16M
+zfs create -o recordsize=4K -o primarycache=metadata tank/small
+truncate -s 64G /tank/small/file
+perl -e 'open F, "+<", "/tank/small/file" or die; for (0..16383) { sysseek F, $_ * 4194304, 0; syswrite F, "x" x 4096 }'
 zpool sync tank
-# scattered TIMES reads one record here and one there, each behind pointers of its own; -1 is without end.
+# scattered has somebody read one record here and one there.
 scattered() {
-	timeout 80 perl -e 'open F, "<", "/tank/small/file" or die; while ($ARGV[0]--) { sysseek F, 4194304 * int rand 2048, 0; sysread F, $b, 4096 }' "$1"
+	perl -e 'alarm 100; open F, "<", "/tank/small/file" or die; for (;;) { sysseek F, 4194304 * int rand 16384, 0; sysread F, $b, 4096 }' || true
 }
-watched squeezed read 'scattered -1 & reads 4'
+watched squeezed read 'scattered & reads 4'
 parameter zfs_arc_max 1073741824
-scattered 20000 # until all are in memory
-watched roomy read 'scattered -1 & reads 4'
-rm /tank/small/file
-zpool sync tank
+# All of them once, so that they are in memory.
+perl -e 'open F, "<", "/tank/small/file" or die; for (0..16383) { sysseek F, $_ * 4194304, 0; sysread F, $b, 4096 }'
+watched roomy read 'scattered & reads 4'
+off
 
+on slow --innodb-buffer-pool-size=16M
 aggregated 1048576
 head -c 400M /dev/zero | tr '\0' 'x' >/tank/copy/old
 zpool sync tank
 aggregated 0
 # scrubs again and again, as a large pool would be at it for hours.
-scrubs() { timeout 80 sh -c 'while :; do zpool scrub -w tank; done' & }
+scrubs() { timeout 100 sh -c 'while :; do zpool scrub -w tank; done' & }
 watched scrub read 'scrubs; reads 3 0.02'
 watched scrubbed read 'reads 3 0.02'
 off
