@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -297,26 +296,18 @@ func (c Copying) lock(ctx context.Context, name string) error {
 
 // lockAll does so with all objects of a backup.
 func (c Copying) lockAll(ctx context.Context, m manifest.Manifest) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	names := make(chan string)
-	var all sync.WaitGroup
-	for range cmp.Or(c.Workers, stream.Workers) {
-		all.Go(func() {
-			for name := range names {
-				if err := c.lock(ctx, name); err != nil {
-					end(fmt.Errorf("%s: %w", name, err))
-				}
+	feed := func(give func(string) error) error {
+		for name := range m.All() {
+			if err := give(name); err != nil {
+				return err
 			}
-		})
-	}
-	for name := range m.All() {
-		if ctx.Err() != nil {
-			break
 		}
-		names <- name
+		return nil
 	}
-	close(names)
-	all.Wait()
-	return context.Cause(ctx)
+	return store.Together(ctx, cmp.Or(c.Workers, stream.Workers), feed, func(ctx context.Context, name string) error {
+		if err := c.lock(ctx, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
 }

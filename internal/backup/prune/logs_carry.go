@@ -148,7 +148,7 @@ func (w work) removeLog(ctx context.Context, l *logOf, s survey) error {
 		}
 		return nil
 	}
-	err := together(ctx, feed, func(ctx context.Context, k *piece) error {
+	err := store.Together(ctx, workers, feed, func(ctx context.Context, k *piece) error {
 		err := w.removePiece(ctx, k, s)
 		mu.Lock()
 		defer mu.Unlock()

@@ -11,37 +11,6 @@ import (
 // workers is how many objects are removed at once.
 const workers = 8
 
-// together does something with all that is fed, some at a time, until one fails.
-func together[T any](ctx context.Context, feed func(give func(T) error) error, do func(context.Context, T) error) error {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	next := make(chan T)
-	var all sync.WaitGroup
-	for range workers {
-		all.Go(func() {
-			for one := range next {
-				if err := do(ctx, one); err != nil {
-					end(err)
-				}
-			}
-		})
-	}
-	err := feed(func(one T) error {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case next <- one:
-			return nil
-		}
-	})
-	close(next)
-	all.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
 // each removes the objects below a prefix that are to go. What the store refuses stays, and the rest goes all the same.
 func (w work) each(ctx context.Context, prefix string, goes func(store.Info) bool) error {
 	var mu sync.Mutex
@@ -54,7 +23,7 @@ func (w work) each(ctx context.Context, prefix string, goes func(store.Info) boo
 			return give(i)
 		})
 	}
-	err := together(ctx, feed, func(ctx context.Context, i store.Info) error {
+	err := store.Together(ctx, workers, feed, func(ctx context.Context, i store.Info) error {
 		err := w.Store.Delete(ctx, i.Name)
 		mu.Lock()
 		defer mu.Unlock()

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"sync"
+)
+
+// Together does something with all that is fed, as many at a time as there are workers, until one fails.
+func Together[T any](ctx context.Context, workers int, feed func(give func(T) error) error, do func(context.Context, T) error) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	next := make(chan T)
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for one := range next {
+				if err := do(ctx, one); err != nil {
+					end(err)
+				}
+			}
+		})
+	}
+	err := feed(func(one T) error {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case next <- one:
+			return nil
+		}
+	})
+	close(next)
+	all.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
