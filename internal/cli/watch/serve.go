@@ -19,6 +19,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -141,8 +142,7 @@ func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
 	if err == nil {
 		return append(all, &limited{second, &open}), port, nil
 	}
-	if other, none := c.Listen(ctx, "tcp6", "[::1]:0"); none == nil { // there is IPv6
-		other.Close()
+	if outlet.HasIPv6() {
 		first.Close()
 		return taken(err)
 	}

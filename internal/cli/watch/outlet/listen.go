@@ -126,7 +126,7 @@ func addresses(host string) (all []string, here bool, err error) {
 		return []string{""}, false, nil
 	}
 	if strings.EqualFold(host, "localhost") {
-		if all = []string{"127.0.0.1"}; hasIPv6() {
+		if all = []string{"127.0.0.1"}; HasIPv6() {
 			all = append(all, "::1")
 		}
 		return all, true, nil
@@ -149,8 +149,8 @@ func addresses(host string) (all []string, here bool, err error) {
 	return all, true, nil
 }
 
-// hasIPv6 tells whether this machine has ::1.
-func hasIPv6() bool {
+// HasIPv6 tells whether this machine has ::1.
+func HasIPv6() bool {
 	l, err := net.Listen("tcp6", "[::1]:0")
 	return err == nil && l.Close() == nil
 }

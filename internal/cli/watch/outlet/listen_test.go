@@ -141,7 +141,7 @@ func TestWhoIsAnswered(t *testing.T) {
 // Who asks for localhost is led to 127.0.0.1 or ::1, and is answered on both, as on
 // ::1 where that alone was asked for.
 func TestBothAddressesOfThisMachine(t *testing.T) {
-	if !hasIPv6() {
+	if !HasIPv6() {
 		t.Skip("there is no IPv6 here")
 	}
 	answered := func(at string) {
