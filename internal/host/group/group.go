@@ -75,6 +75,11 @@ func (g Group) LimitMemory(ctx context.Context, d host.Doer, bytes int64) error 
 		file, swap, most = "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", strconv.FormatInt(bytes, 10)
 	}
 	dir := g.Dirs()[0]
+	if g.tree.version == 1 { // where memory with swap may never be less than memory
+		if err := d.Write(ctx, path.Join(dir, swap), []byte("-1")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("lift the limit of swap: %w", err)
+		}
+	}
 	if err := d.Write(ctx, path.Join(dir, file), []byte(strconv.FormatInt(bytes, 10))); err != nil {
 		return fmt.Errorf("limit memory to %d bytes: %w", bytes, err)
 	}

@@ -44,6 +44,15 @@ func (p *pool) lockedImport(ctx context.Context) error {
 	return p.imported(ctx)
 }
 
+func (p *pool) lockedLoads(ctx context.Context) error {
+	p.medium.mu.Lock()
+	defer p.medium.mu.Unlock()
+	if !p.fuse {
+		return nil
+	}
+	return p.medium.fuse.loads(ctx)
+}
+
 // cool exports and imports the pool, so that nothing of it is in the ARC. A zfs-fuse whose memory has a limit is
 // another one then: each trial begins with all of that.
 func (p *pool) cool(ctx context.Context) error {
@@ -61,6 +70,9 @@ func (p *pool) cool(ctx context.Context) error {
 // Golden implements lab.Volume.
 func (p *pool) Golden(ctx context.Context, uid, gid int) (string, error) {
 	if err := p.lockedImport(ctx); err != nil {
+		return "", err
+	}
+	if err := p.lockedLoads(ctx); err != nil {
 		return "", err
 	}
 	return p.makeGoldenSet(ctx, uid, gid)

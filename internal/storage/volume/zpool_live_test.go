@@ -170,6 +170,7 @@ func TestEachTrialHasAZFSOfItsOwn(t *testing.T) {
 		must(t, err)
 		dir, err := v.Golden(t.Context(), 0, 0)
 		must(t, err)
+		bounded(t, b, 32<<20+fuseLoads)
 		fill(t, dir, 0)
 		all, golden = append(all, v), append(golden, dir)
 	}
