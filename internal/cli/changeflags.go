@@ -36,7 +36,7 @@ func (k *changeFlags) placeFlags(c *cobra.Command) {
 
 func (k changeFlags) validate() error {
 	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
-		return hint.Usage(fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first")
+		return hint.Usage(fmt.Sprintf("--root %s is not a directory", k.image), "unpack the image there first")
 	}
 	return k.Source.Validate()
 }

@@ -151,10 +151,10 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
-		return hint.Usage(fmt.Sprintf("--fail-on %s names no harm", f.failOn), "want one of "+strings.Join(harms, ", "))
+		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "want one of "+strings.Join(harms, ", "))
 	}
 	if f.emit != "" && !slices.Contains(checkview.EmitTargets(), f.emit) {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
 	}
 	if f.json && f.emit != "" {
 		return hint.Usage("--json and --emit are two forms of one answer", "give one of them")

@@ -104,7 +104,7 @@ const fixExits = `Exit codes:
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":

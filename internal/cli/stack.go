@@ -95,7 +95,7 @@ func onlyServers(only []string) error {
 	engines := product.Kinds()
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
-			return hint.Usage(fmt.Sprintf("--only %s is no server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
+			return hint.Usage(fmt.Sprintf("--only %s is not a server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
 		}
 	}
 	return nil

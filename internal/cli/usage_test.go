@@ -55,7 +55,7 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"restore --from file:///b --identity k --into a --output b", "--into and --output do not go together", "give one of them"},
 		{"rollback 2026 --stop true", "--stop is given without --start", "give all of them"},
 		{"rollback", "wants a POINT, or --to with a time", "plumb protect list"},
-		{"rollback mysql:3306 --yes", "\"mysql:3306\" is no point", "--to TIME finds it"},
+		{"rollback mysql:3306 --yes", "\"mysql:3306\" is not a point", "--to TIME finds it"},
 		{"rollback --table shop.orders", "plumb rollback --table wants one POINT", "plumb protect list"},
 		{"rollback 2026 --table shop.orders --others", "stops no server", "--others"},
 		{"provision a.yaml b.yaml", "plumb provision wants one spec, got 2", "plumb provision --help"},
@@ -63,7 +63,7 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"provision --from live --take-away", "--from and --take-away do not go together", "give one of them"},
 		{"provision --from live --json", "--from and --json do not go together", "give one of them"},
 		{"provision cache add tank /dev/disk/by-id/x --warm tank/db", "--warm says what the unit of --emit systemd reads", "plumb provision cache warm tank tank/db"},
-		{"provision cache add tank /dev/disk/by-id/x --emit systemd --warm other/db", "--warm other/db is no dataset of the pool tank", "zfs list -r tank"},
+		{"provision cache add tank /dev/disk/by-id/x --emit systemd --warm other/db", "--warm other/db is not a dataset of the pool tank", "zfs list -r tank"},
 		{"provision cache add tank", "plumb provision cache add wants a POOL and a DEVICE, got 1", "--help"},
 		{"rollback 2026 --wal /wal", "--wal says nothing without --to", "leave it out"},
 		{"rollback 2026 --memory 1G", "--memory says nothing without --to or --table", "leave it out"},
@@ -83,10 +83,10 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"protect run p.yaml --emit cron --backups", "--emit and --backups do not go together", "give one of them"},
 		{"protect run p.yaml --emit cron --state /x", "--emit and --state do not go together", "give one of them"},
 		{"clone lst", "there is no command \"lst\"", "plumb clone list?"},
-		{"clone dev", "\"dev\" is no point", "plumb protect list"},
+		{"clone dev", "\"dev\" is neither a point", "plumb protect list"},
 		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
 		{"forecast monitor --hosts -1", "--hosts -1 cannot be", "--hosts 200"},
-		{"forecast space --at +200w", "--at +200w is no day", "at most three years"},
+		{"forecast space --at +200w", "--at +200w is not a day", "at most three years"},
 	} {
 		r := run(nil, strings.Fields(c.line)...)
 		if r.code != shell.ExitUsage || r.out != "" || !strings.Contains(r.err, c.says) || !strings.Contains(r.err, "hint: ") || !strings.Contains(r.err, c.hint) {

@@ -154,14 +154,14 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 // printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
 func (v *caching) printUnit(pool, device string) error {
 	if v.emit != "systemd" {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", v.emit), "want systemd")
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "want systemd")
 	}
 	if v.log {
 		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
 	}
 	for _, d := range v.datasets {
 		if !strings.HasPrefix(d+"/", pool+"/") {
-			return hint.Usage(fmt.Sprintf("--warm %s is no dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
+			return hint.Usage(fmt.Sprintf("--warm %s is not a dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
 		}
 	}
 	add, err := v.own("provision", "cache", "add", pool, device, "--yes")
@@ -211,7 +211,7 @@ zpool remove.
 			if v.dryRun {
 				return v.Print(fmt.Sprintf("%s would be taken out of pool %s.\n", args[1], args[0]))
 			}
-			return v.Print(fmt.Sprintf("%s is no part of pool %s any more, and is empty again.\n", args[1], args[0]))
+			return v.Print(fmt.Sprintf("%s is no longer part of pool %s, and is empty again.\n", args[1], args[0]))
 		},
 	}
 	v.changing(c)
@@ -262,7 +262,7 @@ of its data would reach it.
 
 func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) error {
 	if v.limit < leastBoost || v.limit > mostBoost {
-		return hint.Usage(fmt.Sprintf("--for %s is no time to read files in", v.limit), "give something like --for 1h")
+		return hint.Usage(fmt.Sprintf("--for %s leaves no time to read files", v.limit), "give something like --for 1h")
 	}
 	if err := v.Validate(); err != nil {
 		return err

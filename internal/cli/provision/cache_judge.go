@@ -126,7 +126,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 	case err != nil:
 		return err
 	case class != cache.Log || state != "ONLINE":
-		return hint.With(fmt.Errorf("%s is no log device of pool %s that works", device, pool), "plumb provision cache add "+pool+" "+device+" --log")
+		return hint.With(fmt.Errorf("%s is not a working log device of pool %s", device, pool), "plumb provision cache add "+pool+" "+device+" --log")
 	}
 	all, err := o.Executor.Changes(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func FlagError(c *cobra.Command, err error) error {
 		return hint.Usage(fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help)
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
-		return hint.Usage(fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --"+wrong.GetFlag().Name+" 30s")
+		return hint.Usage(fmt.Sprintf("--%s %s is not a duration", wrong.GetFlag().Name, wrong.GetValue()), "give something like --"+wrong.GetFlag().Name+" 30s")
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return hint.Usage(fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), help))

@@ -41,7 +41,7 @@ Exit codes:
 					if err := v.Release(c.Context(), args[0], owner); err != nil {
 						return err
 					}
-					return sh.Print("Backup " + shell.OneLine(args[0]) + " is no more held by " + shell.OneLine(owner) + ".\n")
+					return sh.Print("Backup " + shell.OneLine(args[0]) + " is no longer held by " + shell.OneLine(owner) + ".\n")
 				}
 				if err := v.Hold(c.Context(), args[0], owner); err != nil {
 					return err
