@@ -83,5 +83,6 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.AddCommand(a.man(), a.leftovers())
 	root.AddCommand(a.again()...)
 	root.AddCommand(protectcli.Hidden(&a.Shell, keepers())...)
+	nameDocuments(root)
 	return root
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/view/schema"
 )
 
 // everyCommand gives the commands that can be typed, hidden ones too.
@@ -44,6 +46,31 @@ func TestArgumentsTooManyAndTooFew(t *testing.T) {
 		}
 	}
 }
+
+// TestHelpIsWhole: each page has an example and the exit codes, and names the schema of what --json prints.
+func TestHelpIsWhole(t *testing.T) {
+	a := &app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}
+	for _, c := range everyCommand(a.root()) {
+		if c.Hidden || c == c.Root() {
+			continue
+		}
+		if c.Example == "" {
+			t.Errorf("%s --help has no example", c.CommandPath())
+		}
+		if !c.HasSubCommands() && c.Name() != "help" && !strings.Contains(c.Long, "Exit codes") {
+			t.Errorf("%s --help has no exit codes", c.CommandPath())
+		}
+		f := c.Flags().Lookup("json")
+		if f == nil || f.Hidden {
+			continue
+		}
+		if name := described.FindStringSubmatch(f.Usage); name == nil || schema.Of(name[1]) == nil {
+			t.Errorf("%s --help says of --json %q, which names no schema", c.CommandPath(), f.Usage)
+		}
+	}
+}
+
+var described = regexp.MustCompile(`\(plumb schema ([a-z-]+) describes it\)`)
 
 // TestFlagsThatAreMissingOrTooMany: a command line without a flag that is needed is
 // a mistake of the person, not of the machine.
@@ -85,6 +112,8 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"clone lst", "there is no command \"lst\"", "plumb clone list?"},
 		{"clone dev", "\"dev\" is neither a point", "plumb protect list"},
 		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
+		{"watch capture --on lock/blockd", "--on lock/blockd is not a verdict", "did you mean lock/blocked?"},
+		{"lab run x.yaml --dry-run --json", "a dry run is shown as text alone", "give one of them"},
 		{"forecast monitor --hosts -1", "--hosts -1 cannot be", "--hosts 200"},
 		{"forecast space --at +200w", "--at +200w is not a day", "at most three years"},
 	} {

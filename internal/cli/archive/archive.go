@@ -51,6 +51,9 @@ run is the service. PostgreSQL hands its files to it by archive_command, with
 push; binary logs it follows by itself.
 
 plumb backup prune removes old parts with the base backups that needed them.`,
+		Example: `  plumb archive run --to s3://backups/db1 --recipient age1… --wal-user postgres
+  plumb archive status
+  plumb archive list --from s3://backups/db1`,
 		Args: v.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -31,7 +31,8 @@ store. It runs as the server's user, and needs no key:
 If the file is in the archive already, push succeeds if its bytes are the same.
 
 ` + exits,
-		Args: shell.OneArg("file"),
+		Example: "  plumb archive push pg_wal/000000010000000000000001",
+		Args:    shell.OneArg("file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.hand(args[0], socket, data, within)
 		},

@@ -45,6 +45,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
 		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
 the cache holds them, measures what the device brings, and removes it again.`,
+		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
+  plumb provision cache warm tank tank/mariadb/data
+  plumb provision cache judge`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -190,7 +193,8 @@ added it and the disk is still the same. Devices that others added are removed w
 zpool remove.
 
 ` + cacheExits,
-		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
+		Example: "  plumb provision cache remove tank /dev/disk/by-id/nvme-optane --dry-run",
+		Args:    shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := v.Validate(); err != nil {
 				return err

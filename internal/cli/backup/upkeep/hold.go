@@ -1,6 +1,8 @@
 package upkeep
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup/store"
@@ -53,7 +55,7 @@ Exit codes:
 	p.Flags(c)
 	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
-	if err := c.MarkFlagRequired("as"); err != nil {
+	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // who gives --json is told why not
 		panic(err)
 	}
 	return c
