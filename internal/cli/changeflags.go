@@ -30,7 +30,7 @@ func (k *changeFlags) flags(c *cobra.Command) {
 
 // placeFlags say where the journal is.
 func (k *changeFlags) placeFlags(c *cobra.Command) {
-	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	c.Flags().StringVar(&k.state, "state", "", "the journal is in `DIR` instead of "+change.Directory)
 	c.Flags().StringVar(&k.image, "root", "", "work only on the files of the unpacked image in `DIR`, not on anything running")
 }
 

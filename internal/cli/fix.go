@@ -133,7 +133,7 @@ func (a *app) planText(file string) ([]byte, error) {
 	}
 	text, err := shell.ReadFile(file, a.In, shell.MostFile)
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", file, err)
+		err = hint.With(fmt.Errorf("read the plan %s: %w", file, err), "plumb check --plan FILE writes one")
 	}
 	return text, err
 }

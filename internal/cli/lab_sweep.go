@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/units"
 	inventoryview "plumb/internal/view/inventory"
 )
 
@@ -51,7 +52,7 @@ func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string
 	if dryRun || n == 0 {
 		return listErr
 	}
-	if err := a.Ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
+	if err := a.Ask(fmt.Sprintf("Remove %s?", units.Count(n, "thing")), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
 	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)

@@ -142,7 +142,7 @@ func readMasks(given []string) (all []clone.Mask, err error) {
 		}
 		text, err := shell.ReadFile(file, nil, shell.MostFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the mask %s: %w", file, err)
+			return nil, hint.With(fmt.Errorf("read the mask %s: %w", file, err), "after @ comes the name of a file; --mask also takes SQL itself")
 		}
 		all = append(all, clone.Mask{File: file, Text: string(text)})
 	}
@@ -294,7 +294,7 @@ and mask. What was written in it is lost.
 				if err != nil {
 					return err
 				}
-				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", one.Name, point.ID), yes); err != nil {
+				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and rebuild it from point %s?", one.Name, point.ID), yes); err != nil {
 					return err
 				}
 				one, err = m.Clones.Refresh(c.Context(), one.Name, point, from)

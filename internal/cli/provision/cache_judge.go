@@ -58,7 +58,7 @@ func (v *caching) runJudge(ctx context.Context) error {
 			err = json.Unmarshal(text, &before)
 		}
 		if err != nil {
-			return fmt.Errorf("read what was seen before, %s: %w", v.before, err)
+			return hint.With(fmt.Errorf("read the result in %s: %w", v.before, err), "plumb provision cache judge --save FILE writes one")
 		}
 	}
 	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
