@@ -90,6 +90,7 @@ the trial without undoing it; plumb history then says so.
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
 	return c
 }

@@ -114,6 +114,9 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
 		{"watch capture --on lock/blockd", "--on lock/blockd is not a verdict", "did you mean lock/blocked?"},
 		{"lab run x.yaml --dry-run --json", "a dry run is shown as text alone", "give one of them"},
+		{"check --json --emit zfs", "--json and --emit do not go together", "give one of them"},
+		{"fix --json --emit shell", "--json and --emit do not go together", "give one of them"},
+		{"lab report --html x.html --csv", "--html and --csv do not go together", "give one of them"},
 		{"forecast monitor --hosts -1", "--hosts -1 cannot be", "--hosts 200"},
 		{"forecast space --at +200w", "--at +200w is not a day", "at most three years"},
 	} {
