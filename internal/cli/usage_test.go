@@ -47,12 +47,16 @@ func TestArgumentsTooManyAndTooFew(t *testing.T) {
 	}
 }
 
-// TestHelpIsWhole: each page has an example and the exit codes, and names the schema of what --json prints.
+// TestHelpIsWhole: each page begins with what the command does, has an example and the exit codes, and names the schema of what
+// --json prints.
 func TestHelpIsWhole(t *testing.T) {
 	a := &app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}
 	for _, c := range everyCommand(a.root()) {
 		if c.Hidden || c == c.Root() {
 			continue
+		}
+		if first, _, _ := strings.Cut(c.Long, " "); c.Name() != "help" && !strings.EqualFold(first, c.Name()) {
+			t.Errorf("%s --help begins with %q, and not with what it does", c.CommandPath(), first)
 		}
 		if c.Example == "" {
 			t.Errorf("%s --help has no example", c.CommandPath())

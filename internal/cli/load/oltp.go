@@ -29,8 +29,8 @@ func (v *verbs) oltp() *cobra.Command {
 	f := oltpCommand{Config: oltp.Defaults()}
 	c := &cobra.Command{
 		Use:   "oltp SCRIPT prepare|run|warmup|cleanup",
-		Short: "sysbench's scripts, on MySQL, MariaDB and PostgreSQL",
-		Long: join2(`The scripts of sysbench, with its tables and its options under its names:
+		Short: "run sysbench's scripts on MySQL, MariaDB and PostgreSQL",
+		Long: join2(`Oltp runs the scripts of sysbench, with its tables and its options under its names:
   read_write  read_only  write_only  point_select  insert  delete
   update_index  update_non_index  (all also with oltp_ before them)
   select_random_points  select_random_ranges  bulk_insert
