@@ -2,27 +2,26 @@ package cli
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"plumb/internal/view/schema"
 )
 
 // describes is in the usage of every --json. Alone it would lead to the schema of check.
 const describes = " (plumb schema describes it)"
 
-// nameDocuments says in the help of a command, and of all below it, which document --json prints.
-func nameDocuments(c *cobra.Command) {
+// nameDocuments says in the help of a command, and of all below it, which of the documents --json prints.
+func nameDocuments(c *cobra.Command, documents []string) {
 	if f := c.Flags().Lookup("json"); f != nil {
 		named := ""
-		if name := documentOf(c); schema.Of(name) != nil {
+		if name := documentOf(c); slices.Contains(documents, name) {
 			named = " (plumb schema " + name + " describes it)"
 		}
 		f.Usage = strings.Replace(f.Usage, describes, named, 1)
 	}
 	for _, below := range c.Commands() {
-		nameDocuments(below)
+		nameDocuments(below, documents)
 	}
 }
 
