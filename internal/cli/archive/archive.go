@@ -52,8 +52,8 @@ push; binary logs it follows by itself.
 
 plumb backup prune removes old parts with the base backups that needed them.`,
 		Example: `  plumb archive run --to s3://backups/db1 --recipient age1… --wal-user postgres
-  plumb archive status
-  plumb archive list --from s3://backups/db1`,
+  plumb archive list --from s3://backups/db1
+  plumb archive status`,
 		Args: v.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

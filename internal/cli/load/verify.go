@@ -22,10 +22,10 @@ func (v *verbs) verify() *cobra.Command {
 		Use:   "verify --ledger FILE",
 		Short: "find acknowledged commits that a crash lost",
 		Long: join2(`Verify finds commits that a server acknowledged and lost in a crash. A run with
---ledger FILE records every commit that the server acknowledged, and each transaction
-leaves its number in the table plumb_ledger; verify compares the two. A commit that
-only the ledger has was acknowledged and lost. Commits that only the table has were
-under way, and are not lost.
+--ledger FILE records every commit that the server acknowledged, and each
+transaction leaves its number in the table plumb_ledger; verify compares the two. A
+commit that only the ledger has was acknowledged and lost. Commits that only the
+table has were under way, and are not lost.
 
 Keep the ledger on another machine than the server, or at least on another disk.
 Exits with 1 when a commit is lost.`, loginHelp, exits),
