@@ -31,6 +31,7 @@ anything else is left alone and reported. Labs that still run are not touched.
   plumb lab sweep --yes`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			p.Note(&a.Shell)
 			return p.OnBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
 		},
 	}
