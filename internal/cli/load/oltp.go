@@ -12,6 +12,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/load/oltp"
+	"plumb/internal/units"
 	view "plumb/internal/view/load"
 )
 
@@ -61,7 +62,7 @@ func oltpActions() []string { return []string{"prepare", "run", "warmup", "clean
 
 func oltpArgs(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %d words", c.CommandPath(), len(args)),
+		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %s", c.CommandPath(), units.Count(len(args), "word")),
 			"such as: plumb load oltp read_write run")
 	}
 	if script := oltp.ScriptNamed(args[0]); !slices.Contains(oltp.Scripts(), script) {

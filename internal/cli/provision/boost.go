@@ -16,6 +16,7 @@ import (
 	"plumb/internal/host/foreground"
 	"plumb/internal/provision/boost"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	view "plumb/internal/view/provision"
 )
 
@@ -88,7 +89,7 @@ func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
 		at = len(args)
 	}
 	if at != 2 {
-		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %d arguments", at), how)
+		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
 	}
 	b.of, b.command = args[0], args[2:]
 	if b.limit, err = time.ParseDuration(args[1]); err != nil || b.limit < leastBoost || b.limit > mostBoost {
