@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -28,8 +29,9 @@ func (k *changeFlags) flags(c *cobra.Command) {
 	k.placeFlags(c)
 }
 
-// placeFlags say where the journal is.
+// placeFlags say where the journal is. A command that has no others asks no server that a person named, and has the usual time.
 func (k *changeFlags) placeFlags(c *cobra.Command) {
+	k.Timeout = check.DefaultTimeout
 	c.Flags().StringVar(&k.state, "state", "", "the journal is in `DIR` instead of "+change.Directory)
 	c.Flags().StringVar(&k.image, "root", "", "work only on the files of the unpacked image in `DIR`, not on anything running")
 }
