@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
+	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -28,15 +29,16 @@ func (k *changeFlags) flags(c *cobra.Command) {
 	k.placeFlags(c)
 }
 
-// placeFlags say where the journal is.
+// placeFlags say where the journal is. A command that has no others asks no server that a person named, and has the usual time.
 func (k *changeFlags) placeFlags(c *cobra.Command) {
-	c.Flags().StringVar(&k.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
+	k.Timeout = check.DefaultTimeout
+	c.Flags().StringVar(&k.state, "state", "", "the journal is in `DIR` instead of "+change.Directory)
 	c.Flags().StringVar(&k.image, "root", "", "work only on the files of the unpacked image in `DIR`, not on anything running")
 }
 
 func (k changeFlags) validate() error {
 	if info, err := os.Stat(k.image); k.image != "" && (err != nil || !info.IsDir()) {
-		return hint.Usage(fmt.Sprintf("--root %s is no directory", k.image), "unpack the image there first")
+		return hint.Usage(fmt.Sprintf("--root %s is not a directory", k.image), "unpack the image there first")
 	}
 	return k.Source.Validate()
 }

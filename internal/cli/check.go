@@ -76,6 +76,7 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.BoolVar(&f.all, "all", false, "show everything: notes in full, every place, every reason")
 	fl.BoolVar(&f.grants, "grants", false, "print the minimal privileges that a check needs on each server, and stop")
 	fl.BoolVar(&f.allowUnsafe, "allow-unsafe", false, "also propose values that are less durable than those in force")
+	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"fail-on": harmWords, "emit": checkview.EmitTargets})
 	return c
 }
@@ -151,13 +152,10 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
-		return hint.Usage(fmt.Sprintf("--fail-on %s names no harm", f.failOn), "want one of "+strings.Join(harms, ", "))
+		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "want one of "+strings.Join(harms, ", "))
 	}
 	if f.emit != "" && !slices.Contains(checkview.EmitTargets(), f.emit) {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
-	}
-	if f.json && f.emit != "" {
-		return hint.Usage("--json and --emit are two forms of one answer", "give one of them")
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
 	}
 	if f.plan != "" && f.IsDirectory() {
 		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")

@@ -16,6 +16,7 @@ import (
 	protectcli "plumb/internal/cli/protect"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/view/schema"
 )
 
 const exitTable = `Exit codes:
@@ -83,5 +84,6 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	root.AddCommand(a.man(), a.leftovers())
 	root.AddCommand(a.again()...)
 	root.AddCommand(protectcli.Hidden(&a.Shell, keepers())...)
+	nameDocuments(root, schema.Documents())
 	return root
 }

@@ -40,7 +40,7 @@ sync_binlog, explain vm.swappiness, explain mysql#sync_binlog.
   plumb explain innodb_doublewrite
   plumb explain device/saturated
   plumb explain own/mysql/binlog-format --rules ./our-rules`,
-		Args:              shell.OneArg("rule or setting"),
+		Args:              shell.OneArg("rule, setting or verdict"),
 		RunE:              func(c *cobra.Command, args []string) error { return a.runExplain(c.Context(), args[0], own) },
 		ValidArgsFunction: shell.Words(explainable).Complete,
 	}

@@ -90,6 +90,7 @@ the trial without undoing it; plumb history then says so.
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
 	return c
 }
@@ -104,7 +105,7 @@ const fixExits = `Exit codes:
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
@@ -133,7 +134,7 @@ func (a *app) planText(file string) ([]byte, error) {
 	}
 	text, err := shell.ReadFile(file, a.In, shell.MostFile)
 	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", file, err)
+		err = hint.With(fmt.Errorf("read the plan %s: %w", file, err), "plumb check --plan FILE writes one")
 	}
 	return text, err
 }

@@ -100,6 +100,8 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [GROUP|COMMAND]",
 		Short: "list the commands of a group, or show the help of a command",
+		Example: `  plumb help look
+  plumb help backup prune`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, g := range groups {
 				if len(args) == 1 && strings.EqualFold(args[0], g.title) {

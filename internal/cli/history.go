@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/change"
-	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	fixview "plumb/internal/view/fix"
@@ -50,7 +49,6 @@ func numberInto(n *int) cobra.PositionalArgs {
 }
 
 func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json bool) error {
-	k.Timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}
@@ -91,7 +89,6 @@ Exit codes:
 		Example: "  plumb confirm",
 		Args:    numberInto(&which),
 		RunE: func(c *cobra.Command, _ []string) error {
-			k.Timeout = check.DefaultTimeout
 			if err := k.validate(); err != nil {
 				return err
 			}

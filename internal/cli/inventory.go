@@ -52,6 +52,7 @@ changed are not listed here but in plumb history.
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.OnBooks(func(d *host.LiveDoer, books string) error {
+				f.Note(&a.Shell)
 				left, unread := inventory.List(c.Context(), d, books)
 				return errors.Join(a.Answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, shell.Screen(a.Out))), unread)
 			})

@@ -16,12 +16,12 @@ func (a *app) lab() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
 		Short: "run experiments on volumes and servers made for them",
-		Long: `An experiment is a file that says what is varied, what is measured, and how often.
-The lab makes the volumes (a directory, a loop device with ext4, XFS or btrfs, a
-ZFS pool) with the limits of a cloud volume, sets up private servers on them, loads
-them, and runs the trials in random order, block by block, until the answer is
-certain enough. Each trial is recorded in a ledger; one that does not count, with
-the reason.
+		Long: `Lab runs experiments. An experiment is a file that says what is varied, what is
+measured, and how often. The lab makes the volumes (a directory, a loop device with
+ext4, XFS or btrfs, a ZFS pool) with the limits of a cloud volume, sets up private
+servers on them, loads them, and runs the trials in random order, block by block,
+until the answer is certain enough. Each trial is recorded in a ledger; one that
+does not count, with the reason.
 
 Everything it makes is recorded before it is made and removed at the end. After a
 crash, lab run --resume continues, and lab sweep removes what was left. It touches

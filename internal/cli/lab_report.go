@@ -3,12 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
-	"plumb/internal/hint"
 	"plumb/internal/lab/ledger"
 	"plumb/internal/lab/report"
 	labview "plumb/internal/view/lab"
@@ -53,14 +51,12 @@ does not count and why, the whole set-up, and the command that repeats it.
 	fl.StringVar(&f.html, "html", "", "write one self-contained page to `FILE`")
 	fl.BoolVar(&f.csv, "csv", false, "print one line for each trial")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema lab describes it)")
-	fl.BoolVar(&f.force, "force", false, "replace an existing FILE")
+	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
+	c.MarkFlagsMutuallyExclusive("html", "csv", "json")
 	return c
 }
 
 func (a *app) runLabReport(ctx context.Context, name string, f labReporting) (err error) {
-	if f.csv && f.json {
-		return hint.Usage("--csv and --json are two forms of one answer", "give one of them")
-	}
 	store, err := ledger.OpenExisting(ctx, f.ledger)
 	if err != nil {
 		return err
@@ -97,11 +93,7 @@ func (a *app) writeReport(r report.Report, f labReporting) error {
 	if err != nil {
 		return err
 	}
-	if err := shell.WriteWhole(f.html, f.force, page); err != nil {
-		return shell.NotWritten("write the report to "+f.html, err)
-	}
-	fmt.Fprintf(a.Err, "%s: %d trials\n", f.html, len(r.Records))
-	return nil
+	return a.WritePage(f.html, f.force, page)
 }
 
 func (a *app) labList() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
+	"plumb/internal/units"
 	inventoryview "plumb/internal/view/inventory"
 )
 
@@ -30,6 +31,7 @@ anything else is left alone and reported. Labs that still run are not touched.
   plumb lab sweep --yes`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			p.Note(&a.Shell)
 			return p.OnBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
 		},
 	}
@@ -51,7 +53,7 @@ func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string
 	if dryRun || n == 0 {
 		return listErr
 	}
-	if err := a.Ask(fmt.Sprintf("take %d things away?", n), yes); err != nil {
+	if err := a.Ask(fmt.Sprintf("Remove %s?", units.Count(n, "thing")), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
 	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)

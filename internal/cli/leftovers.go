@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/check"
 	"plumb/internal/cli/shell"
 	"plumb/internal/inventory"
 	fixview "plumb/internal/view/fix"
@@ -40,7 +39,6 @@ Exit codes:
 }
 
 func (a *app) runLeftovers(ctx context.Context, k changeFlags, busy bool) error {
-	k.Timeout = check.DefaultTimeout
 	if err := k.validate(); err != nil {
 		return err
 	}

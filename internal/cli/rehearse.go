@@ -144,7 +144,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema rehearse describes it)")
+	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
 	shell.Offer(c, map[string]shell.Words{"sandbox": sandboxEngines, "workload": runner.Workloads})
 }
@@ -170,7 +170,7 @@ func (f rehearseFlags) validate() error {
 		return err
 	}
 	if f.workload != "" && !slices.Contains(runner.Workloads(), f.workload) {
-		return hint.Usage(fmt.Sprintf("--workload %s is no load of a rehearsal", f.workload), cmp.Or(hint.Meant(f.workload, runner.Workloads()), "want "+hint.OneOf(runner.Workloads())))
+		return hint.Usage(fmt.Sprintf("--workload %s is not a workload", f.workload), cmp.Or(hint.Meant(f.workload, runner.Workloads()), "want "+hint.OneOf(runner.Workloads())))
 	}
 	if _, err := experiment.ParseProfile(f.volume); err != nil {
 		return hint.Usage("--volume: "+err.Error(), "want gp2, gp3, io1, io2, p4 to p50, hdd, or limits such as iops=200,mbps=100")
@@ -182,7 +182,7 @@ func (f rehearseFlags) validate() error {
 	}
 	switch {
 	case f.threads < 0:
-		return hint.Usage(fmt.Sprintf("--threads %d is no number of sessions", f.threads), "want 1 or more")
+		return hint.Usage(fmt.Sprintf("--threads %d is not a number of sessions", f.threads), "want 1 or more")
 	case f.json && f.dryRun:
 		return hint.Usage("a dry run is shown as text alone, and --json asks for a document", "give one of them")
 	case f.budget < leastBudget:
@@ -211,7 +211,7 @@ func (f rehearseFlags) validateSandbox() error {
 	case f.sandbox == "":
 		return nil
 	case !slices.Contains(sandboxEngines(), f.sandbox):
-		return hint.Usage(fmt.Sprintf("--sandbox %s is no engine that can be made here", f.sandbox), cmp.Or(hint.Meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
+		return hint.Usage(fmt.Sprintf("--sandbox %s is not a server that can be made here", f.sandbox), cmp.Or(hint.Meant(f.sandbox, sandboxEngines()), "want "+hint.OneOf(sandboxEngines())))
 	case f.file != "":
 		return hint.Usage("a plan is for servers of this host, and --sandbox makes one of its own", "give one of them")
 	}

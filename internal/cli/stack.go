@@ -67,7 +67,7 @@ how much counters grew, in total and per second, and which values changed.
 	}
 	src.Flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
-	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1")
+	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1 (plumb schema describes it)")
 	c.Flags().StringVar(&since, "since", "", "show what happened since plumb stack --json wrote `FILE`")
 	c.MarkFlagsMutuallyExclusive("since", "only")
 	return c
@@ -95,7 +95,7 @@ func onlyServers(only []string) error {
 	engines := product.Kinds()
 	for _, o := range only {
 		if kind, _, _ := strings.Cut(o, ":"); !slices.Contains(engines, kind) {
-			return hint.Usage(fmt.Sprintf("--only %s is no server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
+			return hint.Usage(fmt.Sprintf("--only %s is not a server", o), "want "+strings.Join(engines, ", ")+", or one of them such as mysql:3306")
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ root could have written (--state) is shown but not acted on.
 func number(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, hint.Usage(fmt.Sprintf("%q is no number of a change", text), "plumb history lists them")
+		return 0, hint.Usage(fmt.Sprintf("%q is not the number of a change", text), "plumb history lists them")
 	}
 	return n, nil
 }

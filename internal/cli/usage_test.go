@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/view/schema"
 )
 
 // everyCommand gives the commands that can be typed, hidden ones too.
@@ -45,6 +47,35 @@ func TestArgumentsTooManyAndTooFew(t *testing.T) {
 	}
 }
 
+// TestHelpIsWhole: each page begins with what the command does, has an example and the exit codes, and names the schema of what
+// --json prints.
+func TestHelpIsWhole(t *testing.T) {
+	a := &app{Shell: shell.New(strings.NewReader(""), io.Discard, io.Discard)}
+	for _, c := range everyCommand(a.root()) {
+		if c.Hidden || c == c.Root() {
+			continue
+		}
+		if first, _, _ := strings.Cut(c.Long, " "); c.Name() != "help" && !strings.EqualFold(first, c.Name()) {
+			t.Errorf("%s --help begins with %q, and not with what it does", c.CommandPath(), first)
+		}
+		if c.Example == "" {
+			t.Errorf("%s --help has no example", c.CommandPath())
+		}
+		if !c.HasSubCommands() && c.Name() != "help" && !strings.Contains(c.Long, "Exit codes") {
+			t.Errorf("%s --help has no exit codes", c.CommandPath())
+		}
+		f := c.Flags().Lookup("json")
+		if f == nil || f.Hidden {
+			continue
+		}
+		if name := described.FindStringSubmatch(f.Usage); name == nil || schema.Of(name[1]) == nil {
+			t.Errorf("%s --help says of --json %q, which names no schema", c.CommandPath(), f.Usage)
+		}
+	}
+}
+
+var described = regexp.MustCompile(`\(plumb schema ([a-z-]+) describes it\)`)
+
 // TestFlagsThatAreMissingOrTooMany: a command line without a flag that is needed is
 // a mistake of the person, not of the machine.
 func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
@@ -55,7 +86,7 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"restore --from file:///b --identity k --into a --output b", "--into and --output do not go together", "give one of them"},
 		{"rollback 2026 --stop true", "--stop is given without --start", "give all of them"},
 		{"rollback", "wants a POINT, or --to with a time", "plumb protect list"},
-		{"rollback mysql:3306 --yes", "\"mysql:3306\" is no point", "--to TIME finds it"},
+		{"rollback mysql:3306 --yes", "\"mysql:3306\" is not a point", "--to TIME finds it"},
 		{"rollback --table shop.orders", "plumb rollback --table wants one POINT", "plumb protect list"},
 		{"rollback 2026 --table shop.orders --others", "stops no server", "--others"},
 		{"provision a.yaml b.yaml", "plumb provision wants one spec, got 2", "plumb provision --help"},
@@ -63,7 +94,7 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"provision --from live --take-away", "--from and --take-away do not go together", "give one of them"},
 		{"provision --from live --json", "--from and --json do not go together", "give one of them"},
 		{"provision cache add tank /dev/disk/by-id/x --warm tank/db", "--warm says what the unit of --emit systemd reads", "plumb provision cache warm tank tank/db"},
-		{"provision cache add tank /dev/disk/by-id/x --emit systemd --warm other/db", "--warm other/db is no dataset of the pool tank", "zfs list -r tank"},
+		{"provision cache add tank /dev/disk/by-id/x --emit systemd --warm other/db", "--warm other/db is not a dataset of the pool tank", "zfs list -r tank"},
 		{"provision cache add tank", "plumb provision cache add wants a POOL and a DEVICE, got 1", "--help"},
 		{"rollback 2026 --wal /wal", "--wal says nothing without --to", "leave it out"},
 		{"rollback 2026 --memory 1G", "--memory says nothing without --to or --table", "leave it out"},
@@ -83,10 +114,19 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"protect run p.yaml --emit cron --backups", "--emit and --backups do not go together", "give one of them"},
 		{"protect run p.yaml --emit cron --state /x", "--emit and --state do not go together", "give one of them"},
 		{"clone lst", "there is no command \"lst\"", "plumb clone list?"},
-		{"clone dev", "\"dev\" is no point", "plumb protect list"},
+		{"clone dev", "\"dev\" is neither a point", "plumb protect list"},
 		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
+		{"watch capture --on lock/blockd", "--on lock/blockd is not a verdict", "did you mean lock/blocked?"},
+		{"lab run x.yaml --dry-run --json", "a dry run is shown as text alone", "give one of them"},
+		{"check --jsn", "plumb check has no flag --jsn", "did you mean --json?"},
+		{"check db1.tape", "plumb check takes no argument", "plumb check --tape db1.tape reads a recorded host"},
+		{"verify --from /backups", "\"/backups\" is not a place for backups", "did you mean file:///backups?"},
+		{"load oltp run", "got 1 word\n", "plumb load oltp read_write run"},
+		{"check --json --emit zfs", "--json and --emit do not go together", "give one of them"},
+		{"fix --json --emit shell", "--json and --emit do not go together", "give one of them"},
+		{"lab report --html x.html --csv", "--html and --csv do not go together", "give one of them"},
 		{"forecast monitor --hosts -1", "--hosts -1 cannot be", "--hosts 200"},
-		{"forecast space --at +200w", "--at +200w is no day", "at most three years"},
+		{"forecast space --at +200w", "--at +200w is not a day", "at most three years"},
 	} {
 		r := run(nil, strings.Fields(c.line)...)
 		if r.code != shell.ExitUsage || r.out != "" || !strings.Contains(r.err, c.says) || !strings.Contains(r.err, "hint: ") || !strings.Contains(r.err, c.hint) {

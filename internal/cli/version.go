@@ -20,7 +20,12 @@ func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version of this program",
-		Args:  shell.NoArgs,
+		Long: `Version prints which release this is; of a binary that was built from a commit
+without a release, its commit.
+
+` + shell.ReadExits,
+		Example: "  plumb version",
+		Args:    shell.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.Print("plumb " + shell.Version() + "\n")
 		},
@@ -42,9 +47,11 @@ func documents() []string {
 // schema prints the JSON Schema of a document.
 func (a *app) schema() *cobra.Command {
 	return &cobra.Command{
-		Use:       "schema [DOCUMENT]",
-		Short:     "print the JSON Schema of check --json, or of another document",
-		Long:      "Schema prints the JSON Schema of a document that a command prints with --json,\nor of the files that plumb lab run and plumb provision read. Without a name it\nis that of check. The documents:\n  " + strings.Join(documents(), "\n  "),
+		Use:   "schema [DOCUMENT]",
+		Short: "print the JSON Schema of check --json, or of another document",
+		Long:  "Schema prints the JSON Schema of a document that a command prints with --json,\nor of the files that plumb lab run and plumb provision read. Without a name it\nis that of check. The documents:\n  " + strings.Join(documents(), "\n  ") + "\n\n" + shell.ReadExits,
+		Example: `  plumb schema check
+  plumb schema provision-spec > spec.schema.json`,
 		ValidArgs: documents(),
 		Args:      shell.AtMostOneArg("document"),
 		RunE: func(_ *cobra.Command, args []string) error {

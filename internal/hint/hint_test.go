@@ -19,6 +19,18 @@ func TestHints(t *testing.T) {
 	}
 }
 
+func TestMeant(t *testing.T) {
+	known := []string{"--all", "--dsn", "--json", "--tape"}
+	for typed, want := range map[string]string{"--tap": "--tape", "--jsn": "--json", "--dn": "--dsn", "--limit": ""} {
+		if want != "" {
+			want = "did you mean " + want + "?"
+		}
+		if got := hint.Meant(typed, known); got != want {
+			t.Errorf("%s: %q, want %q", typed, got, want)
+		}
+	}
+}
+
 func TestUsage(t *testing.T) {
 	err := fmt.Errorf("check: %w", hint.Usage("--only x is no area", "want mysql or zfs"))
 	if u := hint.AsUsage(err); u == nil || u.Error() != "--only x is no area" || hint.Of(err) != "want mysql or zfs" {

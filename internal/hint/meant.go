@@ -10,7 +10,8 @@ func Meant(word string, known []string) string {
 	}
 	best, distance := "", len(word)/3+1
 	for _, k := range known {
-		if d := edits(strings.ToLower(word), strings.ToLower(k), distance); d < distance || d == distance && best == "" {
+		d := edits(strings.ToLower(word), strings.ToLower(k), distance)
+		if d < distance || d == distance && (best == "" || shared(word, k) > shared(word, best)) {
 			best, distance = k, d
 		}
 	}
@@ -18,6 +19,14 @@ func Meant(word string, known []string) string {
 		return ""
 	}
 	return "did you mean " + best + "?"
+}
+
+// shared counts the letters with which both begin: of two words that are equally close, the one that was begun was meant.
+func shared(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // edits counts the letters to change, add, drop or swap to make b of a. Past

@@ -19,7 +19,7 @@ func TestReadingCommands(t *testing.T) {
 	for _, line := range []string{
 		"zfs list -Hp -o name,used -t all", "zfs get -Hp all tank/db", "zfs get -j -p all", "zfs allow tank/db", "zpool status -P tank", "zpool list -Hpv", "zpool get all tank",
 		"zpool iostat -Hp 1 2", "uname -r", "getconf GNU_LIBC_VERSION", "sysctl -n vm.swappiness", "nvme smart-log /dev/nvme0 -o json",
-		"xfs_info /srv", "tune2fs -l /dev/sda1", "lvs --reportformat json --readonly -o +devices", "/usr/lib/postgresql/15/bin/postgres -C port -D /d",
+		"xfs_spaceman -c info /srv", "tune2fs -l /dev/sda1", "lvs --reportformat json --readonly -o +devices", "/usr/lib/postgresql/15/bin/postgres -C port -D /d",
 		"mysqld --version", "systemctl show mariadb.service -p LimitNOFILE", "btrfs filesystem usage -b /srv", "lsblk -J -b", "dmsetup table",
 		"dmsetup status --noflush --target thin-pool", "smartctl -n standby -j -H -A /dev/sda", "cmp -n 512 -i 0:1 /dev/zero /dev/sda",
 		"od -An -v -tx1 -w128 -j 0 -N 1 /dev/sda", "stat -c %U /srv", "find /srv -maxdepth 1 -name x -printf %i", "matchpathcon -n /srv",
@@ -30,7 +30,7 @@ func TestReadingCommands(t *testing.T) {
 	}
 	for _, line := range []string{
 		"zfs set x=y tank", "zfs allow everyone mount tank", "zfs allow -e mount tank", "zfs destroy tank", "zpool status -c evil", "zpool status -vc evil", "zpool iostat -c evil", "zpool scrub tank", "zpool upgrade -a",
-		"sysctl -n vm.swappiness=0", "sysctl -w vm.swappiness=0", "nvme format /dev/nvme0", "tune2fs -O x /dev/sda1", "xfs_info -x", "btrfs device stats -z /srv",
+		"sysctl -n vm.swappiness=0", "sysctl -w vm.swappiness=0", "nvme format /dev/nvme0", "tune2fs -O x /dev/sda1", "xfs_info /srv", "xfs_spaceman -c trim /srv", "btrfs device stats -z /srv",
 		"systemctl stop mariadb", "systemctl show x -H evil", "systemctl show x --host=evil", "systemctl show x --ho evil", "lvs -o x", "lvremove x",
 		"lvs --reportformat json --readonly --config x", "dmsetup table --showkeys", "dmsetup table --showk", "dmsetup remove x", "dmsetup status", "dmsetup ls --exec reboot", "mysqld --verbose --help", "mysqld",
 		"postgres -D /d", "mdadm --stop /dev/md0", "sh -c x", "bash", "uname -r x", "uname", "losetup -d /dev/loop0", "smartctl -t long /dev/sda", "find /srv -delete", "find /srv -maxdepth 1 -name x -delete", "matchpathcon -f x /srv",
@@ -39,7 +39,7 @@ func TestReadingCommands(t *testing.T) {
 			t.Errorf("allowed: %s", line)
 		}
 	}
-	if allowed("xfs_info /srv") && slices.ContainsFunc(readingCommands(), func(p commandPattern) bool { return p.match("xfs_info", []string{"a\x00b"}) }) {
+	if allowed("xfs_spaceman -c info /srv") && slices.ContainsFunc(readingCommands(), func(p commandPattern) bool { return p.match("xfs_spaceman", []string{"-c", "info", "a\x00b"}) }) {
 		t.Error("allowed: an argument with a NUL byte")
 	}
 }

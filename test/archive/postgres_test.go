@@ -322,7 +322,7 @@ func TestPostgreSQLPush(t *testing.T) {
 	text[24] ^= 1
 	must(t, os.WriteFile(wrong, text, 0o644))
 	says(t, push(3, wrong), "says that it is")
-	says(t, push(2, "/etc/passwd"), "no file that PostgreSQL archives")
+	says(t, push(2, "/etc/passwd"), "not a file that PostgreSQL archives")
 	cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", built.Path, "archive", "push", other, "--socket", c.socket, "--data", c.pretend())
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "user 65534 may not archive here") {

@@ -56,7 +56,7 @@ func TestRollbackToAMoment(t *testing.T) {
 	says(t, all, "replay")
 	says(t, roll(0, moment, "--dry-run"), "up to", "not")
 	says(t, v.typed(0, append([]string{"rollback", server, "--to", moment, "--dry-run"}, by...)...), "back to "+moment+", by point "+id, "up to", "not")
-	says(t, v.typed(2, append([]string{"rollback", "--to", "binlog.000001:77", "--dry-run"}, by...)...), "is no time")
+	says(t, v.typed(2, append([]string{"rollback", "--to", "binlog.000001:77", "--dry-run"}, by...)...), "is not a time")
 	b.wrong(t, v, roll, moment)
 	v.typed(0, append([]string{"rollback", server, "--to", moment, "--yes"}, by...)...)
 	if got := b.ask(t, "SELECT GROUP_CONCAT(id ORDER BY id) FROM shop.orders"); got != want {

@@ -209,6 +209,27 @@ func TestReadingWritesNothing(t *testing.T) {
 	}
 }
 
+// xfs_info opens for writing what it does not find mounted, as when it was unmounted after the mount table was read. A findmnt
+// that finds nothing stands for that moment.
+func TestAnXFSThatWasUnmounted(t *testing.T) {
+	dir, err := box(t).Filesystem("vol", "xfs", 500, nil, "")
+	check(t, err)
+	programs := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(programs, "findmnt"), []byte("#!/bin/sh\nexit 1\n"), 0o755))
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	lines := straced(t, 0, "stack")
+	if !slices.ContainsFunc(lines, func(line string) bool {
+		return strings.Contains(line, "execve(") && strings.Contains(line, `"`+dir+`"`)
+	}) {
+		t.Fatalf("nothing asked what %s is: this proves nothing", dir)
+	}
+	for i, line := range lines {
+		if what := offence(line, streams); what != "" {
+			t.Errorf("plumb stack %s: %s\nin: %s", what, line, ranLast(lines[:i], line))
+		}
+	}
+}
+
 // below are a directory and what is in it, beside what any program may write to.
 func below(dir string) func(string) bool {
 	return func(name string) bool { return streams(name) || name == dir || strings.HasPrefix(name, dir+"/") }

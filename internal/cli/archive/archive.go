@@ -51,6 +51,9 @@ run is the service. PostgreSQL hands its files to it by archive_command, with
 push; binary logs it follows by itself.
 
 plumb backup prune removes old parts with the base backups that needed them.`,
+		Example: `  plumb archive run --to s3://backups/db1 --recipient age1… --wal-user postgres
+  plumb archive list --from s3://backups/db1
+  plumb archive status`,
 		Args: v.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -134,13 +137,13 @@ it belongs.
 
 func (o *asked) check() error {
 	if o.name == "" || strings.Trim(o.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-		return hint.Usage(fmt.Sprintf("%q is no name for a service", o.name), "use letters, digits, - and _")
+		return hint.Usage(fmt.Sprintf("%q is not a name for a service", o.name), "use letters, digits, - and _")
 	}
 	if o.index != "" && !filepath.IsAbs(o.index) {
-		return hint.Usage(fmt.Sprintf("--binlog-index %s is no absolute path", o.index), "SHOW VARIABLES LIKE 'log_bin_index' tells it")
+		return hint.Usage(fmt.Sprintf("--binlog-index %s is not an absolute path", o.index), "SHOW VARIABLES LIKE 'log_bin_index' tells it")
 	}
 	if err := store.Check(o.logOf); o.index != "" && (err != nil || strings.Contains(o.logOf, "/")) {
-		return hint.Usage(fmt.Sprintf("--binlog-name %q is no name", o.logOf), "use letters, digits and . _ - =")
+		return hint.Usage(fmt.Sprintf("--binlog-name %q is not a valid name", o.logOf), "use letters, digits and . _ - =")
 	}
 	if o.every < time.Second || o.every > time.Hour || o.within < time.Second || o.within > time.Hour {
 		return hint.Usage("--every and --within are from 1s to 1h", "the usual: --every 5s --within 1m")

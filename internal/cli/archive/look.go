@@ -35,6 +35,8 @@ wrong: one that has reported nothing for a while, what failed and since when, a
 binary log whose newest part is not archived, a log that broke off.
 
 ` + statusExits,
+		Example: `  plumb archive status
+  plumb archive status --lag 10s --json`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			at, err := backup.At(state)

@@ -31,7 +31,8 @@ store. It runs as the server's user, and needs no key:
 If the file is in the archive already, push succeeds if its bytes are the same.
 
 ` + exits,
-		Args: shell.OneArg("file"),
+		Example: "  plumb archive push pg_wal/000000010000000000000001",
+		Args:    shell.OneArg("file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.hand(args[0], socket, data, within)
 		},
@@ -46,7 +47,7 @@ If the file is in the archive already, push succeeds if its bytes are the same.
 func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	o := archive.Offer{File: filepath.Base(name)}
 	if !pitr.IsFile(o.File) {
-		return hint.Usage(fmt.Sprintf("%q is no file that PostgreSQL archives", o.File), "archive_command = 'plumb archive push %p'")
+		return hint.Usage(fmt.Sprintf("%q is not a file that PostgreSQL archives", o.File), "archive_command = 'plumb archive push %p'")
 	}
 	control, err := beginning(filepath.Join(data, "global/pg_control"))
 	if err == nil {
@@ -57,7 +58,7 @@ func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	}
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", name) // opening a pipe would wait
+		err = fmt.Errorf("%s is not a regular file", name) // opening a pipe would wait
 	}
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (v *verbs) copy() *cobra.Command {
 	var o copying
 	c := &cobra.Command{
 		Use:   "copy [ID | --all] --from URL --to URL",
-		Short: "copy backups to another store, unopened",
+		Short: "copy backups to another store, without decrypting them",
 		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs, from
 one store to another. Nothing is decrypted, so no key is needed. Each object is
 compared with what was signed before it is written, and the manifest is written

@@ -49,6 +49,8 @@ and of what the old one signs only what ended before. The old private key is
 removed. If it was stolen, trust only the new one: print the sheet again.
 
 ` + exits,
+		Example: `  plumb backup key
+  plumb backup key --rotate`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := backup.At(p.state)
@@ -95,7 +97,8 @@ and keep it away from this machine, beside the key that opens the backups. plumb
 backup prints it by itself when it is new or has changed.
 
 ` + shell.ReadExits,
-		Args: shell.NoArgs,
+		Example: "  plumb backup sheet | lp",
+		Args:    shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			at, err := backup.At(p.state)
 			if err != nil {

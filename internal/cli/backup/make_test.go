@@ -210,7 +210,7 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--start says nothing without --into":                 slices.Concat(restore, []string{"--directory", "/srv/x", "--to", "latest", "--start", "x"}),
 		"--name is for what a command gives":                  slices.Concat(backup, []string{"--name", "x"}),
 		"--server is for what a command gives":                slices.Concat(backup, []string{"--server", "mysql:3306"}),
-		"--sample NaN is no percentage":                       {"verify", "--from", s.url, "--sample", "nan"},
+		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)

@@ -86,7 +86,11 @@ func (p *place) open(at string) (store.Store, func() error, error) {
 		b, err := p.bucket(u)
 		return b, func() error { return nil }, err
 	}
-	return nil, nil, hint.Usage(fmt.Sprintf("%q is no place for backups", at), "s3://bucket/prefix or file:///directory")
+	help := "s3://bucket/prefix or file:///directory"
+	if path.IsAbs(at) {
+		help = "did you mean file://" + at + "?"
+	}
+	return nil, nil, hint.Usage(fmt.Sprintf("%q is not a place for backups", at), help)
 }
 
 // bucket opens one of S3. Of several stores each has its own endpoint, region and login, which its URL says.

@@ -138,7 +138,7 @@ func (o *opening) keys() ([]age.Identity, error) {
 	}
 	text, err := shell.ReadFile(o.identity, nil, mostKeys)
 	if err != nil {
-		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, err)
+		return nil, hint.With(fmt.Errorf("read the keys of %s: %w", o.identity, err), "--identity names the file that age-keygen wrote")
 	}
 	all, err := backup.Identities(text)
 	if err != nil {
@@ -225,7 +225,7 @@ nothing, and needs no archive.
 	}
 	o.flags(c)
 	c.Flags().StringVar(&t.into, "into", "", "receive ZFS streams below this dataset, or btrfs streams into this new directory (`TARGET`)")
-	c.Flags().StringVar(&t.output, "output", "", "write one stream to a `FILE`; - for standard output")
+	c.Flags().StringVarP(&t.output, "output", "o", "", "write one stream to a `FILE`; - for standard output")
 	c.Flags().StringVar(&t.command, "command", "", "pipe one stream into this shell `LINE`")
 	c.Flags().StringVar(&t.stream, "stream", "", "the `NAME` of the stream, if the backup has several")
 	c.Flags().StringVar(&t.start, "start", "", "with --into: start a copy named `NAME` on what was restored")

@@ -55,7 +55,7 @@ Exit codes:
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !(percent >= 0 && percent <= 100) { // nor what is no number
-				return hint.Usage(fmt.Sprintf("--sample %g is no percentage", percent), "0 to 100")
+				return hint.Usage(fmt.Sprintf("--sample %g is not a percentage", percent), "0 to 100")
 			}
 			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
 				if under != "" {

@@ -77,10 +77,10 @@ func (o asked) check() error {
 	switch driven.Type(o.kind) {
 	case "auto", driven.Full, driven.Diff, driven.Incr:
 	default:
-		return hint.Usage(fmt.Sprintf("%q is no type of a backup", o.kind), "auto, full, diff or incr")
+		return hint.Usage(fmt.Sprintf("%q is not a type of backup", o.kind), "auto, full, diff or incr")
 	}
 	if o.fullEvery < time.Hour || o.diffEvery < time.Hour || o.keep < 0 {
-		return hint.Usage("--full-every and --diff-every are an hour at least, and --keep-full is no negative number", "--full-every 168h")
+		return hint.Usage("--full-every and --diff-every are an hour at least, and --keep-full is not negative", "--full-every 168h")
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 		return hint.Usage("the cache's past is to be named once", "give --csv, --ledger, --trace or --ghosts")
 	}
 	if !isRate(f.ceiling) {
-		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 6200, operations a second")
+		return hint.Usage(fmt.Sprintf("--ceiling %g is not a rate", f.ceiling), "such as --ceiling 6200, operations a second")
 	}
 	if err := unitless(inBytes{"data", f.data, leastOfAll, "95G"}, inBytes{"block", f.block, leastBlock, "16K"}); err != nil {
 		return err

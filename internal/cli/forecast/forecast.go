@@ -16,6 +16,9 @@ func Command(s *shell.Shell, read Read) *cobra.Command {
 		Long: `Forecast predicts from measurements: with ranges, the assumptions, and how simpler
 methods did on the same past. What the data cannot support is refused, with the
 measurement that would permit it.`,
+		Example: `  plumb forecast space                                   when is each disk full?
+  plumb forecast cache --csv pools.csv --data 95G --at 60G
+  plumb forecast volume --size 1T --iops 2700 --io 16K`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -121,12 +121,12 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	}
 	for _, p := range points {
 		if !areThreads(p.x) {
-			return fmt.Errorf("read %s: %g is no number of threads", f.place(), p.x)
+			return fmt.Errorf("read %s: %g is not a number of threads", f.place(), p.x)
 		}
 	}
 	for _, x := range at {
 		if !areThreads(x) {
-			return hint.Usage(fmt.Sprintf("--at %g is no number of threads", x), fmt.Sprintf("a whole one up to %d, such as --at 64", mostThreads))
+			return hint.Usage(fmt.Sprintf("--at %g is not a number of threads", x), fmt.Sprintf("a whole one up to %d, such as --at 64", mostThreads))
 		}
 		all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
 	}
@@ -145,13 +145,13 @@ func areThreads(x float64) bool { return x >= 1 && x <= mostThreads && x == math
 func (f loadFlags) validate() error {
 	switch {
 	case !(f.hot >= 0 && f.hot < 0.5):
-		return hint.Usage(fmt.Sprintf("--hot %g is no hot part", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
+		return hint.Usage(fmt.Sprintf("--hot %g is not a share of the data", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
 	case f.clients < 0 || f.clients > mostClients:
 		return hint.Usage(fmt.Sprintf("--clients %d cannot be", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
 	case !isRate(f.one):
-		return hint.Usage(fmt.Sprintf("--one %g is no rate", f.one), "such as --one 245, operations a second")
+		return hint.Usage(fmt.Sprintf("--one %g is not a rate", f.one), "such as --one 245, operations a second")
 	case !isRate(f.ceiling):
-		return hint.Usage(fmt.Sprintf("--ceiling %g is no rate", f.ceiling), "such as --ceiling 3514, operations a second")
+		return hint.Usage(fmt.Sprintf("--ceiling %g is not a rate", f.ceiling), "such as --ceiling 3514, operations a second")
 	}
 	return unitless(inBytes{"data", f.data, leastOfAll, "58G"}, inBytes{"cache", f.cache, leastOfAll, "10G"})
 }

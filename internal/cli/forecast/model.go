@@ -70,7 +70,7 @@ func numbers(flag string, texts []string, read func(string) (float64, error), su
 	for _, t := range texts {
 		n, err := read(t)
 		if err != nil || n <= 0 {
-			return nil, hint.Usage(fmt.Sprintf("--%s %s is no number above nought", flag, t), fmt.Sprintf("such as --%s %s, or several with commas", flag, such))
+			return nil, hint.Usage(fmt.Sprintf("--%s %s is not a number above zero", flag, t), fmt.Sprintf("such as --%s %s, or several with commas", flag, such))
 		}
 		all = append(all, n)
 	}

@@ -61,11 +61,11 @@ func runMonitor(s *shell.Shell, f monitorFlags) error {
 	}
 	switch {
 	case f.interval <= 0:
-		return hint.Usage(fmt.Sprintf("--interval %s is no time between two samples", f.interval), "such as --interval 15s")
+		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", f.interval), "such as --interval 15s")
 	case f.days < 0 || f.days > mostDays:
 		return hint.Usage(fmt.Sprintf("--days %d cannot be", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
 	case !(f.series >= 0 && f.series <= mostSeries):
-		return hint.Usage(fmt.Sprintf("--series %g is no number of series of one host", f.series), fmt.Sprintf("up to %.0f, such as --series 2500", mostSeries))
+		return hint.Usage(fmt.Sprintf("--series %g is not a number of series of one host", f.series), fmt.Sprintf("up to %.0f, such as --series 2500", mostSeries))
 	}
 	m := model.Monitoring{Hosts: float64(f.hosts), Interval: f.interval.Seconds(), Retention: float64(f.days)}
 	if f.series > 0 {

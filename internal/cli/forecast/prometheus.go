@@ -87,7 +87,7 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 func (f source) api(part string) (*url.URL, error) {
 	u, err := url.Parse(f.prometheus)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, hint.Usage("--prometheus is no address", "want one such as http://127.0.0.1:9090")
+		return nil, hint.Usage("--prometheus is not an address", "want one such as http://127.0.0.1:9090")
 	}
 	return u.JoinPath("api/v1", part), nil
 }

@@ -286,23 +286,23 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"load --csv x --at 2.5":                                "2.5 is no number of threads",
-		"load --csv x --at 1e9":                                "is no number of threads",
-		"load --csv half --at 4":                               "1.5 is no number of threads",
+		"load --csv x --at 2.5":                                "2.5 is not a number of threads",
+		"load --csv x --at 1e9":                                "is not a number of threads",
+		"load --csv half --at 4":                               "1.5 is not a number of threads",
 		"load --csv x --at 4 --clients -1":                     "--clients -1 cannot be",
-		"load --nodes 2 --hot NaN":                             "--hot NaN is no hot part",
-		"load --nodes 2 --ceiling Inf":                         "--ceiling +Inf is no rate",
-		"load --nodes 2 --one NaN":                             "--one NaN is no rate",
+		"load --nodes 2 --hot NaN":                             "--hot NaN is not a share of the data",
+		"load --nodes 2 --ceiling Inf":                         "--ceiling +Inf is not a rate",
+		"load --nodes 2 --one NaN":                             "--one NaN is not a rate",
 		"load --over iops --csv two --at 600":                  "how many clients ask",
-		"cache --csv x --at 4G --ceiling NaN":                  "--ceiling NaN is no rate",
-		"monitor --hosts 2 --interval 0s":                      "--interval 0s is no time",
+		"cache --csv x --at 4G --ceiling NaN":                  "--ceiling NaN is not a rate",
+		"monitor --hosts 2 --interval 0s":                      "--interval 0s is not an interval",
 		"monitor --hosts 2 --days -1":                          "--days -1 cannot be",
-		"monitor --hosts 2 --series NaN":                       "--series NaN is no number",
+		"monitor --hosts 2 --series NaN":                       "--series NaN is not a number",
 		"volume --size 1T --iops 300 --instance m6i.8xlrge":    "--instance m6i.8xlrge: its limits are not known",
 		"zfs --data 10G --recordsize 16K,3K":                   "--recordsize 3K is none of ZFS",
 		"zfs --data 10G --recordsize 32M":                      "--recordsize 32M is none of ZFS",
 		"volume --size 1T --iops NaN":                          "--iops NaN cannot be",
-		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is no part",
+		"volume --size 1T --iops 300 --steady NaN":             "--steady NaN is not a share",
 		"volume --size 1T --iops 300 --steady 0.9 --lasts -1h": "--lasts -1h0m0s cannot be",
 	} {
 		fileio := filepath.Join("..", "..", "..", "fixtures", "forecast", "fileio.csv")

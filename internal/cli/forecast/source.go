@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (f source) fromCSV(in io.Reader) (all []known, err error) {
 		err = hint.With(err, "a row a day is enough")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.csv, err)
+		return nil, hint.With(fmt.Errorf("read %s: %w", f.csv, err), cmp.Or(hint.Of(err), "it has a header, such as date,used_bytes, and a row a day; a log of df will do"))
 	}
 	r, err := forecast.ParseCSV(text, f.end)
 	if err != nil {

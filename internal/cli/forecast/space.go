@@ -124,7 +124,7 @@ func (f *spaceFlags) goBack() error {
 	}
 	day, err := time.Parse(time.DateOnly, f.asOf)
 	if err != nil {
-		return hint.Usage(fmt.Sprintf("--as-of %s is no day", f.asOf), "a date such as 2026-05-13")
+		return hint.Usage(fmt.Sprintf("--as-of %s is not a date", f.asOf), "a date such as 2026-05-13")
 	}
 	f.end = day.AddDate(0, 0, 1)
 	return nil
@@ -188,13 +188,13 @@ func parseAt(text string, last time.Time) (days int, err error) {
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > space.MostDays/each {
-			return 0, hint.Usage(fmt.Sprintf("--at %s is no day that can be forecast", text), want+", at most three years")
+			return 0, hint.Usage(fmt.Sprintf("--at %s is not a day that can be forecast", text), want+", at most three years")
 		}
 		return n * each, nil
 	}
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return 0, hint.Usage(fmt.Sprintf("--at %s is no day", text), want)
+		return 0, hint.Usage(fmt.Sprintf("--at %s is not a day", text), want)
 	}
 	days = int(at.Sub(last.Truncate(24*time.Hour)) / (24 * time.Hour))
 	if days < 1 || days > space.MostDays {

@@ -76,7 +76,7 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	}
 	switch {
 	case !(f.steady >= 0 && f.steady < 1):
-		return hint.Usage(fmt.Sprintf("--steady %g is no part of the time", f.steady), "above 0 and below 1, such as --steady 0.999")
+		return hint.Usage(fmt.Sprintf("--steady %g is not a share of the time", f.steady), "above 0 and below 1, such as --steady 0.999")
 	case !(f.iops >= 0 && f.iops <= 1e9):
 		return hint.Usage(fmt.Sprintf("--iops %g cannot be", f.iops), "such as --iops 3000")
 	case f.lasts < 0:

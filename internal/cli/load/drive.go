@@ -87,7 +87,7 @@ func (d *drive) options(c *cobra.Command) (load.Options, error) {
 		return o, nil
 	}
 	if o.Warmup, err = value.ParseSeconds(d.warmup); err != nil {
-		return o, hint.Usage("--warmup "+d.warmup+" is no time", "give something like --warmup 30s, or --warmup steady")
+		return o, hint.Usage("--warmup "+d.warmup+" is not a duration", "give something like --warmup 30s, or --warmup steady")
 	}
 	return o, nil
 }
@@ -102,9 +102,9 @@ func (d *drive) validate(o load.Options) error {
 	case o.Time == 0 && o.Events == 0:
 		return hint.Usage("--time 0 and no --events: the run would not end", "give one of them")
 	case d.percentile < 0 || d.percentile > 100:
-		return hint.Usage(fmt.Sprintf("--percentile %d is none", d.percentile), "give 1 to 100, or 0 for none")
+		return hint.Usage(fmt.Sprintf("--percentile %d is not a percentile", d.percentile), "give 1 to 100, or 0 for none")
 	case d.report != "" && d.report != "sysbench":
-		return hint.Usage("--report "+d.report+" is no form", "want sysbench")
+		return hint.Usage("--report "+d.report+" is not known", "want sysbench")
 	case d.report != "" && d.json:
 		return hint.Usage("--json and --report are two forms of one answer", "give one of them")
 	case d.interval != 0 && time.Duration(d.interval) < time.Second:

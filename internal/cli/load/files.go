@@ -32,10 +32,10 @@ func (v *verbs) fileio() *cobra.Command {
 	var f fileFlags
 	c := &cobra.Command{
 		Use:   "fileio prepare|run|cleanup",
-		Short: "files under load: sysbench's modes, and a saturation table",
-		Long: join2(`Reads and writes test files in sysbench's modes, under its options. What is written
-is always new and does not compress, unless --compressible says how much, so a
-filesystem that compresses does not look faster than it is. Reads, writes and
+		Short: "put files under load: sysbench's modes, and a saturation table",
+		Long: join2(`Fileio reads and writes test files in sysbench's modes, under its options. What is
+written is always new and does not compress, unless --compressible says how much, so
+a filesystem that compresses does not look faster than it is. Reads, writes and
 fsyncs have separate figures.
 
 run --threads 1,4,16,64,256 runs each number of threads for --time, prints how much
@@ -243,8 +243,8 @@ func (v *verbs) fsync() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "fsync [DIR]",
-		Short: "what a durable write costs in a directory, and whether it is durable",
-		Long: join2(`Writes small pieces and makes each durable, in the ways a database may: fsync,
+		Short: "measure what a durable write costs in a directory, and whether it is durable",
+		Long: join2(`Fsync writes small pieces and makes each durable, in the ways a database may: fsync,
 fdatasync, O_DSYNC; over written blocks and at the end of a file; by one writer and
 by many, into one file and into several; beside writers of pages. It makes its
 files in DIR (the current directory by default) and removes them.

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/load"
 	"plumb/internal/load/durability"
 	"plumb/internal/load/oltp"
+	"plumb/internal/units"
 	view "plumb/internal/view/load"
 )
 
@@ -29,8 +30,8 @@ func (v *verbs) oltp() *cobra.Command {
 	f := oltpCommand{Config: oltp.Defaults()}
 	c := &cobra.Command{
 		Use:   "oltp SCRIPT prepare|run|warmup|cleanup",
-		Short: "sysbench's scripts, on MySQL, MariaDB and PostgreSQL",
-		Long: join2(`The scripts of sysbench, with its tables and its options under its names:
+		Short: "run sysbench's scripts on MySQL, MariaDB and PostgreSQL",
+		Long: join2(`Oltp runs the scripts of sysbench, with its tables and its options under its names:
   read_write  read_only  write_only  point_select  insert  delete
   update_index  update_non_index  (all also with oltp_ before them)
   select_random_points  select_random_ranges  bulk_insert
@@ -49,8 +50,8 @@ warmup reads the tables once; cleanup drops what prepare made.`,
 	f.login.flags(c)
 	f.drive.flags(c)
 	oltpFlags(c, &f.Config)
-	c.Flags().Uint64Var(&f.dataSeed, "data-seed", 1, "the same `SEED`, the same rows")
-	c.Flags().StringVar(&f.book, "ledger", "", "note every acknowledged commit in `FILE`, for plumb load verify after a crash")
+	c.Flags().Uint64Var(&f.dataSeed, "data-seed", 1, "the same `SEED` gives the same rows")
+	c.Flags().StringVar(&f.book, "ledger", "", "record every acknowledged commit in `FILE`, for plumb load verify after a crash")
 	c.Flags().StringVar(&f.verify, "verify", "counts", "after prepare check `WHAT`: counts, content or nothing")
 	hide(c, "data-seed", "verify")
 	sysbenchNames(c, &f.drive.notes)
@@ -61,7 +62,7 @@ func oltpActions() []string { return []string{"prepare", "run", "warmup", "clean
 
 func oltpArgs(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %d words", c.CommandPath(), len(args)),
+		return hint.Usage(fmt.Sprintf("%s wants a script and what to do with it, got %s", c.CommandPath(), units.Count(len(args), "word")),
 			"such as: plumb load oltp read_write run")
 	}
 	if script := oltp.ScriptNamed(args[0]); !slices.Contains(oltp.Scripts(), script) {

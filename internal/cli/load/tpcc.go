@@ -29,9 +29,9 @@ func (v *verbs) tpcc() *cobra.Command {
 	var f tpccCommand
 	c := &cobra.Command{
 		Use:   "tpcc prepare|run|check|cleanup",
-		Short: "an order-entry workload modelled on TPC-C",
-		Long: join2(`Orders, payments and deliveries of a company with warehouses, as the TPC-C
-specification describes them: skewed customers and items, remote warehouses,
+		Short: "run an order-entry workload modelled on TPC-C",
+		Long: join2(`Tpcc runs orders, payments and deliveries of a company with warehouses, as the
+TPC-C specification describes them: skewed customers and items, remote warehouses,
 intended rollbacks. It is not TPC-C, and its results are not tpmC: they are new
 orders a minute.
 

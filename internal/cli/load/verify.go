@@ -20,11 +20,12 @@ func (v *verbs) verify() *cobra.Command {
 	var notes []string
 	c := &cobra.Command{
 		Use:   "verify --ledger FILE",
-		Short: "after a crash: find acknowledged commits that were lost",
-		Long: join2(`A run with --ledger FILE notes every commit that the server acknowledged, and each
-transaction leaves its number in the table plumb_ledger. After a crash, verify
-compares the two. A commit that only the ledger has was acknowledged and lost.
-Commits that only the table has were under way, and are not lost.
+		Short: "find acknowledged commits that a crash lost",
+		Long: join2(`Verify finds commits that a server acknowledged and lost in a crash. A run with
+--ledger FILE records every commit that the server acknowledged, and each
+transaction leaves its number in the table plumb_ledger; verify compares the two. A
+commit that only the ledger has was acknowledged and lost. Commits that only the
+table has were under way, and are not lost.
 
 Keep the ledger on another machine than the server, or at least on another disk.
 Exits with 1 when a commit is lost.`, loginHelp, exits),

@@ -72,7 +72,7 @@ directories of the source. clone list shows the clones, clone drop removes one.
 				if shell.LikeCommand(c, args[0]) != "" {
 					return v.NoSuchCommand(c, args)
 				}
-				return hint.Usage(fmt.Sprintf("%q is no point, and no command of plumb clone", args[0]), "plumb protect list shows the points; plumb clone --help the commands")
+				return hint.Usage(fmt.Sprintf("%q is neither a point nor a command of plumb clone", args[0]), "plumb protect list shows the points; plumb clone --help the commands")
 			}
 			return shell.OneArg("point")(c, args)
 		},
@@ -111,7 +111,7 @@ func (f cloneFlags) validate() error {
 	case f.count < 1 || f.count > 100:
 		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
-		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "want 1 to 65535")
+		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "want 1 to 65535")
 	case f.replica && f.source == "":
 		return hint.Usage("--replica wants to know whom it follows", "--source URL says it")
 	case f.replica && len(f.masks) > 0:
@@ -142,7 +142,7 @@ func readMasks(given []string) (all []clone.Mask, err error) {
 		}
 		text, err := shell.ReadFile(file, nil, shell.MostFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the mask %s: %w", file, err)
+			return nil, hint.With(fmt.Errorf("read the mask %s: %w", file, err), "after @ comes the name of a file; --mask also takes SQL itself")
 		}
 		all = append(all, clone.Mask{File: file, Text: string(text)})
 	}
@@ -294,7 +294,7 @@ and mask. What was written in it is lost.
 				if err != nil {
 					return err
 				}
-				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and make it anew of point %s?", one.Name, point.ID), yes); err != nil {
+				if err := v.Ask(fmt.Sprintf("Drop the clone %s, and rebuild it from point %s?", one.Name, point.ID), yes); err != nil {
 					return err
 				}
 				one, err = m.Clones.Refresh(c.Context(), one.Name, point, from)

@@ -18,8 +18,11 @@ func (v *verbs) protect() *cobra.Command {
 		Use:   "protect",
 		Short: "report on the points of this host; carry out a policy",
 		Long:  "Protect is about all points of this host: which ones there are, and which ones a\npolicy asks for.\n\n" + exits,
-		Args:  v.NoSuchCommand,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: `  plumb protect list
+  plumb protect status
+  plumb protect run /etc/plumb/protect.yaml --dry-run`,
+		Args: v.NoSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(v.list(), v.status(), v.run(), v.hold())
 	return c

@@ -109,7 +109,7 @@ func (f pruneFlags) options() (o prune.Options, err error) {
 	}
 	if f.server != "" {
 		if err := o.Server.UnmarshalText([]byte(f.server)); err != nil {
-			return o, hint.Usage(fmt.Sprintf("%q names no server", f.server), "give it as plumb protect list does, such as mysql:3306")
+			return o, hint.Usage(fmt.Sprintf("%q is not a server", f.server), "give it as plumb protect list does, such as mysql:3306")
 		}
 	}
 	return o, nil

@@ -124,7 +124,7 @@ func (f rollbackFlags) validate(of string) error {
 	case f.to == "" && of == "":
 		return hint.Usage("plumb rollback wants a POINT, or --to with a time", which)
 	case f.to == "":
-		return hint.Usage(fmt.Sprintf("%q is no point, and without --to nothing says to which time the server is to go back", of), which)
+		return hint.Usage(fmt.Sprintf("%q is not a point, and without --to nothing says to which time the server is to go back", of), which)
 	}
 	if f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven) {
 		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
@@ -146,7 +146,7 @@ func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, 
 		return r.Plan(ctx, m.Doer, s, point, o)
 	}
 	if o.To.Time.IsZero() {
-		return plan, hint.Usage("--to "+o.To.Text+" is no time, and says not from which point the log is replayed", "name the POINT; plumb protect list shows them")
+		return plan, hint.Usage("--to "+o.To.Text+" is not a time, and does not say from which point the log is replayed", "name the POINT; plumb protect list shows them")
 	}
 	s, err := m.Look(ctx)
 	if err != nil {

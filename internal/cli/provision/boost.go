@@ -16,6 +16,7 @@ import (
 	"plumb/internal/host/foreground"
 	"plumb/internal/provision/boost"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	view "plumb/internal/view/provision"
 )
 
@@ -88,11 +89,11 @@ func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
 		at = len(args)
 	}
 	if at != 2 {
-		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %d arguments", at), how)
+		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
 	}
 	b.of, b.command = args[0], args[2:]
 	if b.limit, err = time.ParseDuration(args[1]); err != nil || b.limit < leastBoost || b.limit > mostBoost {
-		return hint.Usage(fmt.Sprintf("%q is no time for a load", args[1]), "give something from 1s to 24h, such as 20m")
+		return hint.Usage(fmt.Sprintf("%q is not a time limit for a load", args[1]), "give something from 1s to 24h, such as 20m")
 	}
 	if len(b.command) == 0 && !b.dryRun {
 		return hint.Usage("no command is given", how)

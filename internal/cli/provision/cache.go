@@ -45,6 +45,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
 		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
 the cache holds them, measures what the device brings, and removes it again.`,
+		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
+  plumb provision cache warm tank tank/mariadb/data
+  plumb provision cache judge`,
 		Args: s.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -154,14 +157,14 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 // printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
 func (v *caching) printUnit(pool, device string) error {
 	if v.emit != "systemd" {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", v.emit), "want systemd")
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "want systemd")
 	}
 	if v.log {
 		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
 	}
 	for _, d := range v.datasets {
 		if !strings.HasPrefix(d+"/", pool+"/") {
-			return hint.Usage(fmt.Sprintf("--warm %s is no dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
+			return hint.Usage(fmt.Sprintf("--warm %s is not a dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
 		}
 	}
 	add, err := v.own("provision", "cache", "add", pool, device, "--yes")
@@ -190,7 +193,8 @@ added it and the disk is still the same. Devices that others added are removed w
 zpool remove.
 
 ` + cacheExits,
-		Args: shell.Args(2, 2, "a POOL and a DEVICE"),
+		Example: "  plumb provision cache remove tank /dev/disk/by-id/nvme-optane --dry-run",
+		Args:    shell.Args(2, 2, "a POOL and a DEVICE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := v.Validate(); err != nil {
 				return err
@@ -211,7 +215,7 @@ zpool remove.
 			if v.dryRun {
 				return v.Print(fmt.Sprintf("%s would be taken out of pool %s.\n", args[1], args[0]))
 			}
-			return v.Print(fmt.Sprintf("%s is no part of pool %s any more, and is empty again.\n", args[1], args[0]))
+			return v.Print(fmt.Sprintf("%s is no longer part of pool %s, and is empty again.\n", args[1], args[0]))
 		},
 	}
 	v.changing(c)
@@ -262,7 +266,7 @@ of its data would reach it.
 
 func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) error {
 	if v.limit < leastBoost || v.limit > mostBoost {
-		return hint.Usage(fmt.Sprintf("--for %s is no time to read files in", v.limit), "give something like --for 1h")
+		return hint.Usage(fmt.Sprintf("--for %s leaves no time to read files", v.limit), "give something like --for 1h")
 	}
 	if err := v.Validate(); err != nil {
 		return err

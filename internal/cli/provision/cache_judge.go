@@ -58,7 +58,7 @@ func (v *caching) runJudge(ctx context.Context) error {
 			err = json.Unmarshal(text, &before)
 		}
 		if err != nil {
-			return fmt.Errorf("read what was seen before, %s: %w", v.before, err)
+			return hint.With(fmt.Errorf("read the result in %s: %w", v.before, err), "plumb provision cache judge --save FILE writes one")
 		}
 	}
 	h := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
@@ -126,7 +126,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 	case err != nil:
 		return err
 	case class != cache.Log || state != "ONLINE":
-		return hint.With(fmt.Errorf("%s is no log device of pool %s that works", device, pool), "plumb provision cache add "+pool+" "+device+" --log")
+		return hint.With(fmt.Errorf("%s is not a working log device of pool %s", device, pool), "plumb provision cache add "+pool+" "+device+" --log")
 	}
 	all, err := o.Executor.Changes(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ func emitForms() []string { return []string{"shell", "ansible", "k8s"} }
 // emit prints the plan for hosts without plumb. It does nothing.
 func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spec.Spec) error {
 	if !slices.Contains(emitForms(), form) {
-		return hint.Usage(fmt.Sprintf("--emit %s names no form", form), "want "+strings.Join(emitForms(), ", "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "want "+strings.Join(emitForms(), ", "))
 	}
 	flow.Anywhere = form == "k8s"
 	d, k, err := flow.Open()

@@ -131,7 +131,7 @@ const exits = `Exit codes:
 func (v *verbs) read(name string) (spec.Spec, error) {
 	text, err := shell.ReadFile(name, v.In, shell.MostFile)
 	if err != nil {
-		return spec.Spec{}, fmt.Errorf("read the spec %s: %w", name, err)
+		return spec.Spec{}, hint.With(fmt.Errorf("read the spec %s: %w", name, err), "plumb provision --from live writes the one of this host; plumb schema provision-spec describes the form")
 	}
 	sp, err := spec.Parse(name, text)
 	if err != nil {

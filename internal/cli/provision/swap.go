@@ -114,7 +114,7 @@ type swap struct {
 func (v *swapping) run(ctx context.Context, args []string) error {
 	ref, err := stack.ParseRef(args[0])
 	if err != nil {
-		return hint.Usage(fmt.Sprintf("%q names no server", args[0]), "a server is named as plumb stack does, such as postgres:5432")
+		return hint.Usage(fmt.Sprintf("%q is not a server", args[0]), "a server is named as plumb stack does, such as postgres:5432")
 	}
 	o, err := v.open(ctx)
 	if err != nil {

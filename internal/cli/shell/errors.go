@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,6 +36,19 @@ type partly interface {
 
 // Describe gives the line, the hint and the exit code of an error.
 func Describe(err error) (text, help string, code int) {
+	text, help, code = describe(err)
+	return text, cmp.Or(help, forRoot(err, os.Geteuid())), code
+}
+
+// forRoot is the hint of what a user may not do, and root may.
+func forRoot(err error, uid int) string {
+	if uid == 0 || !errors.Is(err, fs.ErrPermission) {
+		return ""
+	}
+	return "run it as root, with sudo"
+}
+
+func describe(err error) (text, help string, code int) {
 	if u := hint.AsUsage(err); u != nil {
 		return u.Error(), hint.Of(u), ExitUsage
 	}
@@ -56,7 +71,7 @@ func FlagError(c *cobra.Command, err error) error {
 		return hint.Usage(fmt.Sprintf("%s has no flag --%s", c.CommandPath(), name), help)
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok && wrong.GetFlag().Value.Type() == "duration" {
-		return hint.Usage(fmt.Sprintf("--%s %s is no time", wrong.GetFlag().Name, wrong.GetValue()), "give something like --"+wrong.GetFlag().Name+" 30s")
+		return hint.Usage(fmt.Sprintf("--%s %s is not a duration", wrong.GetFlag().Name, wrong.GetValue()), "give something like --"+wrong.GetFlag().Name+" 30s")
 	}
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return hint.Usage(fmt.Sprintf("--%s %s is not understood", wrong.GetFlag().Name, wrong.GetValue()), cmp.Or(wanted(wrong), help))
@@ -86,10 +101,14 @@ func flagNames(c *cobra.Command) []string {
 
 // NoArgs refuses arguments in our words.
 func NoArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return hint.Usage(fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), c.CommandPath()+" --help shows how it is used")
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	help := c.CommandPath() + " --help shows how it is used"
+	if name := strings.TrimSuffix(args[0], ".gz"); strings.HasSuffix(name, ".tape") && c.Flags().Lookup("tape") != nil {
+		help = c.CommandPath() + " --tape " + args[0] + " reads a recorded host"
+	}
+	return hint.Usage(fmt.Sprintf("%s takes no argument, got %q", c.CommandPath(), args[0]), help)
 }
 
 // OneArg wants exactly one argument.

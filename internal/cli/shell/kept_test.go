@@ -6,6 +6,18 @@ import (
 	"plumb/internal/hint"
 )
 
+// TestNoteOfAList: what root made is not in the list of another user, and who asks is told so.
+func TestNoteOfAList(t *testing.T) {
+	for uid, want := range map[int]bool{0: false, 1000: true} {
+		if got := (Place{}).note(uid); (got != "") != want {
+			t.Errorf("user %d: %q", uid, got)
+		}
+		if got := (Place{State: "/srv/books"}).note(uid); got != "" {
+			t.Errorf("user %d, of a directory that was named: %q", uid, got)
+		}
+	}
+}
+
 func TestWhereThingsAreKept(t *testing.T) {
 	k := Kept{Of: "forecasts", Flag: "kept", Root: "/var/lib/plumb/forecasts", Own: "plumb/forecasts"}
 	for _, c := range []struct {

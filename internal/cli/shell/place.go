@@ -2,6 +2,8 @@ package shell
 
 import (
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +24,20 @@ func (p *Place) StateFlag(c *cobra.Command) {
 // Books is the directory of the books of what is made.
 func (p *Place) Books() (string, error) {
 	return Kept{Of: "the book of what is made", Flag: "state", Root: inventory.Directory, Own: "plumb/lab"}.In(p.State)
+}
+
+// Note says on standard error what a list leaves out: of an ordinary user it is his own.
+func (p Place) Note(s *Shell) {
+	if text := p.note(os.Getuid()); text != "" {
+		fmt.Fprintln(s.Err, "note: "+text)
+	}
+}
+
+func (p Place) note(uid int) string {
+	if uid == 0 || p.State != "" {
+		return ""
+	}
+	return "this is what you made; with sudo it is what root made"
 }
 
 // OnBooks opens this machine for a command that works on what Plumb made.

@@ -87,7 +87,7 @@ func lineOf(r io.Reader) (string, error) {
 	}
 	text := strings.TrimSpace(line.String())
 	if text == "" || strings.ContainsRune(text, 0) {
-		return "", errors.New("its first line is no data source name")
+		return "", errors.New("its first line is not a data source name")
 	}
 	return text, nil
 }

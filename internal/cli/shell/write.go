@@ -98,7 +98,7 @@ func RoomFor(flag, name string, replace bool) error {
 		return nil
 	}
 	if st, err := os.Stat(filepath.Dir(name)); err != nil || !st.IsDir() {
-		return hint.Usage(fmt.Sprintf("%s %s: %s is no directory", flag, name, filepath.Dir(name)), "make it first")
+		return hint.Usage(fmt.Sprintf("%s %s: %s is not a directory", flag, name, filepath.Dir(name)), "make it first")
 	}
 	switch st, err := os.Stat(name); {
 	case err == nil && st.IsDir():

@@ -169,7 +169,7 @@ type Server string
 func (s *Server) Set(text string) error {
 	ref, err := stack.ParseRef(text)
 	if err == nil && !product.IsServer(ref.Kind) {
-		err = fmt.Errorf("%q is no server: it is one of %s, a colon, and its name, as in mysql:3306", text, strings.Join(product.Kinds(), ", "))
+		err = fmt.Errorf("%q is not a server: want one of %s, a colon, and its name, as in mysql:3306", text, strings.Join(product.Kinds(), ", "))
 	}
 	if err == nil {
 		*s = Server(text)

@@ -41,7 +41,7 @@ func parseMoment(name, text string, now time.Time, place *time.Location) (time.T
 			return latest(name, text, wall, now, place)
 		}
 	}
-	return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q is no moment", name, text), momentHelp)
+	return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q is not a time", name, text), momentHelp)
 }
 
 func withZone(form, text string) (t time.Time, ok bool) {

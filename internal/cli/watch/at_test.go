@@ -50,10 +50,10 @@ func TestMomentsOfTheCommandLine(t *testing.T) {
 		{"2026-03-29 02:30", now, "does not exist in Europe/Berlin"},
 		{"02:30", spring, "does not exist in Europe/Berlin"},
 		{"2026-03-29 03:00", now, "2026-03-29T01:00:00Z"},
-		{"25:00", now, "no moment"},
-		{"yesterday", now, "no moment"},
-		{"", now, "no moment"},
-		{"2026-02-30 03:12", now, "no moment"},
+		{"25:00", now, "not a time"},
+		{"yesterday", now, "not a time"},
+		{"", now, "not a time"},
+		{"2026-02-30 03:12", now, "not a time"},
 	} {
 		got, err := parseMoment("at", c.text, c.now, berlin)
 		said := got.Format(time.RFC3339)

@@ -91,7 +91,7 @@ func (f exportFlags) validate() error {
 		return hint.Usage("a recording cannot be made a tape: a tape is every answer of the host, and a recording the values that were read out of them", "--format jsonl is what plumb watch replay --from-file reads")
 	}
 	if f.format != formLines && f.format != formOpenMetrics {
-		return hint.Usage(fmt.Sprintf("--format %s names no form", f.format), "want "+hint.OneOf(exportForms()))
+		return hint.Usage(fmt.Sprintf("--format %s is not known", f.format), "want "+hint.OneOf(exportForms()))
 	}
 	for name := range f.labels {
 		if !plainLabel.MatchString(name) || name[0] >= '0' && name[0] <= '9' {

@@ -106,7 +106,7 @@ func (f *metricsFlags) validate() error {
 	}
 	for name := range f.labels {
 		if !metrics.GoodLabel(name) {
-			return hint.Usage(fmt.Sprintf("--label %s=… is no name of a label", name), "letters, digits and _, such as --label site=berlin")
+			return hint.Usage(fmt.Sprintf("--label %s=… is not a valid name for a label", name), "letters, digits and _, such as --label site=berlin")
 		}
 	}
 	switch {

@@ -113,7 +113,7 @@ func (f *nagiosFlags) open(ctx context.Context) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("open what plumb watch metrics writes: %w", err)
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", f.from)
+		return nil, fmt.Errorf("%s is not a regular file", f.from)
 	}
 	return os.Open(f.from)
 }

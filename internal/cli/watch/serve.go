@@ -68,7 +68,7 @@ The page asks for a token, which is printed once. It only reads.
 
 func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags) error {
 	if f.port < 0 || f.port > 65535 {
-		return hint.Usage(fmt.Sprintf("--port %d is no port", f.port), "0 to 65535")
+		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "0 to 65535")
 	}
 	if err := f.Validate(); err != nil {
 		return err

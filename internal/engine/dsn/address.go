@@ -164,5 +164,5 @@ func Isolation(word string) (string, error) {
 	case "RU", "READUNCOMMITTED":
 		return "read uncommitted", nil
 	}
-	return "", hint.Usage("--isolation "+word+" is no level", "want RC, RR or SER")
+	return "", hint.Usage("--isolation "+word+" is not known", "want RC, RR or SER")
 }

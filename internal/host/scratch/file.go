@@ -170,7 +170,3 @@ func Buffer(size int) ([]byte, error) {
 func FreeBuffer(b []byte) {
 	_ = unix.Munmap(b[:cap(b)]) // what Buffer gave is always mapped
 }
-
-// Full tells whether an error means that the disk, or the user's share of it,
-// is full.
-func Full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

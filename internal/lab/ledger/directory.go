@@ -17,7 +17,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/scratch"
+	"plumb/internal/host/tree"
 )
 
 // openDirectory opens the ledger of a directory.
@@ -140,7 +140,7 @@ func explainSQLite(err error) error {
 }
 
 func explainFile(err error) error {
-	if scratch.Full(err) {
+	if tree.Full(err) {
 		return hint.With(err, "the disk is full: make room")
 	}
 	if errors.Is(err, fs.ErrPermission) {

@@ -56,7 +56,7 @@ func TestParseSuperblock(t *testing.T) {
 }
 
 func TestParseXFSInfo(t *testing.T) {
-	g, err := parseXFSInfo(text(t, "xfs_info.txt"))
+	g, err := parseGeometry(text(t, "xfs_info.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestParseXFSInfo(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 	// CentOS 7, as its manual page shows it: no reflink to speak of.
-	g, err = parseXFSInfo([]byte(`meta-data=/dev/sda1 isize=256 agcount=4, agsize=1 blks
+	g, err = parseGeometry([]byte(`meta-data=/dev/sda1 isize=256 agcount=4, agsize=1 blks
          =                       sectsz=512   attr=2, projid32bit=1
          =                       crc=0        finobt=0 spinodes=0
 data     =                       bsize=4096   blocks=52, imaxpct=25
@@ -73,7 +73,7 @@ naming   =version 2              bsize=8192   ascii-ci=0 ftype=0
 	if err != nil || g.BlockSize != 4096 || g.CRC == nil || *g.CRC || g.Reflink != nil {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if _, err := parseXFSInfo([]byte("xfs_info: /srv is not a mounted XFS filesystem\n")); err == nil {
+	if _, err := parseGeometry([]byte("xfs_info: /srv is not a mounted XFS filesystem\n")); err == nil {
 		t.Error("no error for no answer")
 	}
 }
@@ -138,7 +138,7 @@ func machine() hosttest.Map {
 		Links:   map[string]string{"/sys/dev/block/254:0": "../../devices/virtio1/block/vda"},
 		Spaces:  map[string]host.Statfs{"/": {BlockSize: 4096, TotalBytes: 1000, FreeBytes: 500, AvailBytes: 400, TotalInodes: 10, FreeInodes: 4}},
 		Outputs: map[string]string{"dumpe2fs -h /dev/vda": "Filesystem features:      has_journal extent\nBlock size:               4096\n"},
-		Errors:  map[string]error{"statfs /mnt/dead": context.DeadlineExceeded, "run xfs_info /srv/my data": fs.ErrPermission},
+		Errors:  map[string]error{"statfs /mnt/dead": context.DeadlineExceeded, "run xfs_spaceman -c info /srv/my data": fs.ErrPermission},
 	}
 }
 
@@ -226,7 +226,7 @@ func FuzzParsers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parseExt4Options(data)
 		parseSuperblock(data)
-		if g, err := parseXFSInfo(data); err == nil && g.BlockSize <= 0 {
+		if g, err := parseGeometry(data); err == nil && g.BlockSize <= 0 {
 			t.Error("no error without a block size")
 		}
 		if parseErrorStats(data) < 0 {

@@ -9,16 +9,17 @@ import (
 	"plumb/internal/stack"
 )
 
-// xfs reads what was fixed when the filesystem was made.
+// xfs reads what was fixed when the filesystem was made. xfs_info would print the same, but where nothing is mounted any more
+// it calls xfs_db without -r, which opens what is there for writing.
 func (v *volume) xfs(ctx context.Context) {
+	const from = "xfs_spaceman -c info"
 	facts := []string{"features", "made_block_size", "xfs_crc", "xfs_reflink"}
-	out, err := v.h.Output(ctx, "xfs_info", v.mount.Point)
+	out, err := v.h.Output(ctx, "xfs_spaceman", "-c", "info", v.mount.Point)
 	if err != nil {
 		v.gap(err, facts...)
 		return
 	}
-	const from = "xfs_info"
-	g, err := parseXFSInfo(out)
+	g, err := parseGeometry(out)
 	if err != nil {
 		v.gap(err, facts...)
 		return
@@ -33,15 +34,15 @@ func (v *volume) xfs(ctx context.Context) {
 	}
 }
 
-// geometry is what xfs_info tells; nil where an old xfs_info does not say.
+// geometry is what XFS tells of itself; nil where an old release does not say.
 type geometry struct {
 	BlockSize    int64 // of the data section, bytes
 	CRC, Reflink *bool
 	Features     []string // names with =1
 }
 
-// parseXFSInfo reads the output of xfs_info(8).
-func parseXFSInfo(out []byte) (geometry, error) {
+// parseGeometry reads the output of `xfs_spaceman -c info`, which is that of xfs_info(8).
+func parseGeometry(out []byte) (geometry, error) {
 	var g geometry
 	section := ""
 	for line := range strings.Lines(string(out)) {
@@ -57,7 +58,7 @@ func parseXFSInfo(out []byte) (geometry, error) {
 		}
 	}
 	if g.BlockSize <= 0 {
-		return g, errors.New("xfs_info: no block size in the answer")
+		return g, errors.New("xfs_spaceman -c info: no block size in the answer")
 	}
 	return g, nil
 }

@@ -1,6 +1,8 @@
 package upkeep
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup/store"
@@ -41,7 +43,7 @@ Exit codes:
 					if err := v.Release(c.Context(), args[0], owner); err != nil {
 						return err
 					}
-					return sh.Print("Backup " + shell.OneLine(args[0]) + " is no more held by " + shell.OneLine(owner) + ".\n")
+					return sh.Print("Backup " + shell.OneLine(args[0]) + " is no longer held by " + shell.OneLine(owner) + ".\n")
 				}
 				if err := v.Hold(c.Context(), args[0], owner); err != nil {
 					return err
@@ -53,7 +55,7 @@ Exit codes:
 	p.Flags(c)
 	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
-	if err := c.MarkFlagRequired("as"); err != nil {
+	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // who gives --json is told why not
 		panic(err)
 	}
 	return c

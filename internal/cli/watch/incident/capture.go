@@ -2,6 +2,7 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,8 @@ import (
 	"plumb/internal/watch"
 	"plumb/internal/watch/capture"
 	"plumb/internal/watch/record"
+	"plumb/internal/watch/verdict"
+	"plumb/knowledge"
 )
 
 type captureFlags struct {
@@ -72,8 +75,11 @@ Look through a capture before you send it.
 	c.Flags().StringVar(&f.dir, "dir", "", "make the directories in `DIR` instead of captures below that of plumb watch record")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
 	c.Flags().IntVar(&f.most, "most", 10, "end after this many captures")
+	shell.Offer(c, map[string]shell.Words{"on": verdicts})
 	return c
 }
+
+func verdicts() []string { return verdict.IDs(knowledge.FS) }
 
 func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard func() (string, error), f captureFlags) error {
 	if err := f.Validate(); err != nil {
@@ -85,7 +91,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard f
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {
 		if !j.Judges(id) {
-			return hint.Usage("--on "+id+" names no verdict", "docs/watch.md lists them")
+			return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
 		}
 	}
 	dir, err := f.captures(standard)

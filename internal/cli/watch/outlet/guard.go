@@ -24,7 +24,7 @@ func (g guard) before(metrics http.Handler) http.Handler {
 		case g.here && !g.named(r.Host):
 			// A page of a stranger, whose name now leads to this machine: its
 			// script would read what it is shown.
-			http.Error(w, "this is no address of the machine itself", http.StatusMisdirectedRequest)
+			http.Error(w, "this is not an address of the machine itself", http.StatusMisdirectedRequest)
 		case !g.lets(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="plumb"`)
 			http.Error(w, "who asks is not known: send the token", http.StatusUnauthorized)

@@ -59,7 +59,7 @@ func (l *Listener) Close() error {
 func Listen(l Listening) (*Listener, error) {
 	host, port, err := net.SplitHostPort(l.Address)
 	if err != nil {
-		return nil, hint.Usage(fmt.Sprintf("--listen %s is no address", l.Address), "give host:port, such as 127.0.0.1:9931")
+		return nil, hint.Usage(fmt.Sprintf("--listen %s is not an address", l.Address), "give host:port, such as 127.0.0.1:9931")
 	}
 	hosts, here, err := addresses(host)
 	if err != nil {

@@ -20,7 +20,7 @@ func (t Textfile) Validate() error {
 		return hint.Usage(fmt.Sprintf("--textfile %s does not end in .prom", t.Path), "node_exporter reads no other files; give DIR/plumb.prom")
 	}
 	if st, err := os.Stat(filepath.Dir(t.Path)); err != nil || !st.IsDir() {
-		return hint.Usage(fmt.Sprintf("--textfile %s: %s is no directory", t.Path, filepath.Dir(t.Path)), "give the directory of node_exporter's --collector.textfile.directory")
+		return hint.Usage(fmt.Sprintf("--textfile %s: %s is not a directory", t.Path, filepath.Dir(t.Path)), "give the directory of node_exporter's --collector.textfile.directory")
 	}
 	if st, err := os.Lstat(t.Path); err == nil && !st.Mode().IsRegular() {
 		return hint.Usage(fmt.Sprintf("--textfile %s is there, and no file", t.Path), "give another name")

@@ -70,7 +70,7 @@ func Check(name string, size int64, system uint64, head []byte) error {
 func checkText(name string, size int64, head []byte) error {
 	switch {
 	case !IsFile(name):
-		return hint.With(fmt.Errorf("%q is no file that PostgreSQL archives", name), "archive_command is: plumb archive push %p")
+		return hint.With(fmt.Errorf("%q is not a file that PostgreSQL archives", name), "archive_command is: plumb archive push %p")
 	case size > mostText:
 		return fmt.Errorf("%s has %d bytes, and %d is the most", name, size, mostText)
 	case bytes.IndexByte(head, 0) >= 0:

@@ -56,8 +56,8 @@ func TestCheck(t *testing.T) {
 		{"00000002.history", 40, make([]byte, 40), "is no text"},
 		{"00000002.history", 2 << 20, []byte("1"), "is the most"},
 		{name + ".00000028.backup", 40, []byte("START"), ""},
-		{"../" + name, size, head(7, 2, 5*size), "no file that PostgreSQL archives"},
-		{"postgresql.conf", 4, []byte("port"), "no file that PostgreSQL archives"},
+		{"../" + name, size, head(7, 2, 5*size), "not a file that PostgreSQL archives"},
+		{"postgresql.conf", 4, []byte("port"), "not a file that PostgreSQL archives"},
 	} {
 		err := Check(c.name, c.size, 7, c.head)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
