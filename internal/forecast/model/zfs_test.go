@@ -106,10 +106,15 @@ func TestBurstEnds(t *testing.T) {
 		for i := range steady {
 			steady[i] = Spell{load, time.Duration(each) * time.Second}
 		}
-		through, empty := b.Over(steady)
-		if after := empty.Seconds(); math.Abs(after-3000) > 1e-3 || math.Abs(through[len(through)-1]-1100) > 1e-6 {
-			t.Errorf("samples of %d s: empty after %.0f s, and then %.0f IOPS", each, after, through[len(through)-1])
+		spent := b.Over(steady)
+		last := spent.Through[len(spent.Through)-1]
+		if after := spent.Empty.Seconds(); math.Abs(after-3000) > 1e-3 || math.Abs(last-1100) > 1e-6 || spent.Least != 0 {
+			t.Errorf("samples of %d s: empty after %.0f s, and then %.0f IOPS", each, after, last)
 		}
+	}
+	// Half of the credits in 1,500 s, a third of that saved again in the next 1,091 s.
+	if spent := b.Over([]Spell{{load, 1500 * time.Second}, {440, 1091 * time.Second}}); spent.Empty >= 0 || math.Abs(spent.Least-b.Size/2) > 1 {
+		t.Errorf("%+v", spent)
 	}
 	if !math.IsInf(b.Lasts(1100), 1) {
 		t.Error("a load of the base empties it")
