@@ -61,7 +61,7 @@ func TestVdevsOfAPool(t *testing.T) {
 		pool.Set("ashift", stack.Int(13), "made")
 		pool.Set("layout", stack.Text(c.layout), "made")
 		pool.Set("vdevs", stack.Int(c.vdevs), "made")
-		pool.Set("vdev_paths", stack.List(make([]string, c.paths)...), "made")
+		pool.Set("vdev_paths", stack.List(make([]string, c.paths)), "made")
 		sector, got := vdevsOf(&stack.Stack{Things: []*stack.Thing{pool}}, "tank/db/data")
 		if sector != 8192 || got != c.want {
 			t.Errorf("%s: sectors of %g, %+v", name, sector, got)

@@ -126,8 +126,12 @@ func TestTraceRefuses(t *testing.T) {
 
 func TestGhosts(t *testing.T) {
 	g := Ghosts{Cache: gib, Kept: gib, Hits: 3000, Misses: 10000, Reads: 100000, Of: "ARC"}
-	if v := g.Predict(2 * gib).Values[0]; math.Abs(v.Value-0.07) > 1e-9 || v.Low > v.Value || v.High < v.Value {
-		t.Errorf("twice the cache: %+v", v)
+	if v := g.Predict(2 * gib).Values[0]; math.Abs(v.Value-0.07) > 1e-9 || v.Low != v.Value || v.High != v.Value {
+		t.Errorf("twice the cache, with which all ghosts are hits: %+v", v)
+	}
+	// Of what lies between it is not known which ghosts are hit: all of them, or none.
+	if v := g.Predict(1.5 * gib).Values[0]; math.Abs(v.Value-0.085) > 1e-9 || math.Abs(v.Low-0.07) > 1e-9 || v.High != 0.1 {
+		t.Errorf("half as much again: %+v", v)
 	}
 	if v := g.Predict(gib).Values[0]; v.Value != 0.1 {
 		t.Errorf("the same cache: %+v", v)
