@@ -30,6 +30,14 @@ const (
 	bytesASample  = 1.5 // Prometheus says 1 to 2
 )
 
+// Of Prometheus: what was scraped lately is in a log until it is a block.
+const (
+	logBytes   = 12.0         // of a sample in it: two short numbers and a float64 (tsdb/docs/format/wal.md)
+	logPacked  = 0.5          // with compression, as it comes
+	logSeconds = 3 * 3600.0   // until a block of two hours is made of it: the head spans one and a half (Head.compactable)
+	logLeast   = 3 * 128 << 20 // three segments are kept in any case
+)
+
 // Predict forecasts what a monitoring server needs.
 func (m Monitoring) Predict() Result {
 	if !(m.Hosts >= 1) {
@@ -40,6 +48,7 @@ func (m Monitoring) Predict() Result {
 	}
 	r := Result{Model: "hosts × series ÷ interval", Assumptions: []string{
 		"what a host tells does not change: series follow versions, tables and concurrency, and differ by ten and more",
+		"few series end: those of a container that is gone, or a statement that is no longer run, stay in memory for up to three hours, so --series counts all of that time",
 		"queries and alerts take no more than those had on which the rules rest",
 	}}
 	each := m.Series
@@ -61,9 +70,10 @@ func (m Monitoring) Predict() Result {
 	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
 	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core, as published for PMM; high: PMM 3's own table")
 	if m.Retention > 0 {
-		disk := samples.Times(bytesASample * 86400 * m.Retention)
-		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention
-		r.add("disk", Bytes, disk, "%.0f days at 1.5 bytes a sample, from 1 to 2; high: a quarter more, for the index and merging", m.Retention)
+		kept := 86400 * m.Retention
+		disk := samples.Times(bytesASample*kept + logBytes*logPacked*logSeconds)
+		disk.Low, disk.High = samples.Low*kept, samples.High*(2*1.25*kept+logBytes*logSeconds)+logLeast
+		r.add("disk", Bytes, disk, "%.0f days at 1.5 bytes a sample, from 1 to 2, and three hours at 6 in the write-ahead log; high: a quarter more, for the index and merging, and the log not compressed", m.Retention)
 	}
 	return r
 }

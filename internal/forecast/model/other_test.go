@@ -32,6 +32,24 @@ func TestMonitoringRules(t *testing.T) {
 	}
 }
 
+// TestDiskOfMonitoring: 33,333 samples a second for 15 days at 1.5 bytes, and for three hours at 6 in the log; of a day
+// the log is more than half as much again.
+func TestDiskOfMonitoring(t *testing.T) {
+	m := Monitoring{Hosts: 200, Series: stats.Exactly(2500), Interval: 15, Retention: 15}
+	const samples = 200 * 2500 / 15.0
+	v := named(t, m.Predict(), "disk")
+	if want := samples * (1.5*86400*15 + 6*10800); math.Abs(v.Value-want) > 1 {
+		t.Errorf("%.4g, want %.4g", v.Value, want)
+	}
+	if low, high := samples*86400*15, samples*(2.5*86400*15+12*10800)+402653184; math.Abs(v.Low-low) > 1 || math.Abs(v.High-high) > 1 {
+		t.Errorf("%.4g to %.4g, want %.4g to %.4g", v.Low, v.High, low, high)
+	}
+	m.Retention = 1
+	if v := named(t, m.Predict(), "disk"); v.Value < 1.49*samples*1.5*86400 {
+		t.Errorf("of a day: %.4g", v.Value)
+	}
+}
+
 func TestMonitoringRefuses(t *testing.T) {
 	for _, m := range []Monitoring{{Interval: 15}, {Hosts: 10}} {
 		if r := m.Predict(); r.Refusal == nil || r.Refusal.Measure == "" {
