@@ -33,7 +33,7 @@ func TestMonitoringRules(t *testing.T) {
 }
 
 // TestDiskOfMonitoring: 33,333 samples a second for 15 days at 1.5 bytes, and for three hours at 6 in the log; of a day
-// the log is more than half as much again.
+// the log is half as much again.
 func TestDiskOfMonitoring(t *testing.T) {
 	m := Monitoring{Hosts: 200, Series: stats.Exactly(2500), Interval: 15, Retention: 15}
 	const samples = 200 * 2500 / 15.0
