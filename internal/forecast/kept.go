@@ -52,14 +52,14 @@ func ParseKept(text []byte) ([]Kept, error) {
 
 // Score says how forecasts of a quantity did until now.
 type Score struct {
-	Quantity Quantity
+	Quantity  Quantity
 	Forecasts int     // forecasts of which a day has come, and is known
-	Judged   int     // those days, of all forecasts together
-	Waiting  int     // days that are still to come
-	Unknown  int     // days that have come, and of which nothing is known
-	In80     int     // of those judged, within the interval from the 10 to the 90 % quantile
-	In95     int     // the same from 2.5 to 97.5 %
-	Loss     float64 // mean pinball loss, in the quantity's unit
+	Judged    int     // those days, of all forecasts together
+	Waiting   int     // days that are still to come
+	Unknown   int     // days that have come, and of which nothing is known
+	In80      int     // of those judged, within the interval from the 10 to the 90 % quantile
+	In95      int     // the same from 2.5 to 97.5 %
+	Loss      float64 // mean pinball loss, in the quantity's unit
 }
 
 // ScoreOf judges forecasts of one quantity by what came. Days that nobody knows are not

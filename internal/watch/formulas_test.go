@@ -84,7 +84,7 @@ func TestBaselinesDoNotCreep(t *testing.T) {
 
 func TestChangesOfStatements(t *testing.T) {
 	for _, c := range []struct {
-		was, is      cost
+		was, is        cost
 		costlier, more float64
 	}{
 		{cost{10, 10}, cost{20, 20}, 0, 10}, {cost{10, 10}, cost{10, 30}, 20, 0}, {cost{10, 10}, cost{20, 60}, 40, 10},

@@ -136,7 +136,7 @@ type StatementChange struct {
 	// Costlier and More are seconds by which it costs more than in the window
 	// before: because each call is more expensive, and because there are more.
 	Costlier *float64 `json:"dearer,omitempty"`
-	More   *float64 `json:"more,omitempty"`
+	More     *float64 `json:"more,omitempty"`
 }
 
 // Interval is a number with its 95 % interval.

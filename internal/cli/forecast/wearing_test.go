@@ -36,12 +36,12 @@ func TestNamesOfDrives(t *testing.T) {
 		want  [2][]float64
 		noted int
 	}{
-		"as ever":          {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
+		"as ever":           {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
 		"names are swapped": {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "b", "a"), told(3, 51, 4)}, [2][]float64{{50, 51}, {3, 4}}, 2},
-		"one is replaced":  {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "c", "b"), told(3, 40, 51)}, [2][]float64{{40}, {50, 51}}, 1},
-		"known later":      {[]record.Item{told(0, 3, 50), picture(1, "", ""), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
-		"not known once":   {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
-		"all alike":        {[]record.Item{picture(0, "x", "x"), told(1, 3, 50), picture(2, "x", "x"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
+		"one is replaced":   {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "c", "b"), told(3, 40, 51)}, [2][]float64{{40}, {50, 51}}, 1},
+		"known later":       {[]record.Item{told(0, 3, 50), picture(1, "", ""), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
+		"not known once":    {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
+		"all alike":         {[]record.Item{picture(0, "x", "x"), told(1, 3, 50), picture(2, "x", "x"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
 	} {
 		w := newWearing()
 		for _, i := range c.items {

@@ -32,9 +32,9 @@ const (
 
 // Of Prometheus: what was scraped lately is in a log until it is a block.
 const (
-	logBytes   = 12.0         // of a sample in it: two short numbers and a float64 (tsdb/docs/format/wal.md)
-	logPacked  = 0.5          // with compression, as it comes
-	logSeconds = 3 * 3600.0   // until a block of two hours is made of it: the head spans one and a half (Head.compactable)
+	logBytes   = 12.0          // of a sample in it: two short numbers and a float64 (tsdb/docs/format/wal.md)
+	logPacked  = 0.5           // with compression, as it comes
+	logSeconds = 3 * 3600.0    // until a block of two hours is made of it: the head spans one and a half (Head.compactable)
 	logLeast   = 3 * 128 << 20 // three segments are kept in any case
 )
 

@@ -19,15 +19,15 @@ type ForecastScoreJSON struct {
 
 // ForecastJudgedJSON says how the forecasts of one thing did.
 type ForecastJudgedJSON struct {
-	Of      string   `json:"of"`
-	Name    string   `json:"name"`
-	Forecasts int    `json:"forecasts"` // forecasts of which a day has come: the days of one are not independent
-	Judged  int      `json:"judged"`  // days that have come, of all its forecasts
-	Waiting int      `json:"waiting"` // days that are still to come
-	Unknown int      `json:"unknown"` // days that have come, and of which nothing is known
-	In80    int      `json:"in_80"`   // of those judged, within the 80 % interval
-	In95    int      `json:"in_95"`
-	Loss    *float64 `json:"loss,omitempty"` // mean pinball loss, bytes; absent: nothing is judged
+	Of        string   `json:"of"`
+	Name      string   `json:"name"`
+	Forecasts int      `json:"forecasts"` // forecasts of which a day has come: the days of one are not independent
+	Judged    int      `json:"judged"`    // days that have come, of all its forecasts
+	Waiting   int      `json:"waiting"`   // days that are still to come
+	Unknown   int      `json:"unknown"`   // days that have come, and of which nothing is known
+	In80      int      `json:"in_80"`     // of those judged, within the 80 % interval
+	In95      int      `json:"in_95"`
+	Loss      *float64 `json:"loss,omitempty"` // mean pinball loss, bytes; absent: nothing is judged
 }
 
 // ScoreDocument makes the document of scores.

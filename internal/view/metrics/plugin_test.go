@@ -31,7 +31,7 @@ func TestPlugin(t *testing.T) {
 		"down":                   {usual, func(m *watch.Moment) { m.Servers[0].Up, m.Verdicts = false, nil }, 0, Critical, "mysql:3306 does not answer"},
 		"an old page":            {usual, func(m *watch.Moment) { m.Verdicts = nil }, 2 * time.Minute, Unknown, "2m0s old"},
 		"a clock that is behind": {usual, func(m *watch.Moment) { m.Verdicts = nil }, -2 * time.Minute, Unknown, "2m0s ahead of this clock"},
-		"an old, costly page":     {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
+		"an old, costly page":    {usual, func(m *watch.Moment) { raise(.9, m) }, 2 * time.Minute, Critical, "2m0s old"},
 		"an old point":           {Limits{Critical: .5, Late: time.Minute, Point: time.Minute}, func(m *watch.Moment) { m.Verdicts = nil }, 0, Critical, "newest point of mysql:3306 is 1h0m0s old"},
 		"never logged in to": {usual, func(m *watch.Moment) {
 			m.Servers, m.Verdicts = append(m.Servers, watch.Server{Ref: stackRef("mysql", "3307")}), nil
