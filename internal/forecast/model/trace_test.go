@@ -133,12 +133,12 @@ func TestFewReadsTellLess(t *testing.T) {
 			trace.Read(spreadBits(r.Uint64N(200)))
 		}
 		v := trace.Predict(100*16384, 16384).Values[0]
-		if math.Abs(v.Value-0.5) > 0.1 {
+		if math.Abs(v.Value-0.5) > 0.15 {
 			t.Errorf("half of the blocks hold, and %.2f of %d reads miss", v.Value, n)
 		}
 		return (v.High - v.Low) / 2
 	}
-	if few := half(1000); math.Abs(few-0.031) > 0.001 {
+	if few := half(1000); math.Abs(few-0.031) > 0.002 {
 		t.Errorf("of 1,000 reads: %.4f to each side", few)
 	}
 	if many := half(100000); math.Abs(many-0.02) > 1e-9 {
