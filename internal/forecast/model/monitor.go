@@ -26,6 +26,8 @@ const (
 	hostsPerCore  = 50.0     // seed:pmm-01
 	carefulHosts  = 12.0     // of a core: PMM 3's own table, its least
 	carefulGiB    = 6.25     // hosts to a GiB, likewise
+	carefulCores  = 4.0      // of its smallest server, for up to 30 hosts
+	carefulLeast  = 8.0      // GiB of that
 	leastGiB      = 2.0
 	bytesASample  = 1.5 // Prometheus says 1 to 2
 )
@@ -63,11 +65,11 @@ func (m Monitoring) Predict() Result {
 	memory := stats.Estimate{
 		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,
 		Low:   max(leastGiB*gibibyte, series.Low*3*1024),
-		High:  max(m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
+		High:  max(carefulLeast*gibibyte, m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
 	}
 	memory.Low, memory.High = min(memory.Low, memory.Value), max(memory.High, memory.Value)
 	r.add("memory", Bytes, memory, "the larger of 8 hosts and of 15,000 samples a second to a GiB, as published for PMM; low: 3 KiB a series, high: PMM 3's own table")
-	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
+	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(carefulCores, m.Hosts/carefulHosts, samples.High/perCore)))
 	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core, as published for PMM; high: PMM 3's own table")
 	if m.Retention > 0 {
 		kept := 86400 * m.Retention

@@ -26,6 +26,11 @@ func TestMonitoringRules(t *testing.T) {
 	small := Monitoring{Hosts: 3, Interval: 60}.Predict()
 	if v := named(t, small, "memory"); v.Value != 2*gibibyte {
 		t.Errorf("3 hosts need %g GiB, and 2 are the least", v.Value/gibibyte)
+	} else if v.High != 8*gibibyte {
+		t.Errorf("3 hosts need up to %g GiB, and PMM's smallest server has 8", v.High/gibibyte)
+	}
+	if v := named(t, small, "cores"); v.Value != 1 || v.High != 4 {
+		t.Errorf("3 hosts need %g cores, to %g, and PMM's smallest server has 4", v.Value, v.High)
 	}
 	if len(small.Warnings) == 0 {
 		t.Error("guessed series are not said to be")
