@@ -39,6 +39,7 @@ func TestNamesOfDrives(t *testing.T) {
 		"as ever":           {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
 		"names are swapped": {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "b", "a"), told(3, 51, 4)}, [2][]float64{{50, 51}, {3, 4}}, 2},
 		"one is replaced":   {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "c", "b"), told(3, 40, 51)}, [2][]float64{{40}, {50, 51}}, 1},
+		"one is removed":    {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "b"), told(3, 51)}, [2][]float64{{50, 51}}, 1},
 		"known later":       {[]record.Item{told(0, 3, 50), picture(1, "", ""), picture(2, "a", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
 		"not known once":    {[]record.Item{picture(0, "a", "b"), told(1, 3, 50), picture(2, "", "b"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
 		"all alike":         {[]record.Item{picture(0, "x", "x"), told(1, 3, 50), picture(2, "x", "x"), told(3, 4, 51)}, [2][]float64{{3, 4}, {50, 51}}, 0},
@@ -49,8 +50,11 @@ func TestNamesOfDrives(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		noted := 0
-		for i, d := range w.drives() {
+		noted, drives := 0, w.drives()
+		if (len(drives) == 2) != (c.want[1] != nil) {
+			t.Errorf("%s: %+v", name, drives)
+		}
+		for i, d := range drives {
 			if strings.Contains(d.note, "until "+at(2).Format(time.DateOnly)) {
 				noted++
 			}
