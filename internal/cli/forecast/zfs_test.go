@@ -71,3 +71,23 @@ func TestVdevsOfAPool(t *testing.T) {
 		t.Errorf("a pool that was not seen: %g, %+v", sector, got)
 	}
 }
+
+// TestADatasetHasItsPool: what the pool is made of, and with which recordsize the ratio was measured, goes into the forecast.
+func TestADatasetHasItsPool(t *testing.T) {
+	d, pool := stack.NewThing("dataset", "tank/db"), stack.NewThing("pool", "tank")
+	d.Set("dataset_type", stack.Text("filesystem"), "made")
+	for name, v := range map[string]int64{"logicalreferenced": 1 << 30, "recordsize": 16 << 10, "special_small_blocks": 8 << 10} {
+		d.Set(name, stack.Int(v), "made")
+	}
+	pool.Set("ashift", stack.Int(12), "made")
+	pool.Set("layout", stack.Text("raidz1"), "made")
+	pool.Set("vdevs", stack.Int(1), "made")
+	pool.Set("vdev_paths", stack.List([]string{"a", "b", "c"}), "made")
+	all, err := datasets(&stack.Stack{Things: []*stack.Thing{d, pool}}, "")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if z := all[0].ZFS; z.Sector != 4096 || z.Raidz != (model.Raidz{Parity: 1, Disks: 3}) || z.RatioRecord != 16<<10 || z.SmallBlocks != 8<<10 {
+		t.Errorf("%+v", z)
+	}
+}
