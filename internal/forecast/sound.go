@@ -3,9 +3,12 @@ package forecast
 // mostFall is to which part of itself nothing falls, or from which it rises, that was read, and read in one unit.
 const mostFall = 1e-6
 
-// Of failed readings there are few. What falls to almost nothing and comes back more often than this is a thing that is
-// emptied and filled again, and all its readings are right.
-const mostFailed = 20 // readings of which one may fall and come back
+// Of failed readings there are few. What falls to almost nothing and comes back more often than this, or is almost nothing
+// most of the time, is a thing that is emptied and filled again, and all its readings are right.
+const (
+	mostFalls  = 20 // readings of which one may fall and come back
+	mostFailed = 4  // readings of which one may have failed
+)
 
 // Sound is a series without the readings that failed.
 type Sound struct {
@@ -37,7 +40,7 @@ func (s Series) Sound() Sound {
 		}
 		out.Days, i = append(out.Days, s.Days[i]), i+1
 	}
-	if falls > max(1, len(s.Days)/mostFailed) {
+	if falls > max(1, len(s.Days)/mostFalls) || len(out.Failed) > max(1, len(s.Days)/mostFailed) {
 		return Sound{Series: s}
 	}
 	return out

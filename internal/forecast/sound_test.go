@@ -17,7 +17,8 @@ func TestSound(t *testing.T) {
 	}{
 		"grows":                     {[]float64{100 * g, 101 * g, 102 * g}, 0, -1, -1, 3},
 		"one of 0":                  {[]float64{100 * g, 0, 101 * g}, 1, -1, -1, 2},
-		"a weekend of 0":            {[]float64{100 * g, 0, 0, 4096, 101 * g}, 3, -1, -1, 2},
+		"a weekend of 0":            {slices.Concat(many(g), []float64{0, 0, 512}, many(g)), 3, -1, -1, 80},
+		"nothing for a third of it": {slices.Concat(many(g), many(0), many(g)), 0, -1, -1, 120},
 		"emptied":                   {[]float64{100 * g, 0, g, 2 * g}, 0, 1, 2, 4},
 		"emptied on the last day":   {[]float64{100 * g, 101 * g, 0}, 0, 1, 2, 3},
 		"emptied, and 0 since then": {[]float64{100 * g, 0, 0, 0}, 0, 0, 1, 4},
