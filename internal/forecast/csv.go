@@ -35,8 +35,6 @@ type Table struct {
 	Size    float64   // the newest one of the place that is filled; 0: the file does not say
 	Why     string    // what that size is
 	sizeAt  time.Time // of which date that is
-	Fell    Day       // the first reading after the only fall to almost nothing, where it stayed low; zero: none
-	WhyFell string    // from what to what, and in which lines
 	lines   []int     // of each of Days
 	bytes   mark      // a value that is in bytes
 	parts   mark      // one that is in per cent of a size that is not told
@@ -409,7 +407,6 @@ func (f *file) readings() (Readings, error) {
 		if err := f.twice(t, order); err != nil {
 			return Readings{}, err
 		}
-		f.doubtFalls(t, order)
 		r.Tables = append(r.Tables, *t)
 	}
 	if len(r.Tables) == 0 {

@@ -171,8 +171,6 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 func TestWhatMayBeAMistake(t *testing.T) {
 	for name, c := range map[string]struct{ text, note string }{
 		"bytes or GiB":        {"date,used\n2026-01-01,100.5\n2026-01-02,101\n", "numbers without a unit are bytes: where they are not, name the unit"},
-		"a reading of 0":      {"date,used\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "it falls to almost nothing, from 100G in line 2 to 0 bytes in line 3: where it was not read"},
-		"several of them":     {"date,used\n2026-01-04,0\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,101G\n", "from 100G in line 3 to 0 bytes in line 4, and 1 time more: "},
 		"more than the quota": {"date,used,limit\n2026-01-01,3G,2G\n", "in line 2 more is in use (3G) than there is (2G)"},
 		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is taken for what is used: no other one is"},
 		"a size in its unit":  {"date,used,size\n2026-01-01,107374182400,200\n", "in line 2 more is in use (107374182400) than there is (200): are both in the same unit?"},
@@ -192,27 +190,6 @@ func TestWhatMayBeAMistake(t *testing.T) {
 		got, err := ParseCSV([]byte(text), time.Time{})
 		if err != nil || strings.Contains(strings.Join(got.Notes, "\n"), "unit") {
 			t.Errorf("%s: %q, %v", name, got.Notes, err)
-		}
-	}
-}
-
-// TestWhatDoesNotComeBack: where the unit changes, or all is removed, what was before does not count.
-func TestWhatDoesNotComeBack(t *testing.T) {
-	for text, want := range map[string]string{
-		"date,used\n2026-01-01,107374182400\n2026-01-02,101\n":                  "it fell from 100G in line 2 to 101 bytes in line 3 (is that another unit",
-		"date,used\n2026-01-01,107374182400\n2026-01-02,101\n2026-01-03,102\n":  "it fell from 100G in line 2 to 101 bytes in line 3",
-		"date,used\n2026-01-01,100G\n2026-01-02,0\n":                            "to 0 bytes in line 3",
-		"date,used\n2026-01-01,100G\n2026-01-02,0\n2026-01-03,90G\n":            "",
-		"date,used\n2026-01-01,1G\n2026-01-02,0\n2026-01-03,1G\n2026-01-04,0\n": "",
-	} {
-		got, err := ParseCSV([]byte(text), time.Time{})
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-			continue
-		}
-		fell := got.Tables[0]
-		if want == "" && fell.WhyFell != "" || !strings.Contains(fell.WhyFell, want) || want != "" && fell.Fell.Date != at(1) {
-			t.Errorf("%q: %q on %v", text, fell.WhyFell, fell.Fell.Date)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"plumb/internal/hint"
-	"plumb/internal/units"
 )
 
 // Of a clock that is set back an hour is read twice, and a job can run twice. More moments
@@ -68,32 +67,4 @@ func (f *file) doubtUnits(r reading, v, size float64) {
 		f.over.set(r.line, r.used.cell)
 		f.note(fmt.Sprintf("in line %d more is in use (%s) than there is (%s): are both in the same unit?", r.line, Clip(r.used.cell), Clip(r.size.cell)))
 	}
-}
-
-// mostFall is to which part of itself nothing falls that was read, and read in one unit.
-const mostFall = 1e-6
-
-// doubtFalls looks for readings that failed, and for where the unit changes. Where it falls once
-// and does not come back, what was before is the past of another thing.
-func (f *file) doubtFalls(t *Table, order []int) {
-	var falls []int
-	for i := 1; i < len(order) && !t.Percent; i++ {
-		if t.Days[order[i]].Value < mostFall*t.Days[order[i-1]].Value {
-			falls = append(falls, i)
-		}
-	}
-	if len(falls) == 0 {
-		return
-	}
-	i := falls[0]
-	before, after := t.Days[order[i-1]], t.Days[order[i]]
-	words := fmt.Sprintf("from %s in line %d to %s in line %d", units.Measured(before.Value), t.lines[order[i-1]], units.Measured(after.Value), t.lines[order[i]])
-	switch {
-	case len(falls) > 1:
-		words += fmt.Sprintf(", and %s more", units.Count(len(falls)-1, "time"))
-	case i == len(order)-1 || t.Days[order[i+1]].Value < before.Value/2:
-		t.Fell, t.WhyFell = after, "it fell "+words+" (is that another unit, or was it not read?)"
-		return
-	}
-	f.note("it falls to almost nothing, " + words + ": where it was not read, leave the cell empty")
 }

@@ -143,8 +143,9 @@ func TestScoreJudgesDaysThatHaveCome(t *testing.T) {
 	q := Quantity{Of: "tank", Name: "used", Unit: "bytes"}
 	k := Kept{keptVersion, q, at(0), []Point{
 		{at(1), Quantiles{0, 1, 2, 3, 4}}, {at(2), Quantiles{0, 1, 2, 3, 4}}, {at(3), Quantiles{0, 1, 2, 3, 4}}, {at(4), Quantiles{0, 1, 2, 3, 4}}, {at(9), Quantiles{}}}}
-	sc := ScoreOf([]Kept{k}, Series{q, []Day{{at(1), 2}, {at(2), 3.5}, {at(4), 9}}})
-	if sc.Judged != 3 || sc.In80 != 1 || sc.In95 != 2 || sc.Waiting != 1 || sc.Unknown != 1 || sc.Loss <= 0 {
+	later := Kept{keptVersion, q, at(5), []Point{{at(9), Quantiles{}}}}
+	sc := ScoreOf([]Kept{k, later}, Series{q, []Day{{at(1), 2}, {at(2), 3.5}, {at(4), 9}}})
+	if sc.Forecasts != 1 || sc.Judged != 3 || sc.In80 != 1 || sc.In95 != 2 || sc.Waiting != 2 || sc.Unknown != 1 || sc.Loss <= 0 {
 		t.Errorf("%+v", sc)
 	}
 }

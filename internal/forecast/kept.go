@@ -52,13 +52,14 @@ func ParseKept(text []byte) ([]Kept, error) {
 
 // Score says how forecasts of a quantity did until now.
 type Score struct {
-	Quantity Quantity
-	Judged   int     // days that have come, of all forecasts together
-	Waiting  int     // days that are still to come
-	Unknown  int     // days that have come, and of which nothing is known
-	In80     int     // of those judged, within the interval from the 10 to the 90 % quantile
-	In95     int     // the same from 2.5 to 97.5 %
-	Loss     float64 // mean pinball loss, in the quantity's unit
+	Quantity  Quantity
+	Forecasts int     // forecasts of which a day has come, and is known
+	Judged    int     // those days, of all forecasts together
+	Waiting   int     // days that are still to come
+	Unknown   int     // days that have come, and of which nothing is known
+	In80      int     // of those judged, within the interval from the 10 to the 90 % quantile
+	In95      int     // the same from 2.5 to 97.5 %
+	Loss      float64 // mean pinball loss, in the quantity's unit
 }
 
 // ScoreOf judges forecasts of one quantity by what came. Days that nobody knows are not
@@ -70,6 +71,7 @@ func ScoreOf(kept []Kept, s Series) Score {
 		came[d.Date] = d.Value
 	}
 	for _, k := range kept {
+		before := sc.Judged
 		for _, p := range k.Points {
 			v, known := came[p.Date.UTC().Truncate(24*time.Hour)]
 			switch {
@@ -80,6 +82,9 @@ func ScoreOf(kept []Kept, s Series) Score {
 			default:
 				sc.Waiting++
 			}
+		}
+		if sc.Judged > before {
+			sc.Forecasts++
 		}
 	}
 	if sc.Judged > 0 {

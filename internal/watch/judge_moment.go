@@ -55,7 +55,7 @@ func (j *Judge) Known() time.Time {
 }
 
 // verdicts lists those that are raised: limits before what they look like from
-// above, then the dearest first.
+// above, then the most expensive first.
 func (j *Judge) verdicts(w *judged) []Verdict {
 	raised := map[key]bool{}
 	for k, st := range j.standing {
@@ -88,7 +88,7 @@ func (j *Judge) verdicts(w *judged) []Verdict {
 }
 
 // order puts the limit first: what has no cause here before what has, what
-// somebody waits for before a server that has nothing to do, the dearest first.
+// somebody waits for before a server that has nothing to do, the most expensive first.
 func order(a, b Verdict) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(share(b), share(a)), cmp.Compare(a.ID, b.ID), a.Server.Compare(b.Server))
 }

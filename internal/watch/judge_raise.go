@@ -85,7 +85,7 @@ type standing struct {
 	since  time.Time
 	last   time.Time      // end of the last window that said so
 	about  []rule.Limited // what that window said
-	best   rule.Limited   // the dearest of it
+	best   rule.Limited   // the most expensive of it
 	things []stack.Ref
 	share  *Interval // the largest
 }
@@ -166,7 +166,7 @@ func (st *standing) update(s *said, to time.Time) {
 		st.lately, st.began = slices.Clone(st.lately[n:]), slices.Clone(st.began[n:])
 	}
 	if s.outcome == rule.Fires {
-		st.last, st.about, st.best, st.things = to, s.fires, dearest(s.fires), nil
+		st.last, st.about, st.best, st.things = to, s.fires, costliest(s.fires), nil
 		for _, v := range s.fires {
 			for _, t := range v.Things {
 				if !slices.Contains(st.things, t) {
@@ -207,8 +207,8 @@ func (st *standing) is(n int, what rule.Outcome) bool {
 	return !slices.ContainsFunc(st.lately[len(st.lately)-n:], func(o rule.Outcome) bool { return o != what })
 }
 
-// dearest is what costs the largest share, of those known; else the first.
-func dearest(all []rule.Limited) rule.Limited {
+// costliest is what costs the largest share, of those known; else the first.
+func costliest(all []rule.Limited) rule.Limited {
 	return slices.MaxFunc(all, func(a, b rule.Limited) int { return cmp.Compare(value(a.Share), value(b.Share)) })
 }
 

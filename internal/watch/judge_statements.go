@@ -77,7 +77,7 @@ func (j *Judge) takeStatements(b series.Batch) {
 // cost is what a statement cost between two looks.
 type cost struct{ calls, seconds float64 }
 
-// changes gives what each statement cost in the last minute, or since watching began, the dearest first,
+// changes gives what each statement cost in the last minute, or since watching began, the most expensive first,
 // and against the minute before where both were seen.
 func (st *statements) changes() []StatementChange {
 	now := len(st.looks) - 1
@@ -98,8 +98,8 @@ func (st *statements) changes() []StatementChange {
 		if a > b {
 			if before, ok := st.looks[a].since(st.looks[b], id); ok {
 				scale := over.Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
-				dearer, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
-				c.Dearer, c.More = &dearer, &more
+				costlier, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
+				c.Costlier, c.More = &costlier, &more
 			}
 		}
 		out = append(out, c)
@@ -207,10 +207,10 @@ func minus(a, b *float64) *float64 {
 	return &d
 }
 
-// split says what part of a change in seconds is because each call is dearer,
+// split says what part of a change in seconds is because each call is more expensive,
 // and what part because there are more:
 // n2·t2 − n1·t1 = (n2−n1)·t1 + n2·(t2−t1).
-func split(was, is cost) (dearer, more float64) {
+func split(was, is cost) (costlier, more float64) {
 	switch {
 	case was.calls <= 0:
 		return 0, is.seconds

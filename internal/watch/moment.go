@@ -23,7 +23,7 @@ type Moment struct {
 	Hostname string        `json:"hostname"`
 	Servers  []Server      `json:"servers"`
 	Tree     []Node        `json:"tree"`     // each server's part of the stack, top down
-	Verdicts []Verdict     `json:"verdicts"` // those raised now, the dearest first
+	Verdicts []Verdict     `json:"verdicts"` // those raised now, the most expensive first
 	Timeline []Span        `json:"timeline"` // verdicts raised lately, ended ones too, oldest first
 	Gaps     []series.Gap  `json:"gaps"`     // what cannot be seen now
 }
@@ -38,7 +38,7 @@ type Server struct {
 	Classes    []Share           `json:"classes"` // what they do, in the order of series.Classes, those that are not zero
 	Rates      []Rate            `json:"rates"`   // transactions, statements, reads, … a second, those that are known
 	Sessions   []series.Session  `json:"sessions"`
-	Statements []StatementChange `json:"statements"` // the dearest of the last minute first; literals never
+	Statements []StatementChange `json:"statements"` // the most expensive of the last minute first; literals never
 	Plans      []series.Plan     `json:"plans"`      // of those of them that were asked for; the judge knows none
 	Indexes    *Indexes          `json:"indexes"`    // that can be done without; null: not asked for
 	Ruled      []Ruled           `json:"ruled"`      // verdicts that do not hold, and why not
@@ -133,10 +133,10 @@ type StatementChange struct {
 	series.Statement               // what it cost in the window: differences, not totals
 	Over             time.Duration `json:"over"`  // that window: a minute, or since watching began
 	Share            float64       `json:"share"` // of the time of all statements
-	// Dearer and More are seconds by which it costs more than in the window
-	// before: because each call is dearer, and because there are more.
-	Dearer *float64 `json:"dearer,omitempty"`
-	More   *float64 `json:"more,omitempty"`
+	// Costlier and More are seconds by which it costs more than in the window
+	// before: because each call is more expensive, and because there are more.
+	Costlier *float64 `json:"dearer,omitempty"`
+	More     *float64 `json:"more,omitempty"`
 }
 
 // Interval is a number with its 95 % interval.

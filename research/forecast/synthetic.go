@@ -63,7 +63,7 @@ func (m maker) series() (days []forecast.Day) {
 		if m.r.Float64() < m.deletes {
 			level -= 50 * m.rate * m.r.Float64()
 		}
-		level = max(0, level)
+		level = max(1e7, level) // a filesystem takes some for itself: what is quite empty is another thing afterwards
 		days = append(days, day(d, level+m.rotated*float64(d%14)))
 	}
 	return days

@@ -56,14 +56,18 @@ func (r recording) read(ctx context.Context, thing stack.Ref, pictures bool, nam
 		}
 		return nil
 	}
-	err := shell.ReadRecording(ctx, r.dir, func(rec *record.Reader) error {
+	return all, r.each(ctx, each)
+}
+
+// each gives all that is recorded, oldest first.
+func (r recording) each(ctx context.Context, take func(record.Item) error) error {
+	return shell.ReadRecording(ctx, r.dir, func(rec *record.Reader) error {
 		from, to, err := rec.Span(ctx)
 		if err != nil {
 			return err
 		}
-		return rec.Each(ctx, from, to.Add(time.Nanosecond), each)
+		return rec.Each(ctx, from, to.Add(time.Nanosecond), take)
 	})
-	return all, err
 }
 
 // grown is by how much a counter grew, over all that is recorded; what began anew

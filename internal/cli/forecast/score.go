@@ -59,7 +59,7 @@ func runScore(ctx context.Context, s *shell.Shell, f scoreFlags) error {
 	var scores []forecast.Score
 	for _, k := range all {
 		if made := of[k.series.Quantity]; len(made) > 0 {
-			scores = append(scores, forecast.ScoreOf(made, k.series))
+			scores = append(scores, forecast.ScoreOf(made, k.came()))
 			delete(of, k.series.Quantity)
 		}
 	}

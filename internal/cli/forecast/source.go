@@ -28,6 +28,14 @@ type known struct {
 	read    []string // how what is known was read
 }
 
+// came is what forecasts of it are judged by: not by readings that failed.
+func (k known) came() forecast.Series {
+	if k.bounded {
+		return k.series
+	}
+	return k.series.Sound().Series
+}
+
 // source are the flags that say where the past is.
 type source struct {
 	csv, dir, prometheus, query string
@@ -151,9 +159,6 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 		k.read = append(k.read, "what is used is told in per cent of --limit, as if that had always been the size")
 	}
 	k.series = forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)
-	if t.WhyFell != "" {
-		k.changes = append(k.changes, space.Change{At: t.Fell.Date, What: t.WhyFell})
-	}
 	if t.Size > 0 {
 		k.limit = &space.Limit{Bytes: t.Size, Why: t.Why}
 	}

@@ -26,3 +26,15 @@ func TestADateTooFarForOne(t *testing.T) {
 		t.Error("a date that is too far for all is no mistake")
 	}
 }
+
+// TestNothingIsJudgedByAFailedReading: what was not read says nothing of a forecast; logs can be empty.
+func TestNothingIsJudgedByAFailedReading(t *testing.T) {
+	k := known{series: forecast.Series{Days: []forecast.Day{{Date: morning, Value: 1e11}, {Date: morning.AddDate(0, 0, 1)}, {Date: morning.AddDate(0, 0, 2), Value: 1e11}}}}
+	if got := len(k.came().Days); got != 2 {
+		t.Errorf("%d days are judged", got)
+	}
+	k.bounded = true
+	if got := len(k.came().Days); got != 3 {
+		t.Errorf("%d days of logs are judged", got)
+	}
+}

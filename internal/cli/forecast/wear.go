@@ -11,7 +11,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
-	"plumb/internal/stack"
 	view "plumb/internal/view/forecast"
 )
 
@@ -58,7 +57,11 @@ func runWear(ctx context.Context, s *shell.Shell, f wearFlags) error {
 	}
 	var all []view.Asked
 	for _, d := range drives {
-		all = append(all, view.Asked{About: d.name, Result: model.Wear(d.name, d.told)})
+		worn := model.Wear(d.name, d.told)
+		if d.note != "" {
+			worn.Warnings = append([]string{d.note}, worn.Warnings...)
+		}
+		all = append(all, view.Asked{About: d.name, Result: worn})
 	}
 	return told(s, "wear", "Wear of SSDs", f.json, all)
 }
@@ -67,11 +70,12 @@ func runWear(ctx context.Context, s *shell.Shell, f wearFlags) error {
 type drive struct {
 	name string
 	told []model.Worn
+	note string // what is to be said of it besides; "" if nothing
 }
 
 func inOrder(by map[string][]model.Worn) (all []drive) {
 	for name, told := range by {
-		all = append(all, drive{name, told})
+		all = append(all, drive{name: name, told: told})
 	}
 	slices.SortFunc(all, func(a, b drive) int { return cmp.Compare(a.name, b.name) })
 	return all
@@ -79,20 +83,14 @@ func inOrder(by map[string][]model.Worn) (all []drive) {
 
 // recorded reads a recording of watch.
 func (f wearFlags) recorded(ctx context.Context) ([]drive, error) {
-	found, err := f.recording.read(ctx, stack.Ref{Kind: "block"}, true, "nvme_used")
-	if err != nil {
+	w := newWearing()
+	if err := f.recording.each(ctx, w.item); err != nil {
 		return nil, err
 	}
-	by := map[string][]model.Worn{}
-	for id, values := range found {
-		for _, v := range values {
-			by[id.Of.Name] = append(by[id.Of.Name], model.Worn{At: v.at, Percent: v.value})
-		}
-	}
-	if len(by) == 0 {
+	if len(w.names) == 0 {
 		return nil, hint.With(errors.New("forecast wear: the recording has no SSD that tells its wear"), "NVMe drives tell it to root where nvme-cli is installed; clouds' volumes tell none")
 	}
-	return inOrder(by), nil
+	return w.drives(), nil
 }
 
 // listed reads a CSV file.

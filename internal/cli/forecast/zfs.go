@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +31,9 @@ type zfsFlags struct {
 	ratio   float64
 	l2arc   value.Size
 	arc     value.Size
+	small   value.Size
+	ashift  int
+	raidz   string
 	json    bool
 }
 
@@ -38,14 +43,16 @@ func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
 		Use:   "zfs",
 		Short: "say what memory and devices ZFS needs for data, by recordsize",
 		Long: `Zfs predicts how much of the ARC ZFS's own metadata takes, what an L2ARC takes of
-it, how large a special vdev must be, what is stored after compression, and the read
-and write amplification for a page of the server. It reads the datasets of this
-host, or takes the size of the data from --data, before there is any.
+it, how large a special vdev must be, what is stored after compression, what raidz
+takes for that, and the read and write amplification for a page of the server. It
+reads the datasets of this host, or takes the size of the data from --data, before
+there is any.
 
 ` + modelExits,
 		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K
   plumb forecast zfs --dataset tank/db --recordsize 16K
-  plumb forecast zfs --data 850G --recordsize 16K --ratio 1.28 --l2arc 475G`,
+  plumb forecast zfs --data 850G --recordsize 16K --ratio 1.28 --l2arc 475G
+  plumb forecast zfs --data 2T --recordsize 16K,128K --ratio 1.5 --raidz 2/6`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runZFS(c.Context(), s, read, f) },
 	}
@@ -58,32 +65,64 @@ host, or takes the size of the data from --data, before there is any.
 	fl.Float64Var(&f.ratio, "ratio", 0, "compression ratio; default: the host's")
 	fl.Var(&f.arc, "arc", "maximum `SIZE` of the ARC; default: the host's")
 	fl.Var(&f.l2arc, "l2arc", "`SIZE` of all cache devices")
+	fl.Var(&f.small, "special-small-blocks", "blocks up to this `SIZE` go to the special vdevs; default: the dataset's, or none")
+	fl.IntVar(&f.ashift, "ashift", 0, "smallest write to a device, as a power of two; default: the pool's, or 12")
+	fl.StringVar(&f.raidz, "raidz", "", "`PARITY/DISKS` of each vdev, such as 2/6 for raidz2 of six disks; default: the pool's")
 	jsonFlag(c, &f.json)
 	return c
 }
 
-func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
+// validate says which flag cannot be, and reads the recordsizes and the vdev.
+func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 	if err := f.Validate(); err != nil {
-		return err
+		return nil, vdev, err
 	}
 	if f.data > 0 && (f.Tape != "" || f.dataset != "") {
-		return hint.Usage("--data stands for data that is not there yet, and --tape and --dataset for a host's", "give one of them")
+		return nil, vdev, hint.Usage("--data stands for data that is not there yet, and --tape and --dataset for a host's", "give one of them")
 	}
 	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
-		return hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 is none")
+		return nil, vdev, hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 is none")
 	}
-	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"},
-		inBytes{"arc", f.arc, leastOfAll, "8G"}, inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}); err != nil {
-		return err
+	if f.ashift != 0 && (f.ashift < 9 || f.ashift > 16) {
+		return nil, vdev, hint.Usage(fmt.Sprintf("--ashift %d is not one that ZFS has", f.ashift), "9 to 16: 12 is 4K")
 	}
-	records, err := numbers("recordsize", f.record, forecast.Size, "16K")
-	if err != nil {
-		return err
+	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"}, inBytes{"arc", f.arc, leastOfAll, "8G"},
+		inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}, inBytes{"special-small-blocks", f.small, leastBlock, "16K"}); err != nil {
+		return nil, vdev, err
 	}
+	if vdev, err = raidzOf(f.raidz); err != nil {
+		return nil, vdev, err
+	}
+	records, err = numbers("recordsize", f.record, forecast.Size, "16K")
 	for i, r := range records {
 		if r < leastRecord || r > mostRecord || r != math.Exp2(math.Round(math.Log2(r))) {
-			return hint.Usage(fmt.Sprintf("--recordsize %s is none of ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
+			return nil, vdev, hint.Usage(fmt.Sprintf("--recordsize %s is none of ZFS", f.record[i]), "a power of two from 512 to 16M, such as --recordsize 16K")
 		}
+	}
+	return records, vdev, err
+}
+
+// raidzOf reads what --raidz says; "" is nothing.
+func raidzOf(text string) (z model.Raidz, err error) {
+	if text == "" {
+		return z, nil
+	}
+	parity, disks, _ := strings.Cut(text, "/")
+	p, errP := strconv.Atoi(parity)
+	d, errD := strconv.Atoi(disks)
+	if errP != nil || errD != nil || p < 1 || p > 3 || d <= p || d > mostDisks {
+		return z, hint.Usage(fmt.Sprintf("--raidz %s is no parity and number of disks", text), fmt.Sprintf("parity 1 to 3, and more disks than that, up to %d, such as --raidz 2/6", mostDisks))
+	}
+	return model.Raidz{Parity: float64(p), Disks: float64(d)}, nil
+}
+
+// mostDisks is more than anybody puts into one raidz vdev.
+const mostDisks = 255
+
+func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
+	records, vdev, err := f.validate()
+	if err != nil {
+		return err
 	}
 	all, left := []named{{ZFS: model.ZFS{Data: float64(f.data)}}}, 0
 	if f.data == 0 {
@@ -99,8 +138,14 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	}
 	var asked []view.Asked
 	for _, d := range all {
-		d.Page, d.L2ARC = float64(f.page), max(d.L2ARC, float64(f.l2arc))
-		d.Ratio, d.ARC = cmp.Or(f.ratio, d.Ratio), cmp.Or(float64(f.arc), d.ARC)
+		d.Page, d.L2ARC = float64(f.page), float64(f.l2arc)
+		if f.ratio > 0 {
+			d.Ratio, d.RatioRecord = f.ratio, 0
+		}
+		if f.ashift > 0 {
+			d.Sector = math.Exp2(float64(f.ashift))
+		}
+		d.ARC, d.SmallBlocks, d.Raidz = cmp.Or(float64(f.arc), d.ARC), cmp.Or(float64(f.small), d.SmallBlocks), cmp.Or(vdev, d.Raidz)
 		asked = append(asked, d.ask(records)...)
 	}
 	if left > 0 {
@@ -161,6 +206,8 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 		if d.Data == 0 { // ZFS before it told of that
 			d.Data = number(t, "referenced") * d.Ratio
 		}
+		d.RatioRecord, d.SmallBlocks = d.Record, number(t, "special_small_blocks")
+		d.Sector, d.Raidz = vdevsOf(s, t.Ref.Name)
 		d.L2Stored, d.L2Headers = number(&module, "l2_asize"), number(&module, "l2_headers")
 		if d.Data > 0 || only != "" {
 			all = append(all, d)
@@ -178,6 +225,30 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 		return nil, hint.With(fmt.Errorf("forecast zfs: %s", what), "plumb stack shows those that are; --data 750G --recordsize 16K asks about data that is not there yet")
 	}
 	return all, nil
+}
+
+// vdevsOf says what the pool of a dataset is made of: its sector, and each of its vdevs; 0 where that is not known.
+func vdevsOf(s *stack.Stack, dataset string) (sector float64, z model.Raidz) {
+	name, _, _ := strings.Cut(dataset, "/")
+	pool := s.Find(stack.Ref{Kind: "pool", Name: name})
+	if pool == nil {
+		return 0, z
+	}
+	if ashift, is := pool.Number("ashift"); is && ashift > 0 {
+		sector = math.Exp2(ashift)
+	}
+	vdevs, _ := pool.Int("vdevs")
+	disks := int64(len(pool.List("vdev_paths")))
+	switch layout := pool.Text("layout"); layout {
+	case "single", "stripe", "mirror":
+		z.Disks = 1
+	case "raidz1", "raidz2", "raidz3":
+		parity := float64(layout[len(layout)-1] - '0')
+		if vdevs > 0 && disks%vdevs == 0 && float64(disks/vdevs) > parity { // all are alike
+			z = model.Raidz{Parity: parity, Disks: float64(disks / vdevs)}
+		}
+	}
+	return sector, z
 }
 
 // mostDatasets bounds the page: the largest are shown.

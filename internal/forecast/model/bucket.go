@@ -28,25 +28,32 @@ func (b Bucket) Lasts(load float64) float64 {
 	return b.Size / used
 }
 
-// Over gives what comes through of each spell, beginning with a full bucket, and
-// when the bucket was first empty: after so much of the load, or -1 if never.
-func (b Bucket) Over(load []Spell) (through []float64, empty time.Duration) {
+// Spent is what a load does to a bucket that is full at its beginning.
+type Spent struct {
+	Through []float64     // what comes through of each spell
+	Least   float64       // credits that are left when there are fewest
+	Empty   time.Duration // how much of the load had passed when there were none for the first time; -1: there always are some
+}
+
+// Over goes through a load.
+func (b Bucket) Over(load []Spell) Spent {
 	credits, passed := b.Size, time.Duration(0)
-	empty = -1
+	s := Spent{Least: b.Size, Empty: -1}
 	for _, l := range load {
 		seconds, got := l.For.Seconds(), min(l.PerSecond, b.Burst)
 		credits += (b.Base - got) * seconds
 		if credits < 0 {
 			lacking := -credits / (got - b.Base) // seconds of the spell in which there are none
-			if empty < 0 {
-				empty = passed + l.For - time.Duration(lacking*float64(time.Second))
+			if s.Empty < 0 {
+				s.Empty = passed + l.For - time.Duration(lacking*float64(time.Second))
 			}
 			got -= (got - b.Base) * lacking / seconds
 			credits = 0
 		}
 		credits = min(b.Size, credits)
+		s.Least = min(s.Least, credits)
 		passed += l.For
-		through = append(through, got)
+		s.Through = append(s.Through, got)
 	}
-	return through, empty
+	return s
 }

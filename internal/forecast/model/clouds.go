@@ -39,6 +39,18 @@ type Limit struct {
 	Included            float64 // of that, in the price of the size
 	MostPerGiB          float64 // of that, for its size
 	MostPerIOPS         float64 // of MiB/s, for its IOPS
+	LeastPerIOPS        float64 // of MiB/s, that one must buy with its IOPS
+}
+
+// megabyte is how many MiB a MB is: of a million bytes, as Azure counts.
+const megabyte = 1e6 / (1 << 20)
+
+// times is the limit in another unit.
+func (l Limit) times(by float64) Limit {
+	for _, f := range []*float64{&l.Least, &l.PerGiB, &l.Most, &l.Included, &l.MostPerGiB, &l.MostPerIOPS, &l.LeastPerIOPS} {
+		*f *= by
+	}
+	return l
 }
 
 // Burst is what credits permit above the limit.
@@ -115,10 +127,12 @@ func (v *Volume) readLimits(s *strictyaml.Document, n *strictyaml.Node) {
 		},
 		"iops":   func(n *strictyaml.Node) { v.IOPS = readLimit(s, n, "iops") },
 		"mibps":  func(n *strictyaml.Node) { v.MiBps = readLimit(s, n, "mibps") },
+		"mbps":   func(n *strictyaml.Node) { v.MiBps = readLimit(s, n, "mbps").times(megabyte) },
 		"io_kib": func(n *strictyaml.Node) { v.KiB = number(s, n, "io_kib") },
 		"burst": func(n *strictyaml.Node) {
-			b := &v.Burst
-			numbers(s, n, "burst", map[string]*float64{"iops": &b.IOPS, "mibps": &b.MiBps, "credits": &b.Credits, "seconds": &b.Seconds, "to_gib": &b.ToGiB})
+			b, mb := &v.Burst, 0.0
+			numbers(s, n, "burst", map[string]*float64{"iops": &b.IOPS, "mibps": &b.MiBps, "mbps": &mb, "credits": &b.Credits, "seconds": &b.Seconds, "to_gib": &b.ToGiB})
+			b.MiBps = max(b.MiBps, mb*megabyte)
 		},
 		"delivers": func(n *strictyaml.Node) {
 			numbers(s, n, "delivers", map[string]*float64{"part": &v.Part, "of_time": &v.OfTime})
@@ -128,7 +142,7 @@ func (v *Volume) readLimits(s *strictyaml.Document, n *strictyaml.Node) {
 
 func readLimit(s *strictyaml.Document, n *strictyaml.Node, what string) (l Limit) {
 	numbers(s, n, what, map[string]*float64{"least": &l.Least, "per_gib": &l.PerGiB, "most": &l.Most, "included": &l.Included,
-		"most_per_gib": &l.MostPerGiB, "most_per_iops": &l.MostPerIOPS})
+		"most_per_gib": &l.MostPerGiB, "most_per_iops": &l.MostPerIOPS, "least_per_iops": &l.LeastPerIOPS})
 	for i := 0; strictyaml.IsMap(n) && i < len(n.Content); i += 2 {
 		l.Chosen = l.Chosen || n.Content[i].Value == "included"
 	}
@@ -156,8 +170,12 @@ func readTier(s *strictyaml.Document, n *strictyaml.Node) (t Tier) {
 		"gib":   func(n *strictyaml.Node) { t.GiB = number(s, n, "gib") },
 		"iops":  func(n *strictyaml.Node) { t.IOPS = number(s, n, "iops") },
 		"mibps": func(n *strictyaml.Node) { t.MiBps = number(s, n, "mibps") },
+		"mbps":  func(n *strictyaml.Node) { t.MiBps = number(s, n, "mbps") * megabyte },
 		"month": func(n *strictyaml.Node) { f := number(s, n, "month"); t.Month = &f },
-	}, "name", "gib", "iops", "mibps")
+	}, "name", "gib", "iops")
+	if t.MiBps == 0 {
+		s.Errorf(n, "a tier needs mibps, or mbps of a million bytes")
+	}
 	return t
 }
 

@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"math"
+
+	"plumb/internal/stats"
 )
 
 // Ghosts are what a cache remembers of blocks that it dropped: reads of them would
@@ -39,9 +41,15 @@ func (g Ghosts) Predict(bytes float64) Result {
 	now := g.Misses / g.Reads
 	all := g.Hits / g.Reads
 	part := (bytes - g.Cache) / kept
-	// The ghosts nearest to the cache are hit most, so a straight line is the least
-	// that more memory brings, and all of their hits the most.
-	e := between(now-all*part, now-all*min(1, math.Sqrt(part)), now-all*part*0.8)
+	// Which of the ghosts are hit is not told. If it is the nearest ones alone, a little more memory brings all of it, and if
+	// the farthest, nothing before it reaches them; a straight line is between.
+	e := stats.Estimate{Value: now - all*part, Low: now - all, High: now}
+	switch part {
+	case 0:
+		e = stats.Exactly(now)
+	case 1:
+		e = stats.Exactly(now - all)
+	}
 	r := Result{Model: "ghost hits", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
 		How: fmt.Sprintf("%.2f %% of the reads miss now; ghosts of %s would have saved %.0f %% of them", 100*now, size(kept), 100*g.Hits/g.Misses)}}}
 	r.Assumptions = []string{"the load goes on as it was", "the slope holds as far as the ghosts reach, and no further",

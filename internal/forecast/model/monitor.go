@@ -26,8 +26,18 @@ const (
 	hostsPerCore  = 50.0     // seed:pmm-01
 	carefulHosts  = 12.0     // of a core: PMM 3's own table, its least
 	carefulGiB    = 6.25     // hosts to a GiB, likewise
+	carefulCores  = 4.0      // of its smallest server, for up to 30 hosts
+	carefulLeast  = 8.0      // GiB of that
 	leastGiB      = 2.0
 	bytesASample  = 1.5 // Prometheus says 1 to 2
+)
+
+// Of Prometheus: what was scraped lately is in a log until it is a block.
+const (
+	logBytes   = 12.0          // of a sample in it: two short numbers and a float64 (tsdb/docs/format/wal.md)
+	logPacked  = 0.5           // with compression, as it comes
+	logSeconds = 3 * 3600.0    // until a block of two hours is made of it: the head spans one and a half (Head.compactable)
+	logLeast   = 3 * 128 << 20 // three segments are kept in any case
 )
 
 // Predict forecasts what a monitoring server needs.
@@ -40,6 +50,7 @@ func (m Monitoring) Predict() Result {
 	}
 	r := Result{Model: "hosts × series ÷ interval", Assumptions: []string{
 		"what a host tells does not change: series follow versions, tables and concurrency, and differ by ten and more",
+		"few series end: those of a container that is gone, or a statement that is no longer run, stay in memory for up to three hours, so --series counts all of that time",
 		"queries and alerts take no more than those had on which the rules rest",
 	}}
 	each := m.Series
@@ -54,16 +65,17 @@ func (m Monitoring) Predict() Result {
 	memory := stats.Estimate{
 		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,
 		Low:   max(leastGiB*gibibyte, series.Low*3*1024),
-		High:  max(m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
+		High:  max(carefulLeast*gibibyte, m.Hosts/carefulGiB*gibibyte, samples.High/perGiBSamples*gibibyte, series.High*8*1024),
 	}
 	memory.Low, memory.High = min(memory.Low, memory.Value), max(memory.High, memory.Value)
 	r.add("memory", Bytes, memory, "the larger of 8 hosts and of 15,000 samples a second to a GiB, as published for PMM; low: 3 KiB a series, high: PMM 3's own table")
-	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(m.Hosts/carefulHosts, samples.High/perCore)))
+	cores := between(math.Ceil(max(m.Hosts/hostsPerCore, samples.Value/perCore)), math.Ceil(max(1, samples.Low/perCore)), math.Ceil(max(carefulCores, m.Hosts/carefulHosts, samples.High/perCore)))
 	r.add("cores", Count, cores, "the larger of 50 hosts and of 100,000 samples a second to a core, as published for PMM; high: PMM 3's own table")
 	if m.Retention > 0 {
-		disk := samples.Times(bytesASample * 86400 * m.Retention)
-		disk.Low, disk.High = samples.Low*86400*m.Retention, samples.High*2*1.25*86400*m.Retention
-		r.add("disk", Bytes, disk, "%.0f days at 1.5 bytes a sample, from 1 to 2; high: a quarter more, for the index and merging", m.Retention)
+		kept := 86400 * m.Retention
+		disk := samples.Times(bytesASample*kept + logBytes*logPacked*logSeconds)
+		disk.Low, disk.High = samples.Low*kept, samples.High*(2*1.25*kept+logBytes*logSeconds)+logLeast
+		r.add("disk", Bytes, disk, "%.0f days at 1.5 bytes a sample, from 1 to 2, and three hours at 6 in the write-ahead log; high: a quarter more, for the index and merging, and the log not compressed", m.Retention)
 	}
 	return r
 }

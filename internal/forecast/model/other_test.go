@@ -26,9 +26,32 @@ func TestMonitoringRules(t *testing.T) {
 	small := Monitoring{Hosts: 3, Interval: 60}.Predict()
 	if v := named(t, small, "memory"); v.Value != 2*gibibyte {
 		t.Errorf("3 hosts need %g GiB, and 2 are the least", v.Value/gibibyte)
+	} else if v.High != 8*gibibyte {
+		t.Errorf("3 hosts need up to %g GiB, and PMM's smallest server has 8", v.High/gibibyte)
+	}
+	if v := named(t, small, "cores"); v.Value != 1 || v.High != 4 {
+		t.Errorf("3 hosts need %g cores, to %g, and PMM's smallest server has 4", v.Value, v.High)
 	}
 	if len(small.Warnings) == 0 {
 		t.Error("guessed series are not said to be")
+	}
+}
+
+// TestDiskOfMonitoring: 33,333 samples a second for 15 days at 1.5 bytes, and for three hours at 6 in the log; of a day
+// the log is half as much again.
+func TestDiskOfMonitoring(t *testing.T) {
+	m := Monitoring{Hosts: 200, Series: stats.Exactly(2500), Interval: 15, Retention: 15}
+	const samples = 200 * 2500 / 15.0
+	v := named(t, m.Predict(), "disk")
+	if want := samples * (1.5*86400*15 + 6*10800); math.Abs(v.Value-want) > 1 {
+		t.Errorf("%.4g, want %.4g", v.Value, want)
+	}
+	if low, high := samples*86400*15, samples*(2.5*86400*15+12*10800)+402653184; math.Abs(v.Low-low) > 1 || math.Abs(v.High-high) > 1 {
+		t.Errorf("%.4g to %.4g, want %.4g to %.4g", v.Low, v.High, low, high)
+	}
+	m.Retention = 1
+	if v := named(t, m.Predict(), "disk"); v.Value < 1.49*samples*1.5*86400 {
+		t.Errorf("of a day: %.4g", v.Value)
 	}
 }
 

@@ -138,6 +138,9 @@ func (t *Trace) Blocks() float64 {
 	return float64(len(t.last)) * hashSpace / float64(t.threshold)
 }
 
+// sampleError is more than the error of a sample of so many blocks, as published.
+const sampleError = 0.02
+
 // leastReads is how many reads of the sample tell a curve.
 const leastReads = 1000
 
@@ -156,7 +159,8 @@ func (t *Trace) Predict(bytes, block float64) Result {
 		return refused("trace for longer, so that more of the data is read", "%s are more than twice what was read, %s", size(bytes), size(t.Blocks()*block))
 	}
 	missed := t.miss(bytes / block)
-	const off = 0.02
+	// Of few reads the next as many differ by chance: that is more than the error of the sample then.
+	off := max(sampleError, 1.96*math.Sqrt(missed*(1-missed)/sampled))
 	e := stats.Estimate{Value: missed, Low: max(0, missed-off), High: min(1, missed+off), N: int(sampled)}
 	r := Result{Model: "reuse distances of a sample (SHARDS)", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
 		How: fmt.Sprintf("of %.0f reads of %s, %.0f looked at", t.seen, size(t.Blocks()*block), sampled)}}}

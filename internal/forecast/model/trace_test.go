@@ -124,10 +124,36 @@ func TestTraceRefuses(t *testing.T) {
 	}
 }
 
+// TestFewReadsTellLess: of 1,000 reads, half of which miss, the next 1,000 may miss 3.1 points more or less by chance
+// (1.96 × √(0.5 × 0.5 / 1,000)); of many it is the sample that counts.
+func TestFewReadsTellLess(t *testing.T) {
+	half := func(n int) float64 {
+		trace, r := newTrace(), rand.New(rand.NewPCG(1, 3))
+		for range n {
+			trace.Read(spreadBits(r.Uint64N(200)))
+		}
+		v := trace.Predict(100*16384, 16384).Values[0]
+		if math.Abs(v.Value-0.5) > 0.15 {
+			t.Errorf("half of the blocks hold, and %.2f of %d reads miss", v.Value, n)
+		}
+		return (v.High - v.Low) / 2
+	}
+	if few := half(1000); math.Abs(few-0.031) > 0.002 {
+		t.Errorf("of 1,000 reads: %.4f to each side", few)
+	}
+	if many := half(100000); math.Abs(many-0.02) > 1e-9 {
+		t.Errorf("of 100,000 reads: %.4f to each side", many)
+	}
+}
+
 func TestGhosts(t *testing.T) {
 	g := Ghosts{Cache: gib, Kept: gib, Hits: 3000, Misses: 10000, Reads: 100000, Of: "ARC"}
-	if v := g.Predict(2 * gib).Values[0]; math.Abs(v.Value-0.07) > 1e-9 || v.Low > v.Value || v.High < v.Value {
-		t.Errorf("twice the cache: %+v", v)
+	if v := g.Predict(2 * gib).Values[0]; math.Abs(v.Value-0.07) > 1e-9 || v.Low != v.Value || v.High != v.Value {
+		t.Errorf("twice the cache, with which all ghosts are hits: %+v", v)
+	}
+	// Of what lies between it is not known which ghosts are hit: all of them, or none.
+	if v := g.Predict(1.5 * gib).Values[0]; math.Abs(v.Value-0.085) > 1e-9 || math.Abs(v.Low-0.07) > 1e-9 || v.High != 0.1 {
+		t.Errorf("half as much again: %+v", v)
 	}
 	if v := g.Predict(gib).Values[0]; v.Value != 0.1 {
 		t.Errorf("the same cache: %+v", v)

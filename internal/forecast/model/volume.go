@@ -245,7 +245,7 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 		if v.MiBps.MostPerIOPS > 0 && need.mibps > v.MiBps.Included {
 			b.iops = max(b.iops, need.mibps/v.MiBps.MostPerIOPS)
 		}
-		if v.IOPS.MostPerGiB > 0 {
+		if v.IOPS.MostPerGiB > 0 && b.iops > v.IOPS.Included { // what is in the price has every size
 			*gib = max(*gib, b.iops/v.IOPS.MostPerGiB)
 		}
 	} else {
@@ -259,7 +259,7 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 		b.iops = v.IOPS.of(*gib)
 	}
 	if v.MiBps.Chosen {
-		b.mibps = max(need.mibps, v.MiBps.Included)
+		b.mibps = max(need.mibps, v.MiBps.Included, v.MiBps.LeastPerIOPS*b.iops)
 	} else {
 		*gib = max(*gib, over(need.mibps, v.MiBps))
 		b.mibps = v.MiBps.of(*gib)
@@ -297,23 +297,27 @@ func over(want float64, l Limit) float64 {
 }
 
 // carries tells whether credits bear the load on a volume of this size: by the
-// recorded series if there is one, else for as long as the peak lasts.
+// recorded series if there is one, else for as long as the peak lasts. They are
+// full at the beginning, as those of a new volume; the note says so, and when they
+// are used up on the smallest volume that has them.
 func (v Volume) carries(gib float64, l Load, iops float64, o *Option) bool {
 	b := v.bucket(v.IOPS.of(gib), gib)
 	if b.Burst <= b.Base || iops <= b.Base || iops > b.Burst {
 		return false
 	}
+	lasts, when := b.Lasts(iops), "at the peak"
 	if len(l.Series) > 0 {
-		_, empty := b.Over(l.Series)
-		if empty < 0 {
-			o.Note = "its credits bear the recorded load"
+		spent := b.Over(l.Series)
+		if spent.Empty < 0 {
+			o.Note = fmt.Sprintf("its credits bear the recorded load if they are full when it begins: %.0f %% are left at the least", 100*spent.Least/b.Size)
+			return true
 		}
-		return empty < 0
-	}
-	if l.Lasts > 0 && b.Lasts(iops) >= l.Lasts.Seconds() {
-		o.Note = fmt.Sprintf("a full bucket lasts %s at the peak", units.Time(1e6*b.Lasts(iops)))
+		lasts, when = spent.Empty.Seconds(), "from the beginning of the recorded load"
+	} else if l.Lasts > 0 && lasts >= l.Lasts.Seconds() {
+		o.Note = fmt.Sprintf("a full bucket lasts %s at the peak", units.Age(int64(lasts)))
 		return true
 	}
+	o.Note = cmp.Or(o.Note, fmt.Sprintf("with %s its full bucket would last %s %s", size(gib*gibibyte), units.Age(int64(lasts)), when))
 	return false
 }
 

@@ -98,6 +98,9 @@ func TestVarianceCounts(t *testing.T) {
 	}
 	named(t, r, "aws io2")
 	named(t, r, "azure premium-ssd")
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "premium-ssd-v2: 1000G, 3,000 IOPS and 119M/s would do") {
+		t.Errorf("Premium SSD v2 is promised for 99.9 %% as well: %q", r.Warnings)
+	}
 }
 
 // TestCredits: a small gp2 bears an hour's peak by its credits and not for ever.
@@ -128,6 +131,91 @@ func TestCredits(t *testing.T) {
 	l.Series = slices.Repeat([]Spell{{2000, time.Minute}}, 1000)
 	if got := size(); got != forever {
 		t.Errorf("a peak of 17 hours is left to credits of an hour, for %.2f", got)
+	}
+}
+
+// TestWhenCreditsEnd: the answer says when, and that they were full; 5.4 million I/Os above the 300 of 100 GiB last
+// 5.4e6 / (1350/0.9 - 300) = 4,500 s.
+func TestWhenCreditsEnd(t *testing.T) {
+	how := func(l Load) string { return named(t, ChooseVolume(clouds(t), l, day), "aws gp2").How }
+	l := need(100, 1350, 30)
+	if got := how(l); !strings.Contains(got, "with 100G its full bucket would last 75 min at the peak") {
+		t.Errorf("for ever: %s", got)
+	}
+	l.Lasts = time.Hour
+	if got := how(l); !strings.Contains(got, "a full bucket lasts 75 min at the peak") {
+		t.Errorf("an hour: %s", got)
+	}
+	l.Lasts, l.Series = 0, []Spell{{100, time.Minute}, {1800, 3000 * time.Second}} // of 5.4 million 4.5 are spent
+	if got := how(l); !strings.Contains(got, "if they are full when it begins: 17 % are left at the least") {
+		t.Errorf("a load that they bear: %s", got)
+	}
+	l.Series = []Spell{{100, time.Minute}, {1800, 9000 * time.Second}} // used up after 60 + 3,600 s
+	if got := how(l); !strings.Contains(got, "with 100G its full bucket would last 61 min from the beginning of the recorded load") {
+		t.Errorf("a load that they do not bear: %s", got)
+	}
+}
+
+// TestThroughputTakesIOPS: Hyperdisk Balanced, Premium SSD v2 and gp3 do a quarter of a MiB (of a MB) a second for each
+// of their IOPS at most, and Hyperdisk is sold with a 256th of a MiB/s for each at least.
+func TestThroughputTakesIOPS(t *testing.T) {
+	all := map[string]Volume{}
+	for _, c := range clouds(t) {
+		for _, v := range c.Volumes {
+			all[v.Name] = v
+		}
+	}
+	const mb = 1e6 / (1 << 20)
+	for _, x := range []struct {
+		of                          string
+		size, iops, mibps           float64
+		wantSize, wantIOPS, wantMiB float64
+	}{
+		{"hyperdisk-balanced", 1024, 1000, 900, 1024, 3600, 900},
+		{"hyperdisk-balanced", 1024, 100000, 100, 1024, 100000, 390.625},
+		{"hyperdisk-balanced", 1024, 100, 100, 1024, 3000, 140},
+		{"hyperdisk-balanced", 10, 1000, 2400, 20, 9600, 2400},
+		{"premium-ssd-v2", 1024, 1000, 750 * mb, 1024, 3000, 750 * mb},
+		{"premium-ssd-v2", 1024, 1000, 2000 * mb, 1024, 8000, 2000 * mb},
+		{"premium-ssd-v2", 4, 3000, 125 * mb, 4, 3000, 125 * mb},
+		{"gp3", 1024, 900, 900, 1024, 4000, 1000}, // of which 90 % are promised
+		{"gp3", 1, 2700, 10, 1, 3000, 125},
+		{"gp3", 1, 4500, 10, 10, 5000, 125},
+	} {
+		gib, o := x.size, Option{}
+		b, ok := all[x.of].sized(&gib, x.iops, x.mibps, Load{GiB: x.size}, &o)
+		if !ok || gib != x.wantSize || math.Abs(b.iops-x.wantIOPS) > 1e-6 || math.Abs(b.mibps-x.wantMiB) > 1e-6 {
+			t.Errorf("%+v: %g GiB, %g IOPS, %g MiB/s; %s", x, gib, b.iops, b.mibps, o.Why)
+		}
+	}
+	for _, name := range []string{"hyperdisk-balanced", "premium-ssd-v2"} {
+		gib, o := 1024.0, Option{}
+		if _, ok := all[name].sized(&gib, 100, 2401, Load{GiB: gib}, &o); ok || !strings.Contains(o.Why, "are needed") {
+			t.Errorf("%s is taken to do 2,401 MiB/s", name)
+		}
+	}
+}
+
+// TestIOPSForThroughputArePaidFor: 900 MiB/s take 3,600 IOPS, and both are above what is included.
+func TestIOPSForThroughputArePaidFor(t *testing.T) {
+	c, err := ReadCloud("made.yaml", []byte(`{provider: p, region: r, volumes: {v: {title: t,
+  limits: {date: 2026-11-28, source: s, gib: {least: 6, most: 65536}, iops: {included: 3000, most: 160000, most_per_gib: 500}, mibps: {included: 140, most: 2400, most_per_iops: 0.25}},
+  price: {date: 2026-11-28, source: s, gib: 0.08, iops: 0.005, mibps: 0.04}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := named(t, ChooseVolume([]Cloud{c}, need(1024, 1000, 900), day), "p v"); math.Abs(v.Value-(1024*0.08+600*0.005+760*0.04)) > 1e-9 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// TestMegabytesOfAzure: its MB are of a million bytes, so that a P30 of 200 MB/s does not do 195 MiB/s.
+func TestMegabytesOfAzure(t *testing.T) {
+	if v := named(t, ChooseVolume(clouds(t), need(1000, 2000, 190), day), "azure premium-ssd"); !strings.Contains(v.How, "191M/s; P30") {
+		t.Errorf("%+v", v)
+	}
+	if v := named(t, ChooseVolume(clouds(t), need(1000, 2000, 195), day), "azure premium-ssd"); !strings.Contains(v.How, "P40") {
+		t.Errorf("%+v", v)
 	}
 }
 

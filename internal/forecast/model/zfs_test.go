@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -71,6 +72,89 @@ func TestRecordsBelowASector(t *testing.T) {
 	}
 }
 
+// TestWholeSectorsAreCountedOnce: the ratio that ZFS tells is of blocks that are rounded up to sectors already
+// (zio_write_compress), so that with the same recordsize nothing is lost besides.
+func TestWholeSectorsAreCountedOnce(t *testing.T) {
+	z := ZFS{Data: 1 << 40, Record: 16384, Ratio: 4, RatioRecord: 16384}
+	if v := named(t, z.Predict(), "stored"); v.Value != 1<<38 || v.Low != v.High {
+		t.Errorf("a quarter of a TiB is stored: %+v", v)
+	}
+	z.Record = 8192 // half a sector of 4K is lost with each
+	if v := named(t, z.Predict(), "stored"); v.Value != 1<<39 || v.Low != 1<<38 || v.High != 3<<38 {
+		t.Errorf("records of another size: %+v", v)
+	}
+	z.Sector = 512
+	if v := named(t, z.Predict(), "stored"); v.Value != 1<<38+1<<35 {
+		t.Errorf("sectors of 512 bytes: %+v", v)
+	}
+}
+
+// TestRaidzPads: sectors, parity and padding as vdev_raidz_asize of OpenZFS counts them, by hand.
+func TestRaidzPads(t *testing.T) {
+	for _, x := range []struct{ parity, disks, sector, block, want float64 }{
+		{2, 6, 4096, 16384, 24576}, // 4 + 2 = 6
+		{2, 6, 4096, 8192, 24576},  // 2 + 2 = 4, padded to 6
+		{2, 6, 4096, 4096, 12288},  // 1 + 2 = 3
+		{1, 5, 4096, 16384, 24576}, // 4 + 1 = 5, padded to 6
+		{1, 5, 4096, 131072, 163840},
+		{1, 3, 4096, 20480, 32768}, // 5 + 3 = 8
+		{1, 5, 512, 16384, 20480},
+		{3, 11, 4096, 131072, 180224}, // 32 + 3 × 4 = 44
+	} {
+		z := ZFS{Raidz: Raidz{x.parity, x.disks}, Sector: x.sector}
+		if got := z.allocated(x.block); got != x.want {
+			t.Errorf("%+v: %g", x, got)
+		}
+	}
+	z := ZFS{Data: 1 << 40, Record: 16384, Ratio: 1, RatioRecord: 16384, Raidz: Raidz{1, 5}}
+	if v := named(t, z.Predict(), "allocated"); v.Value != 1.5*(1<<40) {
+		t.Errorf("%+v", v)
+	}
+	z.Raidz = Raidz{0, 1}
+	for _, v := range z.Predict().Values {
+		if v.Name == "allocated" {
+			t.Errorf("a mirror pads nothing: %+v", v)
+		}
+	}
+}
+
+// TestSmallBlocksFillSpecialVdevs: with special_small_blocks as large as the records all data goes there, and it is the
+// packed size that counts. A TiB of records of 16K has 65,601 indirect blocks of 128K: 8.01 GiB.
+func TestSmallBlocksFillSpecialVdevs(t *testing.T) {
+	const tree = 65601.0 * 131072
+	z := ZFS{Data: 1 << 40, Record: 16384, Ratio: 2, RatioRecord: 16384}
+	near := func(got, want float64) bool { return math.Abs(got/want-1) < 1e-9 }
+	if v := named(t, z.Predict(), "special_vdev"); !near(v.Value, tree) || !near(v.High, 2*tree) {
+		t.Errorf("metadata alone: %+v", v)
+	}
+	all := (tree + 1<<39) / 0.75 // a quarter stays for metadata
+	z.SmallBlocks = 16384
+	if v := named(t, z.Predict(), "special_vdev"); !near(v.Value, all) || v.Low < 0.99*all {
+		t.Errorf("all records: %+v, want %g", v, all)
+	}
+	z.SmallBlocks = 8192
+	if v := named(t, z.Predict(), "special_vdev"); !near(v.Value, all) || v.Low > tree {
+		t.Errorf("records that are packed to 8K: %+v, want %g", v, all)
+	}
+	z.SmallBlocks = 4096
+	if v := named(t, z.Predict(), "special_vdev"); !near(v.Value, tree) || v.High < all {
+		t.Errorf("few records: %+v", v)
+	}
+}
+
+// TestHeadersHaveALimit: 475 GB of records that are stored at 12.5 KiB need 3.6 GB of headers, and a third of an ARC
+// of 1 GB holds those of 44.
+func TestHeadersHaveALimit(t *testing.T) {
+	z := ZFS{Data: 850e9, Record: 16384, Ratio: 1.28, ARC: 1e9, L2ARC: 475e9}
+	if said := strings.Join(z.Predict().Warnings, "\n"); !strings.Contains(said, "of the L2ARC only about 41.0G are filled: its headers would take 3.32G") {
+		t.Errorf("%q", said)
+	}
+	z.ARC = 64e9
+	if r := z.Predict(); len(r.Warnings) > 0 {
+		t.Errorf("%q", r.Warnings)
+	}
+}
+
 func TestZFSRefuses(t *testing.T) {
 	for _, z := range []ZFS{{Record: 16384}, {Data: 1 << 40}} {
 		if r := z.Predict(); r.Refusal == nil || r.Refusal.Measure == "" {
@@ -106,10 +190,15 @@ func TestBurstEnds(t *testing.T) {
 		for i := range steady {
 			steady[i] = Spell{load, time.Duration(each) * time.Second}
 		}
-		through, empty := b.Over(steady)
-		if after := empty.Seconds(); math.Abs(after-3000) > 1e-3 || math.Abs(through[len(through)-1]-1100) > 1e-6 {
-			t.Errorf("samples of %d s: empty after %.0f s, and then %.0f IOPS", each, after, through[len(through)-1])
+		spent := b.Over(steady)
+		last := spent.Through[len(spent.Through)-1]
+		if after := spent.Empty.Seconds(); math.Abs(after-3000) > 1e-3 || math.Abs(last-1100) > 1e-6 || spent.Least != 0 {
+			t.Errorf("samples of %d s: empty after %.0f s, and then %.0f IOPS", each, after, last)
 		}
+	}
+	// Half of the credits in 1,500 s, a third of that saved again in the next 1,091 s.
+	if spent := b.Over([]Spell{{load, 1500 * time.Second}, {440, 1091 * time.Second}}); spent.Empty >= 0 || math.Abs(spent.Least-b.Size/2) > 1 {
+		t.Errorf("%+v", spent)
 	}
 	if !math.IsInf(b.Lasts(1100), 1) {
 		t.Error("a load of the base empties it")

@@ -14,19 +14,30 @@ const (
 	mostGap   = 3 * week // without one
 )
 
+// rhythm is how often something was read after the first time.
+type rhythm struct{ known, days, gap int } // gap: the most days without a reading
+
+func (r *rhythm) add(gap int) { r.known, r.days, r.gap = r.known+1, r.days+gap, max(r.gap, gap) }
+
+// each is how many days apart readings may be: 1 where most days are known, and 0 where it is not read regularly.
+func (r rhythm) each() int {
+	switch {
+	case 2*r.known >= r.days:
+		return 1
+	case mostEvery*r.known >= r.days && r.gap <= mostGap:
+		return mostEvery
+	}
+	return 0
+}
+
 // dense leaves out what was before a time of which too little is known, and says so. each is how many
-// days apart readings are: 1 where most days are known, and 0 where too few are.
-func dense(s forecast.Series) (since forecast.Series, each int, said []string) {
-	from, gap := 0, 0
+// days apart readings are: 1 where most days are known, and 0 where too few are. all is how often it was read at all.
+func dense(s forecast.Series) (since forecast.Series, each int, all rhythm, said []string) {
+	from := 0
 	for i := len(s.Days) - 2; i >= 0; i-- {
-		since.Days = s.Days[i:]
-		gap = max(gap, int(since.Days[1].Date.Sub(since.Days[0].Date)/aDay))
-		switch known := len(since.Days) - 1; {
-		case known < leastDays:
-		case 2*known >= days(since):
-			from, each = i, 1
-		case mostEvery*known >= days(since) && gap <= mostGap:
-			from, each = i, mostEvery
+		all.add(int(s.Days[i+1].Date.Sub(s.Days[i].Date) / aDay))
+		if n := all.each(); n > 0 && all.known >= leastDays {
+			from, each = i, n
 		}
 	}
 	since = forecast.Series{Quantity: s.Quantity, Days: s.Days[from:]}
@@ -36,5 +47,5 @@ func dense(s forecast.Series) (since forecast.Series, each int, said []string) {
 	if from > 0 {
 		said = []string{fmt.Sprintf("nothing before %s counts: of the time until then too little is known", since.Days[0].Date.Format(time.DateOnly))}
 	}
-	return since, each, said
+	return since, each, all, said
 }

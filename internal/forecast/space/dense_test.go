@@ -65,7 +65,7 @@ func TestReadRoughlyEachWeek(t *testing.T) {
 	if q[1] > want || q[3] < want || q[2] < want-40e9 || q[2] > want+40e9 {
 		t.Errorf("%.4g to %.4g, median %.4g; %.4g is right", q[1], q[3], q[2], want)
 	}
-	if _, each, _ := dense(s); each != 7 {
+	if _, each, _, _ := dense(s); each != 7 {
 		t.Errorf("it is read each %d days", each)
 	}
 }
@@ -87,14 +87,14 @@ func TestDailyAfterWeekly(t *testing.T) {
 	whole := grown(500, noisy(8))
 	s := readEach(forecast.Series{Days: whole.Days[:430]}, 7)
 	s.Days = append(s.Days, whole.Days[430:]...)
-	since, each, said := dense(s)
+	since, each, _, said := dense(s)
 	if each != 7 || len(said) != 0 || len(since.Days) != len(s.Days) {
 		t.Errorf("each %d days, %q, %d of %d readings", each, said, len(since.Days), len(s.Days))
 	}
 	// Half of the days known are as many as a forecast of days takes.
 	half := whole
 	half.Days = slices.DeleteFunc(slices.Clone(whole.Days), func(d forecast.Day) bool { return d.Date.Day()%2 == 0 })
-	if _, each, _ := dense(half); each != 1 {
+	if _, each, _, _ := dense(half); each != 1 {
 		t.Errorf("of every other day it is said that it was read each %d days", each)
 	}
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // refuse says what of the past cannot carry the forecast; nil: it can.
-func refuse(s forecast.Series, each int, ask Ask, change *Change) *forecast.Refusal {
+func refuse(s forecast.Series, each int, read rhythm, ask Ask, change *Change) *forecast.Refusal {
 	if len(s.Days) == 0 && change == nil {
 		return &forecast.Refusal{Why: "nothing of it is recorded", Measure: "plumb watch record records it; a forecast takes 14 days"}
 	}
@@ -29,7 +29,7 @@ func refuse(s forecast.Series, each int, ask Ask, change *Change) *forecast.Refu
 	case span < leastDays:
 		return &forecast.Refusal{Why: fmt.Sprintf("it is known for %s, and a week of which nobody knows whether it was a usual one tells nothing", units.Count(span, "day")),
 			Measure: fmt.Sprintf("record for %s more: it takes %d", units.Count(leastDays-span, "day"), leastDays)}
-	case each == 0 && isRegular(s):
+	case each == 0 && read.each() > 0:
 		return &forecast.Refusal{Why: fmt.Sprintf("it was read %s in %s after the first one, and a forecast takes %d readings", units.Count(len(s.Days)-1, "time"), units.Count(span, "day"), leastDays),
 			Measure: fmt.Sprintf("record it %s more as until now, or each day", units.Count(leastDays-len(s.Days)+1, "time"))}
 	case each == 0:
@@ -43,17 +43,6 @@ func refuse(s forecast.Series, each int, ask Ask, change *Change) *forecast.Refu
 			Measure: fmt.Sprintf("ask for %s or less, or record until there are %d", units.Count(mostAhead*span, "day"), (ask.Days+mostAhead-1)/mostAhead)}
 	}
 	return nil
-}
-
-// isRegular tells whether a series is read so often that only more readings lack.
-func isRegular(s forecast.Series) bool {
-	for i, d := range s.Days[1:] {
-		if d.Date.Sub(s.Days[i].Date) > mostGap*aDay {
-			return false
-		}
-	}
-	known := len(s.Days) - 1
-	return known < leastDays && mostEvery*known >= days(s)
 }
 
 // longestGap says between which days least is known: one that is decades off has a wrong date.

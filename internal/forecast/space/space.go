@@ -58,12 +58,13 @@ type Full struct {
 // Of forecasts a series.
 func Of(s forecast.Series, ask Ask) Result {
 	res := known(s, ask)
+	s, ask = sound(s, ask)
 	s, change := sinceLast(s, ask.Changes)
-	s, each, before := dense(s)
+	s, each, read, before := dense(s)
 	if len(s.Days) > 0 {
 		res.History, res.Unknown = days(s), s.Unknown()
 	}
-	if res.Refusal = refuse(s, each, ask, change); res.Refusal != nil {
+	if res.Refusal = refuse(s, each, read, ask, change); res.Refusal != nil {
 		if ask.Keeps != "" {
 			res.Refusal.Measure += "; " + ask.Keeps
 		}

@@ -109,7 +109,7 @@ func TestParseTakesOneSetupAlone(t *testing.T) {
 func TestHashIsOfWhatDecidesTheTrials(t *testing.T) {
 	was := parsed(t, syncBinlog).Hash
 	for _, same := range [][2]string{
-		{"How much does", "# a comment\n  How dear is"}, {"value: 5263", "value: 1"}, {"why ours differ", "because"}, {"most: 6", "most: 60"},
+		{"How much does", "# a comment\n  How expensive is"}, {"value: 5263", "value: 1"}, {"why ours differ", "because"}, {"most: 6", "most: 60"},
 		{"least: 3", "least: 1"}, {"until: 5%", "until: 1%"}, {"until: 5%", "until: decided"}, {"budget: 15m", "budget: 3h"}, {"margin: ± 3 %", "margin: 1%"}, {"baseline: 1\n", ""},
 		{"rows: 50_000", "rows: 50000"}, {"size: 4G", "size: 4096M"}, {"[no-errors, consistency]", "[consistency, no-errors]"},
 	} {

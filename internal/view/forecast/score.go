@@ -19,21 +19,22 @@ type ForecastScoreJSON struct {
 
 // ForecastJudgedJSON says how the forecasts of one thing did.
 type ForecastJudgedJSON struct {
-	Of      string   `json:"of"`
-	Name    string   `json:"name"`
-	Judged  int      `json:"judged"`  // days that have come, of all its forecasts
-	Waiting int      `json:"waiting"` // days that are still to come
-	Unknown int      `json:"unknown"` // days that have come, and of which nothing is known
-	In80    int      `json:"in_80"`   // of those judged, within the 80 % interval
-	In95    int      `json:"in_95"`
-	Loss    *float64 `json:"loss,omitempty"` // mean pinball loss, bytes; absent: nothing is judged
+	Of        string   `json:"of"`
+	Name      string   `json:"name"`
+	Forecasts int      `json:"forecasts"` // forecasts of which a day has come: the days of one are not independent
+	Judged    int      `json:"judged"`    // days that have come, of all its forecasts
+	Waiting   int      `json:"waiting"`   // days that are still to come
+	Unknown   int      `json:"unknown"`   // days that have come, and of which nothing is known
+	In80      int      `json:"in_80"`     // of those judged, within the 80 % interval
+	In95      int      `json:"in_95"`
+	Loss      *float64 `json:"loss,omitempty"` // mean pinball loss, bytes; absent: nothing is judged
 }
 
 // ScoreDocument makes the document of scores.
 func ScoreDocument(all []forecast.Score, unmatched int, from string) ForecastScoreJSON {
 	doc := ForecastScoreJSON{Plumb: page.JSONVersion, Kind: "forecast-score", From: from, Scores: []ForecastJudgedJSON{}, Unmatched: unmatched}
 	for _, s := range all {
-		j := ForecastJudgedJSON{Of: s.Quantity.Of, Name: s.Quantity.Name, Judged: s.Judged, Waiting: s.Waiting, Unknown: s.Unknown, In80: s.In80, In95: s.In95}
+		j := ForecastJudgedJSON{Of: s.Quantity.Of, Name: s.Quantity.Name, Forecasts: s.Forecasts, Judged: s.Judged, Waiting: s.Waiting, Unknown: s.Unknown, In80: s.In80, In95: s.In95}
 		if s.Judged > 0 {
 			j.Loss = new(page.Finite(s.Loss))
 		}
@@ -70,6 +71,6 @@ func scoreWords(s forecast.Score) string {
 	if s.Judged == 0 {
 		return "nothing can be judged yet: " + waiting
 	}
-	return fmt.Sprintf("%s judged: %.0f %% within the 80 %% interval, %.0f %% within the 95 %% interval; mean pinball loss %s; %s", units.Count(s.Judged, "day"),
+	return fmt.Sprintf("%s of %s judged: %.0f %% within the 80 %% interval, %.0f %% within the 95 %% interval; mean pinball loss %s; %s", units.Count(s.Judged, "day"), units.Count(s.Forecasts, "forecast"),
 		100*float64(s.In80)/float64(s.Judged), 100*float64(s.In95)/float64(s.Judged), units.Measured(s.Loss), waiting)
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Verdicts   []string         // the ids of all verdicts there are
 	Compat     *Compat          // names of other exporters, in place of ours; nil for none
 	MostSeries int              // 0 for the usual
-	Statements int              // of each server, the dearest; 0 for none
+	Statements int              // of each server, the most expensive; 0 for none
 	Version    string           // of this Plumb
 	Now        func() time.Time // nil for the machine's
 }

@@ -69,7 +69,7 @@ func TestWhatIsShown(t *testing.T) {
 		"plumb_points server=mysql:3306":                                                          2,
 		"plumb_points_failing server=mysql:3306":                                                  1,
 		"plumb_source_up source=block":                                                            1,
-		"plumb_statement_calls_total database=shop server=mysql:3306 statement=dear":              3,
+		"plumb_statement_calls_total database=shop server=mysql:3306 statement=long":              3,
 		"plumb_series_left_out":                                                                   0,
 		"plumb_readings_unnamed":                                                                  0,
 	} {

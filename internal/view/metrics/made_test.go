@@ -58,7 +58,7 @@ func feed(e *Exporter, at time.Time) {
 	status.Set(stack.Ref{Kind: "process", Name: "1"}, "cpu_user_ms", 1)
 	status.Statements = []series.Statement{
 		{Of: db, Database: "shop", ID: "cheap", Calls: 9, Seconds: 1},
-		{Of: db, Database: "shop", ID: "dear", Text: "SELECT ?", Calls: 3, Seconds: 8},
+		{Of: db, Database: "shop", ID: "long", Text: "SELECT ?", Calls: 3, Seconds: 8},
 		{Of: db, ID: series.UnlistedID, Rest: true, Calls: 900, Seconds: 99}, // which is no counter
 	}
 	e.Batch(status)

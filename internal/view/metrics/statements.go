@@ -10,7 +10,7 @@ import (
 	"plumb/internal/view/metrics/naming"
 )
 
-// aboutStatements adds the dearest statements of each server since they are
+// aboutStatements adds the most expensive statements of each server since they are
 // counted, without what Plumb itself asks. Their texts hold no literals.
 func (e *Exporter) aboutStatements(fs *families) {
 	if e.o.Statements == 0 {
@@ -63,17 +63,17 @@ func (e *Exporter) texts() map[statementKey]string {
 }
 
 func (e *Exporter) statementsOf(fs *families, counted []series.Statement, texts map[statementKey]string) {
-	var dearest []series.Statement
+	var costliest []series.Statement
 	for _, st := range counted {
 		st.Text = cmp.Or(st.Text, texts[keyOfStatement(st)])
 		if st.ID != series.UnlistedID && !st.Own() {
-			dearest = append(dearest, st)
+			costliest = append(costliest, st)
 		}
 	}
-	slices.SortFunc(dearest, func(a, b series.Statement) int {
+	slices.SortFunc(costliest, func(a, b series.Statement) int {
 		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 	})
-	for _, st := range dearest[:min(len(dearest), e.o.Statements)] {
+	for _, st := range costliest[:min(len(costliest), e.o.Statements)] {
 		l := []naming.Label{label("database", naming.Clean(st.Database)), naming.ServerLabel(st.Of), label("statement", naming.Clean(st.ID))}
 		fs.counter("plumb_statement_calls_total", "calls of a statement since it is counted", st.Calls, l...)
 		fs.counter("plumb_statement_seconds_total", "time in a statement, all calls together", st.Seconds, l...)

@@ -35,7 +35,7 @@ type WatchServer struct {
 	Classes    []WatchShare     `json:"classes"`
 	Rates      []WatchRate      `json:"rates"`
 	Sessions   []WatchSession   `json:"sessions"`
-	Statements []WatchStatement `json:"statements"`        // the dearest of the last minute first; no literals
+	Statements []WatchStatement `json:"statements"`        // the most expensive of the last minute first; no literals
 	Plans      []WatchPlan      `json:"plans"`             // of the statements whose plans were asked for
 	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that can be done without; not there: not asked for
 	Ruled      []WatchRuled     `json:"ruled_out"`
@@ -92,7 +92,7 @@ type WatchStatement struct {
 	Examined *float64 `json:"examined,omitempty"`
 	Returned *float64 `json:"returned,omitempty"`
 	Bytes    *float64 `json:"bytes,omitempty"`
-	Dearer   *float64 `json:"dearer_s,omitempty"` // seconds more than in the minute before because each call is dearer
+	Costlier *float64 `json:"dearer_s,omitempty"` // seconds more than in the minute before because each call is more expensive
 	More     *float64 `json:"more_s,omitempty"`   // seconds more because there are more calls
 	Rest     bool     `json:"rest"`               // all that are not listed
 }
@@ -263,7 +263,7 @@ func sessionJSON(s series.Session) WatchSession {
 
 func statementJSON(s watch.StatementChange) WatchStatement {
 	return WatchStatement{ID: s.ID, Database: s.Database, Text: s.Text, Calls: s.Calls, Seconds: s.Seconds, Over: s.Over.Seconds(), Share: page.Finite(s.Share),
-		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, Dearer: s.Dearer, More: s.More, Rest: s.Rest}
+		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, Costlier: s.Costlier, More: s.More, Rest: s.Rest}
 }
 
 func planJSON(p series.Plan) WatchPlan {

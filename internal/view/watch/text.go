@@ -214,15 +214,15 @@ func against(a watch.Against) string {
 }
 
 func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
-	head := "  dearest   "
-	for _, c := range dearest(s.Statements) {
+	head := "  costliest "
+	for _, c := range costliest(s.Statements) {
 		text := fmt.Sprintf("%.0f %% of statement time, %s in the last %s", 100*c.Share, calls(c.Calls), lasted(c.Over))
 		if t := touched(c); t != "" && !c.Rest {
 			text += ", " + t
 		}
 		text += ": "
-		if c.Dearer != nil && c.More != nil {
-			text += change(*c.Dearer, *c.More)
+		if c.Costlier != nil && c.More != nil {
+			text += change(*c.Costlier, *c.More)
 		}
 		p.Hang(page.Normal, head, text+cut(statementName(c), 160))
 		head = "            "
@@ -242,9 +242,9 @@ func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 	}
 }
 
-// dearest are the statements that are shown. Plumb's own come last whatever they
+// costliest are the statements that are shown. Plumb's own come last whatever they
 // cost, so they have a line beside the others.
-func dearest(all []watch.StatementChange) (shown []watch.StatementChange) {
+func costliest(all []watch.StatementChange) (shown []watch.StatementChange) {
 	for _, c := range all {
 		if c.Share < leastShare {
 			continue // it says nothing
@@ -280,8 +280,8 @@ func calls(n float64) string {
 }
 
 // change says why a statement costs more or less than in the minute before.
-func change(dearer, more float64) string {
-	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(dearer, "by dearer calls", "by cheaper calls"), ", ")
+func change(costlier, more float64) string {
+	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(costlier, "by more expensive calls", "by cheaper calls"), ", ")
 	if text == "" {
 		return ""
 	}

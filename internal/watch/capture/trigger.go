@@ -25,7 +25,7 @@ type about struct {
 }
 
 // Raised gives the verdict of a moment that was not raised in the one before and
-// is worth a capture: the dearest, and a cause before what it brings about. nil:
+// is worth a capture: the most expensive, and a cause before what it brings about. nil:
 // there is none. One about another server, raised at the same time, has its turn at the next moment.
 func (t *Trigger) Raised(m watch.Moment) *watch.Verdict {
 	held := map[about]bool{}

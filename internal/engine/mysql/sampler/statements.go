@@ -14,7 +14,7 @@ import (
 	"plumb/internal/series"
 )
 
-// digestsQuery reads the dearest statements, with the texts of those that ran
+// digestsQuery reads the most expensive statements, with the texts of those that ran
 // lately. The row without a digest holds what the table had no room for.
 func digestsQuery() string {
 	return fmt.Sprintf("SELECT SCHEMA_NAME, DIGEST, COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT + SUM_ROWS_AFFECTED, "+
@@ -75,7 +75,7 @@ func (v *Server) prepared(ctx context.Context, h host.Reader, t traits, b *serie
 	run, err := strconv.ParseFloat(status["com_stmt_execute"], 64)
 	all, err2 := strconv.ParseFloat(status["questions"], 64)
 	if err == nil && err2 == nil && all > 0 && run >= leastPrepared*all {
-		b.Gap(v.Ref, fmt.Sprintf("%.0f %% of what this server ran since it started were prepared statements, which MariaDB counts under no text: the dearest can be among them", 100*min(1, run/all)),
+		b.Gap(v.Ref, fmt.Sprintf("%.0f %% of what this server ran since it started were prepared statements, which MariaDB counts under no text: the most expensive can be among them", 100*min(1, run/all)),
 			"let clients send texts for a while, such as useServerPrepStmts=false of JDBC, or look at the slow log", series.Prepared)
 	}
 	return nil

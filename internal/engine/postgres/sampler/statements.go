@@ -103,7 +103,7 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 	return nil
 }
 
-// texts reads the same with the texts of the dearest. The server keeps those in
+// texts reads the same with the texts of the most expensive. The server keeps those in
 // a file, which can be large.
 func (v *Server) texts(ctx context.Context, h host.Reader, b *series.Batch) error {
 	if err := v.statements(ctx, h, b); err != nil {
