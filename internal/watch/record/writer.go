@@ -106,10 +106,11 @@ func open(ctx context.Context, opt Options) (w *Writer, err error) {
 		return nil, err
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: opt.Plumb}))
-	unlock, err := prepare(ctx, d, opt.Dir)
+	real, unlock, err := prepare(ctx, d, opt.Dir)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	opt.Dir = real
 	w = &Writer{opt: opt, host: d, unlock: unlock, words: newWords(), queue: newQueue(), jobs: make(chan job, mostWaiting),
 		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &numbers{},
 		conclusion: conclusion{spans: map[spanKey]watch.Span{}}, told: map[spanKey]time.Time{}}
