@@ -43,7 +43,7 @@ func TestGuarded(t *testing.T) {
 			os.Symlink("a", dir+"/link")
 			return dir + "/link"
 		}, "belongs to user 65534"},
-		"a link to itself": {func(dir string) string { os.Symlink("me", dir+"/me"); return dir + "/me" }, "too many levels"},
+		"a link to itself":       {func(dir string) string { os.Symlink("me", dir+"/me"); return dir + "/me" }, "too many levels"},
 		"a link to itself above": {func(dir string) string { os.Symlink("above/x", dir+"/above"); return dir + "/above/y" }, "too many levels"},
 		// A link's .. is the directory above what the one before it leads to.
 		"a link that goes back": {func(dir string) string {

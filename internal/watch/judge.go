@@ -79,7 +79,7 @@ func (j *Judge) anew() {
 	clear(j.sessions)
 	clear(j.checkpoints)
 	for _, s := range j.standing {
-		s.lately = nil
+		s.lately, s.began = nil, nil
 	}
 }
 
@@ -100,6 +100,7 @@ func (j *Judge) Batch(b series.Batch) {
 	case j.newest.IsZero():
 	case b.At.Before(j.newest.Add(-back)):
 		clear(j.statements) // nobody knows how long ago they were looked at
+		j.setBack(b.At)
 		j.anew()
 	case b.At.After(j.newest.Add(pause)):
 		j.anew()

@@ -183,8 +183,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), (SELECT last FROM block WHERE tier = ? ORDER BY id DESC LIMIT 1) FROM block`, seconds).Scan(&w.numbers.last, &last); err != nil {
 		return err
 	}
-	// A verdict that held when an earlier run ended is known to have held until then.
-	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = ? WHERE until = 0`, last.Int64); err != nil {
+	// A verdict that held when an earlier run ended is known to have held until then: not to before it began, where the clock was set back.
+	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = max(since, ?) WHERE until = 0`, last.Int64); err != nil {
 		return err
 	}
 	w.earlier, _, err = learned(ctx, w.db, w.opt.Now())
