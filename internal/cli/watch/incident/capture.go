@@ -56,9 +56,10 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and at most --most times in all. Nothing else is written, and no capture is
-ever removed; what a run that was killed left unfinished is. Passwords are removed from the tape; statements have no literals.
-Look through a capture before you send it.
+earliest, and at most --most times in all. Nothing else is written, and no capture
+is ever removed; what a run that was killed left unfinished is. Passwords are
+removed from the tape; statements have no literals. Look through a capture before
+you send it.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch capture
