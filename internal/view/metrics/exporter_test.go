@@ -129,7 +129,7 @@ func TestLateValuesVanish(t *testing.T) {
 		t.Error("findings, devices or points of half an hour ago are shown")
 	}
 	c.pass(time.Hour)
-	if page := pageOf(t, e); strings.Contains(page, "plumb_source") {
+	if page := pageOf(t, e); strings.Contains(page, "plumb_source_up") {
 		t.Error("a source that is gone is not forgotten")
 	}
 }
