@@ -142,7 +142,7 @@ func writers(info fs.FileInfo, closed bool) string {
 		return fmt.Sprintf("belongs to user %d, who is neither root nor who runs this", st.Uid)
 	case info.Mode()&fs.ModeSymlink != 0:
 		return ""
-	case info.Mode()&othersRights(st) != 0 && (closed || info.Mode()&fs.ModeSticky == 0):
+	case info.Mode()&othersRights(st.Uid, st.Gid, os.Geteuid()) != 0 && (closed || info.Mode()&fs.ModeSticky == 0):
 		return fmt.Sprintf("can be written to by others (mode %04o)", info.Mode().Perm())
 	}
 	return ""
@@ -150,8 +150,8 @@ func writers(info fs.FileInfo, closed bool) string {
 
 // othersRights are the rights to write that are not ours alone. A group of a user's own
 // number is his alone, and where useradd makes such groups, all that he makes may be open to it.
-func othersRights(st *syscall.Stat_t) fs.FileMode {
-	if us := os.Geteuid(); us != 0 && int(st.Uid) == us && int(st.Gid) == us {
+func othersRights(owner, group uid, us int) fs.FileMode {
+	if us != 0 && int(owner) == us && int(group) == us {
 		return 0o002
 	}
 	return 0o022

@@ -2,10 +2,10 @@ package host
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -125,18 +125,21 @@ func TestMakeGuarded(t *testing.T) {
 	}
 }
 
-// A group that is a user's own is nobody else.
+// A group that is a user's own is nobody else, and root's are never so.
 func TestOwnGroup(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root has no directories that a group may write to")
-	}
-	dir := filepath.Join(t.TempDir(), "dir")
-	must(t, os.Mkdir(dir, 0o700))
-	must(t, os.Chmod(dir, 0o775))
-	st, err := os.Stat(dir)
-	must(t, err)
-	own := int(st.Sys().(*syscall.Stat_t).Gid) == os.Geteuid()
-	if err := Guarded(dir, "*"); (err == nil) != own {
-		t.Errorf("the group is the user's own: %v; %v", own, err)
+	for _, c := range []struct {
+		owner, group uid
+		us           int
+		want         fs.FileMode
+	}{
+		{1000, 1000, 1000, 0o002},
+		{1000, 100, 1000, 0o022},
+		{0, 1000, 1000, 0o022},
+		{0, 0, 0, 0o022},
+		{0, 1000, 0, 0o022},
+	} {
+		if got := othersRights(c.owner, c.group, c.us); got != c.want {
+			t.Errorf("%+v: %04o", c, got)
+		}
 	}
 }

@@ -251,17 +251,17 @@ func TestTimeBeforeTheSecondsThatAreLeft(t *testing.T) {
 		}
 	}
 	run(time.Unix(0, 0), 3)
-	run(sunday, 130)
+	run(sunday, 55) // after an hour what is of long ago is removed
 	closed(t, w)
 	db, err := database(dir, url.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.ExecContext(t.Context(), `DELETE FROM block WHERE tier = ? AND t0 >= ? AND t0 < ?`, seconds, sunday.UnixNano(), sunday.Add(time.Hour).UnixNano())
+	_, err = db.ExecContext(t.Context(), `DELETE FROM block WHERE tier = ? AND t0 >= ? AND t0 < ?`, seconds, sunday.UnixNano(), sunday.Add(30*time.Minute).UnixNano())
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, span := range [][2]int{{10, 20}, {55, 65}, {70, 80}, {0, 120}} {
+	for _, span := range [][2]int{{10, 20}, {25, 35}, {35, 45}, {0, 50}} {
 		times := map[time.Time]bool{}
 		for _, item := range read(t, dir, sunday.Add(time.Duration(span[0])*time.Minute), sunday.Add(time.Duration(span[1])*time.Minute)) {
 			if item.Batch != nil {
