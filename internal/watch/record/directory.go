@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -27,7 +26,7 @@ func prepare(ctx context.Context, d *host.LiveDoer, dir string) (real string, un
 	if real, err = host.MakeGuarded(dir); err != nil {
 		return "", nil, hint.With(err, "record as the user whose it is, or name a directory that only you can write to")
 	}
-	if err := errors.Join(private(real), plain(real)); err != nil {
+	if err := errors.Join(private(ctx, d, real), plain(real)); err != nil {
 		return "", nil, err
 	}
 	unlock, err = d.Lock(ctx, filepath.Join(real, "lock"))
@@ -52,16 +51,16 @@ func prepare(ctx context.Context, d *host.LiveDoer, dir string) (real string, un
 }
 
 // private refuses a directory that is not ours alone: names of users and clients are recorded.
-func private(dir string) error {
-	info, err := os.Lstat(dir)
+func private(ctx context.Context, h host.Reader, dir string) error {
+	st, err := h.Stat(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 it, if nobody else has put anything there")
+	if st.Mode.Perm()&0o077 != 0 {
+		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", st.Mode.Perm()), "chmod 700 it, if nobody else has put anything there")
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
-		return hint.With(fmt.Errorf("it belongs to user %d, and not to you (%d)", st.Uid, os.Geteuid()), "record as that user, or name another directory")
+	if int(st.UID) != os.Geteuid() {
+		return hint.With(fmt.Errorf("it belongs to user %d, and not to you (%d)", st.UID, os.Geteuid()), "record as that user, or name another directory")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 	if err != nil {
 		return err
 	}
-	done, err := claim(dir)
+	done, err := host.Claim(dir, tidy)
 	if err != nil {
 		return fmt.Errorf("make captures in %s: %w", dir, hint.Cause(err))
 	}

@@ -190,7 +190,7 @@ func TestUnfinishedCaptures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, alone := range []bool{false, true} {
-		done, err := claim(dir)
+		done, err := host.Claim(dir, tidy)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -44,24 +42,6 @@ func (f captureFlags) place() (string, error) {
 		return "", hint.With(fmt.Errorf("make captures in %s: %w", dir, err), "--dir names a directory that only you can write to")
 	}
 	return real, nil
-}
-
-// claim tells others who capture here that somebody does, until done is called or the process ends. Where
-// nobody else does, what killed ones left unfinished is removed. On a filesystem without such locks nobody
-// is ever known to be alone, and nothing is removed.
-func claim(dir string) (done func(), err error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		err = tidy(dir)
-	}
-	_ = unix.Flock(int(f.Fd()), unix.LOCK_SH) // another one is alone for no longer than it tidies
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() { f.Close() }, nil
 }
 
 // tidy removes captures that were begun and never became whole. Only what a capture consists of goes: a

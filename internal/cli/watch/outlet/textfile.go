@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"plumb/internal/hint"
 )
@@ -33,7 +32,7 @@ func (t Textfile) Validate() error {
 // leftover is how the name of a file that is being written begins; a number of sixteen digits follows.
 func (t Textfile) leftover() string { return "." + filepath.Base(t.Path) + "." }
 
-// Tidy removes what runs left that were killed while they wrote: files of ours under names that only Write gives.
+// Tidy removes what runs left that were killed while they wrote: files under names that only Write gives.
 func (t Textfile) Tidy() error {
 	dir := filepath.Dir(t.Path)
 	all, err := os.ReadDir(dir)
@@ -45,14 +44,8 @@ func (t Textfile) Tidy() error {
 		if !ours || len(digits) != 16 || strings.Trim(digits, "0123456789abcdef") != "" || !e.Type().IsRegular() {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil {
-			continue // it is gone
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
-			err = os.Remove(filepath.Join(dir, e.Name()))
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		err := os.Remove(filepath.Join(dir, e.Name()))
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // what is another user's is his to remove
 			return fmt.Errorf("remove what was left beside %s: %w", t.Path, err)
 		}
 	}
