@@ -50,18 +50,3 @@ func Replaceable(name string, stat func(string) (Stat, error)) (at, how string, 
 		}
 	}
 }
-
-// OnlyOurs gives the path of a directory without links, and an error when root
-// asks for one in which, or above which, another user can rename things: who can
-// puts a link in the place of what root makes there.
-func OnlyOurs(dir string) (string, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil || os.Geteuid() != 0 {
-		return real, err
-	}
-	at, _, err := Replaceable(real, statx)
-	if err == nil && at != "" {
-		err = fmt.Errorf("other users can change %s: %w", at, ErrDenied)
-	}
-	return real, err
-}

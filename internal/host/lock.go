@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // lockStep is the pause between two tries to take a lock.
@@ -62,4 +65,22 @@ func holderIn(locks []byte, of Stat) int {
 		}
 	}
 	return 0
+}
+
+// Claim tells others who work in a directory that somebody does, until done is called or the process ends. Where
+// nobody else does, alone is called first, and nobody begins meanwhile: what is unfinished there is then of runs that
+// were killed. On a filesystem without such locks nobody is ever known to be alone.
+func Claim(dir string, alone func(dir string) error) (done func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		err = alone(dir)
+	}
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_SH) // another one is alone for no longer than it tidies
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { f.Close() }, nil
 }

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // How time is cut.
@@ -78,7 +79,7 @@ func (j *Judge) anew() {
 	clear(j.sessions)
 	clear(j.checkpoints)
 	for _, s := range j.standing {
-		s.lately = nil
+		s.lately, s.began = nil, nil
 	}
 }
 
@@ -99,6 +100,7 @@ func (j *Judge) Batch(b series.Batch) {
 	case j.newest.IsZero():
 	case b.At.Before(j.newest.Add(-back)):
 		clear(j.statements) // nobody knows how long ago they were looked at
+		j.setBack(b.At)
 		j.anew()
 	case b.At.After(j.newest.Add(pause)):
 		j.anew()
@@ -198,19 +200,24 @@ func (j *Judge) gapsAt(to time.Time) []series.Gap {
 	}
 	slices.Sort(names)
 	var out []series.Gap
+	seen := map[series.Gap]bool{}
 	for _, name := range names {
 		last := j.recent[name][len(j.recent[name])-1]
 		for _, g := range last.Gaps {
 			if g.Of == (stack.Ref{}) {
 				g.Why = name + ": " + g.Why
 			}
-			if len(out) < mostGaps && !slices.Contains(out, g) {
+			if !seen[g] && len(out) < mostGaps {
 				out = append(out, g)
 			}
+			seen[g] = true
 		}
+	}
+	if more := len(seen) - len(out); more > 0 {
+		out = append(out, series.Gap{Why: "not listed: " + units.Count(more, "more thing") + " that cannot be seen"})
 	}
 	return out
 }
 
-// mostGaps is how many gaps a moment holds at most.
+// mostGaps is how many gaps of sources a moment lists at most.
 const mostGaps = 200

@@ -134,6 +134,20 @@ func (j *Judge) end(k key, st *standing) {
 	st.raised = false
 }
 
+// setBack has what began in a time that is to come again end there, and begin anew with the clock: none lasts less
+// than nothing, and none began later than now.
+func (j *Judge) setBack(now time.Time) {
+	for k, st := range j.standing {
+		if st.raised && st.since.After(now) {
+			j.end(k, st)
+			st.raised, st.since = true, now
+		}
+		if st.last.After(now) {
+			st.last = now
+		}
+	}
+}
+
 // replaced lists the verdicts that are not so any more, and another about the same things is raised that began since:
 // both cannot be true of them, and the newer one is.
 func (j *Judge) replaced() (out []key) {

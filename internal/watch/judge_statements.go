@@ -20,8 +20,9 @@ const (
 // statements are what one server counted of its statements, from time to time,
 // for two minutes.
 type statements struct {
-	looks []statementLook
-	texts map[string]string
+	looks  []statementLook
+	texts  map[string]string
+	uptime float64 // of the server, as it was last told; 0: never
 }
 
 type statementLook struct {
@@ -35,6 +36,7 @@ const forgotten = "statements_forgotten"
 
 // takeStatements keeps what a batch says of statements.
 func (j *Judge) takeStatements(b series.Batch) {
+	j.restarted(b)
 	found := map[stack.Ref]*statementLook{}
 	for _, s := range b.Statements {
 		st := j.statements[s.Of]
@@ -71,6 +73,21 @@ func (j *Judge) takeStatements(b series.Batch) {
 				delete(st.texts, id)
 			}
 		}
+	}
+}
+
+// restarted forgets what a server counted that was started since, or another one under its name: PostgreSQL
+// keeps its counts over a restart, and what two servers counted of one statement are no steps of one count.
+func (j *Judge) restarted(b series.Batch) {
+	for _, r := range b.Readings {
+		st := j.statements[r.Of]
+		if st == nil || r.Name != "uptime" {
+			continue
+		}
+		if r.Value < st.uptime {
+			*st = statements{texts: map[string]string{}}
+		}
+		st.uptime = r.Value
 	}
 }
 

@@ -223,6 +223,40 @@ func TestTheClockGoesBack(t *testing.T) {
 	}
 }
 
+// TestVerdictOverWhichTheClockWentBack: what was raised goes on under the new time, and neither of the two spans ends
+// before it begins.
+func TestVerdictOverWhichTheClockWentBack(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(full)
+	back := m.at.Add(-time.Hour)
+	m.at = back
+	m.add(full)
+	m.add(calm)
+	j := judge()
+	j.Picture(start, picture())
+	for _, b := range m.batches {
+		j.Batch(b)
+		if known := j.Known(); b.At.Sub(known).Abs() < time.Minute {
+			if v := find(j.Moment(known), "device/saturated"); v != nil && v.Since.After(known) {
+				t.Fatalf("at %s it holds since %s", known, v.Since)
+			}
+		}
+	}
+	var spans []watch.Span
+	for _, s := range j.Moment(j.Known()).Timeline {
+		if s.ID == "device/saturated" {
+			spans = append(spans, s)
+		}
+		if s.To.Before(s.From) && !s.To.IsZero() {
+			t.Errorf("%s held from %s to %s", s.ID, s.From, s.To)
+		}
+	}
+	if len(spans) != 2 || spans[0].From.Before(back) || spans[0].From.After(back.Add(2*time.Second)) || spans[1].To.Before(start) {
+		t.Errorf("it held %+v", spans)
+	}
+}
+
 // TestStatementsAfterTheClockWentBack: one that runs ten times a second runs as often whatever the clock is set to.
 func TestStatementsAfterTheClockWentBack(t *testing.T) {
 	j, calls := judge(), 0.0
@@ -247,6 +281,40 @@ func TestStatementsAfterTheClockWentBack(t *testing.T) {
 	}
 	if told < 15 {
 		t.Errorf("told %d times what it costs", told)
+	}
+}
+
+// TestStatementsOfAServerThatWasStarted: of one whose counts outlast a restart, or of another one that has its name
+// now and counted more, what it counted before is no change.
+func TestStatementsOfAServerThatWasStarted(t *testing.T) {
+	for _, statusFirst := range []bool{true, false} {
+		j, told := judge(), 0
+		j.Picture(start, picture())
+		for look := range 20 {
+			at, calls, uptime := start.Add(time.Duration(10*look)*time.Second), float64(100*look), float64(1000+10*look)
+			if look >= 10 {
+				calls, uptime = calls+1e6, float64(10*(look-10)+5)
+			}
+			status := series.Batch{Source: "mysql:3306 status", Every: 10 * time.Second, At: at}
+			status.Set(db, "uptime", uptime)
+			statements := series.Batch{Source: "mysql:3306 statements", Every: 10 * time.Second, At: at.Add(10 * time.Millisecond),
+				Statements: []series.Statement{{Of: db, ID: "1", Text: "SELECT ?", Calls: calls, Seconds: calls / 1000}}}
+			if !statusFirst {
+				status.At = at.Add(20 * time.Millisecond)
+			}
+			j.Batch(status)
+			j.Batch(statements)
+			for _, s := range j.Moment(at).Servers {
+				for _, c := range s.Statements {
+					if told++; c.Calls/c.Over.Seconds() != 10 {
+						t.Errorf("status first %v, look %d: %v calls in %s", statusFirst, look, c.Calls, c.Over)
+					}
+				}
+			}
+		}
+		if told < 12 {
+			t.Errorf("told %d times what it costs", told)
+		}
 	}
 }
 

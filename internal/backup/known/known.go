@@ -192,22 +192,25 @@ func read(ctx context.Context, h host.Reader, file string) (p Place, err error) 
 	return p, nil
 }
 
-// All reads what is known of all places, by URL. Without a directory nothing is known, which is no error.
+// All reads what is known of all places, by URL. Without a directory nothing is known, which is no error. The error
+// names what could not be read; the others are given with it.
 func All(ctx context.Context, h host.Reader, state string) (all []Place, err error) {
 	files, err := h.Glob(ctx, path.Join(host.Verbatim(Directory(state)), "*.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	var bad []error
 	for _, file := range files {
 		p, err := read(ctx, h, file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // just removed
 		}
 		if err != nil {
-			return nil, err
+			bad = append(bad, err)
+			continue
 		}
 		all = append(all, p)
 	}
 	slices.SortFunc(all, func(a, b Place) int { return cmp.Compare(a.URL, b.URL) })
-	return all, nil
+	return all, errors.Join(bad...)
 }

@@ -30,19 +30,21 @@ func keptPlace() shell.Kept {
 }
 
 // ownDirectory makes a directory that nobody else can put anything into, or
-// refuses one into which somebody can.
-func ownDirectory(dir string) error {
-	if err := private(dir); err != nil {
-		return err
+// refuses one into which somebody can. It gives its path without links.
+func ownDirectory(dir string) (real string, err error) {
+	if real, err = host.MakeGuarded(dir); err != nil {
+		return "", hint.With(err, guardedHint)
 	}
-	return os.MkdirAll(dir, 0o700)
+	return real, private(real)
 }
+
+const guardedHint = "give it to the user who runs this (chown), and take the right to write from others (chmod go-w)"
 
 // private refuses a directory whose forecasts others could have written, also by
 // putting another directory in its place. It may not exist yet.
 func private(dir string) error {
 	if err := host.Guarded(dir, "*"+keptEnding); err != nil {
-		return hint.With(err, "give it to the user who runs this (chown), and take the right to write from others (chmod go-w)")
+		return hint.With(err, guardedHint)
 	}
 	return nil
 }
@@ -51,7 +53,7 @@ func private(dir string) error {
 func keepAll(s *shell.Shell, where string, results []space.Result) error {
 	dir, err := keptPlace().In(where)
 	if err == nil {
-		err = ownDirectory(dir)
+		dir, err = ownDirectory(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the forecast: %w", err)

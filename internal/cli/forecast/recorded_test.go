@@ -133,25 +133,25 @@ func TestNobodyElseCanPutForecasts(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := ownDirectory(dir); err == nil {
+	if _, err := ownDirectory(dir); err == nil {
 		t.Error("a directory that everybody can write to is trusted")
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := ownDirectory(link); err == nil {
+	if _, err := ownDirectory(link); err == nil {
 		t.Error("a symbolic link leads into it, and is trusted")
 	}
 	within := filepath.Join(dir, "plumb", "forecasts")
-	if err := ownDirectory(within); err == nil {
+	if _, err := ownDirectory(within); err == nil {
 		t.Error("a directory is made and trusted where everybody can rename it")
 	}
 	if _, err := os.Lstat(within); err == nil {
 		t.Error("it is made before it is refused")
 	}
 	own := filepath.Join(t.TempDir(), "forecasts")
-	if err := ownDirectory(own); err != nil {
+	if _, err := ownDirectory(own); err != nil {
 		t.Fatal(err)
 	}
 	if err := keepFile(own, "20260101", []byte("[]")); err != nil {

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	view "plumb/internal/view/record"
 	"plumb/internal/watch/record"
 )
@@ -165,5 +166,9 @@ func (f exportFlags) write(s *shell.Shell, to io.Writer, host string, each func(
 		return record.WriteLines(to, host, each)
 	}
 	o := view.OpenMetrics{Catalog: feed.Windows(s), Labels: f.labels, Each: each}
-	return o.Write(to)
+	err := o.Write(to)
+	if o.Twice > 0 && err == nil {
+		fmt.Fprintf(s.Err, "note: the clock was set back: %s of a time that was there already are left out; --format jsonl has all\n", units.Count(o.Twice, "value"))
+	}
+	return err
 }

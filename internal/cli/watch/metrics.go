@@ -205,6 +205,9 @@ func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err 
 			f.repeat(func() error { push.Add(remote.Request(time.Now())); return nil }))
 	}
 	if f.textfile.Path != "" {
+		if err := f.textfile.Tidy(); err != nil {
+			return o, err
+		}
 		changed := outlet.OnChange(func(err error) { s.Warn("textfile", err) })
 		o.runs = append(o.runs, f.repeat(func() error { changed(f.textfile.Write(e.Text)); return nil }))
 		o.close = f.textfile.Remove

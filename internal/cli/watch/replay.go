@@ -130,7 +130,7 @@ type player struct {
 	beyond  map[string]time.Time // the last batch of each source that is after it
 	known   time.Time
 	lost    *record.Lost // the last one at that time
-	coarse  bool
+	coarse  time.Time    // of the last batch of which only some values are left
 	anew    bool         // what was learned by then is damaged
 	span    [2]time.Time // that is recorded; zero: not known
 	file    string       // that is read instead of a recording
@@ -141,7 +141,7 @@ const mostPasses = 10
 
 // notes are what a reader of the moment must know.
 func (p *player) notes() (all []string) {
-	if p.coarse {
+	if p.at.Sub(p.coarse) < stale {
 		all = append(all, "of this time only some values are left: what shows itself within seconds cannot be told")
 	}
 	if p.anew {
@@ -214,7 +214,9 @@ func (p *player) item(i record.Item) error {
 		}
 		p.over = p.over || i.At.After(p.at.Add(afterwards))
 		if !p.over {
-			p.coarse = len(i.Least) > 0
+			if len(i.Least) > 0 { // not all have some: a counter has none
+				p.coarse = i.At
+			}
 			p.batch(*i.Batch)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
+	"plumb/internal/series"
 	"plumb/internal/watch"
 	"plumb/internal/watch/record"
 )
@@ -95,6 +96,11 @@ func TestReplayShowsEachTimeThatAMomentCame(t *testing.T) {
 	var out bytes.Buffer
 	s := shell.New(strings.NewReader(""), &out, &out)
 	c := exportCommand(&s)
+	c.SetArgs([]string{"--dir", dir, "--from", "2026-11-25T03:00Z", "--to", "2026-11-25T03:05Z", "--output", filepath.Join(t.TempDir(), "part.om")})
+	if err := c.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), "values of a time that was there already are left out") {
+		t.Fatalf("%v, and it says %q", err, out.String())
+	}
+	c = exportCommand(&s)
 	c.SetArgs([]string{"--dir", dir, "--from", "2026-11-25T03:00Z", "--to", "2026-11-25T03:05Z", "--format", "jsonl", "--output", file})
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
@@ -131,6 +137,32 @@ func TestReplayOfADamagedRecording(t *testing.T) {
 	text, note, err := told(t, "--dir", dir, "--at", at, "--before", "1m")
 	if err != nil || !strings.Contains(note, "learned of the devices by then is damaged") || text == "" {
 		t.Errorf("%v, %q\n%s", err, note, text)
+	}
+}
+
+// TestReplayOfACoarserTier: that only some values are left is said, whatever the last batch is of: not all have gauges.
+func TestReplayOfACoarserTier(t *testing.T) {
+	for name, c := range map[string]struct {
+		coarse time.Duration // before the moment; 0: never
+		want   bool
+	}{"seconds alone": {0, false}, "some values": {10 * time.Second, true}, "some values, long before": {5 * time.Minute, false}} {
+		at := night.Add(10 * time.Minute)
+		p := &player{judge: watch.NewJudge(known()), at: at}
+		if c.coarse > 0 {
+			b := series.Batch{Source: "block", Every: 10 * time.Second, At: at.Add(-c.coarse)}
+			b.Set(disk, "in_flight", 2)
+			if err := p.item(record.Item{At: b.At, Batch: &b, Least: b.Readings, Most: b.Readings}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := series.Batch{Source: "mysql:3306 status", Every: 10 * time.Second, At: at.Add(-time.Second)}
+		last.Set(db, "questions", 7)
+		if err := p.item(record.Item{At: last.At, Batch: &last}); err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(p.notes(), "\n"); strings.Contains(notes, "only some values are left") != c.want {
+			t.Errorf("%s: %q", name, notes)
+		}
 	}
 }
 

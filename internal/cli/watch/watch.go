@@ -76,7 +76,7 @@ queries a second.
 	powerfulFlag(c, &f.powerful)
 	c.Flags().BoolVar(&f.grants, "grants", false, "print a user with the minimal privileges that a watch needs, and change nothing")
 	from := feed.Live(s, a)
-	c.AddCommand(serveCommand(s, from), recordCommand(s, from), replayCommand(s), exportCommand(s), incident.Capture(s, a, place{}.directory), metricsCommand(s, a, from), nagiosCommand(s), emitCommand(s))
+	c.AddCommand(serveCommand(s, from), recordCommand(s, from), replayCommand(s), exportCommand(s), incident.Capture(s, a), metricsCommand(s, a, from), nagiosCommand(s), emitCommand(s))
 	return c
 }
 

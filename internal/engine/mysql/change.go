@@ -20,7 +20,7 @@ const changeTime = 90 * time.Second
 // the session may change the server.
 func (Dialer) DialToChange(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.ChangeSession, error) {
 	return logIn(t, secret, func(cfg *mysql.Config) (host.ChangeSession, error) {
-		cfg.ReadTimeout = changeTime
+		cfg.ReadTimeout, cfg.ConnectionAttributes = changeTime, programAttribute+changesName
 		s, err := begin(ctx, cfg, (*session).free)
 		return changeSession{s}, err
 	})

@@ -31,6 +31,14 @@ const (
 	statementTime = 2 * time.Second
 )
 
+// ProgramName is what sessions that only read tell the server they are of. Those that change something are
+// work to the server like that of its clients, and have another name.
+const (
+	ProgramName      = "plumb"
+	programAttribute = "program_name:"
+	changesName      = "plumb change"
+)
+
 var _ host.Opener = Dialer{}
 
 // Dial implements host.Dialer.
@@ -87,7 +95,7 @@ func config(t host.Target, l host.Login, secret func(string) ([]byte, error)) (*
 	cfg.MultiStatements = false
 	cfg.AllowAllFiles = false // a server may ask for any file of ours by LOAD DATA LOCAL
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, 2*statementTime, dialTime
-	cfg.ConnectionAttributes = "program_name:plumb"
+	cfg.ConnectionAttributes = programAttribute + ProgramName
 	cfg.Logger = log.New(io.Discard, "", 0)
 	line := &Line{Reach: reach.Server{Engine: "mysql", Network: cfg.Net, Address: cfg.Addr, PeerUID: l.PeerUID, PID: t.PID, Secret: trust.Secret{File: l.File}}}
 	cfg.DialFunc = line.Dial

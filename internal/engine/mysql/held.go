@@ -15,7 +15,7 @@ var _ host.HoldDialer = Dialer{}
 // again, and database/sql does so for a pool but not for a connection taken out of it.
 func (Dialer) DialToHold(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.HeldSession, error) {
 	return logIn(t, secret, func(cfg *mysql.Config) (host.HeldSession, error) {
-		cfg.ReadTimeout = 0 // a statement may be silent for long
+		cfg.ReadTimeout, cfg.ConnectionAttributes = 0, programAttribute+changesName // a statement may be silent for long
 		s, err := begin(ctx, cfg, (*session).lasting)
 		return heldSession{s}, err
 	})

@@ -18,8 +18,9 @@ func (e *Exporter) aboutUs(fs *families) {
 	fs.gauge("plumb_build_info", "the Plumb that watches; always 1", 1, label("version", naming.Clean(e.o.Version)))
 }
 
-// aboutSources says how each source does, also one that is late.
+// aboutSources says how each source does, also one that is late, and for how many there is no room.
 func (e *Exporter) aboutSources(fs *families) {
+	fs.gauge("plumb_sources_left_out", "sources of which nothing is shown, because there are more than there is room for", float64(len(e.unkept)))
 	for _, name := range slices.Sorted(maps.Keys(e.sources)) {
 		s, l := e.sources[name], label("source", naming.Clean(name))
 		up := 0.0

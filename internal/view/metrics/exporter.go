@@ -48,6 +48,7 @@ type Exporter struct {
 	mu sync.Mutex
 
 	sources map[string]*source
+	unkept  map[string]time.Time // sources that there is no room for, and when they were heard of
 	picture *stack.Stack
 	drawn   time.Time // when the picture came
 	servers map[stack.Ref]stack.Ref
@@ -87,7 +88,7 @@ func New(o Options) *Exporter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Exporter{o: o, sources: map[string]*source{}, met: map[stack.Ref]met{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
+	return &Exporter{o: o, sources: map[string]*source{}, unkept: map[string]time.Time{}, met: map[stack.Ref]met{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
 }
 
 // Picture implements watch.Sink.
@@ -108,8 +109,12 @@ func (e *Exporter) Batch(b series.Batch) {
 	s := e.sources[b.Source]
 	if s == nil {
 		if len(e.sources) >= mostSources {
+			if len(e.unkept) < 10*mostSources {
+				e.unkept[b.Source] = now
+			}
 			return
 		}
+		delete(e.unkept, b.Source)
 		s = &source{last: series.Batch{Every: b.Every}}
 		e.sources[b.Source] = s
 	}

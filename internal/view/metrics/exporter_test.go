@@ -129,7 +129,7 @@ func TestLateValuesVanish(t *testing.T) {
 		t.Error("findings, devices or points of half an hour ago are shown")
 	}
 	c.pass(time.Hour)
-	if page := pageOf(t, e); strings.Contains(page, "plumb_source") {
+	if page := pageOf(t, e); strings.Contains(page, "plumb_source_up") {
 		t.Error("a source that is gone is not forgotten")
 	}
 }
@@ -328,11 +328,31 @@ func TestSeriesAreBounded(t *testing.T) {
 	if page != pageOf(t, e) {
 		t.Error("two scrapes of one moment differ")
 	}
-	for i := range 1000 {
-		e.Batch(series.Batch{Source: fmt.Sprint("source", i), Every: time.Second})
+}
+
+// There is no room for any number of sources, and whoever looks is told of those that are left out.
+func TestSourcesAreBounded(t *testing.T) {
+	e, c := madeExporter(t, Options{})
+	const more = 1000
+	want := float64(len(e.sources) + more - mostSources)
+	again := func() {
+		for i := range more {
+			e.Batch(series.Batch{Source: fmt.Sprint("source", i), Every: time.Second, At: c.at})
+		}
 	}
-	if len(e.sources) > mostSources {
-		t.Errorf("%d sources are kept", len(e.sources))
+	again()
+	again()
+	page := pageOf(t, e)
+	if got := parsed(t, page)["plumb_sources_left_out"]; len(e.sources) != mostSources || got != want {
+		t.Errorf("%d sources are kept, %v left out, want %v", len(e.sources), got, want)
+	}
+	line, _ := Plugin(strings.NewReader(page), c.at, Limits{Critical: .5, Late: time.Minute})
+	if says := fmt.Sprintf("how %v sources do is not exported", want); !strings.Contains(line, says) {
+		t.Errorf("the plugin does not say %q: %s", says, line)
+	}
+	c.pass(forgotten + time.Second)
+	if got, ok := parsed(t, pageOf(t, e))["plumb_sources_left_out"]; !ok || got != 0 {
+		t.Errorf("of those that are heard of no more, %v are left out", got)
 	}
 }
 

@@ -58,6 +58,7 @@ func (e *Exporter) forget() {
 		silent := now.Sub(s.heard)
 		return silent > forgotten || s.heard.Before(e.drawn) && silent > max(latePeriods*s.last.Every, lateMoment)
 	})
+	maps.DeleteFunc(e.unkept, func(_ string, heard time.Time) bool { return now.Sub(heard) > forgotten })
 }
 
 // reading is a value of a source that is not late.

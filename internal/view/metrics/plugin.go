@@ -178,6 +178,9 @@ func (j *judged) windows(all map[string][]point, now time.Time, l Limits) {
 	if len(late) > 0 {
 		j.add(Warning, "nothing comes from %s", strings.Join(late, ", "))
 	}
+	if out := all["plumb_sources_left_out"]; len(out) > 0 && out[0].value > 0 {
+		j.add(Warning, "how %s do is not exported: there are too many", units.Count(int(out[0].value), "source"))
+	}
 }
 
 // servers says which are down, and of which that or every verdict is not known. Where plumb knows none, nothing

@@ -28,7 +28,7 @@ func (h Holds) Text(place *time.Location) string {
 		b.WriteString("\nverdicts\n")
 	}
 	for _, v := range h.Verdicts {
-		until := "goes on"
+		until := "to the end" // of what is recorded: whoever recorded may have been killed
 		if !v.To.IsZero() {
 			until = "for " + v.To.Sub(v.From).Round(time.Second).String()
 		}

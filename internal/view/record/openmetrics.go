@@ -26,6 +26,8 @@ type OpenMetrics struct {
 	Labels  map[string]string // that all series get besides
 	// Each reads the recording from its beginning.
 	Each func(do func(record.Item) error) error
+	// Twice is how many values Write left out, because the clock was set back and their time is there already.
+	Twice int
 
 	most    int // samples in memory at a time; 0: mostSamples
 	servers map[stack.Ref]stack.Ref
@@ -140,8 +142,11 @@ func (o *OpenMetrics) part(w *bufio.Writer, names map[string]bool) error {
 			families[n.Name] = f
 		}
 		// After the clock was set back, what is already there is not there twice.
-		if had := f.series[n.labels]; len(had) == 0 || had[len(had)-1].ms < s.ms {
+		switch had := f.series[n.labels]; {
+		case len(had) == 0 || had[len(had)-1].ms < s.ms:
 			f.series[n.labels] = append(had, s)
+		case had[len(had)-1].ms > s.ms:
+			o.Twice++
 		}
 	})
 	if err != nil {

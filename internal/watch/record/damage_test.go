@@ -179,7 +179,21 @@ func TestLinksAndForeignDirectoriesAreRefused(t *testing.T) {
 		make func(t *testing.T, dir string)
 		want string
 	}{
-		{"a link in place of the directory", func(t *testing.T, dir string) { must0(t, os.Symlink(t.TempDir(), dir)) }, "a link"},
+		{"somebody else's link in place of the directory", func(t *testing.T, dir string) {
+			if os.Getuid() != 0 {
+				t.Skip("only root can give a link to somebody else")
+			}
+			must0(t, os.Symlink(t.TempDir(), dir))
+			must0(t, os.Lchown(dir, 65534, 65534))
+		}, "belongs to user 65534"},
+		{"a directory below somebody else's", func(t *testing.T, dir string) {
+			if os.Getuid() != 0 {
+				t.Skip("only root can give a directory to somebody else")
+			}
+			must0(t, os.Chown(filepath.Dir(dir), 65534, 65534))
+			t.Cleanup(func() { must0(t, os.Chown(filepath.Dir(dir), 0, 0)) })
+		}, "belongs to user 65534"},
+		{"a directory below one that others can write to", func(t *testing.T, dir string) { must0(t, os.Chmod(filepath.Dir(dir), 0o777)) }, "can be written to by others"},
 		{"a directory that others enter", func(t *testing.T, dir string) { must0(t, os.Mkdir(dir, 0o700)); must0(t, os.Chmod(dir, 0o755)) }, "others"},
 		{"somebody else's directory", func(t *testing.T, dir string) {
 			if os.Getuid() != 0 {
@@ -200,7 +214,7 @@ func TestLinksAndForeignDirectoriesAreRefused(t *testing.T) {
 			must0(t, os.Mkdir(dir, 0o700))
 			must0(t, os.Symlink("/nonexistent/lock", filepath.Join(dir, "lock")))
 		}, "lock"},
-		{"a file in place of the directory", func(t *testing.T, dir string) { must0(t, os.WriteFile(dir, nil, 0o600)) }, "a file"},
+		{"a file in place of the directory", func(t *testing.T, dir string) { must0(t, os.WriteFile(dir, nil, 0o600)) }, "something else"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "watch")
@@ -213,6 +227,22 @@ func TestLinksAndForeignDirectoriesAreRefused(t *testing.T) {
 				t.Errorf("%v, want something about %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestOwnLinkToTheDirectory: where root or the recorder's user moved the recording to a larger disk,
+// it is where the link leads.
+func TestOwnLinkToTheDirectory(t *testing.T) {
+	elsewhere, link := filepath.Join(t.TempDir(), "large", "watch"), filepath.Join(t.TempDir(), "watch")
+	must0(t, os.Symlink(elsewhere, link)) // to what is not there yet
+	closed(t, opened(t, Options{Dir: link}))
+	if _, err := os.Lstat(filepath.Join(elsewhere, File)); err != nil {
+		t.Error(err)
+	}
+	for dir, want := range map[string]os.FileMode{elsewhere: 0o700, filepath.Dir(elsewhere): 0o755} {
+		if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", dir, st.Mode(), err)
+		}
 	}
 }
 

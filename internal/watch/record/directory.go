@@ -20,56 +20,44 @@ const Directory = "/var/lib/plumb-watch"
 var ErrLocked = errors.New("another plumb records into it")
 
 // prepare makes the directory, if it is not there, and the file in it, and
-// takes the lock. In a directory that others may write, they could put links in
-// place of the files, so that is refused.
-func prepare(ctx context.Context, d *host.LiveDoer, dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, err
+// takes the lock. real is the path of the directory without links. Where others may
+// write, they could put links in place of the files, so that is refused.
+func prepare(ctx context.Context, d *host.LiveDoer, dir string) (real string, unlock func(), err error) {
+	if real, err = host.MakeGuarded(dir); err != nil {
+		return "", nil, hint.With(err, "record as the user whose it is, or name a directory that only you can write to")
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	if err := errors.Join(private(ctx, d, real), plain(real)); err != nil {
+		return "", nil, err
 	}
-	if err := ours(ctx, d, dir); err != nil {
-		return nil, err
-	}
-	if err := plain(dir); err != nil {
-		return nil, err
-	}
-	unlock, err = d.Lock(ctx, filepath.Join(dir, "lock"))
+	unlock, err = d.Lock(ctx, filepath.Join(real, "lock"))
 	if errors.Is(err, host.ErrLocked) {
-		return nil, hint.With(ErrLocked, "plumb watch replay can read it meanwhile; to record twice, name another directory")
+		return "", nil, hint.With(ErrLocked, "plumb watch replay can read it meanwhile; to record twice, name another directory")
 	}
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, File), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(real, File), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return unlock, nil
+		return real, unlock, nil
 	}
 	if err == nil {
 		err = f.Close()
 	}
 	if err != nil {
 		unlock()
-		return nil, err
+		return "", nil, err
 	}
-	return unlock, nil
+	return real, unlock, nil
 }
 
-func ours(ctx context.Context, d host.Reader, dir string) error {
-	info, err := os.Lstat(dir)
+// private refuses a directory that is not ours alone: names of users and clients are recorded.
+func private(ctx context.Context, h host.Reader, dir string) error {
+	st, err := h.Stat(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
-		return hint.With(fmt.Errorf("it is no directory, but %s", kindOf(info)), "name the directory itself")
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", info.Mode().Perm()), "chmod 700 it, if nobody else has put anything there")
-	}
-	st, err := d.Stat(ctx, dir)
-	if err != nil {
-		return err
+	if st.Mode.Perm()&0o077 != 0 {
+		return hint.With(fmt.Errorf("others than its owner may enter it (mode %04o)", st.Mode.Perm()), "chmod 700 it, if nobody else has put anything there")
 	}
 	if int(st.UID) != os.Geteuid() {
 		return hint.With(fmt.Errorf("it belongs to user %d, and not to you (%d)", st.UID, os.Geteuid()), "record as that user, or name another directory")

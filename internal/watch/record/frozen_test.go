@@ -23,6 +23,9 @@ func filesystem(t *testing.T, megabytes int) string {
 	})
 	at, err := box.Filesystem("recorded", "ext4", megabytes, []string{"-q", "-m", "0"}, "")
 	sandbox.Need(t, err)
+	for _, dir := range []string{filepath.Dir(at), at} { // which are the servers' user's: below those nothing is recorded
+		must0(t, os.Chown(dir, os.Geteuid(), os.Getegid()))
+	}
 	return at
 }
 

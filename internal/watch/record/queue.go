@@ -61,9 +61,9 @@ func (q *queue) lost(l loss) {
 	q.lose(l)
 }
 
-// lose joins losses that follow one another.
+// lose joins losses that follow one another. After the clock was set back they do not.
 func (q *queue) lose(l loss) {
-	if n := len(q.losses); n > q.taken && q.losses[n-1].why == l.why && l.since.Sub(q.losses[n-1].until) < 2*time.Minute {
+	if n := len(q.losses); n > q.taken && q.losses[n-1].why == l.why && l.since.Sub(q.losses[n-1].until).Abs() < 2*time.Minute && !l.until.Before(q.losses[n-1].until) {
 		q.losses[n-1].until = l.until
 		return
 	}

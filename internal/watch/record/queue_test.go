@@ -51,3 +51,16 @@ func TestALossIsNotedOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLossesOverWhichTheClockWentBack are two: one would end before it began, and be found at no time.
+func TestLossesOverWhichTheClockWentBack(t *testing.T) {
+	at := func(minute int) time.Time { return time.Unix(int64(minute)*60, 0) }
+	q := newQueue()
+	for _, l := range [][2]int{{100, 101}, {101, 102}, {42, 43}, {43, 44}} {
+		q.lost(loss{since: at(l[0]), until: at(l[1]), why: "the disk did not answer"})
+	}
+	_, losses := q.head()
+	if len(losses) != 2 || !losses[0].since.Equal(at(100)) || !losses[0].until.Equal(at(102)) || !losses[1].since.Equal(at(42)) || !losses[1].until.Equal(at(44)) {
+		t.Errorf("lost is %+v", losses)
+	}
+}

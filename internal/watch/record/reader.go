@@ -158,11 +158,12 @@ type part struct {
 	from, to int64
 }
 
-// parts cuts a span at the ends of the tiers.
+// parts cuts a span at the ends of the tiers. A tier begins with its first block that can have something of the
+// span: one of long ago may be of a clock that was wrong.
 func (r *Reader) parts(ctx context.Context, from, to int64) (parts []part, err error) {
 	for _, l := range levels {
 		var first sql.NullInt64
-		if err := r.db.QueryRowContext(ctx, `SELECT min(t0) FROM block WHERE tier = ?`, l.tier).Scan(&first); err != nil {
+		if err := r.db.QueryRowContext(ctx, `SELECT min(t0) FROM block WHERE tier = ? AND t0 > ?`, l.tier, from-int64(l.span)).Scan(&first); err != nil {
 			return nil, err
 		}
 		begin := max(from, first.Int64)

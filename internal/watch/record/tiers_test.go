@@ -1,9 +1,11 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
@@ -234,6 +236,41 @@ func TestAClockThatRanAhead(t *testing.T) {
 	}
 	if lost != 1 {
 		t.Errorf("%d pauses of an hour before %s", lost, at.Add(-time.Minute))
+	}
+}
+
+// TestTimeBeforeTheSecondsThatAreLeft is read from the coarser tier, also where a machine that booted without a clock
+// left seconds of long ago.
+func TestTimeBeforeTheSecondsThatAreLeft(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	w := opened(t, Options{Dir: dir, Counter: isCounter})
+	run := func(from time.Time, minutes int) {
+		for i := range minutes {
+			w.Batch(one(from.Add(time.Duration(i) * time.Minute)))
+			calm(w)
+		}
+	}
+	run(time.Unix(0, 0), 3)
+	run(sunday, 55) // after an hour what is of long ago is removed
+	closed(t, w)
+	db, err := database(dir, url.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `DELETE FROM block WHERE tier = ? AND t0 >= ? AND t0 < ?`, seconds, sunday.UnixNano(), sunday.Add(30*time.Minute).UnixNano())
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, span := range [][2]int{{10, 20}, {25, 35}, {35, 45}, {0, 50}} {
+		times := map[time.Time]bool{}
+		for _, item := range read(t, dir, sunday.Add(time.Duration(span[0])*time.Minute), sunday.Add(time.Duration(span[1])*time.Minute)) {
+			if item.Batch != nil {
+				times[item.At] = true
+			}
+		}
+		if want := span[1] - span[0]; len(times) != want {
+			t.Errorf("of minutes %d to %d, %d are there", span[0], span[1], len(times))
+		}
 	}
 }
 

@@ -106,10 +106,11 @@ func open(ctx context.Context, opt Options) (w *Writer, err error) {
 		return nil, err
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: opt.Plumb}))
-	unlock, err := prepare(ctx, d, opt.Dir)
+	real, unlock, err := prepare(ctx, d, opt.Dir)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
+	opt.Dir = real
 	w = &Writer{opt: opt, host: d, unlock: unlock, words: newWords(), queue: newQueue(), jobs: make(chan job, mostWaiting),
 		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &numbers{},
 		conclusion: conclusion{spans: map[spanKey]watch.Span{}}, told: map[spanKey]time.Time{}}
@@ -182,8 +183,8 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), (SELECT last FROM block WHERE tier = ? ORDER BY id DESC LIMIT 1) FROM block`, seconds).Scan(&w.numbers.last, &last); err != nil {
 		return err
 	}
-	// A verdict that held when an earlier run ended is known to have held until then.
-	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = ? WHERE until = 0`, last.Int64); err != nil {
+	// A verdict that held when an earlier run ended is known to have held until then: not to before it began, where the clock was set back.
+	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = max(since, ?) WHERE until = 0`, last.Int64); err != nil {
 		return err
 	}
 	w.earlier, _, err = learned(ctx, w.db, w.opt.Now())

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -234,6 +235,31 @@ func TestClockThatIsSetBackKeepsTheOrder(t *testing.T) {
 	closed(t, w)
 	if d := cmp.Diff(want, read(t, dir, ever, later), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
 		t.Fatalf("%.2000s", d)
+	}
+}
+
+// TestVerdictThatWasNotEnded: of a run that was killed it held to the last that is recorded, and where the clock was
+// set back before that, not to before it began.
+func TestVerdictThatWasNotEnded(t *testing.T) {
+	for began, want := range map[time.Duration]time.Duration{0: 59 * time.Second, time.Hour: 0} {
+		dir := filepath.Join(t.TempDir(), "watch")
+		w := opened(t, Options{Dir: dir})
+		from := sunday.Add(began)
+		w.Spans([]watch.Span{{ID: "device/saturated", Server: stack.Ref{Kind: "mysql", Name: "3306"}, From: from}})
+		feed(w, newMaker(1, 1), 1)
+		closed(t, w)
+		closed(t, opened(t, Options{Dir: dir}))
+		r, err := OpenReader(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans, _, err := r.Spans(t.Context(), ever, later)
+		if err = errors.Join(err, r.Close()); err != nil || len(spans) != 1 {
+			t.Fatalf("%v, %v", spans, err)
+		}
+		if held := spans[0].To.Sub(from).Truncate(time.Second); held != want {
+			t.Errorf("one that began %s later held for %s, want %s", began, held, want)
+		}
 	}
 }
 

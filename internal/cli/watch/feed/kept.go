@@ -27,14 +27,23 @@ func Kept(k Keeper, storages []protect.Storage) {
 	defer cancel()
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
-	backups, err := known.All(ctx, live, backup.Directory)
-	if err == nil {
+	keptBackups(ctx, k, live, backup.Directory)
+	keptPoints(ctx, k, live, protect.Store{Dir: protect.Directory}, storages)
+}
+
+// keptBackups tells of the places that can be read. One whose file is damaged must not hide how old the backups elsewhere are.
+func keptBackups(ctx context.Context, k Keeper, h host.Reader, state string) {
+	if backups, err := known.All(ctx, h, state); err == nil || len(backups) > 0 {
 		k.Recalled(backups)
 	}
-	points, err := protect.Store{Dir: protect.Directory}.List(ctx, live)
-	if err == nil {
+}
+
+// keptPoints tells of the points that can be read, likewise.
+func keptPoints(ctx context.Context, k Keeper, h host.Reader, from protect.Store, storages []protect.Storage) {
+	points, err := from.List(ctx, h)
+	if err == nil || len(points) > 0 {
 		lost := map[string]bool{} // by ID
-		for id, f := range prune.FactsBy(ctx, host.NewCached(live), storages, points) {
+		for id, f := range prune.FactsBy(ctx, host.NewCached(h), storages, points) {
 			lost[id] = f.Unusable() != ""
 		}
 		k.Kept(points, lost)

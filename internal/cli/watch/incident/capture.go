@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,9 +44,8 @@ type captureFlags struct {
 // captureTime is how long may be spent on what is gathered at once.
 const captureTime = time.Minute
 
-// Capture makes the command plumb watch capture. standard is the directory of
-// what watch keeps.
-func Capture(s *shell.Shell, a feed.Adapters, standard func() (string, error)) *cobra.Command {
+// Capture makes the command plumb watch capture.
+func Capture(s *shell.Shell, a feed.Adapters) *cobra.Command {
 	f := captureFlags{}
 	c := &cobra.Command{
 		Use:   "capture",
@@ -61,18 +59,19 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and at most --most times in all. Nothing else is written, and nothing is
-ever removed. Passwords are removed from the tape; statements have no literals.
-Look through a capture before you send it.
+earliest, and at most --most times in all. Nothing else is written, and no capture
+is ever removed; what a run that was killed left unfinished is. Passwords are
+removed from the tape; statements have no literals. Look through a capture before
+you send it.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch capture
   plumb watch capture --on lock/blocked,log/flush --most 3`,
 		Args: shell.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, standard, f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, f) },
 	}
 	f.LiveFlags(c)
-	c.Flags().StringVar(&f.dir, "dir", "", "make the directories in `DIR` instead of captures below that of plumb watch record")
+	captures().Var(c, &f.dir, "make the directories in")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
 	c.Flags().IntVar(&f.most, "most", 10, "end after this many captures")
 	shell.Offer(c, map[string]shell.Words{"on": verdicts})
@@ -81,7 +80,7 @@ Look through a capture before you send it.
 
 func verdicts() []string { return verdict.IDs(knowledge.FS) }
 
-func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard func() (string, error), f captureFlags) error {
+func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureFlags) error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
@@ -94,54 +93,20 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard f
 			return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
 		}
 	}
-	dir, err := f.captures(standard)
+	dir, err := f.place()
 	if err != nil {
 		return err
 	}
+	done, err := host.Claim(dir, tidy)
+	if err != nil {
+		return fmt.Errorf("make captures in %s: %w", dir, hint.Cause(err))
+	}
+	defer done()
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
 	k := &capturing{shell: s, adapters: a, flags: f, cat: cat, dir: dir, ctx: own, end: cancel, trigger: capture.Trigger{Only: f.on}}
 	fmt.Fprintf(s.Err, "plumb watch capture: waits for a verdict; captures go to %s\n", shell.OneLine(dir))
 	return errors.Join(feed.Live(s, a)(own, f.Source, k), k.failed)
-}
-
-// captures makes the directory that captures are made in.
-func (f captureFlags) captures(standard func() (string, error)) (string, error) {
-	dir := f.dir
-	if dir == "" {
-		kept, err := standard()
-		if err != nil {
-			return "", fmt.Errorf("find a directory for captures: %w", err)
-		}
-		dir = filepath.Join(kept, "captures")
-	}
-	plain, err := ours(dir)
-	if err != nil {
-		return "", hint.With(fmt.Errorf("make captures in %s: %w", dir, hint.Cause(err)), "--dir names a directory that only you can write to")
-	}
-	return plain, nil
-}
-
-// ours makes a directory, below one that only we can change: others could have a link lead elsewhere.
-func ours(dir string) (string, error) {
-	plain, err := filepath.Abs(dir)
-	if err != nil {
-		return "", err
-	}
-	above := plain
-	for {
-		if _, err := os.Lstat(above); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		above = filepath.Dir(above)
-	}
-	if _, err := host.OnlyOurs(above); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(plain, 0o700); err != nil {
-		return "", err
-	}
-	return host.OnlyOurs(plain)
 }
 
 // capturing is a watch.Sink and a [feed.Told].
@@ -180,7 +145,7 @@ func (k *capturing) Moment(m watch.Moment) {
 // take gathers and writes: under another name until all is there.
 func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err error) {
 	name = filepath.Join(k.dir, m.At.UTC().Format("2006-01-02T150405Z")+"-"+strings.ReplaceAll(v.ID, "/", "-"))
-	made, err := os.MkdirTemp(k.dir, ".unfinished-")
+	made, err := os.MkdirTemp(k.dir, unfinished)
 	if err != nil {
 		return "", err
 	}
@@ -203,34 +168,19 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 		return "", err
 	}
 	for file, write := range map[string]func(io.Writer) error{
-		"threads.txt": text(threads),
-		"moment.txt":  text(view.Text(m, k.cat, shell.Screen(io.Discard))),
-		"moment.json": text(string(doc) + "\n"),
-		"before.jsonl.gz": shell.Packed(func(w io.Writer) error {
+		threadsFile: text(threads),
+		textFile:    text(view.Text(m, k.cat, shell.Screen(io.Discard))),
+		jsonFile:    text(string(doc) + "\n"),
+		beforeFile: shell.Packed(func(w io.Writer) error {
 			return record.WriteLines(w, m.Hostname, func(do func(record.Item) error) error { return each(items, do) })
 		}),
-		"host.tape.gz": shell.Packed(func(w io.Writer) error { return k.tape(ctx, live, g, w) }),
+		tapeFile: shell.Packed(func(w io.Writer) error { return k.tape(ctx, live, g, w) }),
 	} {
 		if err := writeNew(filepath.Join(made, file), write); err != nil {
 			return "", err
 		}
 	}
 	return settle(made, name)
-}
-
-// mostOfName is how many captures of one name there can be: of other servers, and of others who capture at the same moment.
-const mostOfName = 100
-
-// settle gives a capture that is whole its name, or one like it where there is one of that name. No other is replaced.
-func settle(made, name string) (string, error) {
-	free := name
-	for n := 2; ; n++ {
-		err := os.Rename(made, free)
-		if !errors.Is(err, fs.ErrExist) || n > mostOfName {
-			return free, err
-		}
-		free = fmt.Sprintf("%s-%d", name, n)
-	}
 }
 
 // threads describes what the threads of a server do, or why that cannot be told.

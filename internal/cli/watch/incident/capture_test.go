@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
@@ -146,8 +148,12 @@ func TestCapturesGoWhereNobodyPutsALink(t *testing.T) {
 	if err := os.Symlink(open, link); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{open, filepath.Join(open, "captures"), link, filepath.Join(link, "captures")} {
-		if _, err := (captureFlags{dir: dir}).captures(nil); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) || hint.Of(err) == "" {
+	stranger := filepath.Join(t.TempDir(), "stranger") // to where root alone can write, but who made it says where
+	if err := errors.Join(os.Symlink(t.TempDir(), stranger), os.Lchown(stranger, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{open, filepath.Join(open, "captures"), link, filepath.Join(link, "captures"), stranger, filepath.Join(stranger, "captures")} {
+		if _, err := (captureFlags{dir: dir}).place(); !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), dir) || hint.Of(err) == "" {
 			t.Errorf("%s: %v, with the hint %q", dir, err, hint.Of(err))
 		}
 	}
@@ -155,9 +161,53 @@ func TestCapturesGoWhereNobodyPutsALink(t *testing.T) {
 		t.Errorf("it is refused, and this was made: %v, %v", made, err)
 	}
 	own := filepath.Join(t.TempDir(), "more", "captures")
-	if got, err := (captureFlags{dir: own}).captures(nil); err != nil || got != own {
+	if got, err := (captureFlags{dir: own}).place(); err != nil || got != own {
 		t.Errorf("a directory of root: %s, %v", got, err)
 	}
+}
+
+// TestUnfinishedCaptures: what a killed run left goes with the next one, and not while another makes one.
+func TestUnfinishedCaptures(t *testing.T) {
+	dir := t.TempDir()
+	k, _ := made(t, dir, 1)
+	k.Moment(raised(t))
+	whole, err := os.ReadDir(dir)
+	if err != nil || len(whole) != 1 {
+		t.Fatalf("%v, %v", whole, err)
+	}
+	killed, other := filepath.Join(dir, unfinished+"123"), filepath.Join(dir, unfinished+"456")
+	files, err := os.ReadDir(filepath.Join(dir, whole[0].Name()))
+	err = errors.Join(err, os.Mkdir(killed, 0o700), os.Mkdir(other, 0o700), os.WriteFile(filepath.Join(other, "notes"), nil, 0o600))
+	for _, f := range files { // all that a capture has
+		err = errors.Join(err, os.WriteFile(filepath.Join(killed, f.Name()), nil, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := func(name string) bool { _, err := os.Lstat(name); return err == nil }
+	busy, err := os.Open(dir)
+	if err = errors.Join(err, unix.Flock(int(busy.Fd()), unix.LOCK_SH)); err != nil {
+		t.Fatal(err)
+	}
+	for _, alone := range []bool{false, true} {
+		done, err := host.Claim(dir, tidy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if there(killed) == alone || !there(other) || !there(filepath.Join(dir, whole[0].Name(), tapeFile)) {
+			t.Errorf("alone %v: what was left is there: %v, a directory of somebody: %v", alone, there(killed), there(other))
+		}
+		if alone { // the next one sees that this one is at it
+			if unix.Flock(int(busy.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				t.Error("nobody can see that it captures")
+			}
+		}
+		done()
+		if err := unix.Flock(int(busy.Fd()), unix.LOCK_UN); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busy.Close()
 }
 
 func unpacked(t *testing.T, dir, name string) io.Reader {

@@ -301,6 +301,21 @@ func TestTextfile(t *testing.T) {
 			t.Errorf("it cannot be removed, or not twice: %v", err)
 		}
 	}
+	mine, theirs := []string{".plumb.prom.00000000000000aa", ".plumb.prom.ffffffffffffffff"}, []string{".plumb.prom.swp", ".plumb.prom.00000000000000ag", ".other.prom.00000000000000aa", ".plumb.prom.00000000000000abc"}
+	for _, name := range append(mine, theirs...) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(victim, filepath.Join(dir, ".plumb.prom.00000000000000bb")); err != nil {
+		t.Fatal(err)
+	}
+	if err := place.Tidy(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != len(theirs)+2 {
+		t.Errorf("what killed runs left is not all that was removed: %v", left)
+	}
 	for _, bad := range []string{"/nonexistent/plumb.prom", filepath.Join(dir, "plumb.txt"), dir + "/x.prom/"} {
 		if (Textfile{bad}).Validate() == nil {
 			t.Errorf("%s is taken", bad)

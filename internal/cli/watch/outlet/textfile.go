@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"plumb/internal/hint"
 )
@@ -28,12 +29,35 @@ func (t Textfile) Validate() error {
 	return nil
 }
 
+// leftover is how the name of a file that is being written begins; a number of sixteen digits follows.
+func (t Textfile) leftover() string { return "." + filepath.Base(t.Path) + "." }
+
+// Tidy removes what runs left that were killed while they wrote: files under names that only Write gives.
+func (t Textfile) Tidy() error {
+	dir := filepath.Dir(t.Path)
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for what was left beside %s: %w", t.Path, hint.Cause(err))
+	}
+	for _, e := range all {
+		digits, ours := strings.CutPrefix(e.Name(), t.leftover())
+		if !ours || len(digits) != 16 || strings.Trim(digits, "0123456789abcdef") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		err := os.Remove(filepath.Join(dir, e.Name()))
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) { // what is another user's is his to remove
+			return fmt.Errorf("remove what was left beside %s: %w", t.Path, err)
+		}
+	}
+	return nil
+}
+
 // Write puts what is written in its place, whole or not at all, for all to
 // read. It is written beside its place, under a name that the exporter does not
 // read and nobody can have made before. A link in its place is replaced, not
 // followed: the directory may be one that others write to.
 func (t Textfile) Write(write func(io.Writer) error) error {
-	beside := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf(".%s.%016x", filepath.Base(t.Path), rand.Uint64()))
+	beside := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf("%s%016x", t.leftover(), rand.Uint64()))
 	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))

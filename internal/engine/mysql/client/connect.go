@@ -74,7 +74,7 @@ func (s *Server) config(heard **overheard) (*mysql.Config, *engine.Line) {
 	c.AllowNativePasswords = true
 	c.CheckConnLiveness = false
 	c.Logger = silent{}
-	c.ConnectionAttributes = "program_name:plumb"
+	c.ConnectionAttributes = "program_name:plumb load" // plumb watch leaves out what is called plumb alone
 	line := &engine.Line{Reach: reach.Server{Engine: "mysql", Network: s.c.Network, Address: s.c.Address, PeerUID: s.c.PeerUID, Secret: s.c.Secret,
 		Verified: s.c.Verified()}}
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

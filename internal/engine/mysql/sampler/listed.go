@@ -41,8 +41,8 @@ func listQuery(t traits, first string) string {
 	const order = "ORDER BY PROCESSLIST_ID IN %s DESC, COALESCE(age, PROCESSLIST_TIME) DESC, PROCESSLIST_ID LIMIT %d"
 	of := fmt.Sprintf("SELECT THREAD_ID, PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_STATE, PROCESSLIST_TIME, age "+
 		"FROM performance_schema.threads p LEFT JOIN %s ON x.trx_mysql_thread_id = p.PROCESSLIST_ID "+
-		"WHERE p.TYPE = 'FOREGROUND' AND p.PROCESSLIST_ID <> CONNECTION_ID() AND (p.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+order,
-		oldestTransactions, quiet, first, series.MostSessions) // what they do is looked up of these alone
+		"WHERE p.TYPE = 'FOREGROUND' AND p.PROCESSLIST_ID <> CONNECTION_ID() AND NOT p.PROCESSLIST_ID%s AND (p.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+order,
+		oldestTransactions, ofPlumb, quiet, first, series.MostSessions) // what they do is looked up of these alone
 	return fmt.Sprintf("SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE, "+
 		"t.PROCESSLIST_TIME * 1000, t.age, t.PROCESSLIST_ID%s, %s FROM (%s) t%s "+order, inLockWait, columns, of, joined, first, series.MostSessions)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
@@ -28,6 +29,11 @@ const inLockWait = " IN (SELECT trx_mysql_thread_id FROM information_schema.INNO
 // mostGroups bounds the kinds of sessions that are told apart at one moment.
 const mostGroups = 1000
 
+// ofPlumb is the column that tells of a session whether it is another plumb that watches or checks: all look at the
+// beginning of a second, and each would see the others at work. A name can be given by anybody, so only those count
+// that log in as we do, from where we do: no others are in that table, which every account may read.
+const ofPlumb = " IN (SELECT PROCESSLIST_ID FROM performance_schema.session_account_connect_attrs WHERE ATTR_NAME = 'program_name' AND ATTR_VALUE = '" + mysql.ProgramName + "')"
+
 // activeQuery counts the active sessions by what they do.
 func activeQuery(t traits) string {
 	if !t.schema {
@@ -39,8 +45,8 @@ func activeQuery(t traits) string {
 		event, from = waitsColumns, from+waitsJoin
 	}
 	return fmt.Sprintf("SELECT t.PROCESSLIST_STATE, %s, t.PROCESSLIST_ID%s AS locked, COUNT(*) FROM %s "+
-		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_COMMAND NOT IN %s GROUP BY 1, 2, 3, 4 LIMIT %d",
-		event, inLockWait, from, quiet, mostGroups)
+		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_COMMAND NOT IN %s AND NOT t.PROCESSLIST_ID%s GROUP BY 1, 2, 3, 4 LIMIT %d",
+		event, inLockWait, from, quiet, ofPlumb, mostGroups)
 }
 
 // waitsJoin adds the event a thread waits for. A wait for a table's handler is
