@@ -78,6 +78,7 @@ type Switch struct {
 	// Still must hold for it to be undone, even by force: others may by now have
 	// data in what would be taken away.
 	Still *Still `json:"still,omitempty"`
+	Spare
 }
 
 // Still is what must be read for a switch to be undone.

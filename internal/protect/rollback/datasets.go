@@ -16,11 +16,8 @@ import (
 	"plumb/internal/zfs"
 )
 
-// Properties of ours. Those are not copied.
-const (
-	ownPrefix = "org.plumb:"
-	usedMark  = "org.plumb:used" // a server may have written to it
-)
+// ownPrefix begins properties of ours. Those are not copied.
+const ownPrefix = "org.plumb:"
 
 // datasets finds the names that the datasets get, and refuses those that cannot be swapped.
 func (c *checking) datasets(ctx context.Context) error {
