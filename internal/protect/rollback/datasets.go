@@ -115,7 +115,7 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 			c.note(p.Name + "=" + p.Value + " of " + v.Name + " is set for its mount alone, and what takes its place is mounted without it: set it with zfs set")
 		case !set || slices.Contains(fixed, p.Name) || strings.HasPrefix(p.Name, ownPrefix) || none(p):
 		default:
-			v.own = append(v.own, p.Name+"="+p.Value)
+			v.own, v.reserve = append(v.own, p.Name+"="+p.Value), max(v.reserve, reserves(p))
 		}
 	}
 	if v.guid == "" { // zfs-fuse does not list it
