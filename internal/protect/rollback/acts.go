@@ -1,7 +1,6 @@
 package rollback
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -117,14 +116,22 @@ func (c *checking) spareFrom() string {
 // placeOf is the place of the act that renames the server's volume.
 func placeOf(v Volume) string { return "name of " + v.Name }
 
+// ofSnapshot fails unless a dataset is a clone of the snapshot that has a GUID: whoever may rename and destroy snapshots can have put another in
+// its place until it was cloned, and not since.
+const ofSnapshot = `of=$(zfs get -Hp -o value origin "$1") && [ "$(zfs get -Hp -o value guid "$of")" = "$2" ] || { echo "$1 is not a clone of the snapshot that was taken" >&2; exit 1; }`
+
 // clone makes the clone aside, mounted nowhere.
 func (c *checking) clone(v Volume) change.Act {
+	of := v.Member
+	if v.from.Snapshot != "" {
+		of = v.from
+	}
 	options := append([]string{"canmount=noauto", "org.plumb:act={mark}"}, v.own...)
 	if v.root || !v.inherits {
 		options = append(options, "mountpoint=none")
 	}
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
-		Do: change.Commands(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: change.Commands(zfs.Destroy(v.next)),
+		Do: change.Commands(zfs.Clone(of.Snapshot, v.next, options...), []string{"sh", "-c", ofSnapshot, "sh", v.next, of.GUID}), Undo: change.Commands(zfs.Destroy(v.next)),
 		Spare: change.Spare{Keep: change.Commands(zfs.Rename(v.next, v.Undone)), KeepFrom: c.spareFrom()}}}
 }
 

@@ -58,7 +58,7 @@ func onPool(t *testing.T, b *sandbox.Box) (*sandbox.Pool, *checking, func() stri
 	db := pool.Name + "/db"
 	sh(t, fmt.Sprintf(`zfs create -o recordsize=16K %[1]s; zfs create %[1]s/log; echo then >%[2]s/db/f; echo then >%[2]s/db/log/f
 zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >%[2]s/db/log/f; zfs snapshot %[1]s@later`, db, pool.Dir))
-	c := listener(t, members(pool, db), zfs.Tools{Fuse: true})
+	c := listener(t, members(t, pool, db), zfs.Tools{Fuse: true})
 	state := func() string {
 		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %[1]s; zfs get -H -r -o name,value,source canmount %[1]s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
@@ -93,6 +93,27 @@ for to in %[1]s/aa %[1]s/zz $(zfs list -H -r -o name %[1]s | grep before-); do z
 	if now := state(); now != was {
 		t.Errorf("the undo left\n%s\nin place of\n%s", now, was)
 	}
+	sh(t, fmt.Sprintf("zfs rename %[1]s/db/log@p %[1]s/db/log@q; zfs snapshot %[1]s/db/log@p", pool.Name))
+	was = state()
+	c.plan.Volumes = nil
+	must(t, c.datasets(t.Context()))
+	if _, err := carriedOut(t, c, 0); err == nil || !strings.Contains(err.Error(), "is not a clone of the snapshot that was taken") {
+		t.Errorf("of a snapshot that was swapped: %v", err)
+	}
+	if now := state(); now != was {
+		t.Errorf("of a snapshot that was swapped is left\n%s\nin place of\n%s", now, was)
+	}
+}
+
+// carriedOut carries a rollback out, but for its last acts.
+func carriedOut(t *testing.T, c *checking, without int) (undo func() error, err error) {
+	t.Helper()
+	acts, err := c.acts()
+	must(t, err)
+	k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}},
+		Recipe: change.Recipe{Acts: acts[:len(acts)-without]}}}}, change.ApplyOptions{})
+	return func() error { return k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}) }, err
 }
 
 // spared carries a rollback out, whole and up to where a start of the machine would start the server, has something written into a file, and
@@ -102,15 +123,11 @@ func spared(t *testing.T, c *checking, file string, meddle func(), written func(
 	for _, without := range []int{0, 2} { // the last two start the server
 		c.plan.Volumes = nil
 		must(t, c.datasets(t.Context()))
-		acts, err := c.acts()
-		must(t, err)
-		k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
-		out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}},
-			Recipe: change.Recipe{Acts: acts[:len(acts)-without]}}}}, change.ApplyOptions{})
+		undo, err := carriedOut(t, c, without)
 		must(t, err)
 		sh(t, "echo since >'"+file+"'; cd /")
 		meddle()
-		must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
+		must(t, undo())
 		if got := written(c.plan.Volumes[0].Undone); got != "since\n" {
 			t.Errorf("without the last %d acts, of what was written since there is %q", without, got)
 		}
@@ -166,9 +183,9 @@ func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, cle
 }
 
 // members are two datasets, one below the other.
-func members(pool *sandbox.Pool, db string) (all []protect.Member) {
+func members(t *testing.T, pool *sandbox.Pool, db string) (all []protect.Member) {
 	for _, name := range []string{db, db + "/log"} {
-		m := protect.Member{Snapshot: name + "@p"}
+		m := protect.Member{Snapshot: name + "@p", GUID: strings.TrimSpace(sh(t, "zfs get -Hp -o value guid "+name+"@p"))}
 		m.Storage, m.Name, m.Pool, m.Mountpoint = "zfs-fuse", name, pool.Name, filepath.Join(pool.Dir, strings.TrimPrefix(name, pool.Name+"/"))
 		all = append(all, m)
 	}
