@@ -48,7 +48,7 @@ func (m Maker) roomy(ctx context.Context, members []protect.Member) error {
 		}
 		if free < leastFree {
 			return hint.With(fmt.Errorf("only %s of what a copy of %s would write to is free, and the server that it is a copy of needs that", units.Percent(free), one.Snapshot),
-				"plumb prune makes room; plumb clone --browse shows the files of a point without a server, and writes nothing")
+				"plumb prune makes room; plumb clone --browse shows the files of a point without a server")
 		}
 	}
 	return nil
