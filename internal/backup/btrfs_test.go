@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/btrfs"
 	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 )
 
@@ -53,6 +56,32 @@ func TestNamesOfStreams(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[one:/db two:/db /log]" {
 		t.Errorf("%q", got)
+	}
+}
+
+// mounted tells where the top of a filesystem is mounted.
+type mounted struct{}
+
+func (mounted) Top(_ context.Context, _ host.Reader, uuid string) (string, error) {
+	return "/mnt/" + uuid, nil
+}
+
+// TestOneNameOnTwoFilesystems: data and log can lie in the tops of two filesystems, whose snapshots have one path. A backup has both.
+func TestOneNameOnTwoFilesystems(t *testing.T) {
+	const path = ".plumb-points/plumb-20261123T210500Z-4f3a."
+	p := protect.Point{State: protect.Taken}
+	h := hosttest.Map{Outputs: map[string]string{}}
+	for pool, uuid := range map[string]string{"one": firstUUID, "two": secondUUID} {
+		p.Members = append(p.Members, protect.Member{Volume: protect.Volume{Storage: "btrfs", Name: "/", Pool: pool}, Snapshot: path, GUID: uuid, Birth: "7"})
+		h.Outputs[strings.Join(btrfs.ListReadOnly("/mnt/"+pool), " ")] = "ID 257 gen 9 cgen 7 top level 5 parent_uuid - uuid " + uuid + " path " + path + "\n"
+	}
+	all, err := snapshots(t.Context(), h, mounted{}, p)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d of two are sent, %v", len(all), err)
+	}
+	names := []string{all[0].(subvolume).name, all[1].(subvolume).name}
+	if slices.Sort(names); fmt.Sprint(names) != "[one:/ two:/]" {
+		t.Errorf("their streams are %q", names)
 	}
 }
 

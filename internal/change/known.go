@@ -79,7 +79,7 @@ func (s *Switch) known(Made) error {
 			return err
 		}
 	}
-	return errors.Join(known(s.Undo), known(s.UndoNone))
+	return errors.Join(known(s.Undo), known(s.UndoNone), known(s.Keep))
 }
 
 // known looks at operations: each is a write, a command or a statement.

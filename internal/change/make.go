@@ -20,27 +20,49 @@ import (
 type Make struct {
 	Thing
 	Directory *Dir `json:"directory,omitempty"` // of a Path
-	// Do makes anything else. In its texts {mark} stands for a word that no other
-	// act has: a dataset is given it as its property org.plumb:act, and of another
-	// thing Inspect must read it, so that one made just before a crash is known.
+	// Do makes anything else. In its texts {mark} stands for a word that no other act has: a dataset is given it as its
+	// property org.plumb:act, and of another thing Inspect must read it, so that one made just before a crash is known.
 	Do []Op `json:"do,omitempty"`
-	// Undo removes it, and should refuse while others use it. It is done only to
-	// what still is what was made.
+	// Undo removes it, and should refuse while others use it. It is done only to what still is what was made.
 	Undo []Op `json:"undo,omitempty"`
 	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by an undo that goes on where
 	// another was killed, when others may have come since: so it proves by itself that what it finds is what was made.
 	Rest []Op `json:"rest,omitempty"`
-	// Empty lets undo remove it only while nothing is in it. A Directory is
-	// always treated so.
+	// Empty lets undo remove it only while nothing is in it. A Directory is always treated so.
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
 	// Moved tells what will be read of a thing whose identity is known before: Do gives it its name
 	// alone, or is told its UUID. No mark is needed to know it.
 	Moved *Moved `json:"moved,omitempty"`
-	// Keep is done in place of Undo to a thing that is not Unchanged: it puts it aside,
-	// under another name, and nothing of it is lost.
-	Keep []Op `json:"keep,omitempty"`
+	Spare
+}
+
+// Spare says how an undo spares what was made, once others may have written to it: it is put aside under another name, and
+// nothing of it is lost.
+type Spare struct {
+	Keep []Op `json:"keep,omitempty"` // done in place of Undo
+	// KeepFrom is the place of the act of the same change from which on others may write to it. That this was begun
+	// is in the journal before it is done, and nobody but us can take it out: a mark on the thing itself, others can take off. With
+	// "", as an earlier Plumb wrote it, nobody knows, and it is put aside in any case.
+	KeepFrom string `json:"keep_from,omitempty"`
+}
+
+// spare is how the thing of an act is spared; nothing where it is not.
+func (a Act) spare() (s Spare) {
+	switch {
+	case a.Make != nil:
+		s = a.Make.Spare
+	case a.Switch != nil:
+		s = a.Switch.Spare
+	}
+	return s
+}
+
+// Spared tells whether an undo puts what was made aside, in place of removing it.
+func (p Recorded) Spared() bool {
+	s := p.Act.spare()
+	return s.Keep != nil && (p.used || s.KeepFrom == "")
 }
 
 // Moved is what will be read of a thing once Do is done.
@@ -109,8 +131,7 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
 }
 
-// directory makes it under a name of its own, so that it is known for ours
-// before it has the name wanted.
+// directory makes it under a name of its own, so that it is known for ours before it has the name wanted.
 func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	aside := m.aside(p.Made.Mark)
 	if done, err := m.is(ctx, k.Doer, p.Identity); err != nil || done {
@@ -125,8 +146,7 @@ func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorde
 	return m.publish(ctx, k, c, p, "")
 }
 
-// publish gives a thing that was made aside its name, once its identity is
-// written down.
+// publish gives a thing that was made aside its name, once its identity is written down.
 func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
 	aside := t.aside(p.Made.Mark)
 	id, err := aside.identity(ctx, k.Doer)
@@ -282,7 +302,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	return err
 }
 
-// remove does Undo, or Keep, to what is what was made. final tells that trying again would not help.
+// remove takes away or puts aside what is what was made. final tells that trying again would not help.
 func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, id string) (final bool, err error) {
 	if m.Rest != nil && p.Identity == "" { // it was made just before a crash: who goes on with this undo must know that it was
 		if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id}); err != nil {
@@ -290,14 +310,7 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 		}
 		p.Identity = id
 	}
-	undo := m.Undo
-	switch _, changed, err := m.changed(ctx, k, p); {
-	case err != nil:
-		return false, err
-	case changed && m.Keep != nil:
-		undo = m.Keep
-	}
-	if err := m.run(ctx, k, p, undo); err != nil {
+	if err := m.run(ctx, k, p, m.undoing(p)); err != nil {
 		return false, err
 	}
 	id, err = m.identity(ctx, k.Doer)
@@ -305,6 +318,14 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 		err = fmt.Errorf("%s was to be removed, and is %s", m.place(), id)
 	}
 	return true, err
+}
+
+// undoing gives the operations that take it away, or put it aside.
+func (m *Make) undoing(p *Recorded) []Op {
+	if p.Spared() {
+		return m.Keep
+	}
+	return m.Undo
 }
 
 // run does operations of an act that made a thing.
@@ -335,9 +356,8 @@ func insist(ctx context.Context, patience time.Duration, try func() (final bool,
 	}
 }
 
-// withdraw takes the thing of an identity out of its place, to the name that
-// only this act uses: what is removed there later can be no other. What turns
-// out to be another goes back.
+// withdraw takes the thing of an identity out of its place, to the name that only this act uses: what is removed there
+// later can be no other. What turns out to be another goes back.
 func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
 	ours, err := t.is(ctx, d, id)
 	if err != nil || !ours {
@@ -388,7 +408,7 @@ func (m *Make) words(*Recorded) (before, after string) {
 }
 
 func (m *Make) back(p *Recorded) (ops []Op) {
-	for _, op := range slices.Concat(m.Undo, m.Rest) {
+	for _, op := range slices.Concat(m.undoing(p), m.Rest) {
 		ops = append(ops, op.with("{mark}", p.Made.Mark))
 	}
 	return ops

@@ -57,8 +57,7 @@ type intent struct {
 	Made `json:"made"`
 }
 
-// plan lists all acts of a change, so that one which was killed can be gone on
-// with from its journal alone.
+// plan lists all acts of a change, so that one which was killed can be gone on with from its journal alone.
 type plan struct {
 	Acts []plannedAct `json:"acts"`
 }
@@ -123,6 +122,7 @@ type Recorded struct {
 	Files    int    // of a copy: so many are there, and the same
 	Removing bool   // what is put aside is being removed for good
 
+	used      bool   // others may have written to what was made: the act at the place of its KeepFrom was begun
 	returning bool   // of a move: an undo of it has begun to copy back
 	reached   bool   // it was done once, whatever became of it later
 	failed    bool   // it was tried to its end, and not done
@@ -161,8 +161,7 @@ func (c *Change) Open() bool {
 	return false
 }
 
-// RestartsBack lists the restarts that it did and that were not done again
-// since all of it was taken back.
+// RestartsBack lists the restarts that it did and that were not done again since all of it was taken back.
 func (c *Change) RestartsBack() []Restart {
 	return slices.DeleteFunc(slices.Clone(c.Restarts), func(r Restart) bool { return r.Back })
 }
@@ -218,6 +217,7 @@ func (c *Change) take(r journal.Record) error {
 			return err
 		}
 		c.Acts = append(c.Acts, Recorded{N: r.N, Step: i.Step, Act: i.Act, Made: i.Made, State: Begun})
+		c.use(i.Act.Place())
 		return nil
 	case kindRestarting:
 		var again Restart
@@ -235,6 +235,13 @@ func (c *Change) take(r journal.Record) error {
 		return err
 	}
 	return c.result(r.Kind, res)
+}
+
+// use notes of what others may have written to from now on, as the act at a place is begun.
+func (c *Change) use(place string) {
+	for i := range c.Acts {
+		c.Acts[i].used = c.Acts[i].used || c.Acts[i].Act.spare().KeepFrom == place
+	}
 }
 
 func (c *Change) result(kind string, res result) error {

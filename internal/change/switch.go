@@ -72,8 +72,7 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 	return got, err
 }
 
-// guarded gives the pages swapped so far; it fails when the guard does not
-// hold. since -1 stands for now.
+// guarded gives the pages swapped so far; it fails when the guard does not hold. since -1 stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
 	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 		}
 		return err
 	}
-	if err := s.operate(ctx, k, s.undoing(before), before, before); err != nil {
+	if err := s.operate(ctx, k, s.undoing(p), before, before); err != nil {
 		return err
 	}
 	got, err := reach(ctx, k.Doer, s, before)
@@ -169,8 +168,11 @@ func (s *Switch) operate(ctx context.Context, k *Executor, ops []Op, before, wan
 }
 
 // undoing gives the operations that bring a state back.
-func (s *Switch) undoing(before string) []Op {
-	if before == None && s.UndoNone != nil {
+func (s *Switch) undoing(p *Recorded) []Op {
+	switch {
+	case p.Spared():
+		return s.Keep
+	case p.Made.Before == None && s.UndoNone != nil:
 		return s.UndoNone
 	}
 	return s.Undo
@@ -181,7 +183,7 @@ func (s *Switch) words(p *Recorded) (before, after string) {
 }
 
 func (s *Switch) back(p *Recorded) []Op {
-	ops := slices.Clone(s.undoing(p.Made.Before))
+	ops := slices.Clone(s.undoing(p))
 	for i, o := range ops {
 		ops[i] = o.filled(p.Made.Before)
 	}

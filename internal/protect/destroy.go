@@ -231,7 +231,7 @@ func (k *Keeper) destroyMembers(ctx context.Context, all []Member) error {
 	for _, s := range k.Storages {
 		var own []Member
 		for _, m := range all {
-			had := slices.ContainsFunc(own, func(o Member) bool { return o.twin(m.Volume) && o.Snapshot == m.Snapshot })
+			had := slices.ContainsFunc(own, func(o Member) bool { return o.Pool == m.Pool && o.Name == m.Name && o.Snapshot == m.Snapshot })
 			if m.Storage != s.Name() || m.Snapshot == "" || m.Left != "" || had {
 				continue
 			}

@@ -127,7 +127,7 @@ func (s Server) Dir(role string) string {
 // Snapshots gives the members, each snapshot once: several directories can lie in one.
 func (p Point) Snapshots() (all []Member) {
 	for _, m := range p.Members {
-		if !slices.ContainsFunc(all, func(had Member) bool { return had.Snapshot == m.Snapshot }) {
+		if !slices.ContainsFunc(all, m.Same) {
 			all = append(all, m)
 		}
 	}
@@ -175,6 +175,11 @@ type Member struct {
 	Birth    string `json:"birth,omitempty"` // transaction group or generation in which it was made; all of one pool are equal
 	Part     bool   `json:"part,omitempty"`  // it came about in part only: fit for nothing but to be destroyed
 	Left     string `json:"left,omitempty"`  // why it is left where it is when its point is forgotten: what was learned in place of its state
+}
+
+// Same tells whether two members are of one snapshot. Storages name snapshots within their pool: two filesystems can each have one of a name.
+func (m Member) Same(o Member) bool {
+	return m.Storage == o.Storage && m.Pool == o.Pool && m.Snapshot == o.Snapshot
 }
 
 // Hold keeps a point from being pruned.

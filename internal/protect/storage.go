@@ -23,16 +23,17 @@ type Volume struct {
 	Within     string `json:"within,omitempty"` // directory of the volume that is mounted there, "" for its root
 }
 
-// twin tells whether two are one thing, that is mounted in two places.
-func (v Volume) twin(w Volume) bool {
-	v.Mountpoint = w.Mountpoint
-	return v == w
+// oneSnapshot tells of two volumes of a storage whether one snapshot is of both: what is mounted in two places, and two directories of one
+// thing.
+func oneSnapshot(s Storage, v, w Volume) bool {
+	_, each := s.(Piecewise)
+	return v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && (v.Within == w.Within || !each)
 }
 
-// once gives each volume in the first of its places.
-func once(vols []Volume) (all []Volume) {
+// once gives of the volumes of a storage the first of those of which one snapshot is taken.
+func once(s Storage, vols []Volume) (all []Volume) {
 	for _, v := range vols {
-		if !slices.ContainsFunc(all, v.twin) {
+		if !slices.ContainsFunc(all, func(w Volume) bool { return oneSnapshot(s, v, w) }) {
 			all = append(all, v)
 		}
 	}
@@ -79,6 +80,15 @@ type Placer interface {
 	// Place tells which volume holds a file or directory that the server sees, on the mount whose
 	// volume v is. An error says why no snapshot would cover it.
 	Place(ctx context.Context, h host.Reader, v Volume, name string) (Volume, error)
+}
+
+// Piecewise is a storage that copies each directory by itself: two directories of one filesystem are two copies.
+type Piecewise interface{ Piecewise() }
+
+// Sharer is a storage whose copies write where their source does, and can take the last room from it.
+type Sharer interface {
+	// Free tells which part of what a copy shares with its source is free, from 0 to 1; of several kinds of room, that of the scarcest.
+	Free(ctx context.Context, h host.Reader, m Member) (float64, error)
 }
 
 // Bound is a storage that destroys only what it was told how to.
@@ -157,12 +167,12 @@ type Set struct {
 	Others  []string `json:"others,omitempty"` // servers and programs that have files open on them too
 }
 
-// seen gives snapshots, each for all places in which the server sees its volume.
-func (s Set) seen(members []Member) []Member {
+// seen gives snapshots of a storage, each for all places in which the server sees something of it.
+func (s Set) seen(of Storage, members []Member) []Member {
 	all := slices.Clone(members)
 	for _, m := range members {
 		for _, v := range s.Volumes {
-			if v != m.Volume && v.twin(m.Volume) {
+			if v != m.Volume && oneSnapshot(of, v, m.Volume) {
 				also := m
 				also.Volume = v
 				all = append(all, also)

@@ -77,7 +77,7 @@ func (k *Keeper) takeBack(ctx context.Context, p Point, made ...Member) error {
 		return err
 	}
 	for _, m := range made {
-		if !slices.ContainsFunc(found, func(f Member) bool { return f.Storage == m.Storage && f.Snapshot == m.Snapshot }) {
+		if !slices.ContainsFunc(found, m.Same) {
 			found = append(found, m)
 		}
 	}

@@ -280,7 +280,7 @@ func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	var all []Member
 	err := t.inOrder(ctx, q, func(s Storage, vols []Volume) error {
 		members, err := s.Snapshot(ctx, t.k.Do, vols, name, facts)
-		all = append(all, t.plan.Set.seen(members)...)
+		all = append(all, t.plan.Set.seen(s, members)...)
 		return err
 	})
 	t.point.Times.Storage = t.k.Now().Sub(began)
@@ -330,13 +330,13 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 			return fmt.Errorf("no volume is mounted at %s any more", point)
 		}
 		v := t.plan.Set.Volumes[at]
-		later := slices.ContainsFunc(t.plan.Set.Volumes, func(w Volume) bool { return w.twin(v) && slices.Contains(t.mode.Order[i+1:], w.Mountpoint) })
-		if later { // the last place is the one that counts
-			continue
-		}
 		s, err := t.k.StorageOf(v)
 		if err != nil {
 			return err
+		}
+		later := slices.ContainsFunc(t.plan.Set.Volumes, func(w Volume) bool { return oneSnapshot(s, v, w) && slices.Contains(t.mode.Order[i+1:], w.Mountpoint) })
+		if later { // the last place is the one that counts
+			continue
 		}
 		if err := f(s, []Volume{v}); err != nil {
 			return err
@@ -348,7 +348,7 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 // each calls f for the volumes of each storage, each once.
 func (t *taking) each(f func(Storage, []Volume) error) error {
 	for _, s := range t.k.Storages {
-		if vols := once(of(s, t.plan.Set.Volumes)); len(vols) > 0 {
+		if vols := once(s, of(s, t.plan.Set.Volumes)); len(vols) > 0 {
 			if err := f(s, vols); err != nil {
 				return err
 			}

@@ -71,13 +71,16 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestOneVolumeInTwoPlaces: what the server has mounted twice has one snapshot, which is a copy's in both places; one by one it is taken
-// at its last turn.
+// TestOneVolumeInTwoPlaces: what the server has mounted twice has one snapshot, which is a copy's in both places, and so have two
+// directories of it; one by one it is taken at its last turn.
 func TestOneVolumeInTwoPlaces(t *testing.T) {
-	for _, order := range [][]string{nil, {"/d", "/l", "/e"}} {
+	for i, order := range [][]string{nil, {"/d", "/l", "/e"}, nil, {"/d", "/l", "/e"}} {
 		s := newScene(t, machine{})
 		twin := s.plan.Set.Volumes[0]
 		twin.Mountpoint = "/e"
+		if i > 1 {
+			twin.Within = "other"
+		}
 		s.plan.Set.Volumes = append(s.plan.Set.Volumes, twin)
 		s.plan.Modes = []Mode{{Name: ModeBackupAPI, Order: order}}
 		p, err := s.Take(t.Context(), s.plan, TakeOptions{})

@@ -54,6 +54,8 @@ func TestBadInput(t *testing.T) {
 	b.inAContainer(t, v, server, id)
 	shell(t, fmt.Sprintf("i=0; while [ $(df -B1M --output=avail %[1]s | tail -1) -ge 64 ]; do i=$((i+1)); [ $i -lt 200 ]; fallocate -l 16M %[1]s/db/full$i; sync -f %[1]s; done", top))
 	says(t, v.typed(3, "snapshot", server), "are free: less than a tenth")
+	shell(t, fmt.Sprintf("i=0; while [ $(df -B1M --output=avail %[1]s | tail -1) -ge 8 ]; do i=$((i+1)); [ $i -lt 200 ]; fallocate -l 4M %[1]s/db/more$i; sync -f %[1]s; done", top))
+	says(t, v.typed(3, "drill", id), "of what a copy of ", "plumb prune makes room")
 	if now := there(); now != was {
 		t.Errorf("there was\n%s\nand there is\n%s", was, now)
 	}

@@ -25,6 +25,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
+	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
 	view "plumb/internal/view/backup"
 )
@@ -187,7 +188,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if lost == nil {
 		return nil
 	}
-	return machine.Partly(errors.Join(lost...)) // it is made, and not all places have it
+	return policy.Done(errors.Join(lost...)) // it is made, and not all places have it
 }
 
 // ready makes all that a backup is made with.

@@ -122,7 +122,7 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
 	if err != nil {
-		return machine.Partly(err) // it was sent
+		return policy.Done(err) // it was sent
 	}
 	return nil
 }

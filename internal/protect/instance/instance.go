@@ -102,6 +102,11 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	if err := m.There(ctx, o.Of); err != nil {
 		return nil, err
 	}
+	if o.Purpose != protect.ForBrowse { // which only reads
+		if err := m.roomy(ctx, o.Of); err != nil {
+			return nil, err
+		}
+	}
 	if o.Stranger {
 		if p.Server, err = m.resettled(ctx, e, p.Server); err != nil {
 			return nil, err

@@ -99,5 +99,22 @@ func jumped(now time.Time, fates []Fate, thing string) string {
 	return ""
 }
 
+// Ahead says how the clock that dated a point must have been set back since: what is done after it can have an earlier time. "" when nothing
+// speaks for that.
+func Ahead(now time.Time, p protect.Point, all []protect.Point) string {
+	at, own := At(p), births(p)
+	if at.After(now) {
+		return fmt.Sprintf("point %s is of the future: it is %s now", p.ID, now.UTC().Format(time.DateTime))
+	}
+	for _, other := range all {
+		for _, b := range births(other) {
+			if At(other).Before(at) && slices.ContainsFunc(own, func(o birth) bool { return o.pool == b.pool && o.n < b.n }) {
+				return fmt.Sprintf("point %s was made after %s, and has the earlier time", other.ID, p.ID)
+			}
+		}
+	}
+	return ""
+}
+
 // firstTime is when there was no Plumb yet: a machine whose clock has no battery begins in 1970.
 func firstTime() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }

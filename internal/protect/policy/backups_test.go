@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestBackups(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	// One that some of its places lack is not made again, and told of.
-	a.fails, a.did = map[string]error{"backup mysql:3306": lacks{errors.New("the NAS is away")}}, nil
+	a.fails, a.did = map[string]error{"backup mysql:3306": fmt.Errorf("back up: %w", Done(errors.New("the NAS is away")))}, nil
 	for range 2 {
 		if _, err := r.Run(ctx, p); err != nil {
 			t.Fatal(err)
@@ -119,7 +120,3 @@ func TestBackups(t *testing.T) {
 		t.Errorf("%s: %+v", kinds(a.did), st)
 	}
 }
-
-type lacks struct{ error }
-
-func (lacks) Partly() bool { return true }

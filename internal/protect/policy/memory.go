@@ -65,7 +65,7 @@ func (m Memory) Last(kind Kind, server stack.Ref, target string) (Last, bool) {
 func (m *Memory) note(a Act, at time.Time, err error) {
 	l, known := m.Last(a.Kind, a.Server, a.Target)
 	l.Kind, l.Server, l.Target = a.Kind, a.Server, a.Target
-	if err == nil || partly(err) {
+	if _, is := errors.AsType[*done](err); err == nil || is {
 		l.OK, l.Point = at, a.Point
 	}
 	if err == nil {
@@ -88,11 +88,13 @@ func (m *Memory) note(a Act, at time.Time, err error) {
 	}
 }
 
-// partly tells whether an act was done, but not whole: it is told as one that failed, and not done again.
-func partly(err error) bool {
-	var p interface{ Partly() bool }
-	return errors.As(err, &p) && p.Partly()
-}
+// Done marks the error of an act that was done, but not whole: it is told as one that failed, and not done again.
+func Done(err error) error { return &done{err} }
+
+type done struct{ error }
+
+// Unwrap gives what went wrong.
+func (d *done) Unwrap() error { return d.error }
 
 // forget drops what the policy no longer asks for, so that it is not missed for ever.
 func (m *Memory) forget(p *Policy) {

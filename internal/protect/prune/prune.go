@@ -157,7 +157,7 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 	there := len(pt.Members) == 0 // or may be: anything of it
 	all := slices.Concat(pt.Members, pt.Ready)
 	for i, m := range all {
-		if slices.ContainsFunc(all[:i], func(had protect.Member) bool { return had.Storage == m.Storage && had.Snapshot == m.Snapshot }) {
+		if slices.ContainsFunc(all[:i], m.Same) {
 			continue // of what the server has mounted twice
 		}
 		if m.Left != "" {

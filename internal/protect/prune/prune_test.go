@@ -22,6 +22,8 @@ type shelf struct {
 	dead string // a snapshot of which nothing is learned
 	half string // one of which a part is gone
 	size int64  // of each
+
+	lostIn string // a pool of which all are gone
 }
 
 func (shelf) Name() string { return "shelf" }
@@ -30,7 +32,7 @@ func (s shelf) State(_ context.Context, _ host.Reader, m protect.Member) (protec
 	if m.Snapshot == s.dead {
 		return protect.MemberState{}, errors.New("the disk does not answer")
 	}
-	st := protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot), Space: s.size}
+	st := protect.MemberState{Gone: slices.Contains(s.gone, m.Snapshot) || s.lostIn != "" && m.Pool == s.lostIn, Space: s.size}
 	if m.Snapshot == s.half {
 		st.Lacks = []string{"snap-2"}
 	}
@@ -214,6 +216,24 @@ func TestMountedTwice(t *testing.T) {
 	p = pruner(t, shelf{gone: []string{twice.ID}}, twice)
 	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{twice})[twice.ID]; f.Lost() != twice.ID+" is gone or another now" || !f.Ended {
 		t.Errorf("%+v", f)
+	}
+}
+
+// TestOneNameInTwoPools: two filesystems can each have a snapshot of one name and path, as two of btrfs whose data lie in their top: both are the point's.
+func TestOneNameInTwoPools(t *testing.T) {
+	both := proven(-1)
+	both.Members = append(both.Members, both.Members[0])
+	both.Members[0].Pool, both.Members[1].Pool, both.Members[1].Mountpoint = "uuid-a", "uuid-b", "/srv/log"
+	if n := len(both.Snapshots()); n != 2 {
+		t.Errorf("it has %d snapshots", n)
+	}
+	p := pruner(t, shelf{size: 512}, both)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{both})[both.ID]; f.Space != 1024 {
+		t.Errorf("it keeps 1024 bytes, and %d are told", f.Space)
+	}
+	p = pruner(t, shelf{lostIn: "uuid-b"}, both)
+	if f := p.Facts(t.Context(), p.Keeper.Do, []protect.Point{both})[both.ID]; f.Lost() == "" || f.Ended {
+		t.Errorf("one of two is gone, and it is told: %+v", f)
 	}
 }
 

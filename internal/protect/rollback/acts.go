@@ -1,7 +1,6 @@
 package rollback
 
 import (
-	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -38,7 +37,7 @@ func (c *checking) acts() (all []change.Act, err error) {
 	}
 
 	add(c.stop(look, "", true))
-	each(c.of(func(v Volume) bool { return v.top != "" }), Volume.copied)
+	each(c.of(func(v Volume) bool { return v.top != "" }), c.copied)
 	for _, v := range sets {
 		all = append(all, safety(v), c.clone(v))
 	}
@@ -92,21 +91,12 @@ func (p Plan) stopSurely() []string {
 	return p.Stop
 }
 
-// start starts the server on what took the place of its datasets. Before that it is written on
-// them that they may hold what nobody else has. An undo stops it also when it does not listen: one that crashed is started again
-// and again by its unit, and must not be while its datasets are swapped.
+// start starts the server on what took the place of its datasets. An undo stops it also when it does not listen: one that crashed
+// is started again and again by its unit, and must not be while its datasets are swapped.
 func (c *checking) start(look change.Inspection, again string) change.Switch {
 	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
-	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Undo: change.Commands(c.plan.stopSurely()), Always: true, Patience: c.o.within().Milliseconds()}
-	for _, v := range c.plan.Volumes {
-		mark := zfs.Set(usedMark, "yes", v.Name)
-		if v.top != "" {
-			mark = []string{"touch", "--", path.Join(v.top, v.next+usedEnd)}
-		}
-		s.Do = append(s.Do, change.Commands(mark)...)
-	}
-	s.Do = append(s.Do, change.Commands(c.plan.Start)...)
-	return s
+	return change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Do: change.Commands(c.plan.Start),
+		Undo: change.Commands(c.plan.stopSurely()), Always: true, Patience: c.o.within().Milliseconds()}
 }
 
 // safety keeps the state just before the rollback, whatever is done to the dataset later.
@@ -116,16 +106,33 @@ func safety(v Volume) change.Act {
 		Do: change.Commands(zfs.TakeSnapshots(map[string]string{"org.plumb:act": "{mark}"}, name)), Undo: change.Commands(zfs.Destroy(name))}}
 }
 
-// clone makes the clone aside, mounted nowhere. Undoing it removes it while no server can
-// have written to it, and puts it aside else.
+// spareFrom is the place of the act from which on an undo no longer destroys what takes the place of a volume: the first of the
+// server's volumes leaves its own. From then on a start of the machine can mount the others and start the server, which writes what
+// nobody else has.
+func (c *checking) spareFrom() string {
+	return placeOf(c.of(func(v Volume) bool { return v.root })[0])
+}
+
+// placeOf is the place of the act that renames the server's volume.
+func placeOf(v Volume) string { return "name of " + v.Name }
+
+// ofSnapshot fails unless a dataset is a clone of the snapshot that has a GUID: whoever may rename and destroy snapshots can have put another in
+// its place until it was cloned, and not since.
+const ofSnapshot = `of=$(zfs get -Hp -o value origin "$1") && [ "$(zfs get -Hp -o value guid "$of")" = "$2" ] || { echo "$1 is not a clone of the snapshot that was taken" >&2; exit 1; }`
+
+// clone makes the clone aside, mounted nowhere.
 func (c *checking) clone(v Volume) change.Act {
+	of := v.Member
+	if v.from.Snapshot != "" {
+		of = v.from
+	}
 	options := append([]string{"canmount=noauto", "org.plumb:act={mark}"}, v.own...)
 	if v.root || !v.inherits {
 		options = append(options, "mountpoint=none")
 	}
 	return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: v.next},
-		Do: change.Commands(zfs.Clone(cmp.Or(v.from.Snapshot, v.Snapshot), v.next, options...)), Undo: change.Commands(zfs.Destroy(v.next)),
-		Unchanged: c.reads(v, usedMark), Keep: change.Commands(zfs.Rename(v.next, v.Undone))}}
+		Do: change.Commands(zfs.Clone(of.Snapshot, v.next, options...), []string{"sh", "-c", ofSnapshot, "sh", v.next, of.GUID}), Undo: change.Commands(zfs.Destroy(v.next)),
+		Spare: change.Spare{Keep: change.Commands(zfs.Rename(v.next, v.Undone)), KeepFrom: c.spareFrom()}}}
 }
 
 // reads reads a property of the clone, whatever its name is by then.
@@ -210,7 +217,7 @@ func (c *checking) aside(v Volume) change.Switch {
 		return v.renamed()
 	}
 	look := change.Inspection{Argv: c.tools.GUIDs(path.Dir(v.Name)), Match: `^([^@\t]+)\t` + v.guid + `$`}
-	return change.Exactly("name of "+v.Name, look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
+	return change.Exactly(placeOf(v), look, v.Before, zfs.Rename(v.Name, v.Before), zfs.Rename(v.Before, v.Name))
 }
 
 // takePlace gives the clone the name.

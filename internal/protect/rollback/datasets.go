@@ -16,11 +16,8 @@ import (
 	"plumb/internal/zfs"
 )
 
-// Properties of ours. Those are not copied.
-const (
-	ownPrefix = "org.plumb:"
-	usedMark  = "org.plumb:used" // a server may have written to it
-)
+// ownPrefix begins properties of ours. Those are not copied.
+const ownPrefix = "org.plumb:"
 
 // datasets finds the names that the datasets get, and refuses those that cannot be swapped.
 func (c *checking) datasets(ctx context.Context) error {
@@ -118,7 +115,7 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 			c.note(p.Name + "=" + p.Value + " of " + v.Name + " is set for its mount alone, and what takes its place is mounted without it: set it with zfs set")
 		case !set || slices.Contains(fixed, p.Name) || strings.HasPrefix(p.Name, ownPrefix) || none(p):
 		default:
-			v.own = append(v.own, p.Name+"="+p.Value)
+			v.own, v.reserve = append(v.own, p.Name+"="+p.Value), max(v.reserve, reserves(p))
 		}
 	}
 	if v.guid == "" { // zfs-fuse does not list it

@@ -58,7 +58,7 @@ func onPool(t *testing.T, b *sandbox.Box) (*sandbox.Pool, *checking, func() stri
 	db := pool.Name + "/db"
 	sh(t, fmt.Sprintf(`zfs create -o recordsize=16K %[1]s; zfs create %[1]s/log; echo then >%[2]s/db/f; echo then >%[2]s/db/log/f
 zfs snapshot %[1]s@p; zfs snapshot %[1]s/log@p; echo now >%[2]s/db/f; echo now >%[2]s/db/log/f; zfs snapshot %[1]s@later`, db, pool.Dir))
-	c := listener(t, members(pool, db), zfs.Tools{Fuse: true})
+	c := listener(t, members(t, pool, db), zfs.Tools{Fuse: true})
 	state := func() string {
 		return sh(t, fmt.Sprintf("zfs list -H -r -t all -o name,origin,mountpoint %[1]s; zfs get -H -r -o name,value,source canmount %[1]s; cat %[2]s/db/f %[2]s/db/log/f; grep -c %[3]s /proc/net/unix", db, pool.Dir, c.plan.Target.Address))
 	}
@@ -70,9 +70,10 @@ func destroyUndone(pool string) string {
 	return fmt.Sprintf("for d in $(zfs list -H -r -o name %s | grep undone-); do for i in $(seq 100); do zfs destroy $d 2>/dev/null && break; sleep .1; done; done", pool)
 }
 
-// TestCopiedMarks lets somebody who may set properties, as by zfs allow of userprop, copy ours onto other datasets:
-// an undo brings back what was, and what was written since stays.
-func TestCopiedMarks(t *testing.T) {
+// TestMarksOfOthers lets somebody who may set properties, as by zfs allow of userprop, copy ours onto other datasets, and take ours
+// off: an undo brings back what was, and what was written since stays. That is so as well when the server was started by the next start of
+// the machine, and not by us.
+func TestMarksOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes a pool: run without -short")
 	}
@@ -80,25 +81,57 @@ func TestCopiedMarks(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
 	pool, c, state := onPool(t, b)
-	must(t, c.datasets(t.Context()))
-	acts, err := c.acts()
-	must(t, err)
 	sh(t, fmt.Sprintf("zfs create %[1]s/aa; zfs create %[1]s/zz", pool.Name))
 	was := state()
-	k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}}, Recipe: change.Recipe{Acts: acts}}}}, change.ApplyOptions{})
-	must(t, err)
-	sh(t, fmt.Sprintf(`echo since >%[2]s/db/f; cd /
-for from in %[1]s/db %[1]s/db/log; do zfs get -H -o property,value,source all $from | grep '^org.plumb:.*local$' | grep -v used | while read name value source
-do for to in %[1]s/aa %[1]s/zz $(zfs list -H -r -o name %[1]s | grep before-); do zfs set "$name=$value" $to; done; done; done`, pool.Name, pool.Dir))
-	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
-	undone := c.plan.Volumes[0].Undone
-	if got := sh(t, fmt.Sprintf("zfs set mountpoint=%[2]s/undone %[1]s; zfs mount %[1]s; cat %[2]s/undone/f", undone, pool.Dir)); got != "since\n" {
-		t.Errorf("of what was written since there is %q", got)
+	written := func(undone string) string {
+		return sh(t, fmt.Sprintf("zfs set mountpoint=%[2]s/undone %[1]s; zfs mount %[1]s; cat %[2]s/undone/f", undone, pool.Dir))
 	}
-	sh(t, destroyUndone(pool.Name))
+	spared(t, c, pool.Dir+"/db/f", func() {
+		sh(t, fmt.Sprintf(`for from in %[1]s/db %[1]s/db/log; do zfs get -H -o property,value,source all $from | grep '^org.plumb:.*local$' | while read name value source; do
+for to in %[1]s/aa %[1]s/zz $(zfs list -H -r -o name %[1]s | grep before-); do zfs set "$name=$value" $to; done; zfs inherit $name $from; done; done`, pool.Name))
+	}, written, destroyUndone(pool.Name))
 	if now := state(); now != was {
 		t.Errorf("the undo left\n%s\nin place of\n%s", now, was)
+	}
+	sh(t, fmt.Sprintf("zfs rename %[1]s/db/log@p %[1]s/db/log@q; zfs snapshot %[1]s/db/log@p", pool.Name))
+	was = state()
+	c.plan.Volumes = nil
+	must(t, c.datasets(t.Context()))
+	if _, err := carriedOut(t, c, 0); err == nil || !strings.Contains(err.Error(), "is not a clone of the snapshot that was taken") {
+		t.Errorf("of a snapshot that was swapped: %v", err)
+	}
+	if now := state(); now != was {
+		t.Errorf("of a snapshot that was swapped is left\n%s\nin place of\n%s", now, was)
+	}
+}
+
+// carriedOut carries a rollback out, but for its last acts.
+func carriedOut(t *testing.T, c *checking, without int) (undo func() error, err error) {
+	t.Helper()
+	acts, err := c.acts()
+	must(t, err)
+	k := &change.Executor{Doer: hosttest.LiveDoer(t), Dir: filepath.Join(t.TempDir(), "plumb"), Plumb: "test", Now: time.Now}
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: change.Step{Knob: stack.Knob{Of: c.plan.Server.Ref, Name: "point"}},
+		Recipe: change.Recipe{Acts: acts[:len(acts)-without]}}}}, change.ApplyOptions{})
+	return func() error { return k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}) }, err
+}
+
+// spared carries a rollback out, whole and up to where a start of the machine would start the server, has something written into a file, and
+// takes it back: that must still be there.
+func spared(t *testing.T, c *checking, file string, meddle func(), written func(undone string) string, clean string) {
+	t.Helper()
+	for _, without := range []int{0, 2} { // the last two start the server
+		c.plan.Volumes = nil
+		must(t, c.datasets(t.Context()))
+		undo, err := carriedOut(t, c, without)
+		must(t, err)
+		sh(t, "echo since >'"+file+"'; cd /")
+		meddle()
+		must(t, undo())
+		if got := written(c.plan.Volumes[0].Undone); got != "since\n" {
+			t.Errorf("without the last %d acts, of what was written since there is %q", without, got)
+		}
+		sh(t, clean)
 	}
 }
 
@@ -150,9 +183,9 @@ func everyDeath(t *testing.T, d host.Doer, c *checking, state func() string, cle
 }
 
 // members are two datasets, one below the other.
-func members(pool *sandbox.Pool, db string) (all []protect.Member) {
+func members(t *testing.T, pool *sandbox.Pool, db string) (all []protect.Member) {
 	for _, name := range []string{db, db + "/log"} {
-		m := protect.Member{Snapshot: name + "@p"}
+		m := protect.Member{Snapshot: name + "@p", GUID: strings.TrimSpace(sh(t, "zfs get -Hp -o value guid "+name+"@p"))}
 		m.Storage, m.Name, m.Pool, m.Mountpoint = "zfs-fuse", name, pool.Name, filepath.Join(pool.Dir, strings.TrimPrefix(name, pool.Name+"/"))
 		all = append(all, m)
 	}
@@ -167,25 +200,35 @@ func TestEveryDeathOnBtrfs(t *testing.T) {
 	b, err := sandbox.New("")
 	must(t, err)
 	t.Cleanup(func() { must(t, b.Close()) })
+	top, at, c := onSubvolumes(t, b)
+	state := func() string {
+		return sh(t, fmt.Sprintf("cd %[1]s; btrfs subvolume list . | sed 's/.* path//' | sort; cat '%[2]s/f' log/f; grep -c %[3]s /proc/net/unix; grep '%[4]s' /proc/self/mountinfo | cut -d ' ' -f 4-6; findmnt -n -o UUID '%[2]s'",
+			top, at, c.plan.Target.Address, strings.ReplaceAll(at, " ", `\\\\040`)))
+	}
+	clean := fmt.Sprintf("cd %s; find . -maxdepth 2 -name '*.undone-*' -exec btrfs subvolume delete {} +; ! ls -A .plumb-points | grep rollback-", top)
+	spared(t, c, at+"/f", func() {}, func(undone string) string { return sh(t, "cat '"+top+undone+"/f'") }, clean)
+	c.plan.Volumes = nil
+	everyDeath(t, hosttest.LiveDoer(t), c, state, clean)
+}
+
+// onSubvolumes makes two subvolumes, to be rolled back: where the top of their filesystem is mounted, and the first of them.
+func onSubvolumes(t *testing.T, b *sandbox.Box) (top, at string, c *checking) {
+	t.Helper()
 	top, err := b.Filesystem("fs", "btrfs", 256, nil, "")
 	sandbox.Need(t, err)
-	at, d := top+"-db at", hosttest.LiveDoer(t)
+	at = top + "-db at"
 	sh(t, fmt.Sprintf(`chown 0:0 %[1]s; chmod 755 %[1]s; cd %[1]s; mkdir -m 700 .plumb-points; mkdir 'a b'; btrfs subvolume create 'a b/db'; btrfs subvolume create log; mkdir -p '%[2]s'
 mount -o subvol='a b/db',noatime,nosuid $(findmnt -n -o SOURCE %[1]s) '%[2]s'
 echo then >'%[2]s/f'; echo then >log/f; for s in 'a b/db' log; do btrfs subvolume snapshot -r "$s" ".plumb-points/p.${s##*/}"; done
 echo now >'%[2]s/f'; echo now >log/f`, top, at))
 	t.Cleanup(func() { sh(t, "umount '"+at+"'; rmdir '"+at+"'") })
 	uuid := strings.TrimSpace(sh(t, "findmnt -n -o UUID "+top))
-	c := listener(t, []protect.Member{
+	c = listener(t, []protect.Member{
 		{Volume: protect.Volume{Storage: "btrfs", Name: "/a b/db", Pool: uuid, Mountpoint: at}, Snapshot: ".plumb-points/p.db"},
 		{Volume: protect.Volume{Storage: "btrfs", Name: "/log", Pool: uuid, Mountpoint: filepath.Join(top, "log")}, Snapshot: ".plumb-points/p.log"},
 	}, zfs.Tools{})
 	c.r.Keeper.Storages = []protect.Storage{point.Btrfs{}}
-	state := func() string {
-		return sh(t, fmt.Sprintf("cd %[1]s; btrfs subvolume list . | sed 's/.* path//' | sort; cat '%[2]s/f' log/f; grep -c %[3]s /proc/net/unix; grep '%[4]s' /proc/self/mountinfo | cut -d ' ' -f 4-6; findmnt -n -o UUID '%[2]s'",
-			top, at, c.plan.Target.Address, strings.ReplaceAll(at, " ", `\\\\040`)))
-	}
-	everyDeath(t, d, c, state, fmt.Sprintf("cd %s; find . -maxdepth 2 -name '*.undone-*' -exec btrfs subvolume delete {} +; ! ls -A .plumb-points | grep rollback-", top))
+	return top, at, c
 }
 
 // TestMountPointsLeadNowhere: a subvolume is mounted on the directory that has the name, not where a link in its place leads.

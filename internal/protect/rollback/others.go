@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
+	"plumb/internal/protect/keep"
 	"plumb/internal/units"
 )
 
@@ -22,6 +23,11 @@ const tick = 20 * time.Millisecond
 // others refuses datasets on which files that are not the server's changed since the point, unless that is wanted: what changed goes
 // back with the server. They are listed in any case. What was removed since cannot be seen.
 func (c *checking) others(ctx context.Context) error {
+	if why := c.setBack(ctx); why != "" && !c.o.Others {
+		return hint.With(fmt.Errorf("which files of others changed on its datasets since the point cannot be told, as the clock was set back since: %s", why), "--others rolls back whatever changed")
+	} else if why != "" {
+		c.note("the clock was set back since (" + why + "): other files than these can have changed, and would go back as well")
+	}
 	for _, v := range c.plan.Volumes {
 		out, err := c.r.Keeper.Do.Run(ctx, changedByOthers(v.Member, c.plan.Server, c.plan.Point.Times)...)
 		if err != nil && c.o.Others {
@@ -48,6 +54,13 @@ func (c *checking) others(ctx context.Context) error {
 			"--others takes them along, and what is there now stays in the datasets of before; or move them elsewhere first")
 	}
 	return nil
+}
+
+// setBack says how the point's time does not tell what changed since.
+func (c *checking) setBack(ctx context.Context) string {
+	k := c.r.Keeper
+	all, _ := k.Store.List(ctx, k.Do) // what speaks against the clock counts, whatever cannot be read
+	return keep.Ahead(k.Now(), c.plan.Point, all)
 }
 
 // changedByOthers lists what changed on a volume since a point and is not the server's: it lies in none of its directories, or

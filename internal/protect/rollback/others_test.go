@@ -44,8 +44,10 @@ func TestFilesOfOthers(t *testing.T) {
 		}
 	}
 	must(t, os.Remove(filepath.Join(top, "tick")))
+	time.Sleep(time.Until(then.Add(2 * tick))) // the point is of the past
+	points := protect.Store{Dir: t.TempDir()}
 	c := func(others bool) *checking {
-		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: here{hosttest.LiveDoer(t)}}}, plan: &Plan{}, o: Options{Others: others}}
+		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: here{hosttest.LiveDoer(t)}, Now: time.Now, Store: points}}, plan: &Plan{}, o: Options{Others: others}}
 		c.plan.Server = protect.Server{UID: server, Dirs: []protect.Dir{{Role: "data", Path: data}}}
 		c.plan.Point.Times = protect.Times{Began: then.Add(-time.Hour), Snapshot: then.Add(tick)}
 		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: top}}}}
@@ -73,6 +75,15 @@ func TestFilesOfOthers(t *testing.T) {
 	if !slices.Equal(wanted.plan.Others, want) {
 		t.Errorf("listed are %q, want %q", wanted.plan.Others, want)
 	}
+	ahead := c(false) // the point was dated by a clock that was set back since, and what changed since looks older
+	ahead.plan.Point.ID, ahead.plan.Point.Times.Snapshot = "20261124T010000Z-0000", time.Now().Add(time.Minute)
+	if err := ahead.others(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock was set back since: point 20261124T010000Z-0000 is of the future") {
+		t.Errorf("after a clock that was ahead: %v", err)
+	}
+	ahead.o.Others = true
+	if must(t, ahead.others(t.Context())); !strings.Contains(fmt.Sprint(ahead.notes), "the clock was set back since") {
+		t.Errorf("noted: %q", ahead.notes)
+	}
 }
 
 // blind is a machine on which nothing is found.
@@ -85,7 +96,7 @@ func (blind) Run(context.Context, ...string) ([]byte, error) {
 // TestOthersThatCannotBeSeen: who did not say that all may go back is refused, and who did is told.
 func TestOthersThatCannotBeSeen(t *testing.T) {
 	c := func(others bool) *checking {
-		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: blind{here{hosttest.LiveDoer(t)}}}}, plan: &Plan{}, o: Options{Others: others}}
+		c := &checking{r: Rollback{Keeper: &protect.Keeper{Do: blind{here{hosttest.LiveDoer(t)}}, Now: time.Now, Store: protect.Store{Dir: t.TempDir()}}}, plan: &Plan{}, o: Options{Others: others}}
 		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: "/srv/db"}}}}
 		return c
 	}

@@ -79,6 +79,7 @@ type Volume struct {
 	guid     string // of the dataset
 	root     bool   // it is renamed; others go with the one above them
 	own      []string
+	reserve  int64          // bytes that are reserved for it
 	inherits bool           // its mount point
 	said     bool           // that it can be mounted: canmount=on is set on it
 	from     protect.Member // snapshot of a copy that was brought forward, in place of the point's
@@ -111,7 +112,7 @@ func (r Rollback) plan(ctx context.Context, h host.Reader, s *stack.Stack, p pro
 	}
 	plan = Plan{Point: p, Server: now.Server, Target: now.Target}
 	c := checking{r: r, h: h, s: s, now: now, plan: &plan, o: o}
-	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.mounts, c.users, c.others} {
+	for _, check := range []func(context.Context) error{c.same, c.alone, c.readable, c.cluster, c.timeline, c.startable, c.snapshots, c.datasets, c.pools, c.mounts, c.users, c.others} {
 		if err := check(ctx); err != nil {
 			return plan, err
 		}
@@ -164,7 +165,11 @@ func (c *checking) same(context.Context) error {
 		if !swaps(m.Storage) {
 			return hint.With(fmt.Errorf("%s is on %s, and Plumb swaps datasets of ZFS and subvolumes of btrfs", m.Name, m.Storage), "plumb clone starts a copy of the point, beside the server")
 		}
-		if m.Within != "" || slices.ContainsFunc(p.Members[:i], func(o protect.Member) bool { return o.Name == m.Name }) {
+		other := slices.IndexFunc(p.Members[:i], func(o protect.Member) bool { return o.Name == m.Name })
+		switch {
+		case other >= 0 && p.Members[other].Pool != m.Pool:
+			return hint.With(fmt.Errorf("two of its subvolumes, on two filesystems, are both called %s, and could be mistaken for each other", m.Name), "plumb clone starts a copy of the point, beside the server")
+		case m.Within != "" || other >= 0:
 			return fmt.Errorf("%s is mounted in parts or more than once", m.Name)
 		}
 	}
@@ -263,16 +268,29 @@ func (c *checking) snapshots(ctx context.Context) error {
 		at := slices.Index(all, m.Snapshot) + 1
 		c.plan.Moves, c.plan.Stay = append(c.plan.Moves, all[:at]...), append(c.plan.Stay, all[at:]...)
 	}
-	if c.plan.Moves == nil {
-		return nil
-	}
-	out, err := c.h.Output(ctx, zfs.Origins(c.plan.Point.Members[0].Pool)...)
-	for _, row := range zfs.ParseRows(out, 2) {
-		if slices.Contains(c.plan.Moves, row[1]) {
-			c.plan.Clones = append(c.plan.Clones, row[0])
+	return c.clones(ctx)
+}
+
+// clones finds what was made of the snapshots that move.
+func (c *checking) clones(ctx context.Context) error {
+	var pools []string
+	for _, name := range c.plan.Moves {
+		if pool := zfs.PoolOf(name); !slices.Contains(pools, pool) {
+			pools = append(pools, pool)
 		}
 	}
-	return err
+	for _, pool := range pools {
+		out, err := c.h.Output(ctx, zfs.Origins(pool)...)
+		if err != nil {
+			return err
+		}
+		for _, row := range zfs.ParseRows(out, 2) {
+			if slices.Contains(c.plan.Moves, row[1]) {
+				c.plan.Clones = append(c.plan.Clones, row[0])
+			}
+		}
+	}
+	return nil
 }
 
 // within is how long the server may take to answer.

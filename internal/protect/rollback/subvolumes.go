@@ -1,6 +1,7 @@
 package rollback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +19,7 @@ import (
 	"plumb/internal/observe"
 )
 
-const (
-	onBtrfs = "btrfs"
-	usedEnd = ".used" // of a file beside a copy: a server may have written to it
-)
+const onBtrfs = "btrfs"
 
 // swaps tells whether what lies on a storage can be swapped.
 func swaps(storage string) bool {
@@ -135,22 +133,13 @@ func (v Volume) listed(line string) change.Inspection {
 	return change.Inspection{Argv: btrfs.List(v.top), Match: line}
 }
 
-// putAside removes the copy while no server can have written to it, and else gives it another name.
-const putAside = `set -eu
-if [ -e "$1" ] && [ -e "$2" ]; then mv -n -T -- "$1" "$3"
-elif [ -e "$1" ]; then btrfs subvolume delete --commit-after -- "$1"; fi
-[ -e "$1" ] || rm -f -- "$2"
-btrfs filesystem sync "$4"`
-
 // copied makes a copy of the snapshot that can be written to. It needs nothing of the snapshot later.
-func (v Volume) copied() change.Switch {
-	from := v.Snapshot
-	if v.from.Snapshot != "" {
-		from = v.from.Snapshot
-	}
+func (c *checking) copied(v Volume) change.Switch {
 	to := path.Join(v.top, v.next)
-	return change.Exactly("subvolume "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), v.next[1:], btrfs.Clone(path.Join(v.top, from), to),
-		[]string{"sh", "-c", putAside, "sh", to, to + usedEnd, path.Join(v.top, v.Undone), v.top})
+	s := change.Exactly("subvolume "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), v.next[1:],
+		btrfs.Clone(path.Join(v.top, cmp.Or(v.from.Snapshot, v.Snapshot)), to), btrfs.Remove(to))
+	s.Spare = change.Spare{Keep: v.named(v.next, v.Undone), KeepFrom: c.spareFrom()}
+	return s
 }
 
 // named renames a subvolume, unless the other name is taken: the state that is read then tells so.
@@ -160,7 +149,7 @@ func (v Volume) named(from, to string) []change.Op {
 
 // renamed gives the server's subvolume the name that it keeps.
 func (v Volume) renamed() change.Switch {
-	s := change.Exactly("name of "+v.Name, v.listed(`^ID .* uuid `+v.guid+` path (.*)$`), v.Before[1:], nil, nil)
+	s := change.Exactly(placeOf(v), v.listed(`^ID .* uuid `+v.guid+` path (.*)$`), v.Before[1:], nil, nil)
 	s.Do, s.Undo = v.named(v.Name, v.Before), v.named(v.Before, v.Name)
 	return s
 }

@@ -19,22 +19,27 @@ type Thin struct {
 	NeedsCheck           bool
 }
 
-// readThin asks for the state of all thin pools, by the name of the device.
+// ThinPools asks for the state of all thin pools, by the name of the device.
 // --noflush leaves them as they are: without it the kernel first commits
 // the pool's metadata.
+func ThinPools(ctx context.Context, h host.Reader) (map[string]Thin, error) {
+	out, err := h.Output(ctx, "dmsetup", "status", "--noflush", "--target", "thin-pool")
+	if err != nil {
+		return nil, err
+	}
+	return parseThin(out), nil
+}
+
+// readThin is ThinPools for a probe; nil where they cannot be asked for.
 func readThin(ctx context.Context, h host.Reader, names []string, obs *stack.Observation) map[string]Thin {
 	if !h.About().Root || !hasMapper(names) {
 		return nil
 	}
-	out, err := h.Output(ctx, "dmsetup", "status", "--noflush", "--target", "thin-pool")
-	if errors.Is(err, host.ErrNoCommand) {
-		return nil
-	}
-	if err != nil {
+	all, err := ThinPools(ctx, h)
+	if err != nil && !errors.Is(err, host.ErrNoCommand) {
 		obs.Gap(stack.Ref{}, err.Error(), "")
-		return nil
 	}
-	return parseThin(out)
+	return all
 }
 
 func hasMapper(names []string) bool {

@@ -147,7 +147,7 @@ func (b Btrfs) snapshot(ctx context.Context, d host.Doer, v protect.Volume, name
 	if err != nil {
 		return err
 	}
-	to := snapshotPath(v, name)
+	to := snapshotPath(v.Name, name)
 	if !inventory.Missing(ctx, d, path.Join(t.dir, to)) {
 		return fmt.Errorf("%s: %w", path.Join(t.dir, to), fs.ErrExist)
 	}
@@ -171,10 +171,9 @@ func (t btrfsMount) find(ctx context.Context, h host.Reader, name string) (btrfs
 	return s, err
 }
 
-// snapshotPath is the path of a snapshot from the top. The name of its volume is
-// part of it, without slashes.
-func snapshotPath(v protect.Volume, name string) string {
-	return pointsDir + "/" + name + "." + url.PathEscape(strings.Trim(path.Join(v.Name, v.Within), "/"))
+// snapshotPath is the path from the top of a snapshot of what is at another path there. That is part of its name, without slashes.
+func snapshotPath(of, name string) string {
+	return pointsDir + "/" + name + "." + url.PathEscape(strings.Trim(of, "/"))
 }
 
 // Find implements protect.Storage. One whose parent is not the volume came about in part:
@@ -190,7 +189,7 @@ func (b Btrfs) Find(ctx context.Context, h host.Reader, vols []protect.Volume, n
 		if err != nil {
 			return all, err
 		}
-		if s, ok := pathOf(list, snapshotPath(v, name)); ok {
+		if s, ok := pathOf(list, snapshotPath(v.Name, name)); ok {
 			of, there := pathOf(list, strings.TrimPrefix(v.Name, "/"))
 			all = append(all, protect.Member{Volume: v, Snapshot: s.Path, GUID: s.UUID, Birth: fmt.Sprint(s.Born), Part: there && of.UUID != s.Parent})
 		}

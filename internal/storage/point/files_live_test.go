@@ -115,6 +115,16 @@ func TestPointsOnFilesystems(t *testing.T) {
 		if len(all) != 1 || all[0].GUID == "" || all[0].Birth == "" || all[0].Part || len(found) != 1 || found[0] != all[0] {
 			t.Fatalf("%+v, found %+v", all, found)
 		}
+		if free, err := p.Storage.(protect.Sharer).Free(ctx, d, all[0]); err != nil || free < 0.5 || free > 1 {
+			t.Errorf("of a new filesystem %v is free, %v", free, err)
+		}
+		if _, each := p.Storage.(protect.Piecewise); !each {
+			part := p.vols[0]
+			part.Within = "logs"
+			if both, err := p.Find(ctx, d, []protect.Volume{p.vols[0], part}, name); err != nil || len(both) != 2 || both[1].GUID != all[0].GUID || both[1].Within != "logs" {
+				t.Errorf("of two directories of one subvolume it finds %+v, %v", both, err)
+			}
+		}
 		must(t, p.Mark(ctx, d, all[0], map[string]string{protect.FactLabel: "proven"}))
 		p.marked(t)
 		p.cloned(t, d, all[0])

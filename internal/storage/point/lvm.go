@@ -128,20 +128,47 @@ func oneAfterOther(vols []protect.Volume, what, who string) string {
 // Room implements protect.Storage. What a thin pool has left counts, not what its filesystems have.
 func (LVM) Room(s *stack.Stack, vols []protect.Volume) error {
 	for _, v := range vols {
-		group, pool, _ := strings.Cut(v.Pool, "/")
-		name := strings.ReplaceAll(group, "-", "--") + "-" + strings.ReplaceAll(pool, "-", "--")
-		for _, b := range s.OfKind("block") {
-			if n := b.Text("dm_name"); n != name && n != name+"-tpool" {
-				continue
-			}
-			for _, fact := range []string{"thin_data_used", "thin_metadata_used"} {
-				if used, known := b.Number(fact); known && used > 100*(1-leastFree) {
-					return tight("less than a tenth of the thin pool %s is free", v.Pool)
-				}
-			}
+		if err := thinRoom(s, v.Pool); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// thinRoom tells why a thin pool takes no snapshot: it is full, out of order, or nobody knows. One that runs full of metadata takes no writes of any
+// of its volumes.
+func thinRoom(s *stack.Stack, pool string) error {
+	for _, b := range s.OfKind("block") {
+		if !slices.Contains(thinNames(pool), b.Text("dm_name")) {
+			continue
+		}
+		if mode := b.Text("thin_mode"); mode != "" && mode != "rw" {
+			return hint.With(fmt.Errorf("the thin pool %s takes no writes: its mode is %s", pool, mode), "lvs -a -o +lv_health_status tells more")
+		}
+		data, known := b.Number("thin_data_used")
+		metadata, known2 := b.Number("thin_metadata_used")
+		switch most := 100 * (1 - leastFree); {
+		case !known || !known2:
+			continue
+		case data > most:
+			return tight("of the data of the thin pool %s less than a tenth is free", pool)
+		case metadata > most:
+			return hint.With(fmt.Errorf("of the metadata of the thin pool %s less than a tenth is free", pool), "lvextend --poolmetadatasize gives it more; plumb prune makes room")
+		}
+		return nil
+	}
+	return hint.With(fmt.Errorf("how full the thin pool %s is is not known", pool), "run as root, with dmsetup installed")
+}
+
+// thinNames are the names that the device mapper can have for a thin pool.
+func thinNames(pool string) []string {
+	group, name, _ := strings.Cut(pool, "/")
+	return []string{mapperName(group, name) + "-tpool", mapperName(group, name)}
+}
+
+// mapperName is the device mapper's name of a logical volume.
+func mapperName(group, name string) string {
+	return strings.ReplaceAll(group, "-", "--") + "-" + strings.ReplaceAll(name, "-", "--")
 }
 
 // Settle implements protect.Storage.
@@ -241,7 +268,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	if err != nil {
 		return err
 	}
-	return mountDevice(ctx, d, log, path.Join("/dev/mapper", strings.ReplaceAll(group, "-", "--")+"-"+strings.ReplaceAll(name, "-", "--")), dir, life)
+	return mountDevice(ctx, d, log, path.Join("/dev/mapper", mapperName(group, name)), dir, life)
 }
 
 // CopyOf implements protect.Copier.

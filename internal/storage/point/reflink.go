@@ -34,6 +34,9 @@ const (
 // Name implements protect.Storage.
 func (Reflink) Name() string { return "reflink" }
 
+// Piecewise implements protect.Piecewise.
+func (Reflink) Piecewise() {}
+
 // Volume implements protect.Storage.
 func (r Reflink) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 	known := s.Find(stack.Ref{Kind: "filesystem", Name: fs.Text("mountpoint")})
@@ -121,7 +124,7 @@ func (r Reflink) copy(ctx context.Context, d host.Streamer, v protect.Volume, na
 	if err != nil {
 		return err
 	}
-	to := path.Join(m.Point, snapshotPath(protect.Volume{Name: v.Within}, name))
+	to := path.Join(m.Point, snapshotPath(v.Within, name))
 	if !inventory.Missing(ctx, d, to) {
 		return fmt.Errorf("%s: %w", to, fs.ErrExist)
 	}
@@ -163,7 +166,7 @@ func (r Reflink) Find(ctx context.Context, h host.Reader, vols []protect.Volume,
 		if err != nil {
 			return all, err
 		}
-		m := protect.Member{Volume: v, Snapshot: snapshotPath(protect.Volume{Name: v.Within}, name)}
+		m := protect.Member{Volume: v, Snapshot: snapshotPath(v.Within, name)}
 		for _, end := range []string{"", partEnd, goneEnd} {
 			id, there, err := identify(ctx, h, path.Join(top.Point, m.Snapshot)+end)
 			if err != nil {

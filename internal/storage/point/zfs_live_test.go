@@ -101,6 +101,9 @@ func TestPointsOnZFS(t *testing.T) {
 	if got := sh(t, "zfs", "get", "-Hp", "-o", "value", protect.FactLabel, all[0].Snapshot); got != "proven\n" {
 		t.Errorf("it is marked %q", got)
 	}
+	if free, err := z.Free(ctx, d, all[0]); err != nil || free < 0.5 || free > 1 {
+		t.Errorf("of a new pool %v is free, %v", free, err)
+	}
 	copies(t, z, d, all, vols)
 	sh(t, "zfs", "hold", "somebody", all[1].Snapshot)
 	if s, err := z.State(ctx, d, all[1]); err != nil || !s.Held || s.Gone || s.Other {

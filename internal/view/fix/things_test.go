@@ -57,3 +57,22 @@ func TestActsThatMakeAndRemove(t *testing.T) {
 		t.Errorf("what is removed for good is %s", word)
 	}
 }
+
+// What others may have written to is put aside by an undo, and not removed: before and afterwards, it says so.
+func TestWhatIsPutAsideIsTold(t *testing.T) {
+	argv := func(words ...string) []change.Op { return []change.Op{{Argv: words}} }
+	past := change.Recorded{Act: change.Act{Make: &change.Make{Thing: change.Thing{Dataset: "tank/next"}, Undo: argv("zfs", "destroy", "tank/next"),
+		Spare: change.Spare{Keep: argv("zfs", "rename", "tank/next", "tank/db.undone-1")}}}, State: change.Done}
+	text := UndoPlan([]*change.Change{{Number: 1, Acts: []change.Recorded{past}}}, fix.Undo{}, page.Screen{Width: 120})
+	if !strings.Contains(text, "tank/next: put it aside, as others may have written to it\n        runs  zfs rename tank/next tank/db.undone-1\n") || strings.Contains(text, "destroy") {
+		t.Errorf("planned:\n%s", text)
+	}
+	past.State = change.Undone
+	trail := []fix.Undone{{Change: 1, Past: past}}
+	if text := UndoOutcome(trail, page.Screen{Width: 120}); !strings.Contains(text, "put aside   tank/next, as others may have written to it: zfs rename tank/next tank/db.undone-1\n1 act taken back") {
+		t.Errorf("done:\n%s", text)
+	}
+	if doc := UndoDocument(trail); doc.Acts[0].Aside != "zfs rename tank/next tank/db.undone-1" {
+		t.Errorf("%+v", doc)
+	}
+}

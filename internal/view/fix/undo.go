@@ -68,6 +68,8 @@ func backValues(a change.Recorded, lose bool) string {
 	switch {
 	case a.Act.Move != nil:
 		return backData(a.Act.Move.Phase, lose)
+	case a.Spared():
+		return "put it aside, as others may have written to it"
 	case a.Act.Make != nil:
 		return "remove it, if it is as it was made"
 	case a.Act.Copy != nil:
@@ -108,6 +110,14 @@ func isWaiting(err error) bool {
 	return ok
 }
 
+// aside is the command by which something was put aside in place of being removed; "" where nothing was.
+func aside(u fix.Undone) string {
+	if ops := u.Past.Back(); u.Past.Spared() && u.Past.State == change.Undone && len(ops) > 0 {
+		return opLine(ops[0])
+	}
+	return ""
+}
+
 // UndoOutcome shows what was taken back.
 func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 	p := page.NewPage(s)
@@ -128,6 +138,9 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 			p.Hang(page.Yellow, "gone        ", u.Past.Act.Place()+": "+after)
 		default:
 			done++
+			if by := aside(u); by != "" {
+				p.Hang(page.Normal, "put aside   ", u.Past.Act.Place()+", as others may have written to it: "+by)
+			}
 		}
 	}
 	text := fmt.Sprintf("%s taken back", units.Count(done, "act"))

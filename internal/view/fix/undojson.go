@@ -24,6 +24,7 @@ type UndoActJSON struct {
 	To     string   `json:"to,omitempty"`        // of a dry run: what it goes back to, in words
 	Runs   []string `json:"runs,omitempty"`      // of a dry run: commands and statements, as the journal has them
 	Waits  string   `json:"waits_for,omitempty"` // the server that does not answer; undo again once it runs
+	Aside  string   `json:"put_aside,omitempty"` // by which command it was put aside in place of being removed, as others may have written to it
 	Error  string   `json:"error,omitempty"`
 }
 
@@ -34,6 +35,8 @@ func UndoDocument(trail []fix.Undone) UndoJSON {
 		j := UndoActJSON{Change: u.Change, Place: u.Past.Act.Place(), State: string(u.Past.State)}
 		if u.Err != nil {
 			j.Error = u.Err.Error()
+		} else {
+			j.Aside = aside(u)
 		}
 		if w, ok := errors.AsType[*change.Waiting](u.Err); ok {
 			j.Waits = w.For

@@ -294,14 +294,3 @@ func (m *Machine) Rollbacks() rollback.Rollback {
 func (m *Machine) Tables() tables.Bringer {
 	return tables.Bringer{Keeper: m.Keeper, Executor: m.Executor(), Copies: m.Copies, Dir: filepath.Join(m.base, "tables")}
 }
-
-// Partly marks the error of an act that was done, but not whole: a policy tells of it, and does not do it again.
-func Partly(err error) error { return partly{err} }
-
-type partly struct{ error }
-
-// Partly is asked by the policy.
-func (partly) Partly() bool { return true }
-
-// Unwrap gives what went wrong.
-func (p partly) Unwrap() error { return p.error }
