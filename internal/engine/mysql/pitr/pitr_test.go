@@ -37,10 +37,13 @@ func entry(kind byte, at time.Time, flags uint16, body string) []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(sum))
 }
 
-var born = time.Unix(1_800_000_000, 0)
+var born = time.Unix(1_700_000_000, 0)
 
-func begin() []byte {
-	return append([]byte("\xfebin"), entry(binlog.Format, born, inUse, "\x04\x00"+"10.11.19-MariaDB-log"+strings.Repeat("\x00", 30)+"\x00\x00\x00\x00\x13\x01")...)
+func begin() []byte { return beginAt(born) }
+
+// beginAt begins a file that is made then.
+func beginAt(at time.Time) []byte {
+	return append([]byte("\xfebin"), entry(binlog.Format, at, inUse, "\x04\x00"+"10.11.19-MariaDB-log"+strings.Repeat("\x00", 30)+"\x00\x00\x00\x00\x13\x01")...)
 }
 
 func change(n int) []byte {
