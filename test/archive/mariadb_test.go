@@ -248,6 +248,25 @@ func TestMariaDBLogBreaks(t *testing.T) {
 	must(t, os.Rename(gone, m.dir+"/aside"))
 	nothing("latest", "there is a hole: what comes behind binlog.000001:")
 	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
+	status := []string{"archive", "status", "--state", m.state}
+	again := func() {
+		m.end()
+		m.mu.Lock()
+		m.told.Reset()
+		m.mu.Unlock()
+		m.follow()
+		m.eventually("the log is looked at", func() bool {
+			out, _ := exec.Command(built.Path, status...).CombinedOutput()
+			return strings.Contains(strings.Join(strings.Fields(string(out)), " "), "all that was written until")
+		})
+	}
+	again()
+	says(t, m.plumb(1, status...), "there is something else", "the server has no binlog.000001 any more")
+	m.base()
+	again()
+	if out := m.plumb(0, status...); strings.Contains(out, "broke off") {
+		t.Errorf("behind a newer base: %s", out)
+	}
 }
 
 // TestMariaDBBaseOfAnotherLog resets the log of a server that has committed nothing, behind a base of it: what is archived then has the
