@@ -71,7 +71,7 @@ func TestArrivesLate(t *testing.T) {
 func TestWiderRun(t *testing.T) {
 	w := newWorld(t)
 	good, job := w.Store, command("seq 60000")
-	for i, workers := range []int{1, 8, 2} {
+	for i, workers := range []int{1, 8} {
 		w.Workers, w.Store = workers, &late{Store: good, name: fmt.Sprintf("0/%09d.zst.age", i+1)}
 		if _, err := w.Run(t.Context(), job); !errors.Is(err, errDied) {
 			t.Fatal(err)
