@@ -66,7 +66,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		return nil, nil, why
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
-	if now.first && now.made.After(b.began) {
+	if now.first && (now.made.After(b.began) || now.made.Equal(b.began) && b.at.GTID == "") { // in whole seconds
 		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, clock(now.made), now.log.sayso())
 	}
 	for _, o := range could {

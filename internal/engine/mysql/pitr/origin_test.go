@@ -48,6 +48,7 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 	}{
 		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES was made at"},
 		"begun while the base was made": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now, "was begun at"},
+		"begun when the base began":     {now.Add(-time.Hour), now.Add(-time.Hour), now, "was begun at"},
 		"further when the base began":   {now.Add(-9 * time.Hour), now.Add(time.Hour), now.Add(2 * time.Hour), "the series SERIES had come past binlog.000001:"},
 	} {
 		l := newLog(t)
