@@ -1,7 +1,6 @@
 package s3
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,20 +52,5 @@ func TestNewestVersionGoesLast(t *testing.T) {
 		if !slices.Equal(v.removed, want) || (err == nil) != (locked == "none") || err != nil && !errors.Is(err, store.ErrDenied) {
 			t.Errorf("%s is locked: %q were removed, %v", locked, v.removed, err)
 		}
-	}
-}
-
-// A list of versions that was ended is no object without any.
-func TestVersionsAreNotListed(t *testing.T) {
-	v := &versioned{}
-	b := open(t, func(http.Handler) http.Handler { return v })
-	if err := b.Delete(t.Context(), "a"); err != nil { // it is known now that there are versions
-		t.Fatal(err)
-	}
-	v.removed = nil
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if err := b.Delete(ended, "a"); err == nil || len(v.removed) > 0 {
-		t.Errorf("%q were removed, %v", v.removed, err)
 	}
 }
