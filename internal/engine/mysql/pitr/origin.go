@@ -46,9 +46,9 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 	}
 	for _, l := range logs {
 		if l.files[b.at.File] != nil {
-			o, bad := l.origin(ctx, b.at.File)
+			o, bad := origin{log: l}, l.wasPast(ctx, b)
 			if bad == nil {
-				bad = o.differs(ctx, b)
+				o, bad = l.origin(ctx, b)
 			}
 			sort(o, bad)
 		}
@@ -88,10 +88,10 @@ func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
 	return archive.Through(ctx, write, func(in io.Reader) error { return joins(in, from) })
 }
 
-// origin reads how a file begins.
-func (l *shelfLog) origin(ctx context.Context, file string) (o origin, err error) {
+// origin reads how the file begins in which a base ends. One that was made later is of another log.
+func (l *shelfLog) origin(ctx context.Context, b base) (o origin, err error) {
 	o = origin{log: l, first: true}
-	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, file, out) }
+	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, b.at.File, out) }
 	err = archive.Through(ctx, write, func(in io.Reader) error {
 		return binlog.Scan(in, func(e binlog.Event) error {
 			if e.Type == binlog.Format {
@@ -102,27 +102,27 @@ func (l *shelfLog) origin(ctx context.Context, file string) (o origin, err error
 			return errHead
 		})
 	})
-	if errors.Is(err, errHead) {
-		err = nil
+	switch {
+	case err != nil && !errors.Is(err, errHead):
+		return o, err
+	case o.head == "":
+		return o, fmt.Errorf("%s does not begin as a binary log does", b.at.File)
+	case o.made.After(b.ended):
+		return o, fmt.Errorf("%w: %s of the series %s was made at %s, and the base ended at %s%s", errOther, b.at.File, l.series, clock(o.made), clock(b.ended), l.sayso())
 	}
-	if err == nil && o.head == "" {
-		err = fmt.Errorf("%s does not begin as a binary log does", file)
-	}
-	return o, err
+	return o, nil
 }
 
-// differs says why a file is of another log than a base, as far as times tell.
-func (o origin) differs(ctx context.Context, b base) error {
-	if o.made.After(b.ended) {
-		return fmt.Errorf("%w: %s of the series %s was made at %s, and the base ended at %s%s", errOther, b.at.File, o.log.series, clock(o.made), clock(b.ended), o.log.sayso())
-	}
-	p, is := o.log.after(b.at)
+// wasPast is an error when a series is known to have come further than where a base ends before that began: all in a piece was written
+// before it was kept.
+func (l *shelfLog) wasPast(ctx context.Context, b base) error {
+	p, is := l.after(b.at)
 	if !is {
 		return nil
 	}
-	e, err := o.log.s.Entry(ctx, p)
-	if err == nil && e.Kept.Before(b.began) { // all in it was written before
-		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", errOther, o.log.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), o.log.sayso())
+	e, err := l.s.Entry(ctx, p)
+	if err == nil && e.Kept.Before(b.began) {
+		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", errOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
 	}
 	return err
 }
