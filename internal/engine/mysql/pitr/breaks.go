@@ -13,7 +13,7 @@ func (*Follower) Knows(m manifest.Manifest) bool { return Engine{}.Knows(m) }
 
 // told gives the breaks that the archive tells of: a series begins where another could not be gone on with. The reason is in the entry
 // of its first piece; of as many as are told one by one it is read. That it cannot be read stops nothing.
-func (f *Follower) told(ctx context.Context, k *archive.Keeper, logs [][]archive.Piece) (all []archive.Break) {
+func told(ctx context.Context, k *archive.Keeper, logs [][]archive.Piece) (all []archive.Break) {
 	for i, series := range logs {
 		b := archive.Break{At: manifest.Made(series[0].Series)}
 		var err error

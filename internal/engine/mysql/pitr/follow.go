@@ -120,7 +120,7 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 	f.known = true
 	var last archive.Piece
 	logs := bySeries(all)
-	f.breaks = f.told(ctx, k, logs)
+	f.breaks = told(ctx, k, logs)
 	if len(logs) > 0 {
 		newest := logs[len(logs)-1]
 		last = newest[len(newest)-1]
