@@ -367,18 +367,6 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A log that breaks off again and again is told of without end, and what is kept of it has one.
-func TestBroke(t *testing.T) {
-	s := Source{Name: "log"}
-	for n := range 1000 {
-		s.Broke(fmt.Sprint("break ", n))
-	}
-	got := Status{Alive: time.Now(), Sources: []Source{s}}.Trouble(time.Now(), time.Minute)
-	if len(s.Breaks) != 10 || cap(s.Breaks) > 20 || len(got) != 11 || got[0] != "log: the log broke off 990 times before the last 10" || !strings.HasSuffix(got[10], "break 999") {
-		t.Errorf("%d kept, of %d; %q", len(s.Breaks), cap(s.Breaks), got)
-	}
-}
-
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte(`{"form":1,"host":"h","server":"s","series":"wal","file":"f","from":0,"to":0,"mark":"m","kept":"2026-11-26T00:00:00Z","plumb":"x","chunks":[]}`))
 	private, public, err := note.GenerateKey(rand.Reader, "plumb-f")

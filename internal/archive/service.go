@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
 	"plumb/internal/host/reach"
 )
@@ -27,6 +28,8 @@ type Follower interface {
 	Name() string
 	// Turn keeps what was written since the last one.
 	Turn(ctx context.Context, k *Keeper) (Turn, error)
+	// Knows tells whether a backup is a base of the product whose log it is.
+	Knows(m manifest.Manifest) bool
 }
 
 // Turn is what came of a look at a log.
@@ -36,6 +39,8 @@ type Turn struct {
 	Whole bool   // it has all that was there when the turn began
 	More  bool   // there is more to be kept at once
 	Break string // why the log could not be gone on with
+
+	Breaks []Break // all that the archive has of the log, oldest first
 }
 
 // Inlet is where servers hand over, and of which user they must be.
@@ -137,6 +142,7 @@ func (s *Service) wait(ctx context.Context) error {
 
 // follow looks at a log again and again.
 func (s *Service) follow(ctx context.Context, f Follower) {
+	var b breaks
 	for ctx.Err() == nil {
 		began := s.Board.Now()
 		t, err := s.once(ctx, f)
@@ -146,6 +152,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 		if t.Break != "" {
 			s.Say(f.Name() + ": the log broke off: " + t.Break)
 		}
+		left := s.broken(ctx, f, &b, t.Breaks)
 		s.tell(ctx, f.Name(), err, func(one *Source) {
 			kept := one.Kept
 			one.Well(t.Last, t.Bytes, s.Board.Now())
@@ -155,9 +162,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 			if t.Whole {
 				one.Whole = began.UTC()
 			}
-			if t.Break != "" {
-				one.Broke(t.Break)
-			}
+			one.Broke(left)
 		})
 		if err == nil && t.More {
 			continue
@@ -167,6 +172,24 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 		case <-time.After(s.Every):
 		}
 	}
+}
+
+// broken gives the breaks of a log that still matter.
+func (s *Service) broken(ctx context.Context, f Follower, b *breaks, all []Break) []Break {
+	ctx, cancel := context.WithTimeout(ctx, s.Within)
+	defer cancel()
+	left, err := b.matter(all, s.Board.Now(), func(since time.Time) (time.Time, error) {
+		shelf, err := s.Keeper.Shelf()
+		if err != nil {
+			return time.Time{}, err
+		}
+		shelf.Trust = append(shelf.Trust, s.Keeper.Past...)
+		return shelf.Newest(ctx, f.Knows, since)
+	})
+	if err != nil && ctx.Err() == nil {
+		s.Say(f.Name() + ": whether a base backup was taken since its log broke off: " + err.Error())
+	}
+	return left
 }
 
 func (s *Service) once(ctx context.Context, f Follower) (Turn, error) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
@@ -201,10 +202,15 @@ func (f *turning) Turn(context.Context, *Keeper) (Turn, error) {
 	case 1:
 		return Turn{}, errors.New("no file")
 	case 2:
-		return Turn{Break: "it was reset", More: true}, nil
+		return Turn{Break: "it was reset", Breaks: broke, More: true}, nil
 	}
-	return Turn{Last: "f:1", Whole: true}, nil
+	return Turn{Last: "f:1", Whole: true, Breaks: broke}, nil
 }
+
+var broke = []Break{{At: time.Date(2026, 11, 26, 3, 0, 0, 0, time.UTC), Why: "it was reset"}}
+
+// Knows implements Follower.
+func (*turning) Knows(m manifest.Manifest) bool { return m.Facts["of"] == "log" }
 
 // reach waits until it was looked at so often.
 func (f *turning) reach(t *testing.T, turns int) {
@@ -217,13 +223,24 @@ func (f *turning) reach(t *testing.T, turns int) {
 	}
 }
 
-// What a log that is followed says is told; that it broke off stays.
+// What a log that is followed says is told; that it broke off stays until a base begins behind it.
 func TestFollowed(t *testing.T) {
-	f := &turning{}
-	s := serve(t, newWorld(t), time.Minute, f)
-	f.reach(t, 5)
-	if got := s.trouble(t); got != "log: the log broke off: it was reset" {
-		t.Error(got)
+	w := newWorld(t)
+	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; base backups from before lead no further: take another"
+	for _, c := range []struct {
+		began time.Time
+		of    string
+		want  string
+	}{{want: off}, {broke[0].At.Add(time.Hour), "wal", off}, {broke[0].At.Add(-time.Second), "log", off}, {broke[0].At.Add(time.Minute), "log", ""}} {
+		if c.of != "" {
+			w.backup(t, c.began, c.of)
+		}
+		f := &turning{}
+		s := serve(t, w, time.Minute, f)
+		f.reach(t, 5)
+		if got := s.trouble(t); got != c.want {
+			t.Errorf("with a base of %s at %s: %q", c.of, c.began, got)
+		}
 	}
 }
 
@@ -231,6 +248,8 @@ func TestFollowed(t *testing.T) {
 type stuck struct{ let chan struct{} }
 
 func (stuck) Name() string { return "mysql" }
+
+func (stuck) Knows(manifest.Manifest) bool { return false }
 
 func (s stuck) Turn(context.Context, *Keeper) (Turn, error) {
 	<-s.let

@@ -41,7 +41,7 @@ type Source struct {
 	Wrong   string    `json:"wrong,omitempty"`         // what failed last, and has not gone well since
 	From    time.Time `json:"from,omitzero"`           // when that began
 	Failed  int       `json:"failed"`                  // how often in a row
-	Breaks  []string  `json:"breaks,omitempty"`        // why the log could not be gone on with, the last times
+	Breaks  []string  `json:"breaks,omitempty"`        // when and why the log broke off, the last times behind which no base backup begins
 	Before  int       `json:"breaks_before,omitempty"` // how often it broke off before those
 }
 
@@ -113,17 +113,6 @@ func (s *Source) Ill(err error, at time.Time) {
 	s.Wrong, s.Failed = err.Error(), s.Failed+1
 }
 
-// mostBreaks is how many of the times that a log broke off are told one by one.
-const mostBreaks = 10
-
-// Broke notes that a log could not be gone on with.
-func (s *Source) Broke(why string) {
-	s.Breaks = append(s.Breaks, why)
-	if more := len(s.Breaks) - mostBreaks; more > 0 {
-		s.Breaks, s.Before = slices.Clone(s.Breaks[more:]), s.Before+more
-	}
-}
-
 // Old is how long a service that is well may say nothing.
 const Old = 90 * time.Second
 
@@ -157,7 +146,7 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
-			all = append(all, fmt.Sprintf("%s: the log broke off: %s", one.Name, why))
+			all = append(all, fmt.Sprintf("%s: the log broke off at %s; base backups from before lead no further: take another", one.Name, why))
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,24 @@ func TestArrivesLate(t *testing.T) {
 	if got, err := w.restore(t, res.Manifest); err != nil || !bytes.HasSuffix(got, []byte("\n60000\n")) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
+}
+
+// A run that goes on with more objects at once than the one before leaves as many that may arrive late, whoever goes on after it.
+func TestWiderRun(t *testing.T) {
+	w := newWorld(t)
+	good, job := w.Store, command("seq 60000")
+	for i, workers := range []int{1, 8} {
+		w.Workers, w.Store = workers, &late{Store: good, name: fmt.Sprintf("0/%09d.zst.age", i+1)}
+		if _, err := w.Run(t.Context(), job); !errors.Is(err, errDied) {
+			t.Fatal(err)
+		}
+	}
+	w.Workers, w.Store = 1, good
+	r, goesOn, end, err := w.begin(t.Context(), store.NewFan(good), job.Name)
+	if err != nil || !goesOn || r.head.Workers != 8 {
+		t.Fatalf("it goes on: %t, behind a run of %d, %v", goesOn, r.head.Workers, err)
+	}
+	end()
 }
 
 // What a run before noted is not read back, and what it can have had on its way is.

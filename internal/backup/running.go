@@ -51,16 +51,17 @@ type head struct {
 	Key   string   `json:"key"` // of the marks of chunks, hexadecimal
 	To    []string `json:"to"`
 	Chunk int      `json:"chunk"`
-	// Workers is how many objects were on their way at once.
+	// Workers is how many objects were on their way at once, at the most.
 	Workers int `json:"workers"`
 	// Lock is for how long the store was to lock what was sent.
 	Lock time.Duration `json:"lock_ns,omitempty"`
 }
 
 const (
-	kindBegan = "began"
-	kindSent  = "sent"
-	kindLess  = "less"
+	kindBegan   = "began"
+	kindSent    = "sent"
+	kindLess    = "less"
+	kindWorkers = "workers"
 )
 
 // errLess is why a store does not get a backup that an earlier run began.
@@ -83,7 +84,9 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 		goesOn = false
 		err = b.Do.Remove(ctx, file)
 	}
-	if err == nil && !goesOn {
+	if err == nil && goesOn {
+		err = r.widen(ctx)
+	} else if err == nil {
 		err = r.start(ctx, to, job)
 	}
 	if err != nil {
@@ -91,6 +94,16 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 		return nil, false, nil, err
 	}
 	return r, goesOn, unlock, nil
+}
+
+// widen notes that from now on more objects are on their way at once than in the runs before: the next run must look at as many.
+func (r *running) widen(ctx context.Context) error {
+	workers := cmp.Or(r.b.Workers, stream.Workers)
+	if workers <= r.head.Workers {
+		return nil
+	}
+	r.head.Workers = workers
+	return r.note(ctx, kindWorkers, workers)
 }
 
 // same tells whether what was sent is what this run would send: sealed for the same, in the same pieces, and locked as long.
@@ -141,6 +154,8 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 			var url string
 			err = json.Unmarshal(one.Body, &url)
 			r.less[url] = true
+		case one.Kind == kindWorkers:
+			err = json.Unmarshal(one.Body, &r.head.Workers)
 		default:
 			err = fmt.Errorf("it has a record %q", one.Kind)
 		}

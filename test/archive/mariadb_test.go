@@ -248,6 +248,57 @@ func TestMariaDBLogBreaks(t *testing.T) {
 	must(t, os.Rename(gone, m.dir+"/aside"))
 	nothing("latest", "there is a hole: what comes behind binlog.000001:")
 	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
+	m.breaksStay("the server has no binlog.000002 any more", "the server has no binlog.000001 any more")
+}
+
+// breaksStay starts the service again, which still says why the log broke off, and no more when there is a newer base.
+func (m *maria) breaksStay(why ...string) {
+	m.t.Helper()
+	status := []string{"archive", "status", "--state", m.state}
+	again := func() {
+		m.end()
+		m.mu.Lock()
+		m.told.Reset()
+		m.mu.Unlock()
+		m.follow()
+		m.eventually("the log is looked at", func() bool {
+			out, _ := exec.Command(built.Path, status...).CombinedOutput()
+			return strings.Contains(strings.Join(strings.Fields(string(out)), " "), "all that was written until")
+		})
+	}
+	again()
+	says(m.t, m.plumb(1, status...), why...)
+	time.Sleep(1100 * time.Millisecond) // a base tells in whole seconds when it began
+	m.base()
+	again()
+	if out := m.plumb(0, status...); strings.Contains(out, "broke off") {
+		m.t.Errorf("behind a newer base: %s", out)
+	}
+}
+
+// TestMariaDBBaseOfAnotherLog resets the log of a server that has committed nothing, behind a base of it: what is archived then has the
+// same names and places, and there is no GTID. That is refused, unless a person says that it is the log of the base.
+func TestMariaDBBaseOfAnotherLog(t *testing.T) {
+	m := newMaria(t)
+	m.end()
+	must(t, os.RemoveAll(m.store+"/archive"))
+	must(t, m.server.Exec("RESET MASTER"))
+	m.base()
+	time.Sleep(1100 * time.Millisecond) // a log tells in whole seconds when it began
+	must(t, m.server.Exec("RESET MASTER"))
+	m.follow()
+	must(t, m.server.Exec("CREATE DATABASE IF NOT EXISTS test", "CREATE TABLE test.t (i INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO test.t VALUES (1)"))
+	m.archived()
+	dir := filepath.Join(m.dir, "restored")
+	series := "mysql/" + filepath.Base(firstSeries(t, m.store))
+	says(t, m.restore(3, dir, "--to", "latest"), "it is another log: binlog.000001 of the series", "--log "+series)
+	if left, _ := filepath.Glob(dir + "*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	says(t, m.restore(0, dir, "--to", "latest", "--log", series), "Restored backup")
+	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1" {
+		t.Errorf("there are %s", got)
+	}
 }
 
 func firstSeries(t *testing.T, store string) string {

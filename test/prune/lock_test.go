@@ -100,6 +100,7 @@ func byItself(t *testing.T, client *minio.Client, p prune.Pruner, kept string) {
 	if _, err := v.Get(t.Context(), kept); err != nil {
 		t.Error(err)
 	}
+	over(t, client, v.Store, manifest.Name(kept))
 	l, is := store.AsLocker(v.Store)
 	if !is {
 		t.Fatal("it tells nothing of locks")
@@ -121,6 +122,25 @@ func byItself(t *testing.T, client *minio.Client, p prune.Pruner, kept string) {
 	}
 	if plan, err := p.Plan(t.Context(), prune.Options{Rules: keep.Rules{Days: 8}, ShortLock: true}); err != nil || plan.Stopped() {
 		t.Errorf("it is meant so: %+v, %v", plan.Brakes, err)
+	}
+}
+
+// over puts another version over one that is locked. To remove the object is refused, and what took its place is still in it.
+func over(t *testing.T, client *minio.Client, s store.Store, name string) {
+	t.Helper()
+	_, err := s.Put(t.Context(), name, []byte("over it"), store.Put{})
+	must(t, err)
+	if err := s.Delete(t.Context(), name); err == nil {
+		t.Error("what is locked can be removed")
+	}
+	if got, _, err := s.Get(t.Context(), name, make([]byte, manifest.MaxSize)); err != nil || string(got) != "over it" {
+		t.Errorf("there is %.40q, %v", got, err)
+	}
+	for o := range client.ListObjects(t.Context(), "locked", minio.ListObjectsOptions{Prefix: "db1/" + name, WithVersions: true, Recursive: true}) {
+		must(t, o.Err)
+		if o.IsLatest {
+			must(t, client.RemoveObject(t.Context(), "locked", o.Key, minio.RemoveObjectOptions{VersionID: o.VersionID}))
+		}
 	}
 }
 

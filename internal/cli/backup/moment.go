@@ -41,7 +41,7 @@ func (l *later) flags(c *cobra.Command) {
 	fl.StringVar(&l.directory, "directory", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
 	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
 	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
-	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers")
+	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES takes that series, whatever its times say")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
 	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
 	fl.BoolVar(&l.dryRun, "dry-run", false, "show what would be replayed, and do nothing")

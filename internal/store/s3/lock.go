@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,21 +104,34 @@ func (b *Bucket) Lock(ctx context.Context, name string, until time.Time) error {
 	return said("lock", name, cause(ctx, err))
 }
 
-// deleteVersions removes an object with all that it was before: in a bucket that keeps versions a plain removal
-// adds one.
+// deleteVersions removes an object with all that it was before: in a bucket that keeps versions a plain removal adds one. The newest goes
+// last: whatever stops this, the store having locked an older one too, what had taken its place is still in it, and not what was there before.
+// A manifest under the stone of a prune would count again.
 func (b *Bucket) deleteVersions(ctx context.Context, name string) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	var all []minio.ObjectInfo
 	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + name, WithVersions: true, Recursive: true}) {
 		if o.Err != nil {
 			return o.Err
 		}
-		if o.Key != b.before+name {
-			continue
+		if o.Key == b.before+name {
+			all = append(all, o)
 		}
+	}
+	slices.Reverse(all) // they are listed newest first
+	slices.SortStableFunc(all, func(a, b minio.ObjectInfo) int { return newest(a) - newest(b) })
+	for _, o := range all {
 		if err := b.core.Client.RemoveObject(ctx, b.bucket, o.Key, minio.RemoveObjectOptions{VersionID: o.VersionID}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func newest(o minio.ObjectInfo) int {
+	if o.IsLatest {
+		return 1
+	}
+	return 0
 }

@@ -34,6 +34,7 @@ type Follower struct {
 
 	known  bool // where it was left is known
 	former bool // that was with another key of this host
+	breaks []archive.Break
 	left
 }
 
@@ -66,6 +67,7 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 		if f.file != "" {
 			t.Last = f.file + ":" + strconv.FormatInt(f.to, 10)
 		}
+		t.Breaks = f.breaks
 	}()
 	if !f.known {
 		if err := f.find(ctx, k); err != nil {
@@ -117,12 +119,16 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 	}
 	f.known = true
 	var last archive.Piece
-	if logs := bySeries(all); len(logs) > 0 {
+	logs := bySeries(all)
+	f.breaks = told(ctx, k, logs)
+	if len(logs) > 0 {
 		newest := logs[len(logs)-1]
 		last = newest[len(newest)-1]
 	}
 	if f.series > last.Series || last.File == "" { // a new one of which nothing is kept yet is the newest
-		f.left = left{series: f.series, why: f.why}
+		if f.left = (left{series: f.series, why: f.why}); f.why != "" {
+			f.breaks = append(f.breaks, archive.Break{At: manifest.Made(f.series), Why: f.why})
+		}
 		return nil
 	}
 	f.left = left{}
@@ -154,6 +160,9 @@ func (f *Follower) begin(file, why string) error {
 		at = next // whatever the clock does, the newest series has the last name
 	}
 	f.left = left{series: manifest.NewID(at, hex.EncodeToString(word[:])), file: path.Base(file), why: why}
+	if why != "" {
+		f.breaks = append(f.breaks, archive.Break{At: manifest.Made(f.series), Why: why})
+	}
 	return nil
 }
 

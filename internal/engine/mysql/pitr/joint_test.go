@@ -39,11 +39,11 @@ func (c *counted) Get(ctx context.Context, name string, into []byte) ([]byte, st
 }
 
 func baseAt(file string, offset int, ended time.Time) manifest.Manifest {
-	return manifest.Manifest{ID: manifest.NewID(ended, "0a0b0c0d"), Began: ended.Add(-time.Second), Ended: ended, Streams: []manifest.Stream{{Kind: manifest.Command}},
+	return manifest.Manifest{ID: manifest.NewID(ended, "0a0b0c0d"), Began: ended.Add(-2 * time.Hour), Ended: ended, Streams: []manifest.Stream{{Kind: manifest.Command}},
 		Facts: map[string]string{factVersion: "10.11.14-MariaDB", factFile: file, factAt: strconv.Itoa(offset)}}
 }
 
-// The log is read once to find the moment, the file in which the base ends too, and once to bring it.
+// The log is read once to find the moment, and once to bring it; the file in which the base ends once more, to see how it begins.
 func TestReadTwice(t *testing.T) {
 	l := newLog(t)
 	l.files("binlog.000001", "binlog.000002")
@@ -65,8 +65,12 @@ func TestReadTwice(t *testing.T) {
 	}
 	chunks := 0
 	for name, n := range c.got {
+		want := 2
+		if strings.Contains(name, "/binlog.000001/") {
+			want = 3
+		}
 		if strings.HasSuffix(name, ".zst.age") {
-			if chunks++; n != 2 {
+			if chunks++; n != want {
 				t.Errorf("%s was read %d times", name, n)
 			}
 		}
@@ -283,7 +287,7 @@ func TestBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, all := range map[bool][]replay.Target{true: {{File: "log.000009", Offset: 99}, {File: "log.000008", Offset: 900}, {Time: born.Add(-time.Minute)}},
+	for want, all := range map[bool][]replay.Target{true: {{File: "log.000009", Offset: 99}, {File: "log.000008", Offset: 900}, {Time: born.Add(-3 * time.Hour)}},
 		false: {{File: "log.000009", Offset: 100}, {File: "log.1000000", Offset: 4}, {Time: born}, {GTID: "0-1-1"}, {}}} {
 		for _, to := range all {
 			if before(to, b) != want {

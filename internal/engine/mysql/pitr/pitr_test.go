@@ -37,10 +37,13 @@ func entry(kind byte, at time.Time, flags uint16, body string) []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(sum))
 }
 
-var born = time.Unix(1_800_000_000, 0)
+var born = time.Unix(1_700_000_000, 0)
 
-func begin() []byte {
-	return append([]byte("\xfebin"), entry(binlog.Format, born, inUse, "\x04\x00"+"10.11.19-MariaDB-log"+strings.Repeat("\x00", 30)+"\x00\x00\x00\x00\x13\x01")...)
+func begin() []byte { return beginAt(born) }
+
+// beginAt begins a file that is made then.
+func beginAt(at time.Time) []byte {
+	return append([]byte("\xfebin"), entry(binlog.Format, at, inUse, "\x04\x00"+"10.11.19-MariaDB-log"+strings.Repeat("\x00", 30)+"\x00\x00\x00\x00\x13\x01")...)
 }
 
 func change(n int) []byte {
@@ -205,7 +208,21 @@ func TestPiecesForASlowLine(t *testing.T) {
 	l.has(map[string][][]byte{"binlog.000001": {begin(), bytes.Repeat(big, 20)}})
 }
 
-// What cannot be gone on with begins a new series, and says why.
+// broke compares why the log broke off, as a look at it says.
+func (l *log) broke(want ...string) {
+	l.t.Helper()
+	got, err := l.f.Turn(l.t.Context(), l.k)
+	if err != nil || len(got.Breaks) != len(want) {
+		l.t.Fatalf("%+v, %v", got, err)
+	}
+	for i, b := range got.Breaks {
+		if !strings.Contains(b.Why, want[i]) || time.Since(b.At) > time.Hour {
+			l.t.Errorf("%+v", b)
+		}
+	}
+}
+
+// What cannot be gone on with begins a new series, and says why, also to a service that is started again.
 func TestBreaks(t *testing.T) {
 	for name, c := range map[string]struct {
 		then func(*log)
@@ -231,15 +248,19 @@ func TestBreaks(t *testing.T) {
 			l.files("binlog.000001")
 			l.write("binlog.000001", begin(), change(1), change(2))
 			l.turns()
+			l.broke()
 			c.then(l)
 			l.anew()
 			if why := l.turns(); !strings.Contains(why, c.why) {
 				t.Errorf("it says %q", why)
 			}
+			l.broke(c.why)
 			l.has(c.want)
+			l.anew()
 			if why := l.turns(); why != "" {
 				t.Errorf("again: %s", why)
 			}
+			l.broke(c.why)
 		})
 	}
 }

@@ -84,12 +84,18 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if a.To.LSN != "" {
 		return w, hint.Usage(a.To.Text+" is a place in the WAL of PostgreSQL", "give a date with its zone, a GTID, or FILE:POSITION")
 	}
-	logs, err := logsOf(ctx, s, b, a.Log)
+	all, err := logsOf(ctx, s, b, a.Log)
 	if err != nil {
 		return w, err
 	}
 	if before(a.To, b) {
-		return w, moment.BeforeBase(fmt.Errorf("%s is before the base", a.To.Text), logs[0].server)
+		return w, moment.BeforeBase(fmt.Errorf("%s is before the base", a.To.Text), all[0].server)
+	}
+	logs, unknown := all, []string(nil)
+	if !saidSo(a.Log) {
+		if logs, unknown, err = ofBase(ctx, all, b); err != nil {
+			return w, nowhere(b, err)
+		}
 	}
 	to := a.To
 	if to.Point() {
@@ -118,8 +124,9 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 			w.Files, w.Bytes = w.Files+1, w.Bytes+p.To-p.From
 		}
 	}
+	w.Notes = append(w.Notes, unknown...)
 	if a.To.Point() {
-		w.Notes = append(w.Notes, later(logs, log)...)
+		w.Notes = append(w.Notes, later(all, log)...)
 	}
 	w.Room = 2 * w.Bytes // the server that replays it writes as much to a log of its own
 	return w, nil
@@ -196,7 +203,12 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 			why = gone.Pruned()
 		}
 	}
-	return nil, way, moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
+	return nil, way, nowhere(b, why)
+}
+
+// nowhere is the error of a base behind which the archive has nothing.
+func nowhere(b base, why error) error {
+	return moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.

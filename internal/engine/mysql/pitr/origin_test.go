@@ -1,0 +1,126 @@
+package pitr
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/moment"
+	"plumb/internal/protect/replay"
+)
+
+// latest plans the way from a base to the end of the archive.
+func (l *log) latest(b manifest.Manifest, log string) (moment.Way, error) {
+	return Engine{}.Plan(l.t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}, Log: log})
+}
+
+// series are the names of those that the archive has, oldest first.
+func (l *log) series() (names []string) {
+	l.t.Helper()
+	all, err := l.shelf.List(l.t.Context(), "")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	for _, one := range bySeries(all) {
+		names = append(names, one[0].Series)
+	}
+	return names
+}
+
+// baseWhile is a base that was made from one time to another, of a server that had committed nothing: it has no GTID.
+func baseWhile(began, ended time.Time) manifest.Manifest {
+	m := baseAt("binlog.000001", len(begin()), ended)
+	m.Began = began
+	return m
+}
+
+func committed() []byte { return bytes.Join([][]byte{gtid(1), change(1), commit()}, nil) }
+
+// A log that was reset, and that of a server that was restored, have the names and places of the one before. A base whose own log is not
+// in the archive is not brought forward with it, unless a person says so.
+func TestAnotherLogHasThePlace(t *testing.T) {
+	now := time.Now().Truncate(time.Second)
+	for name, c := range map[string]struct {
+		made, began, ended time.Time // the log, and the base
+		want               string
+	}{
+		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES was made at"},
+		"begun while the base was made": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now, "was begun at"},
+		"begun when the base began":     {now.Add(-time.Hour), now.Add(-time.Hour), now, "was begun at"},
+		"further when the base began":   {now.Add(-9 * time.Hour), now.Add(time.Hour), now.Add(2 * time.Hour), "the series SERIES had come past binlog.000001:"},
+	} {
+		l := newLog(t)
+		l.files("binlog.000001")
+		l.write("binlog.000001", beginAt(c.made), committed())
+		l.turns()
+		b, series := baseWhile(c.began, c.ended), l.series()[0]
+		w, err := l.latest(b, "")
+		if err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(c.want, "SERIES", series)) || !strings.Contains(err.Error(), "--log mysql/"+series) {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+		if w, err := l.latest(b, "mysql/"+series); err != nil || w.Count != 1 {
+			t.Errorf("%s, and somebody says that it is the same: %+v, %v", name, w, err)
+		}
+	}
+}
+
+// Of two logs that have the place, the one is the base's that had taken the place of the other when the base began: also where the
+// archive noticed it later.
+func TestLaterLogHasThePlace(t *testing.T) {
+	l := newLog(t)
+	now := time.Now().Truncate(time.Second)
+	l.files("binlog.000001")
+	l.write("binlog.000001", beginAt(now.Add(-9*time.Hour))) // nothing behind the place
+	l.turns()
+	l.write("binlog.000001", beginAt(now.Add(-5*time.Hour)), committed())
+	if l.turns() == "" {
+		t.Fatal("it goes on")
+	}
+	w, err := l.latest(baseWhile(now.Add(-time.Hour), now.Add(-time.Minute)), "")
+	if err != nil || w.Count != 1 || w.Inner.(inner).log.series != l.series()[1] {
+		t.Errorf("%+v, %v", w, err)
+	}
+	w, err = l.latest(baseWhile(now.Add(-7*time.Hour), now.Add(-6*time.Hour)), "")
+	if err != nil || w.Count != 0 || w.Inner.(inner).log.series != l.series()[0] || len(w.Notes) != 1 {
+		t.Errorf("of the first: %+v, %v", w, err)
+	}
+}
+
+// A file that was made while the base was made is of its log where transactions came before it: the server began another file.
+func TestNextFileWhileTheBaseWasMade(t *testing.T) {
+	l := newLog(t)
+	now := time.Now().Truncate(time.Second)
+	head := append(beginAt(now.Add(-time.Hour)), listed(1)...)
+	l.files("binlog.000001")
+	l.write("binlog.000001", head, gtid(2), change(1), commit())
+	l.turns()
+	b := baseAt("binlog.000001", len(head), now)
+	b.Facts[factGTID] = "3-7-1"
+	if w, err := l.latest(b, ""); err != nil || w.Count != 1 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// A series of which nobody can tell whether it is the base's log is named.
+func TestSeriesThatNobodyCanRead(t *testing.T) {
+	l, other := newLog(t), newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), committed())
+	l.turns()
+	l.anew()
+	l.k.Past, l.k.Sign, l.k.Public = l.shelf.Trust, other.k.Sign, other.k.Public
+	for range 3 { // with a key that the reader does not trust
+		if _, err := l.f.Turn(t.Context(), l.k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(l.series()); n != 2 {
+		t.Fatalf("%d series", n)
+	}
+	w, err := l.latest(baseWhile(time.Now().Add(-time.Hour), time.Now()), "")
+	if err != nil || w.Count != 1 || !strings.Contains(strings.Join(w.Notes, "\n"), "whether the series "+l.series()[1]+" is of the log of the base is not known") {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
