@@ -27,6 +27,9 @@ type Make struct {
 	// Undo removes it, and should refuse while others use it. It is done only to
 	// what still is what was made.
 	Undo []Op `json:"undo,omitempty"`
+	// Absent fails while it may be there although Inspect does not see it: a pool that was exported is on its disks all the same. What
+	// cannot be looked at is a reason to fail. {kept} stands for what Unchanged read, "" before that was written down.
+	Absent []Op `json:"absent,omitempty"`
 	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by an undo that goes on where
 	// another was killed, when others may have come since: so it proves by itself that what it finds is what was made.
 	Rest []Op `json:"rest,omitempty"`
@@ -266,6 +269,9 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	gone := p.State == Undoing && p.Identity != "" // an undo that was killed may have come so far, and no further
 	err = insist(ctx, removePatience, func() (bool, error) {
 		ours, id, err := m.ours(ctx, k.Doer, p)
+		if err == nil && id == None {
+			err = m.absent(ctx, k, p)
+		}
 		if err != nil || !ours {
 			return true, err
 		}
@@ -281,6 +287,21 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	}
 	return err
 }
+
+// absent proves that a thing is not there which is not seen. Of one whose making failed there is nothing to look for: where it was
+// to be made, others may have something.
+func (m *Make) absent(ctx context.Context, k *Executor, p *Recorded) error {
+	if p.failed && p.Identity == "" {
+		return nil
+	}
+	if err := m.run(ctx, k, p, m.Absent); err != nil {
+		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), "bring it back and undo it again; --keep leaves it as it is")
+	}
+	return nil
+}
+
+// errUnseen is the error of an undo that does not take a thing for gone.
+var errUnseen = errors.New("and may be there all the same")
 
 // remove does Undo, or Keep, to what is what was made. final tells that trying again would not help.
 func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, id string) (final bool, err error) {
@@ -310,7 +331,7 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 // run does operations of an act that made a thing.
 func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) error {
 	for _, op := range ops {
-		if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
+		if err := op.with("{mark}", p.Made.Mark, "{kept}", p.Kept).do(ctx, k.Doer); err != nil {
 			return err
 		}
 	}
@@ -374,7 +395,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Rest), known(m.Keep))
+	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {
