@@ -13,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -186,7 +187,7 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return nil, err
 		}
 		if len(in) > 0 {
-			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + some(in), Nested: true, Others: true}, nil
+			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
 		}
 	}
 	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
@@ -210,14 +211,6 @@ func (m *Make) kept(p *Recorded) string {
 		return m.Moved.State
 	}
 	return p.Kept
-}
-
-// some lists the first of many names.
-func some(names []string) string {
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }
 
 // contents lists what is in a directory, or in and below a dataset.
