@@ -152,6 +152,21 @@ func TestMemoryIsTheServersOwn(t *testing.T) {
 		if to < want[0] || to > want[1] {
 			t.Errorf("with %d bytes of memory, the buffer pool gets %d", memory, to)
 		}
+		if takes, over := l.Over(s, nil); over {
+			t.Errorf("of %d bytes of memory it takes %d", memory, takes)
+		}
+	}
+	little, none := planned(ref, data, provision.Volume{}), planned(ref, data, provision.Volume{})
+	little.Memory = 2 * gib
+	if takes, over := little.Over(s, nil); !over || takes < 4*gib {
+		t.Errorf("a buffer pool of 4 GiB in 2 GiB of memory: it takes %d, over %v", takes, over)
+	}
+	lower := []advise.Step{{Knob: stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}, To: stack.Int(gib)}}
+	if takes, over := little.Over(s, lower); over {
+		t.Errorf("once it is lowered, it takes %d", takes)
+	}
+	if _, over := none.Over(s, nil); over {
+		t.Error("nothing is said of its memory")
 	}
 }
 
