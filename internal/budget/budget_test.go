@@ -203,3 +203,47 @@ func TestHugePages(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnIsOfOneServer: what is one server's own is counted against what it takes alone, and is no more than the others leave.
+func TestOwnIsOfOneServer(t *testing.T) {
+	second := func() *stack.Thing {
+		p := mariadb()
+		p.Ref.Name, p.Links = "mysql:3307", map[string][]stack.Ref{}
+		p.Link("process", stack.Ref{Kind: "process", Name: "8"})
+		return p
+	}
+	for name, c := range map[string]struct {
+		arcMax, limit, least, most int64 // of the limit that comes out
+	}{
+		"enough":             {0, 6 * gib, 6 * gib, 6 * gib},
+		"the others' is not": {0, 14 * gib, 10 * gib, 12 * gib},     // 16, less the other server and the rest
+		"an ARC that stays":  {6 * gib, 14 * gib, 4 * gib, 6 * gib}, // and less what it may take
+		"less than it takes": {0, gib, gib, gib},
+	} {
+		db := mariadb()
+		zfs := ints(stack.NewThing("zfs", "module"), map[string]int64{"arc_size": gib, "arc_limit": 6 * gib, "zfs_arc_max": c.arcMax})
+		s := hostWith(db, second(), zfs, stack.NewThing("pool", "tank"), ints(stack.NewThing("process", "8"), map[string]int64{"rss": gib / 4}))
+		s.Find(stack.Ref{Kind: "process", Name: "7"}).Set("rss", stack.Int(4*gib), src)
+		Apply(s)
+		was, _ := memoryOf(t, s, "host").Int("limit")
+		Own(s, db.Ref, c.limit)
+		own, limit := memoryOf(t, s, db.Ref.String()), int64(0)
+		limit, _ = own.Int("limit")
+		high, known := own.Int("expected_high")
+		spare, _ := own.Int("spare")
+		if servers, _ := own.Int("servers"); limit < c.least || limit > c.most || !known || high > 6*gib || spare != limit-high || servers != 1 {
+			t.Errorf("%s: limit %d, expected up to %d, spare %d", name, limit, high, spare)
+		}
+		if got := s.Find(db.Ref).Links["memory"]; len(got) != 1 || got[0] != own.Ref {
+			t.Errorf("%s: it draws on %v", name, got)
+		}
+		if now, _ := memoryOf(t, s, "host").Int("limit"); now != was {
+			t.Errorf("%s: the host has %d bytes, and had %d", name, now, was)
+		}
+	}
+	s := hostWith()
+	Own(s, stack.Ref{Kind: "mysql", Name: "none"}, gib)
+	if len(s.OfKind("memory")) > 0 {
+		t.Error("a server that is not there has memory")
+	}
+}

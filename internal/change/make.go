@@ -13,6 +13,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -25,6 +26,9 @@ type Make struct {
 	Do []Op `json:"do,omitempty"`
 	// Undo removes it, and should refuse while others use it. It is done only to what still is what was made.
 	Undo []Op `json:"undo,omitempty"`
+	// Absent fails while it may be there although Inspect does not see it: a pool that was exported is on its disks all the same. What
+	// cannot be looked at is a reason to fail. {kept} stands for what Unchanged read, "" before that was written down.
+	Absent []Op `json:"absent,omitempty"`
 	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by an undo that goes on where
 	// another was killed, when others may have come since: so it proves by itself that what it finds is what was made.
 	Rest []Op `json:"rest,omitempty"`
@@ -203,7 +207,7 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return nil, err
 		}
 		if len(in) > 0 {
-			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + some(in), Nested: true, Others: true}, nil
+			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
 		}
 	}
 	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
@@ -227,14 +231,6 @@ func (m *Make) kept(p *Recorded) string {
 		return m.Moved.State
 	}
 	return p.Kept
-}
-
-// some lists the first of many names.
-func some(names []string) string {
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }
 
 // contents lists what is in a directory, or in and below a dataset.
@@ -286,6 +282,9 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	gone := p.State == Undoing && p.Identity != "" // an undo that was killed may have come so far, and no further
 	err = insist(ctx, removePatience, func() (bool, error) {
 		ours, id, err := m.ours(ctx, k.Doer, p)
+		if err == nil && id == None {
+			err = m.absent(ctx, k, p)
+		}
 		if err != nil || !ours {
 			return true, err
 		}
@@ -301,6 +300,21 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	}
 	return err
 }
+
+// absent proves that a thing is not there which is not seen. Of one whose making failed there is nothing to look for: where it was
+// to be made, others may have something.
+func (m *Make) absent(ctx context.Context, k *Executor, p *Recorded) error {
+	if p.failed && p.Identity == "" {
+		return nil
+	}
+	if err := m.run(ctx, k, p, m.Absent); err != nil {
+		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), "bring it back and undo it again; --keep leaves it as it is")
+	}
+	return nil
+}
+
+// errUnseen is the error of an undo that does not take a thing for gone.
+var errUnseen = errors.New("and may be there all the same")
 
 // remove takes away or puts aside what is what was made. final tells that trying again would not help.
 func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, id string) (final bool, err error) {
@@ -331,7 +345,7 @@ func (m *Make) undoing(p *Recorded) []Op {
 // run does operations of an act that made a thing.
 func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) error {
 	for _, op := range ops {
-		if err := op.with("{mark}", p.Made.Mark).do(ctx, k.Doer); err != nil {
+		if err := op.with("{mark}", p.Made.Mark, "{kept}", p.Kept).do(ctx, k.Doer); err != nil {
 			return err
 		}
 	}
@@ -394,7 +408,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Rest), known(m.Keep))
+	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {

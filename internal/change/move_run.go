@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
+	"plumb/internal/units"
 )
 
 // moving is one try at a phase of a move, or at taking it back.
@@ -184,7 +185,7 @@ func (m *moving) begin(ctx context.Context) error {
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
-			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, some(names)), What: "data are moved to an empty filesystem or directory"}
+			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names)), What: "data are moved to an empty filesystem or directory"}
 		}
 		e, err := r.Itself()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -42,7 +43,7 @@ func (r *Remove) allowed(ctx context.Context, d host.Doer) error {
 			return err
 		}
 		if len(in) > 0 {
-			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", r.place(), some(in)), What: "move that away first"}
+			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", r.place(), units.Some(in)), What: "move that away first"}
 		}
 	}
 	if r.Path == "" {

@@ -48,7 +48,7 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return cells(rows), nil
+		return rows.Lines(None), nil
 	}
 	return "", fmt.Errorf("read a state: the act does not say how: %w", errDamaged)
 }
@@ -108,26 +108,6 @@ func among(text string, words []string) string {
 	}
 	slices.Sort(left)
 	return strings.Join(left, "\n")
-}
-
-// cells joins an answer; NULL and no row at all are None.
-func cells(rows host.Rows) string {
-	if len(rows.Values) == 0 {
-		return None
-	}
-	var lines []string
-	for _, row := range rows.Values {
-		var words []string
-		for _, c := range row {
-			if c == nil {
-				words = append(words, None)
-				continue
-			}
-			words = append(words, *c)
-		}
-		lines = append(lines, strings.Join(words, "\t"))
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // reach reads a state until it is the wanted one or patience ends. It gives the last state read.

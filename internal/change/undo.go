@@ -244,7 +244,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 		return err
 	}
 	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
-	if errors.Is(err, errRemains) && o.Keep {
+	if (errors.Is(err, errRemains) || errors.Is(err, errUnseen)) && o.Keep {
 		return k.note(ctx, c, kindLeft, result{N: p.N, Why: err.Error()})
 	}
 	if err != nil || !c.find(p.N).open() {

@@ -91,8 +91,11 @@ func (ways) Pool(ctx context.Context, h host.Reader, pool spec.Pool) (m provisio
 	if !runsTimers(ctx, h) {
 		return m, nil
 	}
-	trims := slices.ContainsFunc(pool.Data, func(d spec.Disk) bool { return guard.Trims(ctx, h, d.Path) })
-	m.Acts, m.Notes, err = guard.PoolTimers(ctx, h, pool.Name, trims)
+	disks := guard.Disks{
+		Trims: slices.ContainsFunc(pool.Data, func(d spec.Disk) bool { return guard.Trims(ctx, h, d.Path) }),
+		NVMe:  !slices.ContainsFunc(slices.Concat(pool.Data, pool.Special, pool.Log, pool.Cache), func(d spec.Disk) bool { return !guard.IsNVMe(ctx, h, d.Path) }),
+	}
+	m.Acts, m.Notes, err = guard.PoolTimers(ctx, h, pool.Name, disks)
 	return m, err
 }
 

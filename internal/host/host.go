@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -176,6 +177,25 @@ type Rows struct {
 	Columns []string    `json:"columns"`
 	Values  [][]*string `json:"values"`
 	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
+}
+
+// Lines joins an answer: its cells by tabs, its rows by newlines. null stands for NULL, and for no row at all.
+func (r Rows) Lines(null string) string {
+	if len(r.Values) == 0 {
+		return null
+	}
+	var lines []string
+	for _, row := range r.Values {
+		var words []string
+		for _, c := range row {
+			if c == nil {
+				c = &null
+			}
+			words = append(words, *c)
+		}
+		lines = append(lines, strings.Join(words, "\t"))
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // One gives the only row of an answer. Any other number of rows is an error, as

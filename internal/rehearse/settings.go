@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // explicitlySet are the origins of settings that somebody chose. A role's own settings
@@ -53,10 +54,10 @@ func (d *draft) take() {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(told)) {
-		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox: %s; %s.", someOf(told[why]), why))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox: %s; %s.", units.Some(told[why]), why))
 	}
 	if len(unsure) > 0 {
-		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", someOf(unsure)))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", units.Some(unsure)))
 	}
 	kindOf(kind).format(d)
 	d.caches()
@@ -110,14 +111,6 @@ func (d *draft) written(name string, v stack.Value) string {
 // isOff tells whether a value says that there is nothing to speak of.
 func isOff(value string) bool {
 	return slices.Contains([]string{"", "off", "0", "no", "false", "none"}, strings.ToLower(value))
-}
-
-// someOf names some of many.
-func someOf(names []string) string {
-	if len(names) > 4 {
-		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
-	}
-	return strings.Join(names, ", ")
 }
 
 // optionOf is what the option file calls a variable.

@@ -74,6 +74,14 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Some names the first of many.
+func Some(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Percent writes a part of one: 0.5 %, 12 %.
 func Percent(part float64) string {
 	if p := 100 * part; math.Abs(p) < 9.95 && p != 0 {

@@ -64,6 +64,9 @@ func PoolValue(property, pool string) []string {
 	return []string{"zpool", "get", "-Hp", "-o", "value", property, pool}
 }
 
+// PoolGUIDs prints the name of every pool, and its GUID.
+func PoolGUIDs() []string { return []string{"zpool", "list", "-H", "-o", "name,guid"} }
+
 // Roots prints the first dataset of every pool, with its GUID and a property; see [ParseRows].
 func Roots(property string) []string {
 	return []string{"zfs", "list", "-H", "-o", "name,guid," + property, "-d", "0"}

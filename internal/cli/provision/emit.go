@@ -41,6 +41,9 @@ func (v *verbs) emit(ctx context.Context, flow propose.Flow, form string, sp spe
 		text, err = kubernetes.Manifests(kubernetes.Layout{Spec: sp, Volumes: p.Layout.Volumes, At: propose.MountedAt(sp)})
 	} else {
 		w := playbook.Provisioning{Plan: p.Plan, Files: map[string][]byte{}}
+		if p.Home.Server.IsZero() {
+			w.Later = "what comes after the packages: write it anew where the server runs"
+		}
 		for _, h := range p.Stack.OfKind("host") {
 			w.Host = h.Ref.Name
 		}

@@ -53,15 +53,18 @@ func (d Disk) BlankFilesystem(kind, uuid string, at int64) change.Op {
 
 // oursByLabels looks at all labels of ZFS, of which there must be one at least: each is of a pool of the name and in one of the states
 // that are asked for; or of a cache device, whose label names no pool, and which has only copies. A label begins
-// at a multiple of 256 KiB, also on a partition that ZFS made, and its list of names and values (XDR) 16 KiB later. To be looked for
-// as text, its bytes that are none are written as digits and signs.
+// at a multiple of 256 KiB, also on a partition that ZFS made, and its list of names and values (XDR) 16 KiB later: each makes a line
+// of it. To be looked for as text, its bytes that are none are written as digits and signs.
 const oursByLabels = used + `labels() {
   pattern=$1
   shift
   for part; do
-    dd if="$node" bs=65536 skip="${part%:*}" count="${part#*:}" iflag=skip_bytes,count_bytes,fullblock status=none |
-      LC_ALL=C tr '\000\001\002\003\004\005\010\011\012' '@1234589~' | { LC_ALL=C grep -aboE -e "$pattern" || [ $? = 1 ]; } |
-      LC_ALL=C awk -F: -v from="${part%:*}" '{ at = (from + $1) % 262144 } at >= 16384 && at < 17408 { n++ } END { print n + 0 }'
+    end=$((${part%:*} + ${part#*:}))
+    from=$(((${part%:*} + 262143) / 262144 * 262144))
+    [ "$from" -lt "$end" ] || continue
+    dd if="$node" bs=65536 skip="$from" count="$((end - from))" iflag=skip_bytes,count_bytes,fullblock status=none |
+      LC_ALL=C tr '\000\001\002\003\004\005\010\011\012' '@1234589~' | LC_ALL=C fold -b -w 262144 | LC_ALL=C cut -b 16385-20480 |
+      { LC_ALL=C grep -acE -e "$pattern" || [ $? = 1 ]; }
   done
 }
 ours() {

@@ -22,10 +22,10 @@ type stretch struct{ at, bytes int64 }
 
 // parts are those that must be zero: both ends, and the copy of btrfs's superblock that
 // outlives a wiped beginning.
-func parts(size int64) []stretch {
-	edge := min(int64(Edge), size)
-	all := []stretch{{0, edge}, {size - edge, edge}}
-	if size >= secondBtrfs+superblock {
+func (d Disk) parts() []stretch {
+	head, tail := d.ends()
+	all := []stretch{{0, head}, {d.Size - tail, tail}}
+	if d.Size >= secondBtrfs+superblock {
 		all = append(all, stretch{secondBtrfs, superblock})
 	}
 	return all
@@ -36,7 +36,7 @@ func (l *look) content() error {
 	if l.d.Size <= 0 {
 		return errors.New("the kernel does not tell its size")
 	}
-	for _, p := range parts(l.d.Size) {
+	for _, p := range l.d.parts() {
 		at, err := firstByte(l.ctx, l.h, l.d.Node, p.at, p.bytes)
 		if err != nil {
 			return err

@@ -16,9 +16,22 @@ import (
 	"plumb/internal/provision/spec"
 )
 
-// Edge is how much of either end of a disk is read, and must be zero, in bytes. It holds the
-// labels of ZFS also where a partition ends, 8 MiB before the end of a disk that ZFS itself divided.
+// Edge is how much of either end of a disk is read, and must be zero, in bytes. Of the end of a disk with large sectors it is more.
 const Edge = 16 << 20
+
+// reserved is more than what lies behind the partition that ZFS makes on a disk that it is given whole, with the labels at its end, in
+// sectors: 16384 that are reserved, up to 2047 so that the partition is a multiple of 2048, and the second GPT. Releases up to 2.4 count
+// them so whatever a sector is (zpool_label_disk): of 4 KiB, the labels are up to 73 MiB before the end.
+const reserved = 20480
+
+// ends gives how much of the head and of the tail of a disk must be zero. Of one that does not tell its sectors the largest are taken.
+func (d Disk) ends() (head, tail int64) {
+	sector := d.Logical
+	if sector == 0 {
+		sector = 4096
+	}
+	return min(Edge, d.Size), min(max(Edge, reserved*sector), d.Size)
+}
 
 // Disk is what was read of one disk.
 type Disk struct {

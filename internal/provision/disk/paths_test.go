@@ -23,7 +23,7 @@ func twoPaths(a, b map[string]string) hosttest.Map {
 		for file, text := range says {
 			h.Files[dir+"/"+file] = text
 		}
-		for _, p := range parts(100 << 20) {
+		for _, p := range (Disk{Size: 100 << 20}).parts() {
 			h.Outputs[fmt.Sprintf("cmp -n %d -i 0:%d /dev/zero /dev/sd%s", p.bytes, p.at, name)] = ""
 		}
 	}

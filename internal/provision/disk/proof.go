@@ -58,7 +58,7 @@ func Proves(op change.Op) (which string, erases bool) {
 
 func (d Disk) script(text string, words ...string) change.Op {
 	argv := append([]string{"sh", "-ec", text, "sh", d.Spec.Path, d.Identity, d.Digest, strconv.FormatInt(d.Size, 10)}, words...)
-	for _, p := range parts(d.Size) {
+	for _, p := range d.parts() {
 		argv = append(argv, fmt.Sprintf("%d:%d", p.at, p.bytes))
 	}
 	return change.Op{Argv: argv}

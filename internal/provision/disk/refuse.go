@@ -41,7 +41,8 @@ func Refuse(d Disk) error {
 
 func eraseHint(d Disk) string {
 	if d.Serial == "" {
-		return "save what you need; then make its first and last 16 MiB zero by hand: it tells no serial number by which the spec could name it"
+		head, tail := d.ends()
+		return fmt.Sprintf("save what you need; then make its first %s and last %s zero by hand: it tells no serial number by which the spec could name it", units.Bytes(head), units.Bytes(tail))
 	}
 	first := "save what you need"
 	if slices.ContainsFunc(d.On, func(on string) bool { return strings.HasSuffix(on, "labels of ZFS") }) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	"plumb/internal/observe"
 	"plumb/internal/provision"
@@ -45,9 +46,9 @@ func (l Layout) Stack(s *stack.Stack, cat *catalog.Catalog) *stack.Stack {
 	}
 	l.occupy(then)
 	if db := then.Find(l.Server); db != nil {
+		l.memory(then) // as it is now: what it has served, and how many came, is of the load
 		advise.Unloaded(db, cat)
 		l.places(then, db)
-		l.memory(then, db)
 	}
 	return then
 }
@@ -285,15 +286,33 @@ func (l Layout) holds(at string) (found provision.Volume, ok bool) {
 	return found, ok
 }
 
-// memory is what the rules may give the server.
-func (l Layout) memory(then *stack.Stack, db *stack.Thing) {
+// memory is what the rules may give the server: what the spec says is its own, whoever else draws on the memory of the host.
+func (l Layout) memory(then *stack.Stack) {
+	if l.Memory > 0 {
+		budget.Own(then, l.Server, l.Memory)
+	}
+}
+
+// Over gives what the server takes at least once some steps are done, where that is more than the spec says is its own: no rule
+// lowers what was set for it before.
+func (l Layout) Over(s *stack.Stack, steps []advise.Step) (takes int64, over bool) {
 	if l.Memory == 0 {
-		return
+		return 0, false
+	}
+	then := s.Clone()
+	for _, step := range steps {
+		if t := then.Find(step.Knob.Of); t != nil {
+			t.Setting(step.Knob.Name, step.To, source, stack.Origin{From: stack.FromLocal})
+		}
+	}
+	l.memory(then)
+	db := then.Find(l.Server)
+	if db == nil {
+		return 0, false
 	}
 	all, _ := then.Follow(db, "memory")
 	for _, m := range all {
-		if limit, known := m.Int("limit"); known && limit > l.Memory {
-			m.Set("limit", stack.Int(l.Memory), "the spec")
-		}
+		takes, _ = m.Int("known")
 	}
+	return takes, takes > l.Memory
 }

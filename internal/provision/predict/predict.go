@@ -59,9 +59,7 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 func Settings(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) []advise.Step {
 	p := Prediction{Stack: s.Clone()}
 	l = l.on(p.Stack)
-	if db := p.Stack.Find(l.Server); db != nil {
-		l.memory(p.Stack, db)
-	}
+	l.memory(p.Stack)
 	for range most {
 		if !p.follow(advised(judge(p.Stack), p.Stack, cat, l, func(stack.Ref) bool { return false })) {
 			break

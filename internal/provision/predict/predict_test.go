@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/advise"
+	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	"plumb/internal/check"
 	"plumb/internal/product"
@@ -114,6 +115,58 @@ func TestPredictKeepsToItsServer(t *testing.T) {
 		if product.IsServer(step.Knob.Of.Kind) && step.Knob.Of != db {
 			t.Errorf("%s is set, and the plan is for %s", step.Knob, db)
 		}
+	}
+}
+
+// The memory that a spec gives a server is its own: what the rest of the host takes, an ARC above all, is not counted against it, and
+// it is not given more for what the host has.
+func TestMemoryIsTheServersOwn(t *testing.T) {
+	const gib = 1 << 30
+	k := knowledge(t)
+	s, ref, data := recorded(t, "mariadb-ext4", k.Catalog)
+	db := s.Find(ref)
+	ints := func(t *stack.Thing, facts map[string]int64) {
+		for name, n := range facts {
+			t.Set(name, stack.Int(n), "test")
+		}
+	}
+	ints(db, map[string]int64{"innodb_buffer_pool_size": 4 * gib, "innodb_data_size": 200 * gib, "buffer_pool_reads": 10 << 20, "innodb_page_size": 16 << 10, "uptime": 9000})
+	db.Set("buffer_pool_reads_per_second", stack.Float(900), "test")
+	ints(s.Host(), map[string]int64{"memory_total": 64 * gib, "memory_available": 15 * gib})
+	var see stack.Observation
+	ints(see.New("zfs", "module"), map[string]int64{"arc_size": 40 * gib, "arc_limit": 60 * gib, "zfs_arc_max": 0})
+	see.New("pool", "other")
+	s.Add("test", see)
+	s.Things = slices.DeleteFunc(s.Things, func(t *stack.Thing) bool { return t.Ref.Kind == "memory" })
+	delete(db.Links, "memory")
+	budget.Apply(s)
+	for memory, want := range map[int64][2]int64{24 * gib: {16 * gib, 24 * gib}, 8 * gib: {5 * gib, 8 * gib}} {
+		l := planned(ref, data, provision.Volume{})
+		l.Memory = memory
+		var to int64
+		for _, step := range predict.Settings(s, l, k.Catalog, k.Verdicts) {
+			if step.Knob == (stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}) {
+				to, _ = step.To.Int()
+			}
+		}
+		if to < want[0] || to > want[1] {
+			t.Errorf("with %d bytes of memory, the buffer pool gets %d", memory, to)
+		}
+		if takes, over := l.Over(s, nil); over {
+			t.Errorf("of %d bytes of memory it takes %d", memory, takes)
+		}
+	}
+	little, none := planned(ref, data, provision.Volume{}), planned(ref, data, provision.Volume{})
+	little.Memory = 2 * gib
+	if takes, over := little.Over(s, nil); !over || takes < 4*gib {
+		t.Errorf("a buffer pool of 4 GiB in 2 GiB of memory: it takes %d, over %v", takes, over)
+	}
+	lower := []advise.Step{{Knob: stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}, To: stack.Int(gib)}}
+	if takes, over := little.Over(s, lower); over {
+		t.Errorf("once it is lowered, it takes %d", takes)
+	}
+	if _, over := none.Over(s, nil); over {
+		t.Error("nothing is said of its memory")
 	}
 }
 

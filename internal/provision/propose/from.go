@@ -104,9 +104,12 @@ func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec, lasting Names) 
 	sp.Pool = &made
 	why := mistake(*sp)
 	mirrored, _ := p.Bool("log_mirrored")
+	redundant, _ := p.Bool("special_redundant")
 	switch {
 	case made.Layout != spec.Stripe && known && vdevs > 1 && made.Width == 0:
 		why = "its groups are of different sizes"
+	case len(made.Special) > 1 && !redundant:
+		why = "its special devices stand alone, and those of a spec are a mirror"
 	case len(made.Log) > 1 && !mirrored:
 		why = "its log devices stand alone, and those of a spec are a mirror"
 	}

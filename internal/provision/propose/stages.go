@@ -16,6 +16,7 @@ import (
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // stage adds a stage of one making.
@@ -266,6 +267,9 @@ func (p *planning) settings(ctx context.Context) error {
 		if step.Recipe.Waits != "" && step.Recipe.Restart == nil && step.Knob.Of == p.Home.Server {
 			s.Steps[i].Recipe.Restart = []change.Op{{Argv: p.stop}, {Argv: p.start}}
 		}
+	}
+	if takes, over := p.Layout.Over(p.Stack, steps); over {
+		s.Notes = append(s.Notes, fmt.Sprintf("with its settings %s takes %s at least, and server.memory is %s: nothing here lowers what was set before", p.Home.Server, units.Bytes(takes), units.Bytes(p.Layout.Memory)))
 	}
 	p.Stages = append(p.Stages, s)
 	return nil

@@ -108,6 +108,7 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
 		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
 		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.Forget()},
+		Absent:    []change.Op{d.IsUsed()},
 		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},
 		Unchanged: &look,
 		Moved:     &change.Moved{Identity: id, State: id},

@@ -220,21 +220,26 @@ func compatibility(ctx context.Context, h host.Reader, version string) (string, 
 
 // create gives the acts: of each file that is made for a trial, and of the pool.
 func (m *poolMaking) create(props, root map[string]string) {
-	var first, after []change.Op
-	for _, d := range m.disks {
+	var first, absent, after []change.Op
+	name := m.pool.Name
+	for i, d := range m.disks {
+		if i < len(m.pool.Data) { // those of the data come first, and without them there is no pool
+			absent = append(absent, d.HasNoPool(name, "{kept}"))
+		}
 		if d.File {
-			m.out.Acts = append(m.out.Acts, file(d))
+			m.out.Acts = append(m.out.Acts, file(d, name))
 			continue
 		}
 		first = append(first, d.Proof())
-		after = append(after, d.BlankPool(m.pool.Name))
+		after = append(after, d.BlankPool(name))
 	}
-	name := m.pool.Name
 	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
-		Thing: change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
-		Do:    append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
-		Undo:  []change.Op{script(destroyPool, name)},
-		Rest:  after,
+		Thing:     change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
+		Do:        append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
+		Unchanged: &change.Inspection{Argv: zfs.PoolGUIDs(), Match: "^" + regexp.QuoteMeta(name) + "\t([0-9]+)$"},
+		Undo:      []change.Op{script(destroyPool, name)},
+		Absent:    absent,
+		Rest:      after,
 	}})
 }
 
@@ -287,13 +292,14 @@ func paths(disks []spec.Disk) (all []string) {
 	return all
 }
 
-// file makes a file for a trial. A second name beside it bears the mark of the act, by which the file is known.
-func file(d disk.Disk) change.Act {
+// file makes a file for a trial. A second name beside it bears the mark of the act, by which the file is known. What is removed is no
+// part of a pool any more: an undo goes on to here also where the pool is kept.
+func file(d disk.Disk, pool string) change.Act {
 	dir, base := path.Split(d.Spec.Path)
 	marked := dir + "." + base + ".plumb-{mark}"
 	return change.Act{Make: &change.Make{
 		Thing: change.Thing{Name: "the file " + d.Spec.Path, Inspect: &change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", "." + base + ".plumb-*", "-printf", "%f %i\\n"}}},
 		Do:    []change.Op{script(`rm -f "$2"; (set -C; : >"$2"); chmod 600 "$2"; truncate -s "$3" "$2"; ln -T "$2" "$1"`, d.Spec.Path, marked, strconv.FormatInt(d.Size, 10))},
-		Undo:  []change.Op{script(`[ ! -e "$1" ] || [ "$1" -ef "$2" ] || { echo "$1 is another file than was made: it is kept" >&2; exit 1; }; rm -f "$1" "$2"`, d.Spec.Path, marked)},
+		Undo:  []change.Op{d.HasNoPool(pool, ""), script(`[ ! -e "$1" ] || [ "$1" -ef "$2" ] || { echo "$1 is another file than was made: it is kept" >&2; exit 1; }; rm -f "$1" "$2"`, d.Spec.Path, marked)},
 	}}
 }

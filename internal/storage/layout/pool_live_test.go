@@ -231,3 +231,46 @@ func (x *box) oldLabels(was string) {
 		t.Errorf("looking left\n%s\nof\n%s", now, was)
 	}
 }
+
+// A pool that somebody has exported is on its disks: an undo does not take it for gone, and does not remove its files. Nor does one that
+// finds the pool kept because something is in it.
+func TestAnExportedPoolIsNotGone(t *testing.T) {
+	x := newBox(t)
+	x.fuse()
+	name := "plumb" + strings.ReplaceAll(filepath.Base(x.Dir), "-", "") + "e"
+	x.OnClose(func() error {
+		_ = exec.Command("zpool", "destroy", "-f", name).Run()
+		return nil
+	})
+	p := spec.Pool{Name: name, Layout: spec.Mirror, Data: []spec.Disk{x.disk("a", 64), x.disk("b", 64)}}
+	files := spec.Pool{Name: name, Layout: spec.Stripe, Data: []spec.Disk{{Path: filepath.Join(x.Dir, "f"), Size: 64 << 20}}}
+	for what, pool := range map[string]spec.Pool{"disks": p, "a file": files} {
+		was := x.state()
+		number, err := x.apply(x.acts(func(h host.Reader) (provision.Making, error) {
+			return x.lay.Pool(t.Context(), h, pool, provision.Birth{})
+		}).Acts)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		undo := func(o change.UndoOptions) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // what is busy is waited for
+			defer cancel()
+			return x.executor().Undo(ctx, []int{number}, o)
+		}
+		x.sh(`zfs create -o mountpoint=none "$1/theirs"; zpool export "$1"`, name)
+		if err := undo(change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "and may be there all the same") {
+			t.Errorf("%s: exported: %v", what, err)
+		}
+		x.sh(`zpool import -d "$1" -d /dev "$2"; zfs list -H -o name "$2/theirs"`, x.Dir, name)
+		if err := undo(change.UndoOptions{Force: true}); err == nil {
+			t.Errorf("%s: a dataset in it, it is undone", what)
+		}
+		x.sh(`zpool export "$2"; zpool import -d "$1" -d /dev "$2"; zfs destroy "$2/theirs"`, x.Dir, name)
+		if err := x.undo(number, change.UndoOptions{}); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if now := x.state(); now != was {
+			t.Errorf("%s: undo left\n%s\nof\n%s", what, now, was)
+		}
+	}
+}

@@ -32,7 +32,11 @@ func AppArmor(ctx context.Context, h host.Reader, program string, dirs []string)
 		}
 		acts = append(acts, more...)
 	}
-	return toDo(ctx, h, acts)
+	acts, err = toDo(ctx, h, acts)
+	if err == nil && len(acts) > 0 {
+		err = needs(ctx, h, "apparmor_parser", "apparmor")
+	}
+	return acts, err
 }
 
 // letIn gives the acts for one profile; none where it is not there.

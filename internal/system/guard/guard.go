@@ -21,3 +21,13 @@ func toDo(ctx context.Context, h host.Reader, acts []change.Act) (left []change.
 	}
 	return left, nil
 }
+
+// needs refuses where a program is not installed that an act runs: found out only then, it would take back all that was done before.
+func needs(ctx context.Context, h host.Reader, program, from string) error {
+	for _, dir := range []string{"/usr/sbin/", "/sbin/", "/usr/bin/"} {
+		if there, err := host.Exists(ctx, h, dir+program); err != nil || there {
+			return err
+		}
+	}
+	return &change.Refusal{Why: program + " is not installed, and lets the server in where its data will be", What: "install " + from}
+}

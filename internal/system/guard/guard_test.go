@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,13 @@ type root struct {
 func newRoot(t *testing.T, files map[string]string) *root {
 	t.Helper()
 	dir := t.TempDir()
+	files = maps.Clone(files)
+	if files == nil {
+		files = map[string]string{}
+	}
+	for _, program := range []string{"semanage", "apparmor_parser", "matchpathcon"} {
+		files["/usr/sbin/"+program] = ""
+	}
 	for name, text := range files {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
@@ -136,7 +144,7 @@ func TestHostileNamesAreRefused(t *testing.T) {
 		}
 	}
 	for _, pool := range []string{"-f", "a b", "a/b", ""} {
-		if _, _, err := PoolTimers(ctx, r.h, pool, true); err == nil {
+		if _, _, err := PoolTimers(ctx, r.h, pool, Disks{Trims: true}); err == nil {
 			t.Errorf("PoolTimers takes the pool %q", pool)
 		}
 	}
@@ -234,9 +242,33 @@ func TestSELinuxLabelsDirectories(t *testing.T) {
 	}
 }
 
+// What an act needs is looked for before anything is done: without it the data would have been moved, and be moved back.
+func TestWhatIsNeededIsLookedFor(t *testing.T) {
+	files := map[string]string{"/sys/module/apparmor/parameters/enabled": "Y\n", "/etc/apparmor.d/usr.sbin.mysqld": profile, "/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n"}
+	h := hosttest.Map{Files: files}
+	if acts, err := AppArmor(t.Context(), h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err == nil || !strings.Contains(err.Error(), "apparmor_parser is not installed") {
+		t.Errorf("%v, %v", acts, err)
+	}
+	for _, program := range []string{"matchpathcon", "semanage"} {
+		if acts, err := SELinux(t.Context(), h, "mysqld_db_t", []string{"/tank/mysql"}); err == nil || !strings.Contains(err.Error(), program+" is not installed") {
+			t.Errorf("%v, %v", acts, err)
+		}
+		files["/usr/sbin/"+program] = ""
+	}
+	delete(files, "/usr/sbin/semanage")
+	files["/etc/apparmor.d/local/usr.sbin.mysqld"] = "/tank/mysql/ r,\n/tank/mysql/** rwk,\n"
+	files["/etc/selinux/targeted/contexts/files/file_contexts.local"] = "/tank/mysql(/.*)?    system_u:object_r:mysqld_db_t:s0\n"
+	if acts, err := AppArmor(t.Context(), h, "/usr/sbin/mysqld", []string{"/tank/mysql"}); err != nil || acts != nil {
+		t.Errorf("there is nothing to do: %v, %v", acts, err)
+	}
+	if acts, err := SELinux(t.Context(), h, "mysqld_db_t", []string{"/tank/mysql"}); err != nil || acts != nil {
+		t.Errorf("there is nothing to do: %v, %v", acts, err)
+	}
+}
+
 // What the policy says already, as it does of the packages' own directories, is not entered a second time.
 func TestSELinuxFollowsThePolicy(t *testing.T) {
-	files := map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n"}
+	files := map[string]string{"/sys/fs/selinux/enforce": "1", "/etc/selinux/config": "SELINUXTYPE=targeted\n", "/usr/sbin/semanage": ""}
 	for says, want := range map[string]string{
 		"system_u:object_r:mysqld_db_t:s0\n": "restorecon -R -F /var/lib/mysql",
 		"system_u:object_r:var_lib_t:s0\n":   "semanage fcontext -a -t mysqld_db_t '/var/lib/mysql(/.*)?'",
@@ -261,20 +293,23 @@ func TestTimersAreNotDoubled(t *testing.T) {
 		}
 		return all
 	}
+	const cron, debians = "/etc/cron.d/zfsutils-linux", "24 0 1-7 * * root [ ] && /usr/lib/zfs-linux/trim\n24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"
 	for _, c := range []struct {
 		what  string
 		files map[string]string
-		trim  bool
+		disks Disks
 		want  string
 	}{
-		{"OpenZFS's own", timers, true, "zfs-scrub-monthly@tank.timer zfs-trim-weekly@tank.timer"},
-		{"no disk takes a trim", timers, false, "zfs-scrub-monthly@tank.timer"},
-		{"Debian's cron", with(map[string]string{"/etc/cron.d/zfsutils-linux": "24 0 1-7 * * root [ ] && /usr/lib/zfs-linux/trim\n24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"}), true, ""},
-		{"cron that is commented out", with(map[string]string{"/etc/cron.d/zfsutils-linux": "# 24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"}), false, "zfs-scrub-monthly@tank.timer"},
-		{"a timer that somebody chose", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@tank.timer": ""}), false, ""},
-		{"that of another pool", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@other.timer": ""}), false, "zfs-scrub-monthly@tank.timer"},
+		{"OpenZFS's own", timers, Disks{Trims: true}, "zfs-scrub-monthly@tank.timer zfs-trim-weekly@tank.timer"},
+		{"no disk takes a trim", timers, Disks{}, "zfs-scrub-monthly@tank.timer"},
+		{"Debian's cron", with(map[string]string{cron: debians, "/usr/sbin/cron": ""}), Disks{true, true}, ""},
+		{"cron that is commented out", with(map[string]string{"/usr/sbin/cron": "", cron: "# 24 0 8-14 * * root /usr/lib/zfs-linux/scrub\n"}), Disks{}, "zfs-scrub-monthly@tank.timer"},
+		{"a timer that somebody chose", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@tank.timer": ""}), Disks{}, ""},
+		{"that of another pool", with(map[string]string{"/etc/systemd/system/timers.target.wants/zfs-scrub-weekly@other.timer": ""}), Disks{}, "zfs-scrub-monthly@tank.timer"},
+		{"Debian's cron, which trims no SATA", with(map[string]string{cron: debians, "/usr/sbin/cron": ""}), Disks{Trims: true}, "zfs-trim-weekly@tank.timer"},
+		{"Debian's cron without a cron", with(map[string]string{cron: debians}), Disks{true, true}, "zfs-scrub-monthly@tank.timer zfs-trim-weekly@tank.timer"},
 	} {
-		acts, notes, err := PoolTimers(context.Background(), newRoot(t, c.files).h, "tank", c.trim)
+		acts, notes, err := PoolTimers(context.Background(), newRoot(t, c.files).h, "tank", c.disks)
 		var got []string
 		for _, a := range acts {
 			got = append(got, a.Switch.On)
@@ -283,9 +318,13 @@ func TestTimersAreNotDoubled(t *testing.T) {
 			t.Errorf("%s: %v, %v, %v", c.what, got, notes, err)
 		}
 	}
-	acts, notes, err := PoolTimers(context.Background(), newRoot(t, nil).h, "tank", false)
+	acts, notes, err := PoolTimers(context.Background(), newRoot(t, nil).h, "tank", Disks{})
 	if err != nil || acts != nil || len(notes) != 1 {
 		t.Errorf("an OpenZFS without timers: %v, %v, %v", acts, notes, err)
+	}
+	acts, notes, err = PoolTimers(context.Background(), newRoot(t, map[string]string{cron: debians, "/usr/sbin/cron": ""}).h, "tank", Disks{Trims: true})
+	if err != nil || acts != nil || len(notes) != 1 || !strings.Contains(notes[0], "zfs set org.debian:periodic-trim=enable tank") {
+		t.Errorf("Debian's cron, and no timer: %v, %v, %v", acts, notes, err)
 	}
 }
 
@@ -293,7 +332,7 @@ func TestTimersAreNotDoubled(t *testing.T) {
 func TestMaskedTimersAreTold(t *testing.T) {
 	for _, masked := range []string{"zfs-scrub-monthly@tank.timer", "zfs-scrub-monthly@.timer"} {
 		h := hosttest.Map{Files: map[string]string{"/usr/lib/systemd/system/zfs-scrub-monthly@.timer": ""}, Links: map[string]string{"/etc/systemd/system/" + masked: "/dev/null"}}
-		acts, notes, err := PoolTimers(t.Context(), h, "tank", false)
+		acts, notes, err := PoolTimers(t.Context(), h, "tank", Disks{})
 		if err != nil || len(acts) > 0 || len(notes) != 1 || !strings.Contains(notes[0], "masked") {
 			t.Errorf("%s: %v, %v, %v", masked, acts, notes, err)
 		}

@@ -36,7 +36,12 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 		if err := plainPath(dir); err != nil {
 			return nil, err
 		}
-		if says, err := h.Output(ctx, "matchpathcon", "-n", dir); err == nil && typeOf(string(says)) == string(label) {
+		says, err := h.Output(ctx, "matchpathcon", "-n", dir)
+		if err != nil {
+			if err := needs(ctx, h, "matchpathcon", "libselinux-utils, which Debian calls selinux-utils"); err != nil {
+				return nil, err
+			}
+		} else if typeOf(string(says)) == string(label) {
 			acts = append(acts, relabelled(label, dir)) // the policy itself has it so: of a second entry semanage says that it is there already
 			continue
 		}
@@ -46,6 +51,9 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 			return nil, fmt.Errorf("see which labels were set: %w", err)
 		}
 		if m := regexp.MustCompile("(?m)" + act.Switch.Inspect.Match).FindSubmatch(text); m == nil || string(m[1]) != string(label) {
+			if err := needs(ctx, h, "semanage", "policycoreutils-python-utils"); err != nil {
+				return nil, err
+			}
 			acts = append(acts, act)
 		}
 	}

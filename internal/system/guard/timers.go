@@ -19,10 +19,16 @@ var poolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]{0,100}$`)
 // Where units of packages lie.
 var unitDirs = []string{"/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 
+// Disks are what counts of the disks of a pool.
+type Disks struct {
+	Trims bool // one of them takes a trim
+	NVMe  bool // all of them are such: Debian's cron trims no others by itself
+}
+
 // PoolTimers have a pool of ZFS scrubbed each month, and trimmed each week where its
 // disks take it. Where the distribution does so already (Debian's zfsutils-linux by cron), or somebody
 // has set a timer, there is nothing to do. The notes say what a person has to set up.
-func PoolTimers(ctx context.Context, h host.Reader, pool string, trim bool) (acts []change.Act, notes []string, err error) {
+func PoolTimers(ctx context.Context, h host.Reader, pool string, disks Disks) (acts []change.Act, notes []string, err error) {
 	if !poolName.MatchString(pool) {
 		return nil, nil, fmt.Errorf("%q is no name of a pool", pool)
 	}
@@ -31,13 +37,16 @@ func PoolTimers(ctx context.Context, h host.Reader, pool string, trim bool) (act
 		return nil, nil, err
 	}
 	for _, job := range []string{"scrub", "trim"} {
-		if job == "trim" && !trim || strings.Contains(cron, job) {
+		byCron := strings.Contains(cron, job)
+		if job == "trim" && (!disks.Trims || byCron && disks.NVMe) || job == "scrub" && byCron {
 			continue
 		}
 		unit, why, err := timerFor(ctx, h, job, pool)
 		switch {
 		case err != nil:
 			return nil, nil, err
+		case unit == "" && why != "" && byCron:
+			notes = append(notes, why+"; Debian's cron trims only pools of NVMe disks, and this one after zfs set org.debian:periodic-trim=enable "+pool)
 		case unit == "" && why != "":
 			notes = append(notes, why)
 		case unit != "":
@@ -47,12 +56,26 @@ func PoolTimers(ctx context.Context, h host.Reader, pool string, trim bool) (act
 	return acts, notes, nil
 }
 
-// cronOf gives what Debian's cron does for pools.
+// crons are those that read a crontab of Debian's: cron, cronie, and systemd-cron, which makes timers of it.
+var crons = []string{"/usr/sbin/cron", "/usr/sbin/crond", "/usr/lib/systemd/system-generators/systemd-crontab-generator", "/lib/systemd/system-generators/systemd-crontab-generator"}
+
+// cronOf gives what Debian's cron does for pools: nothing where no cron is installed, as in small images.
 func cronOf(ctx context.Context, h host.Reader) (string, error) {
 	const file = "/etc/cron.d/zfsutils-linux"
 	there, err := host.Exists(ctx, h, file)
 	if err != nil || !there {
 		return "", err
+	}
+	reads := false
+	for _, cron := range crons {
+		is, err := host.Exists(ctx, h, cron)
+		if err != nil {
+			return "", err
+		}
+		reads = reads || is
+	}
+	if !reads {
+		return "", nil
 	}
 	text, err := h.ReadFile(ctx, file)
 	if err != nil {
@@ -90,7 +113,8 @@ func timerFor(ctx context.Context, h host.Reader, job, pool string) (unit, why s
 		}
 		return "zfs-" + job + "-" + wanted + "@" + pool + ".timer", "", nil
 	}
-	return "", fmt.Sprintf("nothing here does zpool %s by itself: OpenZFS has timers for it from 2.1.3 on, before that cron must do it", job), nil
+	since := map[string]string{"scrub": "2.1.3", "trim": "2.2"}[job]
+	return "", fmt.Sprintf("nothing here does zpool %s by itself: OpenZFS has timers for it from %s on, before that cron must do it", job, since), nil
 }
 
 // masked tells whether somebody has put one of some units out of use, so that it cannot be enabled.
@@ -136,6 +160,12 @@ func TrimTimer(ctx context.Context, h host.Reader) (acts []change.Act, notes []s
 		return []change.Act{a}, nil, nil
 	}
 	return nil, []string{"nothing here trims filesystems by itself: fstrim in cron would"}, nil
+}
+
+// IsNVMe tells whether a device is a disk of NVMe. What cannot be read counts as no.
+func IsNVMe(ctx context.Context, h host.Reader, device string) bool {
+	st, err := h.Stat(ctx, device)
+	return err == nil && st.Mode&fs.ModeDevice != 0 && strings.HasPrefix(path.Base(st.Resolved), "nvme")
 }
 
 // Trims tells whether a device can be told which of its blocks are free. What cannot be read counts as no.

@@ -158,6 +158,24 @@ func TestClassSaysWhatItCan(t *testing.T) {
 	}
 }
 
+// TestClassHasWhatThePlanGivesAbove: what the rules say of all volumes stands on the dataset above them, which a node does not have.
+func TestClassHasWhatThePlanGivesAbove(t *testing.T) {
+	l := onZFS("postgres")
+	l.Volumes = []provision.Volume{{Dataset: "tank/db", Properties: map[string]string{"compression": "lz4", "atime": "off"}},
+		{Role: "data", Dataset: "tank/db/data", At: "/d", Properties: map[string]string{"recordsize": "32768"}},
+		{Role: "wal", Dataset: "tank/db/log", At: "/l", Properties: map[string]string{"compression": "zstd"}}}
+	text := written(t, l)
+	docs := documents(t, text)
+	if data, log := docs[0]["parameters"].(map[string]any), docs[1]["parameters"].(map[string]any); data["compression"] != "lz4" || log["compression"] != "zstd" {
+		t.Errorf("the classes have %v and %v", data, log)
+	}
+	for _, want := range []string{"-o atime=off -o compression=lz4 -o recordsize=32768 tank/db/data\n", "-o atime=off -o compression=zstd tank/db/log\n", "inherit from there: atime=off.\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q:\n%s", want, text)
+		}
+	}
+}
+
 // TestParametersStay: a cluster refuses an apply that changes them, and a class for directories has none.
 func TestParametersStay(t *testing.T) {
 	for product, l := range map[string]Layout{"mariadb": onZFS("mariadb"), "postgres": onExt4("postgres")} {

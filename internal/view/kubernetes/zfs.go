@@ -19,6 +19,7 @@ func (w *writer) datasets() error {
 		if v.At == "" { // of a parent, which holds nothing
 			continue
 		}
+		v.Properties = w.inherited(v)
 		if v.Dataset == "" {
 			return fmt.Errorf("write a class for %s: it is neither a dataset nor on a filesystem of the spec", v.Role)
 		}
@@ -37,6 +38,17 @@ func (w *writer) datasets() error {
 		}
 	}
 	return nil
+}
+
+// inherited gives the properties of a volume with those of the plan's datasets above it: on a node zfs create -p makes those with none.
+func (w *writer) inherited(v provision.Volume) map[string]string {
+	all := map[string]string{}
+	for _, above := range w.Volumes { // what is above comes first
+		if above.Dataset == v.Dataset || strings.HasPrefix(v.Dataset, above.Dataset+"/") {
+			maps.Copy(all, above.Properties)
+		}
+	}
+	return all
 }
 
 // create is the command that makes the dataset in which the volumes of a role come to lie.

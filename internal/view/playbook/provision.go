@@ -18,6 +18,8 @@ type Provisioning struct {
 	// Files are those that the plan edits, as they are now; nil of one that is not there.
 	// Of their texts only digests and what is put in go into what is written.
 	Files map[string][]byte
+	// Later is what of the spec is planned only once this is done, in words; "": nothing.
+	Later string
 }
 
 // EditedFiles lists the files that a plan edits.
@@ -84,6 +86,9 @@ func (p Provisioning) write() (*provisioning, error) {
 		if err := w.stage(s); err != nil {
 			return nil, err
 		}
+	}
+	if w.Later != "" {
+		w.left = append(w.left, w.Later)
 	}
 	return w, nil
 }

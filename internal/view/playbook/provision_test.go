@@ -350,6 +350,20 @@ func TestScriptLeavesAMoveToPlumb(t *testing.T) {
 	}
 }
 
+// TestScriptOfAPartSaysSo: a plan that goes on only once the packages are there is not all of the spec when it is done.
+func TestScriptOfAPartSaysSo(t *testing.T) {
+	l := layOut(t)
+	l.p.Later = "what comes later"
+	for range 2 {
+		if out, code := sh(t, l.shell(), "apply"); code != 4 || !strings.Contains(out, "not done here: what comes later") {
+			t.Errorf("it ends with %d:\n%s", code, out)
+		}
+	}
+	if text, err := l.p.Ansible(); err != nil || !strings.Contains(text, "ansible.builtin.fail") || !strings.Contains(text, "what comes later") {
+		t.Errorf("the playbook ends well, %v:\n%s", err, text)
+	}
+}
+
 type task struct {
 	Name  string
 	Shell struct {
