@@ -70,7 +70,7 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 		return hint.Usage("--data stands for data that is not there yet, and --tape and --dataset for a host's", "give one of them")
 	}
 	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
-		return hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 is none")
+		return hint.Usage(fmt.Sprintf("--ratio %g is no ratio of compression", f.ratio), "such as --ratio 2.5; 1 is none")
 	}
 	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"},
 		inBytes{"arc", f.arc, leastOfAll, "8G"}, inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}); err != nil {

@@ -2,7 +2,6 @@
 package incident
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +30,6 @@ import (
 	"plumb/internal/watch"
 	"plumb/internal/watch/capture"
 	"plumb/internal/watch/record"
-	"plumb/internal/watch/verdict"
-	"plumb/knowledge"
 )
 
 type captureFlags struct {
@@ -79,8 +76,6 @@ Look through a capture before you send it.
 	return c
 }
 
-func verdicts() []string { return verdict.IDs(knowledge.FS) }
-
 func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard func() (string, error), f captureFlags) error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -91,7 +86,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, standard f
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {
 		if !j.Judges(id) {
-			return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
+			return notOne(id)
 		}
 	}
 	dir, err := f.captures(standard)
