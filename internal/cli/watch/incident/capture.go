@@ -2,7 +2,6 @@
 package incident
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,8 +29,6 @@ import (
 	"plumb/internal/watch"
 	"plumb/internal/watch/capture"
 	"plumb/internal/watch/record"
-	"plumb/internal/watch/verdict"
-	"plumb/knowledge"
 )
 
 type captureFlags struct {
@@ -90,7 +87,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {
 		if !j.Judges(id) {
-			return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
+			return notOne(id)
 		}
 	}
 	dir, err := f.place()
