@@ -75,8 +75,6 @@ you send it.
 	return c
 }
 
-func verdicts() []string { return verdict.IDs(knowledge.FS) }
-
 func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureFlags) error {
 	if err := f.Validate(); err != nil {
 		return err
