@@ -37,7 +37,7 @@ var mistakes = []struct{ name, from, to, want string }{
 	{"duration", "time: 20s", "time: 20", `x.yaml:17:29: measure.time is a time such as 20s, 500ms or 1m30s, not "20"`},
 	{"duration_range", "time: 20s", "time: 20ms", "measure.time is 20ms: 1s to 24h are possible"},
 	{"percent", "until: 5%", "until: 5", `until is a percentage between 0% and 100%, written 5%, not "5"`},
-	{"metric", "metric: p99", "metric: p90", `metric is one of rate, mean, p50, p95, p99, not "p90"; did you mean p50?`},
+	{"metric", "metric: p99", "metric: p90", `metric is one of rate, mean, p50, p95, p99, not "p90"; did you mean p95?`},
 	{"check", "[no-errors,", "[no-error,", `a check is one of no-errors, rows, consistency, not "no-error"; did you mean no-errors?`},
 	{"check_insert", "script: oltp_write_only", "script: oltp_insert", `consistency cannot be checked in the arm "ext4, 0": oltp_insert changes how many rows there are`},
 	{"published", `arm: "ext4, 1"`, `arm: "ext4 1"`, `x.yaml:4:19: there is no arm "ext4 1"; did you mean ext4, 1?`},

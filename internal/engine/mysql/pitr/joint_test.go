@@ -19,8 +19,10 @@ import (
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/store"
 	"plumb/internal/engine/mysql/binlog"
+	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 )
 
@@ -191,6 +193,34 @@ func TestJoins(t *testing.T) {
 	}
 	if _, err := (Engine{}).Plan(t.Context(), l.shelf, baseAt("binlog.000009", 4, between), moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "what lay before binlog.000004 in the log of mysql was pruned") {
 		t.Error(err)
+	}
+}
+
+// A log that has the name of the point's file and not its place is another one, also where nobody knows a GTID: a server's own after
+// RESET MASTER.
+func TestPlaceThatIsNotInTheLog(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001", "binlog.000002")
+	l.write("binlog.000001", begin(), change(1), rotate("binlog.000002"))
+	l.write("binlog.000002", begin(), gtid(2), change(2), commit())
+	l.turns()
+	all, err := l.shelf.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := newShelfLog(l.shelf, bySeries(all)[0])
+	sv := serverOf(base{version: "10.11.14"})
+	sv.Settings = map[string]string{"log_bin_basename": shelfDir + "/log", "log_bin_index": shelfIndex}
+	to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
+	first := len(begin()) + len(change(1))
+	for offset, want := range map[int]string{first: "", first + len(rotate("binlog.000002")): "", first + 1: "amid an event", 1 << 20: "it ends at"} {
+		w, err := point.Seek(t.Context(), log, sv, protect.Position{File: "binlog.000001", Offset: int64(offset)}, to)
+		switch {
+		case want == "" && (err != nil || w.Count != 1):
+			t.Errorf("at %d: %+v, %v", offset, w, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == ""):
+			t.Errorf("at %d: %+v, %v", offset, w, err)
+		}
 	}
 }
 

@@ -153,6 +153,9 @@ func (s *seeking) file() error {
 	case catErr != nil && !errors.Is(catErr, errEnough):
 		return catErr
 	}
+	if s.at == 0 && s.end < s.way.From.Offset {
+		return s.other(fmt.Sprintf("it ends at %d", s.end))
+	}
 	if blank {
 		s.blank = append(s.blank, s.way.Files[s.at])
 		return nil
@@ -163,6 +166,13 @@ func (s *seeking) file() error {
 		return nil
 	}
 	return s.close()
+}
+
+// other is the error of a log that has the file in which the point stands, and not its place. Names come again: after RESET MASTER, and
+// on a server that was restored.
+func (s *seeking) other(why string) error {
+	return hint.With(fmt.Errorf("it is another log than that of the point, which stands at %d: %s", s.way.From.Offset, why),
+		"from this point nothing but the point itself can be reached; take one that is of the log that the server has now (plumb protect list)")
 }
 
 // died leaves out the transaction in which the server died: it rolled it back when it started again, and its log goes on without it.
@@ -185,6 +195,9 @@ func (s *seeking) missing(why string) error {
 
 // event takes one event.
 func (s *seeking) event(e binlog.Event) error {
+	if at := s.way.From.Offset; s.at == 0 && e.At < at && at < e.End {
+		return s.other(fmt.Sprintf("there it is amid an event, from %d to %d", e.At, e.End))
+	}
 	if gtid, yes := e.Begins(); yes {
 		if err := s.close(); err != nil {
 			return err
