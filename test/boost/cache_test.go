@@ -118,7 +118,7 @@ func comparing(t *testing.T, pool, device, was string, fuse bool, cache func(*te
 	dir := strings.TrimSpace(zfs(t, "zfs", "get", "-H", "-o", "value", "mountpoint", pool))
 	compare := []string{"compare", pool, device, dir, "--times", "1", "--every", "5s", "--yes"}
 	_, errs := cache(t, 3, compare...)
-	program.Reads(t, errs, "is no log device of pool")
+	program.Reads(t, errs, "is not a working log device of pool")
 	cache(t, 0, "add", pool, device, "--log", "--yes")
 	with := config(t, pool)
 	_, errs = cache(t, 3, "compare", pool, device, t.TempDir(), "--yes")
