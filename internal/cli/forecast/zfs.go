@@ -93,6 +93,9 @@ func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 	if vdev, err = raidzOf(f.raidz); err != nil {
 		return nil, vdev, err
 	}
+	if f.raidz != "" && f.data > 0 && f.ratio == 0 {
+		return nil, vdev, hint.Usage("--raidz adds parity to what is stored, which --data without --ratio does not tell", "such as --ratio 2.5; 1 is none")
+	}
 	records, err = numbers("recordsize", f.record, forecast.Size, "16K")
 	for i, r := range records {
 		if r < leastRecord || r > mostRecord || r != math.Exp2(math.Round(math.Log2(r))) {
