@@ -190,6 +190,13 @@ func (k *Keeper) Shelf() (Shelf, error) {
 	return Shelf{Store: k.Store, Trust: []note.Verifier{v}}, err
 }
 
+// OwnShelf is Shelf, which also believes what this host signed with keys that it has given up.
+func (k *Keeper) OwnShelf() (Shelf, error) {
+	s, err := k.Shelf()
+	s.Trust = append(s.Trust, k.Past...)
+	return s, err
+}
+
 // Former tells whether a piece was kept by this host with a key that it has given up.
 func (k *Keeper) Former(ctx context.Context, p Piece) bool {
 	_, err := Shelf{Store: k.Store, Trust: k.Past}.Entry(ctx, p)

@@ -179,11 +179,10 @@ func (s *Service) broken(ctx context.Context, f Follower, b *breaks, all []Break
 	ctx, cancel := context.WithTimeout(ctx, s.Within)
 	defer cancel()
 	left, err := b.matter(all, s.Board.Now(), func(since time.Time) (time.Time, error) {
-		shelf, err := s.Keeper.Shelf()
+		shelf, err := s.Keeper.OwnShelf()
 		if err != nil {
 			return time.Time{}, err
 		}
-		shelf.Trust = append(shelf.Trust, s.Keeper.Past...)
 		return shelf.Newest(ctx, f.Knows, since)
 	})
 	if err != nil && ctx.Err() == nil {

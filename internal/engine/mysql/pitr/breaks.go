@@ -33,11 +33,10 @@ func told(ctx context.Context, k *archive.Keeper, logs [][]archive.Piece) (all [
 
 // reason reads why a series was begun, of its first piece, as this host signed it with any of its keys; "" when that does not say it.
 func reason(ctx context.Context, k *archive.Keeper, first archive.Piece) (string, error) {
-	s, err := k.Shelf()
+	s, err := k.OwnShelf()
 	if err != nil {
 		return "", err
 	}
-	s.Trust = append(s.Trust, k.Past...)
 	e, err := s.Entry(ctx, first)
 	return e.Why, err
 }
