@@ -19,6 +19,7 @@ import (
 	"plumb/internal/stack"
 	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
+	"plumb/internal/zfs"
 )
 
 // zfsFlags are the flags of forecast zfs.
@@ -232,8 +233,7 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 
 // vdevsOf says what the pool of a dataset is made of: its sector, and each of its vdevs; 0 where that is not known.
 func vdevsOf(s *stack.Stack, dataset string) (sector float64, z model.Raidz) {
-	name, _, _ := strings.Cut(dataset, "/")
-	pool := s.Find(stack.Ref{Kind: "pool", Name: name})
+	pool := s.Find(stack.Ref{Kind: "pool", Name: zfs.PoolOf(dataset)})
 	if pool == nil {
 		return 0, z
 	}

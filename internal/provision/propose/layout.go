@@ -16,6 +16,7 @@ import (
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
 // layout finds which volumes the server gets, and which of them hold its data already.
@@ -109,8 +110,7 @@ func poolOf(sp spec.Spec) string {
 	if sp.Pool != nil {
 		return sp.Pool.Name
 	}
-	pool, _, _ := strings.Cut(sp.Use, "/")
-	return pool
+	return zfs.PoolOf(sp.Use)
 }
 
 // on gives the dataset that holds a path now; "" when none does.
