@@ -19,6 +19,10 @@ no() { echo "$path $1: it is left as it is" >&2; exit 1; }
 // forget opens the disk for itself alone: one that is in use is left as it is.
 const forget = used + `wipefs -a -q "$node" || no "is in use"`
 
+// readable reads the parts to their ends: where that fails, nothing is known of what is there.
+const readable = `for part; do dd if="$node" of=/dev/null bs=65536 skip="${part%:*}" count="${part#*:}" iflag=skip_bytes,count_bytes,fullblock status=none || no "cannot be read"; done
+`
+
 // Forget takes from a disk what says that there is a filesystem on it, whose UUID was read just before.
 func (d Disk) Forget() change.Op { return d.script(forget) }
 
@@ -29,8 +33,7 @@ const blank = `kinds=$5 made=$6
 shift 6
 zero() { for part; do cmp -n "${part#*:}" -i "0:${part%:*}" /dev/zero "$node" >/dev/null || return 1; done; }
 ! zero "$@" || exit 0
-for part; do dd if="$node" of=/dev/null bs=65536 skip="${part%:*}" count="${part#*:}" iflag=skip_bytes,count_bytes,fullblock status=none || no "cannot be read"; done
-ours "$@" || no "does not have what is left of what was made there, or has more"
+` + readable + `ours "$@" || no "does not have what is left of what was made there, or has more"
 name=${node##*/}
 for dev in "$node" "/sys/class/block/$name/$name"*; do
   [ "$dev" = "$node" ] || [ -e "$dev/partition" ] || continue

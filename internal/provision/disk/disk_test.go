@@ -422,11 +422,9 @@ func TestOnlyLabelsOfAPoolThatIsGoneAreMadeZero(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, text := range c.labels {
-			if _, err := f.WriteAt([]byte(text), at[n]+16<<10); err != nil {
-				t.Fatal(err)
-			}
+			writeLabel(t, f, text, at[n])
 		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
 		was := i.sum(t)

@@ -7,8 +7,7 @@ import "plumb/internal/change"
 // is 0 on a disk that is not the pool's yet, or any more.
 const unlabelled = `pool=$5 guid=$6
 shift 6
-for part; do dd if="$node" of=/dev/null bs=65536 skip="${part%:*}" count="${part#*:}" iflag=skip_bytes,count_bytes,fullblock status=none || no "cannot be read"; done
-named() { dd if="$node" bs=512 skip="$(($1 / 262144 * 512 + 32))" count=2 status=none | LC_ALL=C grep -aqF -e "$pool"; }
+` + readable + `named() { dd if="$node" bs=512 skip="$(($1 / 262144 * 512 + 32))" count=2 status=none | LC_ALL=C grep -aqF -e "$pool"; }
 label() {
   words=$(od -An -v -tu8 --endian=big -w80 -j "$(($1 - 52))" -N 80 "$node") && set -- "$1" $words
   [ "$2" != 2 ] && [ "$6" != 0 ] || return 0

@@ -79,19 +79,10 @@ func TestLabelsOnLargeSectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	write := func(text string, at int64) {
-		t.Helper()
-		if _, err := f.WriteAt([]byte(text), at+16<<10); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Sync(); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for way, w := range onDisk(sector) {
 		all := labelsOn(sectors, sector, w[0], w[1])
 		for n, at := range all {
-			write(aLabel("tank", 2, 9), at)
+			writeLabel(t, f, aLabel("tank", 2, 9), at)
 			if prove(t, d, used) == nil {
 				t.Errorf("%s: label %d at %d is not seen", way, n, at)
 			}
@@ -119,13 +110,6 @@ func TestAPoolThatIsNotImportedIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	write := func(text string, at int64) {
-		t.Helper()
-		_, err := f.WriteAt([]byte(text), at+16<<10)
-		if err := errors.Join(err, f.Sync()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for name, c := range map[string]struct {
 		label string
 		at    int64
@@ -145,14 +129,14 @@ func TestAPoolThatIsNotImportedIsFound(t *testing.T) {
 		"nothing":                      {"", 0, "7", false},
 		"nothing, of a GUID that is 0": {"", 0, "0", false},
 	} {
-		write(c.label, c.at)
+		writeLabel(t, f, c.label, c.at)
 		if out, err := run(used.HasNoPool("tank", c.guid)); (err != nil) != c.there {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 		if out, err := run(file.HasNoPool("tank", c.guid)); (err != nil) != c.there {
 			t.Errorf("%s, in a file: %v: %s", name, err, out)
 		}
-		write(strings.Repeat("\x00", len(c.label)), c.at)
+		writeLabel(t, f, strings.Repeat("\x00", len(c.label)), c.at)
 	}
 	gone, other := file, used
 	gone.Spec.Path += "-none"
@@ -167,5 +151,14 @@ func TestAPoolThatIsNotImportedIsFound(t *testing.T) {
 	}
 	if out, err := run(used.IsUsed()); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// writeLabel puts the names and values of a label where they are in one that begins at a place.
+func writeLabel(t *testing.T, f *os.File, text string, at int64) {
+	t.Helper()
+	_, err := f.WriteAt([]byte(text), at+16<<10)
+	if err := errors.Join(err, f.Sync()); err != nil {
+		t.Fatal(err)
 	}
 }
