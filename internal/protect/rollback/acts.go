@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/protect"
 	"plumb/internal/protect/service"
 	"plumb/internal/zfs"
 )
@@ -120,12 +121,17 @@ func placeOf(v Volume) string { return "name of " + v.Name }
 // its place until it was cloned, and not since.
 const ofSnapshot = `of=$(zfs get -Hp -o value origin "$1") && [ "$(zfs get -Hp -o value guid "$of")" = "$2" ] || { echo "$1 is not a clone of the snapshot that was taken" >&2; exit 1; }`
 
+// origin is the snapshot that takes the place of the volume: the point's, or that of a copy that was brought forward.
+func (v Volume) origin() protect.Member {
+	if v.from.Snapshot != "" {
+		return v.from
+	}
+	return v.Member
+}
+
 // clone makes the clone aside, mounted nowhere.
 func (c *checking) clone(v Volume) change.Act {
-	of := v.Member
-	if v.from.Snapshot != "" {
-		of = v.from
-	}
+	of := v.origin()
 	options := append([]string{"canmount=noauto", "org.plumb:act={mark}"}, v.own...)
 	if v.root || !v.inherits {
 		options = append(options, "mountpoint=none")

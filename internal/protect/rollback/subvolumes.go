@@ -1,7 +1,6 @@
 package rollback
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +136,7 @@ func (v Volume) listed(line string) change.Inspection {
 func (c *checking) copied(v Volume) change.Switch {
 	to := path.Join(v.top, v.next)
 	s := change.Exactly("subvolume "+v.next, v.listed(`^ID .* path (`+regexp.QuoteMeta(v.next[1:])+`)$`), v.next[1:],
-		btrfs.Clone(path.Join(v.top, cmp.Or(v.from.Snapshot, v.Snapshot)), to), btrfs.Remove(to))
+		btrfs.Clone(path.Join(v.top, v.origin().Snapshot), to), btrfs.Remove(to))
 	s.Spare = change.Spare{Keep: v.named(v.next, v.Undone), KeepFrom: c.spareFrom()}
 	return s
 }
