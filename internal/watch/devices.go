@@ -62,10 +62,10 @@ type counters struct {
 	values map[string]float64
 }
 
-// second is what a device did in one.
+// second is what a device did in one; reads are part of iops.
 type second struct {
-	at                 time.Time
-	iops, bytes, queue float64
+	at                        time.Time
+	iops, reads, bytes, queue float64
 }
 
 func newDevices() devices {
@@ -118,28 +118,6 @@ func (d *devices) moved(of stack.Ref, from, to time.Time) (float64, bool) {
 		}
 	}
 	return sum / float64(max(n, 1)), n > 0 && float64(n) >= 0.8*to.Sub(from).Seconds()
-}
-
-// best is what a device did at most in a second, in each minute of the last hour.
-type best struct{ minutes []second }
-
-func (b *best) add(x second) {
-	m := x.at.Truncate(time.Minute)
-	if n := len(b.minutes); n == 0 || !b.minutes[n-1].at.Equal(m) {
-		b.minutes = append(b.minutes, second{at: m})
-		b.minutes = slices.Clone(b.minutes[max(0, len(b.minutes)-60):])
-	}
-	last := &b.minutes[len(b.minutes)-1]
-	last.iops, last.bytes = max(last.iops, x.iops), max(last.bytes, x.bytes)
-}
-
-func (b *best) most() (x second) {
-	if b != nil {
-		for _, m := range b.minutes {
-			x.iops, x.bytes = max(x.iops, m.iops), max(x.bytes, m.bytes)
-		}
-	}
-	return x
 }
 
 // forgetGone drops what was seen of devices that are not there any more, and not what was learned of them.
@@ -196,7 +174,7 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		return v - w
 	}
 	s := dt.Seconds()
-	x := second{is.at, (by("reads") + by("writes")) / s, (by("read_bytes") + by("written_bytes")) / s, by("queue_ms") / 1000 / s}
+	x := second{is.at, (by("reads") + by("writes")) / s, by("reads") / s, (by("read_bytes") + by("written_bytes")) / s, by("queue_ms") / 1000 / s}
 	if math.IsNaN(x.iops + x.queue) {
 		return
 	}

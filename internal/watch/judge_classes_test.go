@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +50,59 @@ func unknownFor(m watch.Moment, of stack.Ref, id string) bool {
 		}
 	}
 	return false
+}
+
+// TestTicketsOfAMongoDB: until 6.0 none left is what limits it; since 7.0, when the server itself changes their number, the time
+// that operations wait for one is, and what 6.0 does not tell is not spoken of.
+func TestTicketsOfAMongoDB(t *testing.T) {
+	mongo := stack.Ref{Kind: "mongo", Name: "27017"}
+	for name, c := range map[string]struct {
+		version        string
+		free, waiting  float64
+		raised, untold bool
+		say            string
+	}{
+		"6.0, none left":           {version: "6.0.19", raised: true, untold: true, say: "At the fewest, 0 of 8 tickets to read and 8 of 8 to write were left."},
+		"6.0, some left":           {version: "6.0.19", free: 3, untold: true},
+		"7.0, none left":           {version: "7.0.14"},
+		"7.0, operations wait":     {version: "7.0.14", waiting: 12, raised: true, say: "12 operations waited for one."},
+		"8.0, it is not told":      {version: "8.0.4", waiting: 12, untold: true},
+		"8.0, operations wait":     {version: "8.0.4", free: 1, waiting: 12, raised: true, say: "12 operations waited for one."},
+		"8.0, one in twenty waits": {version: "8.0.4", waiting: 1},
+	} {
+		s := picture()
+		var o stack.Observation
+		server := o.New("mongo", "27017")
+		server.Set("version", stack.Text(c.version), "test")
+		server.Link("process", proc)
+		server.Link("data", stack.Ref{Kind: "filesystem", Name: "/data"})
+		s.Add("test", o)
+		j := judge()
+		j.Picture(start, s)
+		for i := range 60 {
+			b := series.Batch{Source: "mongo:27017 sessions", Every: time.Second, At: start.Add(time.Duration(i) * time.Second)}
+			b.Set(mongo, "sessions_active", 20)
+			b.Set(mongo, "queued_readers", 12)
+			j.Batch(b)
+			if i%10 > 0 {
+				continue
+			}
+			b = series.Batch{Source: "mongo:27017 status", Every: 10 * time.Second, At: b.At.Add(time.Millisecond)}
+			for name, v := range map[string]float64{"tickets_read": 8, "tickets_write": 8, "tickets_read_free": c.free, "tickets_write_free": 8} {
+				b.Set(mongo, name, v)
+			}
+			if !c.untold {
+				b.Set(mongo, "tickets_wait_us", float64(i)*c.waiting*1e6)
+			}
+			j.Batch(b)
+		}
+		m := j.Moment(j.Known())
+		v := find(m, "slots/connections")
+		if raised := v != nil; raised != c.raised || raised && (!strings.Contains(v.Say, c.say) || strings.Contains(v.Say, "?")) {
+			t.Errorf("%s: raised %v, want %v: %+v", name, raised, c.raised, v)
+		}
+		if is, want := unknownFor(m, mongo, "slots/connections"), c.untold && c.version != "6.0.19"; is != want {
+			t.Errorf("%s: unknown %v, want %v", name, is, want)
+		}
+	}
 }

@@ -126,21 +126,30 @@ func TestRequestsThatComeAloneDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestAVolumeAtItsLimit: one that did more of the same before is held at a number. One
-// that gave as many bytes to small requests as it gives to large ones now is not: it is
-// what it was.
+// TestAVolumeAtItsLimit: one that did more of the same before is held at a number. One that did more of something else,
+// and does what it can of this now, is not: it is what it was. Nor is one whose requests wait for a processor.
 func TestAVolumeAtItsLimit(t *testing.T) {
 	sessions := map[series.Class]float64{series.ClassRead: 10, series.ClassCPU: 2}
+	quiet := map[series.Class]float64{series.ClassCPU: 2}
 	held := load{seconds: 60, reads: 500, each: 20, sessions: sessions, psi: 0.8}
+	starved := held
+	starved.working = 3.5
 	few := load{seconds: 60, reads: 50, each: 200, size: 1 << 20, sessions: sessions, psi: 0.8}
-	alone := load{seconds: 40, reads: 40, each: 2, size: 1 << 20, sessions: map[series.Class]float64{series.ClassCPU: 2}}
+	alone := load{seconds: 40, reads: 40, each: 2, size: 1 << 20, sessions: quiet}
+	burst := load{seconds: 30, reads: 2000, each: 0.2, sessions: sessions}
+	small := load{seconds: 30, reads: 9000, each: 0.1, size: 512, sessions: sessions}
+	large := load{seconds: 30, reads: 100, each: 4, size: 1 << 20, sessions: sessions}
 	for name, c := range map[string]struct {
 		loads []load
 		want  string
 	}{
-		"burst":  {[]load{{seconds: 30, reads: 2000, each: 0.2, sessions: sessions}, held}, "limit/volume"},
-		"never":  {[]load{{seconds: 30, reads: 500, each: 0.2, sessions: sessions}, held}, "device/saturated"},
-		"larger": {[]load{alone, {seconds: 30, reads: 3200, each: 0.2, sessions: sessions}, few}, "device/saturated"},
+		"burst":               {[]load{burst, held}, "limit/volume"},
+		"never":               {[]load{{seconds: 30, reads: 500, each: 0.2, sessions: sessions}, held}, "device/saturated"},
+		"larger":              {[]load{alone, {seconds: 30, reads: 3200, each: 0.2, sessions: sessions}, few}, "device/saturated"},
+		"smaller, and larger": {[]load{alone, small, large, held}, "device/saturated"},
+		"writes":              {[]load{{seconds: 30, reads: 4000, each: 0.1, writes: true, sessions: sessions}, held}, "device/saturated"},
+		"many more at a time": {[]load{{seconds: 30, reads: 5000, each: 40, sessions: sessions}, held}, "device/saturated"},
+		"no processor":        {[]load{burst, starved}, "device/saturated"},
 	} {
 		m := &made{}
 		m.add(calm)
@@ -149,6 +158,37 @@ func TestAVolumeAtItsLimit(t *testing.T) {
 		}
 		if got := m.feed(judge(), picture()); len(got.Verdicts) == 0 || got.Verdicts[0].ID != c.want || c.want != "limit/volume" && find(got, "limit/volume") != nil {
 			t.Errorf("%s: raised %q, want %s first", name, ids(got), c.want)
+		}
+	}
+}
+
+// TestALimitOrTheDeviceItself: while all requests have one size, that the device itself has become slow is said beside a
+// limit; where their sizes change and their number does not, it is not.
+func TestALimitOrTheDeviceItself(t *testing.T) {
+	sessions := map[series.Class]float64{series.ClassRead: 10, series.ClassCPU: 2}
+	held := load{seconds: 1, reads: 500, each: 20, sessions: sessions, psi: 0.8}
+	wider := held
+	wider.size = 20000
+	for name, c := range map[string]struct {
+		second load
+		rival  bool
+	}{"one size": {held, true}, "two sizes": {wider, false}} {
+		m := &made{}
+		m.add(calm)
+		m.add(load{seconds: 30, reads: 2000, each: 0.2, sessions: sessions})
+		for range 15 {
+			m.add(held)
+			m.add(held)
+			m.add(c.second)
+			m.add(c.second)
+		}
+		v := find(m.run(judge()), "limit/volume")
+		if v == nil {
+			t.Fatalf("%s: not raised", name)
+		}
+		said := slices.ContainsFunc(v.Against, func(a watch.Against) bool { return a.Holds == rule.Fires && strings.Contains(a.Says, "one size") })
+		if said != c.rival {
+			t.Errorf("%s: the device itself is named %v, want %v: %+v", name, said, c.rival, v.Against)
 		}
 	}
 }

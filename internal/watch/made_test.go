@@ -79,12 +79,15 @@ type load struct {
 	list     []series.Session
 	readings map[series.ID]float64 // gauges besides
 	mute     bool                  // the sessions are not read
+	writes   bool                  // the requests are writes
+	working  float64               // of four processors
 }
 
 // made makes batches of loads, one after another.
 type made struct {
 	at                                     time.Time
 	reads, readBytes, readMS, queueMS, psi float64
+	writes, writtenBytes, writeMS, idleMS  float64
 	batches                                []series.Batch
 }
 
@@ -94,17 +97,19 @@ func (m *made) add(l load) {
 	}
 	for range l.seconds {
 		m.at = m.at.Add(time.Second)
-		m.readBytes += l.reads * cmp.Or(l.size, 16384)
-		m.reads, m.readMS, m.queueMS, m.psi = m.reads+l.reads, m.readMS+l.reads*l.each, m.queueMS+l.reads*l.each, m.psi+l.psi*1e6
+		m.request(l)
+		m.queueMS, m.psi, m.idleMS = m.queueMS+l.reads*l.each, m.psi+l.psi*1e6, m.idleMS+(4-l.working)*1000
 		b := series.Batch{Source: "block", Every: time.Second, At: m.at.Add(10 * time.Millisecond)}
 		for name, v := range map[string]float64{"reads": m.reads, "read_ms": m.readMS, "read_bytes": m.readBytes, "queue_ms": m.queueMS,
-			"writes": 0, "write_ms": 0, "written_bytes": 0, "in_flight": l.reads * l.each / 1000} {
+			"writes": m.writes, "write_ms": m.writeMS, "written_bytes": m.writtenBytes, "in_flight": l.reads * l.each / 1000} {
 			b.Set(disk, name, v)
 		}
 		k := series.Batch{Source: "kernel", Every: time.Second, At: m.at.Add(20 * time.Millisecond)}
 		k.Set(host, "psi_io_some_us", m.psi)
 		k.Set(host, "psi_cpu_some_us", 0)
 		k.Set(host, "tasks_running", 1)
+		k.Set(host, "cpu_idle_ms", m.idleMS)
+		k.Set(host, "cpu_iowait_ms", 0)
 		for id, v := range l.readings {
 			k.Set(id.Of, id.Name, v)
 		}
@@ -121,6 +126,16 @@ func (m *made) add(l load) {
 		}
 		m.batches = append(m.batches, b, k, s)
 	}
+}
+
+// request counts the requests of a second.
+func (m *made) request(l load) {
+	bytes := l.reads * cmp.Or(l.size, 16384)
+	if l.writes {
+		m.writes, m.writtenBytes, m.writeMS = m.writes+l.reads, m.writtenBytes+bytes, m.writeMS+l.reads*l.each
+		return
+	}
+	m.reads, m.readBytes, m.readMS = m.reads+l.reads, m.readBytes+bytes, m.readMS+l.reads*l.each
 }
 
 // run feeds a judge, and gives what it says at the end.

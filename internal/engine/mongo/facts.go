@@ -198,11 +198,22 @@ var statusFacts = []struct {
 	{"cache_size", []string{"wiredTiger", "cache", "maximum bytes configured"}},
 	{"cache_used", []string{"wiredTiger", "cache", "bytes currently in the cache"}},
 	{"cache_dirty", []string{"wiredTiger", "cache", "tracked dirty bytes in the cache"}},
-	{"cache_app_evictions", []string{"wiredTiger", "cache", "pages evicted by application threads"}},
 	{"cache_reads", []string{"wiredTiger", "cache", "pages read into cache"}},
 	{"cache_requests", []string{"wiredTiger", "cache", "pages requested from the cache"}},
 	{"flow_control_lagged", []string{"flowControl", "isLaggedCount"}},
 	{"oplog_truncations", []string{"oplogTruncation", "truncateCount"}},
+}
+
+// EvictedByClients is how many pages the threads of operations evicted, by what
+// serverStatus has below wiredTiger.cache. The WiredTiger of 8.0 and later counts
+// their attempts, and which of them failed, in place of the pages.
+func EvictedByClients[N int64 | float64](count func(name string) (N, bool)) (N, bool) {
+	if n, ok := count("pages evicted by application threads"); ok {
+		return n, true
+	}
+	tried, ok := count("page evict attempts by application threads")
+	failed, ok2 := count("page evict failures by application threads")
+	return max(0, tried-failed), ok && ok2
 }
 
 func readStatus(t *stack.Thing, d document) {
@@ -211,6 +222,9 @@ func readStatus(t *stack.Thing, d document) {
 		if n, ok := d.whole(f.path...); ok {
 			t.Set(f.fact, stack.Int(n), source)
 		}
+	}
+	if n, ok := EvictedByClients(func(name string) (int64, bool) { return d.whole("wiredTiger", "cache", name) }); ok {
+		t.Set("cache_app_evictions", stack.Int(n), source)
 	}
 	if mb, ok := d.whole("mem", "resident"); ok {
 		t.Set("memory_resident", stack.Int(mb<<20), source)

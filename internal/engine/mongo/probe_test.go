@@ -461,3 +461,22 @@ func TestOplogWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestEvictionsOfOperations: 8.0 counts attempts and failures in place of pages, and attempts alone tell nothing.
+func TestEvictionsOfOperations(t *testing.T) {
+	for text, want := range map[string]string{
+		`"pages evicted by application threads": 7`:                                                        "7",
+		`"page evict attempts by application threads": 9, "page evict failures by application threads": 4`: "5",
+		`"page evict attempts by application threads": 9`:                                                  "",
+	} {
+		thing := stack.NewThing("mongo", "27017")
+		d, err := parseDocument([]byte(`{"wiredTiger": {"cache": {` + text + `}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		readStatus(thing, d)
+		if f, told := thing.Facts["cache_app_evictions"]; told != (want != "") || told && f.Value.String() != want {
+			t.Errorf("%s: %v (%t), want %q", text, f.Value, told, want)
+		}
+	}
+}

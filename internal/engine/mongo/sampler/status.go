@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"plumb/internal/engine/mongo"
 )
 
 // The questions. The sections that are left out of the first are the large ones.
@@ -21,30 +23,25 @@ func cache(name string) path { return path{"wiredTiger", "cache", name} }
 
 func journal(name string) path { return path{"wiredTiger", "log", name} }
 
-// counted says, for each reading, where it is: the first path that is there.
-// Tickets moved from wiredTiger.concurrentTransactions to queues.execution in
-// 8.0. What WiredTiger calls its numbers is in dist/stat_data.py of its source.
+// counted says, for each reading, where it is.
+// What WiredTiger calls its numbers is in dist/stat_data.py of its source.
 var counted = []struct {
-	name  string
-	paths []path
+	name string
+	path path
 }{
-	{"uptime", []path{{"uptime"}}},
-	{"connections_current", []path{{"connections", "current"}}},
-	{"connections_available", []path{{"connections", "available"}}},
-	{"page_faults", []path{{"extra_info", "page_faults"}}},
-	{"cache_used", []path{cache("bytes currently in the cache")}},
-	{"cache_dirty", []path{cache("tracked dirty bytes in the cache")}},
-	{"cache_reads", []path{cache("pages read into cache")}},
-	{"cache_requests", []path{cache("pages requested from the cache")}},
-	{"cache_written", []path{cache("pages written from cache")}},
-	{"cache_app_evictions", []path{cache("pages evicted by application threads")}},
-	{"cache_evicted_by_clients", []path{cache("pages evicted by application threads")}},
-	{"journal_bytes", []path{journal("log bytes written")}},
-	{"journal_sync_us", []path{journal("log sync time duration (usecs)")}},
-	{"journal_syncs", []path{journal("log sync operations")}},
-	{"tickets_read_free", []path{{"queues", "execution", "read", "available"}, {"wiredTiger", "concurrentTransactions", "read", "available"}}},
-	{"tickets_write_free", []path{{"queues", "execution", "write", "available"}, {"wiredTiger", "concurrentTransactions", "write", "available"}}},
-	{"flow_control_lagged", []path{{"flowControl", "isLaggedCount"}}},
+	{"uptime", path{"uptime"}},
+	{"connections_current", path{"connections", "current"}},
+	{"connections_available", path{"connections", "available"}},
+	{"page_faults", path{"extra_info", "page_faults"}},
+	{"cache_used", cache("bytes currently in the cache")},
+	{"cache_dirty", cache("tracked dirty bytes in the cache")},
+	{"cache_reads", cache("pages read into cache")},
+	{"cache_requests", cache("pages requested from the cache")},
+	{"cache_written", cache("pages written from cache")},
+	{"journal_bytes", journal("log bytes written")},
+	{"journal_sync_us", journal("log sync time duration (usecs)")},
+	{"journal_syncs", journal("log sync operations")},
+	{"flow_control_lagged", path{"flowControl", "isLaggedCount"}},
 }
 
 // status reads an answer to statusQuery.
@@ -54,12 +51,14 @@ func status(text []byte, set func(string, float64)) error {
 		return err
 	}
 	for _, c := range counted {
-		for _, p := range c.paths {
-			if n, ok := number(doc, p...); ok {
-				set(c.name, n)
-				break
-			}
+		if n, ok := number(doc, c.path...); ok {
+			set(c.name, n)
 		}
+	}
+	tickets(doc, set)
+	if n, ok := mongo.EvictedByClients(func(name string) (float64, bool) { return number(doc, cache(name)...) }); ok {
+		set("cache_app_evictions", n)
+		set("cache_evicted_by_clients", n)
 	}
 	total, all := 0.0, true
 	for _, op := range []string{"insert", "query", "update", "delete", "getmore", "command"} {
@@ -112,7 +111,13 @@ func parse(text []byte) (map[string]any, error) {
 	return doc, nil
 }
 
+// number is one that counts something: it is not below none.
 func number(doc map[string]any, keys ...string) (float64, bool) {
+	n, ok := signed(doc, keys...)
+	return n, ok && n >= 0
+}
+
+func signed(doc map[string]any, keys ...string) (float64, bool) {
 	var at any = doc
 	for _, k := range keys {
 		m, ok := at.(map[string]any)
@@ -122,5 +127,5 @@ func number(doc map[string]any, keys ...string) (float64, bool) {
 		at = m[k]
 	}
 	n, ok := at.(float64)
-	return n, ok && n >= 0 && !math.IsInf(n, 0)
+	return n, ok && !math.IsInf(n, 0)
 }

@@ -48,11 +48,57 @@ func TestStatusOfARealServer(t *testing.T) {
 	}
 }
 
-// TestStatusOf8: made after the manual of 8.0, since no such server could be
-// recorded. Tickets are elsewhere, and what is not there is not given.
-func TestStatusOf8(t *testing.T) {
-	got := asked(t, status, `{"uptime": 9, "queues": {"execution": {"read": {"available": 7}, "write": {"available": 5}}}, "wiredTiger": {"cache": {"maximum bytes configured": 200, "bytes currently in the cache": 50}}}`)
-	want := map[string]float64{"uptime": 9, "tickets_read_free": 7, "tickets_write_free": 5, "cache_used": 50, "cache_used_percent": 25}
+// TestTicketsOfEachVersion: documents made after the source of mongod, as package sampler says where it reads them, since
+// only a 4.4 could be recorded. What a version does not tell is not given, and is not none.
+func TestTicketsOfEachVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		status string
+		want   map[string]float64
+	}{
+		"6.0": {`{"wiredTiger": {"concurrentTransactions": {"write": {"out": 1, "available": 127, "totalTickets": 128}, "read": {"out": 128, "available": 0, "totalTickets": 128}}}}`,
+			map[string]float64{"tickets_read": 128, "tickets_write": 128, "tickets_read_free": 0, "tickets_write_free": 127}},
+		"7.0": {`{"wiredTiger": {"concurrentTransactions": {
+			"write": {"out": 0, "available": 4, "totalTickets": 4, "queueLength": 0, "totalTimeQueuedMicros": 20},
+			"read": {"out": 4, "available": 0, "totalTickets": 4, "queueLength": 2, "totalTimeQueuedMicros": 300}, "monitor": {"timesIncreased": 3}}}}`,
+			map[string]float64{"tickets_read": 4, "tickets_write": 4, "tickets_read_free": 0, "tickets_write_free": 4, "tickets_wait_us": 320}},
+		"7.0, by priority": {`{"wiredTiger": {"concurrentTransactions": {
+			"write": {"out": 0, "available": 4, "totalTickets": 4, "normalPriority": {"queueLength": 0, "totalTimeQueuedMicros": 20}},
+			"read": {"out": 4, "available": 0, "totalTickets": 4, "lowPriority": {"totalTimeQueuedMicros": 5}, "normalPriority": {"queueLength": 2, "totalTimeQueuedMicros": 300}}}}}`,
+			map[string]float64{"tickets_read": 4, "tickets_write": 4, "tickets_read_free": 0, "tickets_write_free": 4, "tickets_wait_us": 325}},
+		"8.0": {`{"wiredTiger": {}, "queues": {"execution": {
+			"read": {"out": 1, "available": 7, "totalTickets": 8, "exempt": {"totalTimeQueuedMicros": 0}, "normalPriority": {"queueLength": 0, "totalTimeQueuedMicros": 9}},
+			"write": {"out": 3, "available": 5, "totalTickets": 8, "exempt": {"totalTimeQueuedMicros": 0}, "normalPriority": {"queueLength": 0, "totalTimeQueuedMicros": 1}},
+			"monitor": {"timesIncreased": 3}}, "ingress": {}}}`,
+			map[string]float64{"tickets_read": 8, "tickets_write": 8, "tickets_read_free": 7, "tickets_write_free": 5, "tickets_wait_us": 10}},
+		"just made fewer": {`{"queues": {"execution": {"read": {"available": -3, "totalTickets": 4}, "write": {"available": 4, "totalTickets": 4, "normalPriority": {"totalTimeQueuedMicros": 1}}}}}`,
+			map[string]float64{"tickets_read": 4, "tickets_write": 4, "tickets_read_free": 0, "tickets_write_free": 4}},
+		"not told": {`{"queues": {"execution": {"read": {"out": 1}, "write": []}}}`, map[string]float64{}},
+		"none":     {`{"queues": 1}`, map[string]float64{}},
+	} {
+		if got := asked(t, status, c.status); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestEvictionsOfEachVersion: since 8.0 attempts are counted, and those that failed.
+func TestEvictionsOfEachVersion(t *testing.T) {
+	for text, want := range map[string]map[string]float64{
+		`"pages evicted by application threads": 7`:                                                        {"cache_app_evictions": 7, "cache_evicted_by_clients": 7},
+		`"page evict attempts by application threads": 9, "page evict failures by application threads": 4`: {"cache_app_evictions": 5, "cache_evicted_by_clients": 5},
+		`"page evict attempts by application threads": 9`:                                                  {},
+	} {
+		got := asked(t, status, `{"wiredTiger": {"cache": {`+text+`}}}`)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestShareOfTheCache: made, since no 8.0 could be recorded.
+func TestShareOfTheCache(t *testing.T) {
+	got := asked(t, status, `{"uptime": 9, "wiredTiger": {"cache": {"maximum bytes configured": 200, "bytes currently in the cache": 50}}}`)
+	want := map[string]float64{"uptime": 9, "cache_used": 50, "cache_used_percent": 25}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}

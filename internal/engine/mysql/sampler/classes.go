@@ -49,7 +49,9 @@ var byEvent = []waiting{
 	{"wait/lock/", series.ClassLock},
 	{"wait/synch/cond/innodb/row_lock_wait_cond", series.ClassLock},
 	{"wait/synch/cond/sql/MDL_context::COND_wait_status", series.ClassLock},
-	{"wait/synch/cond/sql/MYSQL_BIN_LOG::", series.ClassLog}, // a follower in group commit
+	{"wait/synch/cond/sql/MYSQL_BIN_LOG::", series.ClassLog},        // a follower in group commit
+	{"wait/synch/cond/sql/THD::COND_wakeup_ready", series.ClassLog}, // the same of MariaDB
+	{"wait/synch/cond/sql/wait_for_commit::", series.ClassLog},      // MariaDB, for a commit that comes before
 	{"wait/synch/cond/sql/COND_binlog", series.ClassReplica},
 	{"wait/synch/cond/sql/Item_func_sleep::cond", series.ClassOther}, // it asked to
 	{"wait/synch/cond/semisync/", series.ClassReplica},

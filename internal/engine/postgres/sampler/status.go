@@ -95,14 +95,24 @@ func ioQuery(t traits) string {
 	return "SELECT " + strings.Join(columns, ", ") + " FROM " + strings.Join(from, ", ")
 }
 
-// clientIO is what clients read, wrote and evicted of tables, in pages.
+// clientIO is what clients read, wrote and evicted of tables, in pages. What they write and evict in bulk (COPY, VACUUM, scans of
+// large tables) is left out: they do that in a ring of their own, as they should, and not because the cache has no room.
 func clientIO(t traits) string {
 	reads, writes := "sum(reads)", "sum(writes)"
 	if t.major >= 18 {
-		reads, writes = "sum(read_bytes) / current_setting('block_size')::numeric", "sum(write_bytes) / current_setting('block_size')::numeric"
+		reads, writes = "sum(read_bytes)", "sum(write_bytes)"
 	}
-	return "(SELECT " + reads + " AS reads, " + writes + " AS writes, sum(evictions) AS evictions, sum(fsyncs) AS fsyncs " +
+	const normal = " FILTER (WHERE context = 'normal')"
+	return "(SELECT " + pages(t, reads) + " AS reads, " + pages(t, writes+normal) + " AS writes, sum(evictions)" + normal + " AS evictions, sum(fsyncs) AS fsyncs " +
 		"FROM pg_stat_io WHERE backend_type = 'client backend' AND object = 'relation') r"
+}
+
+// pages makes pages of what pg_stat_io counts.
+func pages(t traits, sum string) string {
+	if t.major >= 18 {
+		return sum + " / current_setting('block_size')::numeric"
+	}
+	return sum
 }
 
 // onlyIf gives a column that is NULL where its clock does not run.

@@ -1,0 +1,25 @@
+package sampler
+
+import (
+	"testing"
+
+	"plumb/internal/series"
+)
+
+// TestCommitsInAGroupWaitForTheLog: a session whose commit another session writes waits for the log, whether the conditions of the
+// performance schema are on, and name what it waits on, or off. The names are those of sql/mysqld.cc of MariaDB 11 and MySQL 8.0.
+func TestCommitsInAGroupWaitForTheLog(t *testing.T) {
+	for _, l := range []look{
+		{state: "Commit", timed: true},
+		{state: "Commit", event: "wait/synch/cond/sql/THD::COND_wakeup_ready", timed: true},
+		{state: "Commit", event: "wait/synch/cond/sql/wait_for_commit::COND_wait_commit", timed: true},
+		{state: "waiting for handler commit", event: "wait/synch/cond/sql/MYSQL_BIN_LOG::COND_done", timed: true},
+	} {
+		if got := l.class(); got != series.ClassLog {
+			t.Errorf("%+v: %s, want %s", l, got, series.ClassLog)
+		}
+	}
+	if got := (look{event: "wait/synch/cond/sql/COND_manager", timed: true}).class(); got != series.ClassLatch {
+		t.Errorf("another condition: %s", got)
+	}
+}
