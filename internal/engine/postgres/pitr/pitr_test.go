@@ -164,10 +164,14 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %q, and it should be %q", all[i].File, got, want[i])
 		}
 	}
-	m := manifest.Manifest{Facts: map[string]string{factSystem: "7", factStart: "0/300028", factTimeline: "2"}}
+	m := manifest.Manifest{Facts: map[string]string{factSystem: "7", factStart: "0/300028", factTimeline: "1"}}
 	at, in, err := Engine{}.Begins(m, all)
-	if err != nil || !slices.Equal(in, all[1:2]) || at.Text != "0/300028" || at.Line != 2 || at.Key >= place(4*size, 1).Key || at.Key <= place(3*size-1, 9).Key {
+	if err != nil || !slices.Equal(in, all[1:2]) || at.Text != "0/300028" || at.Line != 1 || at.Key >= place(4*size, 1).Key || at.Key <= place(3*size-1, 9).Key {
 		t.Errorf("%+v, %+v, %v", at, in, err)
+	}
+	m.Facts[factTimeline] = "2" // what timeline 1 wrote there is of another past
+	if at, in, err := (Engine{}).Begins(m, all); err != nil || len(in) > 0 || at.Line != 2 {
+		t.Errorf("of a later timeline: %+v, %+v, %v", at, in, err)
 	}
 	m.Facts[factStart] = "0/500000"
 	if at, in, err := (Engine{}).Begins(m, all); err != nil || len(in) > 0 || at.Key == "" {

@@ -52,7 +52,8 @@ func place(at uint64, timeline int) archive.Place {
 	return archive.Place{Key: fmt.Sprintf("%016X", at), Text: wal.Text(at), Line: timeline}
 }
 
-// Begins implements archive.Product.
+// Begins implements archive.Product. A segment of an earlier timeline than that of the base has another past there. One of a later timeline
+// may have the place: it begins with what the timelines have in common.
 func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, in []archive.Piece, err error) {
 	system, err := strconv.ParseUint(m.Facts[factSystem], 10, 64)
 	if err != nil {
@@ -68,7 +69,7 @@ func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place
 	}
 	for _, p := range log {
 		size := uint64(p.To)
-		if _, first, is := whole(p.File, size); is && wal.IsSize(size) && p.Series == Series && first <= start && start-first < size {
+		if of, first, is := whole(p.File, size); is && of >= int(timeline) && wal.IsSize(size) && p.Series == Series && first <= start && start-first < size {
 			in = append(in, p)
 		}
 	}
