@@ -437,3 +437,27 @@ func TestNotReady(t *testing.T) {
 		}
 	}
 }
+
+// What somebody else put behind the end of a log is not taken for it, and who is told that knows what to remove; then the log goes on.
+func TestForgedEnd(t *testing.T) {
+	l := newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), change(1))
+	l.turns()
+	forged := archive.Piece{Server: "mysql", Series: "20991126T000000Z-0123abcd", File: "binlog.000009", To: 7}
+	if _, err := l.k.Store.Put(t.Context(), forged.Name(), []byte("trust me"), store.Put{}); err != nil {
+		t.Fatal(err)
+	}
+	l.anew()
+	if _, err := l.f.Turn(t.Context(), l.k); err == nil || !strings.Contains(err.Error(), forged.Name()) || !strings.Contains(hint.Of(err), "remove "+forged.Name()) {
+		t.Errorf("%v, hint: %s", err, hint.Of(err))
+	}
+	if err := l.k.Store.Delete(t.Context(), forged.Name()); err != nil {
+		t.Fatal(err)
+	}
+	l.write("binlog.000001", begin(), change(1), change(2))
+	if why := l.turns(); why != "" {
+		t.Error(why)
+	}
+	l.has(map[string][][]byte{"binlog.000001": {begin(), change(1), change(2)}})
+}
