@@ -269,6 +269,25 @@ func TestForged(t *testing.T) {
 	}
 }
 
+// What somebody else put in the place of a piece that is still to come keeps that from being archived, and who is told that knows what to
+// remove; then it is.
+func TestForgedPlace(t *testing.T) {
+	w, p := newWorld(t), piece(3)
+	for what, text := range map[string][]byte{"by nobody": []byte("trust me"), "too much": make([]byte, MaxEntry+1)} {
+		_, err := w.Keeper.Store.Put(t.Context(), p.Name(), text, store.Put{})
+		must(t, err)
+		if _, err := w.Keep(t.Context(), Entry{Piece: p}, strings.NewReader("log")); err == nil || !strings.Contains(err.Error(), p.Name()) || !strings.Contains(hint.Of(err), "remove "+p.Name()) {
+			t.Errorf("%s: %v, hint: %s", what, err, hint.Of(err))
+		}
+	}
+	must(t, w.Keeper.Store.Delete(t.Context(), p.Name()))
+	_, err := w.Keep(t.Context(), Entry{Piece: p}, strings.NewReader("log"))
+	must(t, err)
+	if got, err := w.read(t, p); err != nil || string(got) != "log" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

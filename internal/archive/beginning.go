@@ -85,7 +85,7 @@ func parseBeginning(text, server string) (b Beginning, err error) {
 		return Beginning{}, err
 	}
 	if b.Server != server { // of another server, put here by who may write to the store
-		return Beginning{}, fmt.Errorf("it is that of %q", b.Server)
+		return Beginning{}, fmt.Errorf("it is that of %.80q", b.Server)
 	}
 	for i, s := range b.Next {
 		if s.Key == "" || i > 0 && s.Key <= b.Next[i-1].Key {

@@ -1,21 +1,26 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
 )
 
 // Behind is what a store has of the log behind a base: as far as that goes, the base can be brought to later moments.
 type Behind struct {
-	Archived bool  `json:"archived"`               // the archive has the place at which the base begins
-	Log      bool  `json:"log_here"`               // the archive has some log
-	Alone    *bool `json:"starts_alone,omitempty"` // a server starts on the base without any of it; nil where nobody knows
+	Archived bool   `json:"archived"`               // the archive has the place at which the base begins, as somebody signed it who is trusted
+	Log      bool   `json:"log_here"`               // the archive has some log, as the names of its objects say
+	Alone    *bool  `json:"starts_alone,omitempty"` // a server starts on the base without any of it; nil where nobody knows
+	Doubt    string `json:"doubt,omitempty"`        // why what has that place by its name is not believed; it names the object
 }
 
-// Behind tells, by their IDs, what is behind those of some backups that are bases. It goes by the names of the pieces, and for
-// others than bases it asks nothing.
+// Behind tells, by their IDs, what is behind those of some backups that are bases. The names of the pieces say which has the place at
+// which a base begins, and who may write to the store can give any name: so the entry of that piece is read. For others than bases it
+// asks nothing.
 func (s Shelf) Behind(ctx context.Context, products []Product, backups ...manifest.Manifest) (map[string]Behind, error) {
 	bases := map[string]Product{}
 	for _, m := range backups {
@@ -34,20 +39,53 @@ func (s Shelf) Behind(ctx context.Context, products []Product, backups ...manife
 	found := map[string]Behind{}
 	for _, m := range backups {
 		if product, is := bases[m.ID]; is {
-			found[m.ID] = behind(product, m, logs)
+			if found[m.ID], err = s.behind(ctx, product, m, logs); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return found, nil
 }
 
-func behind(product Product, m manifest.Manifest, logs [][]Piece) Behind {
-	b := Behind{Log: len(logs) > 0}
+func (s Shelf) behind(ctx context.Context, product Product, m manifest.Manifest, logs [][]Piece) (b Behind, err error) {
+	b.Log = len(logs) > 0
 	if alone, known := product.Alone(m); known {
 		b.Alone = &alone
 	}
-	b.Archived = slices.ContainsFunc(logs, func(log []Piece) bool {
-		_, there, err := product.Begins(m, log)
-		return there && err == nil
-	})
-	return b
+	for _, log := range logs {
+		_, in, err := product.Begins(m, log)
+		if err != nil {
+			continue // where it begins is not known
+		}
+		is, doubt, err := s.Believed(ctx, in)
+		if err != nil {
+			return b, err
+		}
+		if is {
+			b.Archived, b.Doubt = true, ""
+			break
+		}
+		b.Doubt = cmp.Or(b.Doubt, doubt)
+	}
+	return b, nil
+}
+
+// mostDoubts is how many pieces that are not believed are looked at before the others are let be: somebody else can put any number there.
+const mostDoubts = 20
+
+// Believed tells whether one of some pieces was signed by somebody who is trusted, and of the first that was not why it is not believed.
+func (s Shelf) Believed(ctx context.Context, in []Piece) (is bool, doubt string, err error) {
+	for _, p := range in[:min(len(in), mostDoubts)] {
+		_, err := s.Entry(ctx, p)
+		switch {
+		case err == nil:
+			return true, "", nil
+		case errors.Is(err, store.ErrNotFound):
+			continue // pruned just now
+		case !errors.Is(err, errUnbelieved):
+			return false, "", err
+		}
+		doubt = cmp.Or(doubt, err.Error())
+	}
+	return false, doubt, nil
 }

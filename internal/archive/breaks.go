@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 )
 
@@ -80,16 +81,17 @@ func (s Shelf) Newest(ctx context.Context, isBase func(manifest.Manifest) bool, 
 	if err != nil {
 		return at, fmt.Errorf("list the backups of %s: %w", s.Store.URL(), err)
 	}
+	read := signed.Reader{Store: s.Store, Trust: s.Trust, Retired: s.Retired}
 	for _, id := range ids {
-		text, _, err := s.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
-		if errors.Is(err, store.ErrNotFound) || err == nil && manifest.IsStone(text) {
-			continue // pruned
+		text, err := read.Text(ctx, id)
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, signed.ErrRemoved) || errors.Is(err, store.ErrTooLarge) {
+			continue // pruned, or no manifest: who may write to the store can put anything there
 		}
 		if err != nil {
 			return at, fmt.Errorf("read the manifest of %s: %w", id, err)
 		}
-		m, _, err := manifest.Open(text, s.Trust...)
-		if err == nil && m.ID == id && isBase(m) && m.Began.After(since) && m.Began.After(at) {
+		m, _, err := read.Open(text, id)
+		if err == nil && isBase(m) && m.Began.After(since) && m.Began.After(at) {
 			at = m.Began
 		}
 	}

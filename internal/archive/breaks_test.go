@@ -92,7 +92,14 @@ func TestNewestBase(t *testing.T) {
 	must(t, err)
 	_, err = w.Keeper.Store.Put(t.Context(), manifest.Name(pruned), stone, store.Put{})
 	must(t, err)
+	huge := manifest.Name(manifest.NewID(since.Add(5*time.Hour), "0a0b0c0d")) // who may write to the store can put anything there
+	_, err = w.Keeper.Store.Put(t.Context(), huge, make([]byte, manifest.MaxStone+1), store.Put{})
+	must(t, err)
 	if got := newest(); !got.Equal(since.Add(time.Hour)) {
 		t.Error(got)
+	}
+	w.Shelf.Retired = []manifest.Retired{{Verifier: other.Shelf.Trust[0], Until: since.Add(4 * time.Hour)}}
+	if got := newest(); !got.Equal(since.Add(3 * time.Hour)) {
+		t.Errorf("of a key that was given up later: %s", got)
 	}
 }

@@ -33,8 +33,8 @@ type Product interface {
 	// Knows tells whether a backup is a base of this product, which says where in a log it begins.
 	Knows(m manifest.Manifest) bool
 	// Begins tells where in the log of a server, of which these are the pieces, a base begins: what lies before that is of
-	// no use to it. It has no Key for the base of another server. there tells whether the archive has that place.
-	Begins(m manifest.Manifest, log []Piece) (at Place, there bool, err error)
+	// no use to it. It has no Key for the base of another server. in are the pieces that have that place, by their names.
+	Begins(m manifest.Manifest, log []Piece) (at Place, in []Piece, err error)
 	// Alone tells whether a server starts on a base without any of the log, where that is known.
 	Alone(m manifest.Manifest) (is, known bool)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 )
@@ -240,7 +241,7 @@ func (v Vault) lean(ctx context.Context, needs []string) error {
 // rescue reads the manifest of a backup, and puts it in the place of its stone if need be.
 func (v Vault) rescue(ctx context.Context, id string) (m manifest.Manifest, err error) {
 	for range 5 { // prune may be at it
-		if m, err = v.Get(ctx, id); !errors.Is(err, ErrRemoved) {
+		if m, err = v.Get(ctx, id); !errors.Is(err, signed.ErrRemoved) {
 			return m, err
 		}
 		if err = v.TakeBack(ctx, id); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, ErrNotRemoved) {
@@ -268,7 +269,7 @@ func (v Vault) TakeBack(ctx context.Context, id string) error {
 		return err
 	}
 	if s.Going || s.Was == nil {
-		return fmt.Errorf("take back backup %s: %w, and its objects have begun to go", id, ErrRemoved)
+		return fmt.Errorf("take back backup %s: %w, and its objects have begun to go", id, signed.ErrRemoved)
 	}
 	if _, _, err := v.Open(s.Was, id); err != nil {
 		return fmt.Errorf("take back backup %s: %w", id, err)

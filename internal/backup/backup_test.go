@@ -314,6 +314,16 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// For more recipients than age reads nobody could open what is made.
+func TestTooManyRecipients(t *testing.T) {
+	one := newWorld(t).Words[0]
+	for n, good := range map[int]bool{1024: true, 1025: false} {
+		if _, err := Recipients(slices.Repeat([]string{one}, n)...); (err == nil) != good {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+}
+
 // A backup is shown with what it needs, and where that is gone it is shown alone, with the error.
 func TestShow(t *testing.T) {
 	w := newWorld(t)

@@ -37,7 +37,7 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 		if name, _, _ := strings.Cut(of, "+"); name == b.Sign.Name() {
 			what = "another host of this name, or this one before it lost its key: bring " + keyFile(b.Dir) + " back from a copy, or begin a new prefix"
 		}
-		return hint.With(fmt.Errorf("the prefix is another host's: %s", of), what)
+		return hint.With(fmt.Errorf("the prefix is another host's, as the object %q in it says: %s", owner, of), what)
 	}
 	return own.publish(ctx, in)
 }

@@ -147,3 +147,41 @@ func TestDiedBetweenTwoManifestsAndLostTheFirst(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
+
+// A run that is told to end when all is sent but the manifest leaves no backup, or a whole one where the store took the manifest and the
+// answer was lost; the next run sends none of the stream again where there is none.
+func TestEndedAtTheManifest(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		w := newWorld(t)
+		good := w.Store
+		ctx, end := context.WithCancel(t.Context())
+		w.Store = &committing{good, func(put func() error) error {
+			if taken {
+				_ = put()
+			}
+			end()
+			return ctx.Err()
+		}}
+		if _, err := w.Run(ctx, command("seq 60000")); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%t: %v", taken, err)
+		}
+		w.Store = good
+		want := map[bool]int{false: 0, true: 1}[taken]
+		if all, err := w.vault(t).List(t.Context()); err != nil || len(all) != want {
+			t.Errorf("%t: %+v, %v", taken, all, err)
+		}
+		res, err := w.Run(t.Context(), command("seq 60000"))
+		if err != nil || !taken && (!res.GoesOn || res.Skipped != res.Bytes()) {
+			t.Errorf("%t: the next run: %+v, %v", taken, res, err)
+		}
+		all, err := w.vault(t).List(t.Context())
+		if err != nil || len(all) != want+1 {
+			t.Errorf("%t: %+v, %v", taken, all, err)
+		}
+		for _, f := range all {
+			if got, err := w.restore(t, f.Manifest); err != nil || !bytes.HasSuffix(got, []byte("\n60000\n")) {
+				t.Errorf("%t: %d bytes, %v", taken, len(got), err)
+			}
+		}
+	}
+}

@@ -153,11 +153,17 @@ func IsSecret(text string) bool {
 	return strings.HasPrefix(text, "AGE-SECRET-KEY-") || strings.HasPrefix(text, "PRIVATE+KEY+")
 }
 
+// mostRecipients is for how many age opens a file (maxRecipientStanzas of age 1.3.2): it makes one for more, and refuses to open that.
+const mostRecipients = 1024
+
 // Recipients reads whom backups are made for, one a line: age1…
 func Recipients(lines ...string) ([]age.Recipient, error) {
 	all, err := age.ParseRecipients(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("read the recipients: %w", err), "age-keygen makes a key, and prints its recipient: age1…; keep the key elsewhere than on this machine")
+	}
+	if len(all) > mostRecipients {
+		return nil, hint.With(fmt.Errorf("%d recipients are named, and what is made for more than %d nobody opens: age refuses it", len(all), mostRecipients), "name fewer: one key can be held by several people")
 	}
 	return all, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 	"plumb/internal/btrfs"
@@ -315,7 +316,7 @@ func (b *Backup) commit(ctx context.Context, in store.Store, m manifest.Manifest
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	there, err := b.read(ctx, in, m.ID)
-	if errors.Is(err, ErrRemoved) {
+	if errors.Is(err, signed.ErrRemoved) {
 		return fmt.Errorf("backup %s: %w", m.ID, ErrGivenUp)
 	}
 	if err == nil && (there.ID != m.ID || !reflect.DeepEqual(there.Streams, m.Streams)) {

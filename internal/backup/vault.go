@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 )
@@ -34,9 +35,6 @@ type Found struct {
 	Err   error
 }
 
-// ErrRemoved is the error of a backup that prune removes.
-var ErrRemoved = errors.New("it is being removed: it was pruned")
-
 // List gives all backups, oldest first. One that cannot be read or is not believed is listed with why.
 func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	var ids []string
@@ -55,7 +53,7 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	}
 	for _, id := range ids {
 		f := v.look(ctx, id, tried[id])
-		if errors.Is(f.Err, ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
+		if errors.Is(f.Err, signed.ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
 			continue // pruned, some of it just now
 		}
 		all = append(all, f)
@@ -104,40 +102,16 @@ func (v Vault) Get(ctx context.Context, id string) (manifest.Manifest, error) {
 }
 
 func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by string, err error) {
-	text, _, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
-	if err != nil {
-		return m, "", err
-	}
-	if manifest.IsStone(text) {
-		return m, "", fmt.Errorf("backup %s: %w", id, ErrRemoved)
-	}
-	return v.Open(text, id)
+	return v.reader().Manifest(ctx, id)
 }
 
 // Open reads the manifest of a backup, if somebody signed it who is trusted, or was when he signed it.
 func (v Vault) Open(text []byte, id string) (m manifest.Manifest, by string, err error) {
-	m, by, err = v.signed(text)
-	if err == nil && m.ID != id { // a manifest of another backup, put here by who may write to the store
-		return manifest.Manifest{}, by, fmt.Errorf("read the manifest of %s: it is that of %s", id, m.ID)
-	}
-	return m, by, err
+	return v.reader().Open(text, id)
 }
 
-func (v Vault) signed(text []byte) (m manifest.Manifest, by string, err error) {
-	m, by, err = manifest.Open(text, v.Trust...)
-	for _, r := range v.Retired {
-		if !errors.Is(err, manifest.ErrStranger) {
-			break
-		}
-		old, signed, bad := manifest.Open(text, r.Verifier)
-		switch {
-		case bad == nil && !old.Ended.After(r.Until):
-			return old, signed, nil
-		case bad == nil:
-			return m, signed, hint.With(fmt.Errorf("it ended at %s, and the key that signed it was given up at %s", old.Ended.Format(time.RFC3339), r.Until.Format(time.RFC3339)), "somebody may have the old key: believe only backups of the new one")
-		}
-	}
-	return m, by, err
+func (v Vault) reader() signed.Reader {
+	return signed.Reader{Store: v.Store, Trust: v.Trust, Retired: v.Retired}
 }
 
 // OpenStone reads the stone of a backup, if somebody signed it who is trusted, or was when he signed it.
@@ -192,7 +166,7 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 // gone is the error of a backup that is not listed: one that was pruned may come back yet.
 func (v Vault) gone(ctx context.Context, id, server string) error {
 	if manifest.IsID(id) {
-		if _, err := v.Get(ctx, id); errors.Is(err, ErrRemoved) {
+		if _, err := v.Get(ctx, id); errors.Is(err, signed.ErrRemoved) {
 			return hint.With(err, "plumb backup prune --take-back "+id+" brings it back, as long as its objects are there")
 		}
 	}
@@ -260,7 +234,7 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 		}
 		seen[base] = true
 		before, err := v.Get(ctx, base)
-		if errors.Is(err, store.ErrNotFound) || errors.Is(err, ErrRemoved) {
+		if errors.Is(err, store.ErrNotFound) || errors.Is(err, signed.ErrRemoved) {
 			err = errors.New("it is not there any more")
 		}
 		if err != nil {

@@ -226,6 +226,10 @@ func TestPipeDoesNotHangWithItsStreams(t *testing.T) {
 	if f, err := pipe(t, "echo x", p); !errors.Is(err, context.DeadlineExceeded) || f.Code != 0 {
 		t.Errorf("a taker that hangs: %+v, %v", f, err)
 	}
+	p.Out = nil
+	if f, err := pipe(t, "echo x; exec >&-; sleep 30", p); !errors.Is(err, errQuiet) || f.Out != 2 {
+		t.Errorf("a command that says it is done and goes on: %+v, %v", f, err)
+	}
 	p.In, p.Out = block, nil
 	if f, err := pipe(t, "exit 0", p); err != nil || !f.Unread {
 		t.Errorf("a giver that hangs: %+v, %v", f, err)

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +11,7 @@ import (
 
 	"filippo.io/age"
 
+	"plumb/internal/archive"
 	"plumb/internal/engine/postgres/wal"
 	"plumb/test/sandbox"
 )
@@ -102,8 +102,8 @@ func TestTablespacesOnStdout(t *testing.T) {
 	must(t, b.Exec("SELECT count(*) FROM kept"))
 }
 
-// TestBaseWithoutLog backs up bases beside which no log is archived: that is warned of, and what it means differs. What is archived is seen
-// by its name alone, which is written here by hand; in test/archive a server archives.
+// TestBaseWithoutLog backs up bases beside which no log is archived: that is warned of, and what it means differs. An object that has
+// the name of a piece of the log, and that nobody signed, is none, and is named; in test/archive a server archives.
 func TestBaseWithoutLog(t *testing.T) {
 	b := newBases(t)
 	const none, alone, dead = "no log archived beside it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
@@ -128,15 +128,23 @@ func TestBaseWithoutLog(t *testing.T) {
 		}
 	}
 	must(t, json.Unmarshal([]byte(out), &doc))
+	var pieces []archive.Piece
+	place := strings.TrimPrefix(b.url, "file://")
 	for _, one := range doc.Backups {
 		start, is := one.Facts["base_start_lsn"]
 		if (one.Behind != nil) != is {
 			t.Errorf("%+v", one)
 		}
 		if at, ok := wal.Place(start); ok { // of a segment of 16 MiB
-			entry := filepath.Join(strings.TrimPrefix(b.url, "file://"), "archive", "postgres-"+one.Facts["postgres_system"], "wal", wal.Name(1, at, 16<<20), fmt.Sprintf("%016d-%016d", 0, 16<<20), "entry")
-			must(t, errors.Join(os.MkdirAll(filepath.Dir(entry), 0o700), os.WriteFile(entry, []byte("x"), 0o600)))
+			pieces = append(pieces, archive.Piece{Server: "postgres-" + one.Facts["postgres_system"], Series: "wal", File: wal.Name(1, at, 16<<20), To: 16 << 20})
+			forgedPiece(t, place, pieces[len(pieces)-1])
 		}
+	}
+	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, none) != 2 || strings.Count(out, "it is not believed") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, p := range pieces {
+		archived(t, place, b.state, p)
 	}
 	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Contains(out, none) || strings.Count(out, "signed by") != 3 {
 		t.Errorf("%v\n%s", err, out)

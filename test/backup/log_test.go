@@ -1,14 +1,12 @@
 package backup
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"filippo.io/age"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/host/hosttest"
@@ -17,7 +15,7 @@ import (
 )
 
 // TestBaseIsJudgedByItsLog has check say of a real server whether the log behind its newest base is archived. The base is two hours old by a clock
-// that is put back, and the archive is a name, by which alone it is judged: in test/archive a server archives.
+// that is put back, and a name that nobody signed is no log: in test/archive a server archives.
 func TestBaseIsJudgedByItsLog(t *testing.T) {
 	g := newGuarded(t)
 	do, state, place := hosttest.LiveDoer(t), g.lib+"/backups", t.TempDir()
@@ -36,8 +34,11 @@ func TestBaseIsJudgedByItsLog(t *testing.T) {
 	list := func() { g.plumb(0, "backup", "list", "--from", "file://"+place, "--note") }
 	list()
 	g.says(map[string]rule.Outcome{"base-without-log": rule.Fires})
-	entry := filepath.Join(place, "archive/mysql/20261127T000000Z-abcd1234/binlog.000002/0000000000000000-0000000000000100/entry")
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(entry), 0o700), os.WriteFile(entry, []byte("x"), 0o600)))
+	piece := archive.Piece{Server: "mysql", Series: "20261127T000000Z-abcd1234", File: "binlog.000002", To: 100}
+	forgedPiece(t, place, piece)
+	list()
+	g.says(map[string]rule.Outcome{"base-without-log": rule.Fires})
+	archived(t, place, state, piece)
 	list()
 	g.says(map[string]rule.Outcome{"base-without-log": rule.Quiet})
 }

@@ -3,10 +3,13 @@ package chunk
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
 )
 
 func key(t testing.TB) *age.X25519Identity {
@@ -97,6 +100,83 @@ func TestWhatIsWrong(t *testing.T) {
 		}
 	}
 	if _, err := opener(t, key(t)).Open(object, into, 5000); !errors.Is(err, ErrKey) {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+// frames encrypts frames that a Sealer would not make.
+func frames(t *testing.T, to age.Recipient, all ...[]byte) []byte {
+	t.Helper()
+	var object bytes.Buffer
+	w, err := age.Encrypt(&object, to)
+	if err == nil {
+		_, err = w.Write(bytes.Join(all, nil))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return object.Bytes()
+}
+
+// packed is a frame of zeros that does not tell how many there are.
+func packed(t *testing.T, size int64, window int) []byte {
+	t.Helper()
+	var frame bytes.Buffer
+	z, err := zstd.NewWriter(&frame, zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
+	if err == nil {
+		_, err = io.CopyN(z, zeros{}, size)
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return frame.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// What unpacks to more than it should, wants to remember more than is ever needed, or is several frames in a row, is an error, and takes
+// no more memory than a few chunks.
+func TestBombs(t *testing.T) {
+	k := key(t)
+	one := packed(t, 8<<20, window)
+	for name, object := range map[string][]byte{
+		"a gigabyte":      frames(t, k.Recipient(), packed(t, 1<<30, window)),
+		"a large window":  frames(t, k.Recipient(), packed(t, 64<<20, 64<<20)),
+		"a hundred":       frames(t, k.Recipient(), bytes.Repeat(one, 100)),
+		"with a frame on": frames(t, k.Recipient(), one, packed(t, 1, window)),
+	} {
+		o, into := opener(t, k), make([]byte, 8<<20)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := o.Open(object, into, 8<<20)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; err == nil || got != nil || took > 256<<20 {
+			t.Errorf("%s: %d bytes, %v, and %d MiB were asked for", name, len(got), err, took>>20)
+		}
+	}
+}
+
+// A header with as many recipients as age allows is read as any other.
+func TestManyRecipients(t *testing.T) {
+	var to []age.Recipient
+	last := key(t)
+	for range 1023 {
+		to = append(to, last.Recipient())
+	}
+	mine := key(t)
+	object, err := sealer(t, append(to, mine.Recipient())...).Seal([]byte("data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := opener(t, mine).Open(object, make([]byte, 10), 4); err != nil || string(got) != "data" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := opener(t, key(t)).Open(object, make([]byte, 10), 4); !errors.Is(err, ErrKey) {
 		t.Errorf("another key: %v", err)
 	}
 }

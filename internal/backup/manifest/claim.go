@@ -41,7 +41,7 @@ func OpenClaim(text []byte, id string) (c Claim, err error) {
 		return Claim{}, fmt.Errorf("read the claim of %s: %w", id, hint.Newer("it is a claim", c.Form, Form))
 	}
 	if c.ID != id {
-		return Claim{}, fmt.Errorf("read the claim of %s: it is that of %q", id, c.ID)
+		return Claim{}, fmt.Errorf("read the claim of %s: it is that of %.80q", id, c.ID)
 	}
 	return c, nil
 }

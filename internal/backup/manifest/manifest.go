@@ -126,12 +126,12 @@ func Open(text []byte, trusted ...note.Verifier) (m Manifest, by string, err err
 	return m, n.Sigs[0].Name, err
 }
 
-// signers names who signed a note, as far as it says.
+// signers names who signed a note, as far as it says: no more of the name than a person reads, since somebody else wrote it.
 func signers(n *note.Note) string {
 	if n == nil || len(n.UnverifiedSigs) == 0 {
 		return "no signature"
 	}
-	return fmt.Sprintf("%s, key %08x", n.UnverifiedSigs[0].Name, n.UnverifiedSigs[0].Hash)
+	return fmt.Sprintf("%.80s, key %08x", n.UnverifiedSigs[0].Name, n.UnverifiedSigs[0].Hash)
 }
 
 // Decode reads what was signed, if it is of a form that is known and says nothing else.

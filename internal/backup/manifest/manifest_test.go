@@ -181,3 +181,30 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What somebody else wrote fills nobody's screen: of names that are not believed only the beginning is told.
+func TestStrangersAreShort(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	stranger, _ := keys(t, long)
+	m := sample()
+	text, err := Sign(m, stranger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stone, err := SignStone(Stone{ID: long}, stranger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, err := Claim{ID: long}.Write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, ofManifest := Open(text)
+	_, ofStone := OpenStone(stone, m.ID)
+	_, ofClaim := OpenClaim(claim[:len(claim)-1], m.ID)
+	for what, err := range map[string]error{"a manifest": ofManifest, "a stone": ofStone, "a claim": ofClaim} {
+		if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "xxx") {
+			t.Errorf("%s: %.400v", what, err)
+		}
+	}
+}

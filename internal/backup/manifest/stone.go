@@ -89,7 +89,7 @@ func parseStone(text, id string) (s Stone, err error) {
 		return Stone{}, fmt.Errorf("read the stone of %s: %w", id, err)
 	}
 	if s.ID != id || !IsID(id) { // of another backup, put here by who may write to the store
-		return Stone{}, fmt.Errorf("read the stone of %s: it is that of %q", id, s.ID)
+		return Stone{}, fmt.Errorf("read the stone of %s: it is that of %.80q", id, s.ID)
 	}
 	if was != "" {
 		s.Was = []byte(was)

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 )
@@ -129,7 +130,7 @@ func (w work) left(id string, err error) error {
 }
 
 func bearable(err error) bool {
-	return slices.ContainsFunc([]error{store.ErrDenied, store.ErrChanged, store.ErrExists, store.ErrNotFound, store.ErrTooLarge, backup.ErrRemoved, errStrange}, func(is error) bool { return errors.Is(err, is) })
+	return slices.ContainsFunc([]error{store.ErrDenied, store.ErrChanged, store.ErrExists, store.ErrNotFound, store.ErrTooLarge, signed.ErrRemoved, errStrange}, func(is error) bool { return errors.Is(err, is) })
 }
 
 // mark sets stones, first on those that nothing needs: so nothing that is there needs what is not.

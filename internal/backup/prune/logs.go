@@ -148,27 +148,29 @@ func (p Pruner) marking(ctx context.Context, l *logOf) error {
 	}
 	l.marked, l.tag = true, tag
 	if l.begins, l.bad = archive.OpenBeginning(text, l.server, p.Own...); errors.Is(l.bad, manifest.ErrStranger) {
-		l.bad = fmt.Errorf("%q prunes it, and another host leaves it to that one: %w", l.begins.By, l.bad)
+		l.bad = fmt.Errorf("%.80q prunes it, and another host leaves it to that one: %w", l.begins.By, l.bad)
 	}
 	return nil
 }
 
 // limit is up to where a log is of no use to any backup.
 type limit struct {
-	at    archive.Place // the first place at which a backup begins
-	by    string        // which one
-	line  int           // the latest branch on which one begins
-	there bool          // the archive has the place of one at least
-	since time.Time     // what was archived later stays: a backup of which it is not known where it begins may need it
-	of    string        // which one
-	last  string        // the key of the last place there is, which never goes
+	at    archive.Place   // the first place at which a backup begins
+	by    string          // which one
+	line  int             // the latest branch on which one begins
+	in    []archive.Piece // that have the place of one, by their names
+	there bool            // the archive has the place of one at least, as somebody signed it who is believed
+	doubt string          // why what has such a place by its name is not believed
+	since time.Time       // what was archived later stays: a backup of which it is not known where it begins may need it
+	of    string          // which one
+	last  string          // the key of the last place there is, which never goes
 }
 
 // day is how much earlier a backup's log may begin than the backup: at the checkpoint before it.
 const day = 24 * time.Hour
 
 // limit finds it among the backups that stay, and those that may come back or are being made.
-func (p Pruner) limit(l *logOf, s survey, goes func(id string) bool) (lim limit) {
+func (p Pruner) limit(ctx context.Context, l *logOf, s survey, goes func(id string) bool) (lim limit, err error) {
 	for _, k := range l.stock {
 		lim.last = max(lim.last, k.place.Key)
 	}
@@ -186,7 +188,10 @@ func (p Pruner) limit(l *logOf, s survey, goes func(id string) bool) (lim limit)
 			lim.unknown(id, manifest.Made(id), f)
 		}
 	}
-	return lim
+	// A name alone would let all go that lies before it: who may write to the store can give one.
+	shelf := archive.Shelf{Store: p.Store, Trust: p.Trust, Retired: p.Retired}
+	lim.there, lim.doubt, err = shelf.Believed(ctx, lim.in)
+	return lim, err
 }
 
 // base has a limit regard a backup.
@@ -198,7 +203,7 @@ func (lim *limit) base(products []archive.Product, l *logOf, m manifest.Manifest
 		}
 		return
 	}
-	at, there, err := l.product.Begins(m, l.entries)
+	at, in, err := l.product.Begins(m, l.entries)
 	switch {
 	case err != nil:
 		lim.unknown(m.ID, m.Began, f)
@@ -206,7 +211,7 @@ func (lim *limit) base(products []archive.Product, l *logOf, m manifest.Manifest
 	case at.Key == "":
 		return // of another server
 	}
-	lim.there, lim.line = lim.there || there, max(lim.line, at.Line)
+	lim.in, lim.line = append(lim.in, in...), max(lim.line, at.Line)
 	if lim.by == "" || at.Key < lim.at.Key {
 		lim.at, lim.by = at, m.ID
 	}
@@ -237,6 +242,8 @@ func (l *logOf) why(lim limit) string {
 		return l.bad.Error()
 	case lim.by == "":
 		return "no backup that stays says that it begins in it"
+	case !lim.there && lim.doubt != "":
+		return "backup " + lim.by + " begins at " + lim.at.Text + " by the name of an object, which is no proof: " + lim.doubt
 	case !lim.there:
 		return "backup " + lim.by + " begins at " + lim.at.Text + ", which is not in the archive, and no other that stays begins in it"
 	case lim.of != "" && slices.ContainsFunc(l.stock, func(k *piece) bool {
@@ -257,8 +264,14 @@ func (p Pruner) judgeLogs(ctx context.Context, s survey, going []string) ([]Log,
 	leaves := func(id string) bool { f := s.folders[id]; return f.stone != nil && f.own && needed[id] == "" }
 	out := []Log{}
 	for _, l := range all {
-		now := p.limit(l, s, func(id string) bool { return leaves(id) && s.old(s.folders[id].head.Modified, p.Grace) })
-		then := p.limit(l, s, func(id string) bool { return leaves(id) || slices.Contains(going, id) })
+		now, err := p.limit(ctx, l, s, func(id string) bool { return leaves(id) && s.old(s.folders[id].head.Modified, p.Grace) })
+		if err != nil {
+			return nil, err
+		}
+		then, err := p.limit(ctx, l, s, func(id string) bool { return leaves(id) || slices.Contains(going, id) })
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, p.judgeLog(l, s, now, then))
 	}
 	return out, nil

@@ -75,10 +75,13 @@ func (w work) again(ctx context.Context, s survey) (survey, error) {
 // markLog writes down up to where a log goes now, and up to where it goes when the grace is over: no further than was
 // shown.
 func (w work) markLog(ctx context.Context, l *logOf, s survey, shown Plan) error {
-	now := w.limit(l, s, func(string) bool { return false })
-	then := w.limit(l, s, func(id string) bool { return s.folders[id].stone != nil })
-	if !now.there {
-		return nil // what was marked stays marked
+	now, err := w.limit(ctx, l, s, func(string) bool { return false })
+	if err != nil || !now.there {
+		return err // what was marked stays marked
+	}
+	then, err := w.limit(ctx, l, s, func(id string) bool { return s.folders[id].stone != nil })
+	if err != nil {
+		return err
 	}
 	gone := l.begins.Ripe(s.at, w.Grace)
 	if now.at.Key < gone.Key {
@@ -127,7 +130,10 @@ func (w work) log(server string) *LogDone {
 
 // removeLog removes what lies before the beginning of a log, the oldest first.
 func (w work) removeLog(ctx context.Context, l *logOf, s survey) error {
-	now := w.limit(l, s, func(string) bool { return false })
+	now, err := w.limit(ctx, l, s, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
 	var going []*piece
 	for _, k := range l.stock {
 		if w.over(k, s, l.begins.Gone, now) {
@@ -148,7 +154,7 @@ func (w work) removeLog(ctx context.Context, l *logOf, s survey) error {
 		}
 		return nil
 	}
-	err := store.Together(ctx, workers, feed, func(ctx context.Context, k *piece) error {
+	err = store.Together(ctx, workers, feed, func(ctx context.Context, k *piece) error {
 		err := w.removePiece(ctx, k, s)
 		mu.Lock()
 		defer mu.Unlock()

@@ -202,6 +202,34 @@ func TestLogsWithoutBases(t *testing.T) {
 	}
 }
 
+// A name in the bucket is no place in the log: who may write there, and has no key, cannot have what was archived removed by naming the place at
+// which a base begins. It is told which object that is.
+func TestLogsForged(t *testing.T) {
+	l := newLogged(t)
+	l.wal(t, 1, 1, 2, 3)
+	l.binlog(t, 1, 2)
+	l.run(t, l.maria(7))
+	l.run(t, l.pg(1, 5)) // both behind all that is archived
+	all := l.left(t)
+	forged := []archive.Piece{ofBinlog("20291126T120000Z-00000001", 7, 0, 200), ofWAL(wal.Name(1, 5*segment, segment), segment)}
+	for _, p := range forged {
+		_, err := l.cal.Put(t.Context(), p.Name(), []byte("trust me"), store.Put{})
+		must(t, err)
+		all = append(all, p.Name())
+	}
+	for range 4 {
+		l.prune(t, "last=9", 0)
+		l.pass(100 * time.Hour)
+	}
+	slices.Sort(all)
+	equal(t, "there", l.left(t), all)
+	for i, one := range l.plan(t).Logs {
+		if !strings.Contains(one.Why, forged[i].Name()) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
 // A backup of which nobody knows where it begins, and one that is being made, may need what was archived since shortly
 // before it.
 func TestLogsOfUnknownBases(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/protect/keep"
 	"plumb/internal/store/dir"
@@ -43,7 +44,7 @@ func TestEveryMeeting(t *testing.T) {
 		w.backup(t, "")
 		plain := w.Store
 		w.Store = meet(plain, func() {
-			if _, err := w.b.Run(t.Context(), w.job(base)); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, backup.ErrRemoved) {
+			if _, err := w.b.Run(t.Context(), w.job(base)); err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, signed.ErrRemoved) {
 				t.Errorf("meeting %d: %v", n, err)
 			}
 		})
@@ -302,7 +303,7 @@ func TestCopyMeetsPrune(t *testing.T) {
 		w, to, _, child := chained(t)
 		plain := to.Store
 		to.Store = meet(plain, func() {
-			if _, err := w.copy(t, plain, child); err != nil && !errors.Is(err, backup.ErrRemoved) {
+			if _, err := w.copy(t, plain, child); err != nil && !errors.Is(err, signed.ErrRemoved) {
 				t.Errorf("meeting %d: %v", n, err)
 			}
 		})
@@ -334,7 +335,7 @@ func TestCopyOfWhatWasPruned(t *testing.T) {
 	to.prune(t, "last=1", 0)
 	to.pass(80 * time.Hour)
 	equal(t, "removed", to.prune(t, "last=1", 0).Removed, []string{base})
-	if got, err = w.copy(t, to.Store, base, child); !errors.Is(err, backup.ErrRemoved) || len(got) != 1 {
+	if got, err = w.copy(t, to.Store, base, child); !errors.Is(err, signed.ErrRemoved) || len(got) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if len(to.there(t)) != 1 {

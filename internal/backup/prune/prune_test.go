@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 	"plumb/internal/protect/keep"
@@ -36,7 +37,7 @@ func TestChainsAndGrace(t *testing.T) {
 	done = w.prune(t, "last=2", 3)
 	equal(t, "marked", done.Marked, []string{third, second, full})
 	equal(t, "there", w.there(t), []string{anew, last})
-	if _, err := w.Find(t.Context(), full, ""); !errors.Is(err, backup.ErrRemoved) || !strings.Contains(hint.Of(err), "--take-back "+full) {
+	if _, err := w.Find(t.Context(), full, ""); !errors.Is(err, signed.ErrRemoved) || !strings.Contains(hint.Of(err), "--take-back "+full) {
 		t.Errorf("found: %v", err)
 	}
 	if n := w.objects(t, full); n < 4 || done.Objects > 0 {
@@ -54,7 +55,7 @@ func TestChainsAndGrace(t *testing.T) {
 	if done.Bytes == 0 || w.objects(t, second) != 1 {
 		t.Errorf("%d bytes, %d objects left", done.Bytes, w.objects(t, second))
 	}
-	if err := w.TakeBack(t.Context(), second); !errors.Is(err, backup.ErrRemoved) {
+	if err := w.TakeBack(t.Context(), second); !errors.Is(err, signed.ErrRemoved) {
 		t.Errorf("taken back: %v", err)
 	}
 	w.pass(34 * 24 * time.Hour)

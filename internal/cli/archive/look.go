@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/archive"
 	backupcli "plumb/internal/cli/backup"
+	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	mysqlpitr "plumb/internal/engine/mysql/pitr"
 	"plumb/internal/engine/postgres/pitr"
@@ -87,7 +88,7 @@ Whether they are complete and signed by a trusted host is checked by a restore.
 				if err != nil {
 					return err
 				}
-				found, pruned, err := stretches(c.Context(), archive.Shelf{Store: s, Trust: vault.Trust, Retired: vault.Retired})
+				found, pruned, err := stretches(c.Context(), upkeep.Shelf(vault))
 				if err != nil {
 					return err
 				}

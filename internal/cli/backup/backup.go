@@ -158,11 +158,16 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
 	}
-	var have []store.Store
+	own, err := backup.Vault{}.Own(ctx, d, b.Dir)
+	if err != nil {
+		return err
+	}
+	var have []backup.Vault
 	var kept []string
 	for _, s := range to {
 		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == s.URL() }) {
-			have, kept = append(have, s), append(kept, s.URL())
+			own.Store = s
+			have, kept = append(have, own), append(kept, s.URL())
 		}
 	}
 	noted := o.made(ctx, d, to, kept, r.Manifest, keys) // before the log is looked for, which may take hours or never end

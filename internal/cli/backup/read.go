@@ -59,7 +59,7 @@ including what another machine proved that --trust names.
 				if err := file.Write(s.URL(), all); err != nil {
 					return err
 				}
-				behind, err := v.moments.Logs.Behind(c.Context(), []store.Store{s}, believed(all)...)
+				behind, err := v.moments.Logs.Behind(c.Context(), []backup.Vault{vault}, believed(all)...)
 				v.Warn("look for the logs behind the backups", err)
 				if note {
 					m, err := p.memory(d)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/backup"
 	"plumb/internal/backup/store"
 	"plumb/internal/cli/shell"
 	"plumb/internal/host"
@@ -38,7 +39,7 @@ needs, the full one first.
 				if len(all) == 0 {
 					return broken
 				}
-				behind, err := v.moments.Logs.Behind(ctx, []store.Store{s}, believed(all)...)
+				behind, err := v.moments.Logs.Behind(ctx, []backup.Vault{vault}, believed(all)...)
 				v.Warn("look for the log behind the backup", err)
 				if err := v.Answer(p.json, view.ListDocument(s.URL(), all, behind), view.Shown(s.URL(), all, behind, shell.Screen(v.Out))); err != nil {
 					return err

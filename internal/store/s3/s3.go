@@ -83,7 +83,7 @@ func Open(o Options) (*Bucket, error) {
 		o.Transport = transport(o.Authorities)
 	}
 	// One try of its own: what is tried again, and for how long, is decided by who calls.
-	core, err := minio.NewCore(at.Host, &minio.Options{Creds: login(o), Secure: at.Scheme == "https", Region: o.Region, Transport: o.Transport, MaxRetries: 1})
+	core, err := minio.NewCore(at.Host, &minio.Options{Creds: login(o), Secure: at.Scheme == "https", Region: o.Region, Transport: answers{o.Transport}, MaxRetries: 1})
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
 	}
@@ -159,7 +159,7 @@ func (b *Bucket) put(ctx context.Context, name string, data []byte, o store.Put,
 	if err != nil {
 		return "", cause(ctx, err)
 	}
-	return got.ETag, nil
+	return got.ETag, tagged(got.ETag)
 }
 
 // wantsMD5 tells whether a store refuses an object because it would be locked, and came without an MD5: so Amazon does in a
@@ -200,6 +200,9 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 		return nil, "", said("read", name, cause(ctx, err))
 	}
 	defer body.Close()
+	if err := tagged(info.ETag); err != nil {
+		return nil, "", said("read", name, err)
+	}
 	if info.Size > int64(cap(into)) {
 		return nil, "", said("read", name, store.ErrTooLarge)
 	}
@@ -227,11 +230,16 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) error) error {
 	ctx, timer, end := still(ctx)
 	defer end()
+	last := ""
 	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
 		timer.Stop() // what is done with it takes as long as it takes
 		if o.Err != nil {
 			return said("list", prefix, cause(ctx, o.Err))
 		}
+		if o.Key <= last { // also of what is somebody else's: who asks never sees it, and would wait without end
+			return fmt.Errorf("list %s: the store names %q after %q: such a list cannot be relied on", prefix, o.Key, last)
+		}
+		last = o.Key
 		name, ours := strings.CutPrefix(o.Key, b.before)
 		if !ours || store.Check(name) != nil {
 			timer.Reset(quietTime)
@@ -301,6 +309,8 @@ func means(err error) error {
 		return hint.With(fmt.Errorf("the store does not know what it was asked for: %s", cmp.Or(answer.Message, answer.Code)), "use a store that keeps If-None-Match and If-Match: Amazon S3, MinIO, VersityGW and Ceph do")
 	case answer.StatusCode == http.StatusPreconditionFailed:
 		return store.ErrExists
+	case answer.StatusCode >= 300 && answer.StatusCode < 400: // minio-go follows none: the login would go along
+		return hint.With(fmt.Errorf("the endpoint answers that it is elsewhere (%d): %s", answer.StatusCode, cmp.Or(answer.Message, answer.Code)), "--endpoint and --region say where the bucket is; a proxy that wants a login of its own answers so too")
 	case answer.Code == "ConditionalRequestConflict", answer.Code == "OperationAborted": // another was at it: what came of that, the same request finds when it is made again
 		return &store.Trouble{Err: err}
 	case answer.StatusCode == http.StatusForbidden && answer.Code == "RequestTimeTooSkewed":

@@ -5,7 +5,10 @@ import "plumb/internal/archive"
 // Behind warns of a base without its log: what can be restored then, and what not.
 func Behind(b archive.Behind) string {
 	why := "no log is archived beside this base"
-	if b.Log {
+	switch {
+	case b.Doubt != "":
+		why = "what lies beside this base in the place of its log is not the log (" + b.Doubt + ")"
+	case b.Log:
 		why = "the archive beside this base does not have the place in the log at which it begins, so far"
 	}
 	return why + ": " + alone(b) + ". plumb archive run keeps the log, and plumb archive status says how that goes"
@@ -24,8 +27,12 @@ func alone(b archive.Behind) string {
 
 // short says the same in a list.
 func short(b archive.Behind) string {
+	text := "no log archived beside it"
 	if b.Alone != nil && !*b.Alone {
-		return "no log archived beside it, without which no server starts on it"
+		text += ", without which no server starts on it"
 	}
-	return "no log archived beside it"
+	if b.Doubt != "" {
+		text += " (" + b.Doubt + ")"
+	}
+	return text
 }

@@ -18,6 +18,7 @@ func TestBehind(t *testing.T) {
 		"no log is archived beside this base: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
 		"no log is archived beside this base: without the log no server starts on it.":                             {Alone: &no},
 		"no log is archived beside this base: at best it can be restored as it was when it ended.":                 {},
+		"in the place of its log is not the log (archive/x is not believed): it can be restored":                   {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
 		"does not have the place in the log at which it begins, so far: it can be restored":                        {Log: true, Alone: &yes},
 	} {
 		if got := Behind(b); !strings.Contains(got, want) {
@@ -27,11 +28,11 @@ func TestBehind(t *testing.T) {
 	found := func(id string) backup.Found {
 		return backup.Found{Manifest: manifest.Manifest{ID: id, Server: "mysql:3306", Ended: time.Now(), Streams: []manifest.Stream{{Name: "x"}}}, By: "plumb-db1"}
 	}
-	all := []backup.Found{found("a-dump"), found("alone"), found("archived"), found("nothing")}
-	behind := map[string]archive.Behind{"alone": {Alone: &yes}, "archived": {Archived: true, Log: true, Alone: &no}, "nothing": {Log: true, Alone: &no}}
+	all := []backup.Found{found("a-dump"), found("alone"), found("archived"), found("nothing"), found("forged")}
+	behind := map[string]archive.Behind{"alone": {Alone: &yes}, "archived": {Archived: true, Log: true, Alone: &no}, "nothing": {Log: true, Alone: &no}, "forged": {Log: true, Alone: &yes, Doubt: "archive/x is not believed"}}
 	text := strings.Join(strings.Fields(List("file:///x", all, behind, page.Screen{Width: 80})), " ")
 	for id, want := range map[string]string{"a-dump": "0 bytes, signed by", "alone": "0 bytes, no log archived beside it, signed by", "archived": "0 bytes, signed by",
-		"nothing": "0 bytes, no log archived beside it, without which no server starts on it, signed by"} {
+		"nothing": "0 bytes, no log archived beside it, without which no server starts on it, signed by", "forged": "0 bytes, no log archived beside it (archive/x is not believed), signed by"} {
 		if !strings.Contains(text, " "+id+" mysql:3306, "+want) {
 			t.Errorf("%s: %q is not in\n%s", id, want, text)
 		}

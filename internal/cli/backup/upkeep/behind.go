@@ -1,24 +1,33 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
-	"plumb/internal/backup/store"
 )
 
-// Behind tells, by their IDs, what the archives in some stores have behind those of some backups that are bases. Where one of them has the log,
+// Shelf is the archive beside the backups of a vault, of which the same keys are believed.
+func Shelf(v backup.Vault) archive.Shelf {
+	return archive.Shelf{Store: v.Store, Trust: v.Trust, Retired: v.Retired}
+}
+
+// Behind tells, by their IDs, what the archives beside some backups have behind those of them that are bases. Where one of them has the log,
 // the others need not.
-func (l Logs) Behind(ctx context.Context, in []store.Store, backups ...manifest.Manifest) (map[string]archive.Behind, error) {
+func (l Logs) Behind(ctx context.Context, in []backup.Vault, backups ...manifest.Manifest) (map[string]archive.Behind, error) {
 	all := map[string]archive.Behind{}
-	for _, s := range in {
-		found, err := archive.Shelf{Store: s}.Behind(ctx, l, backups...)
+	for _, v := range in {
+		found, err := Shelf(v).Behind(ctx, l, backups...)
 		if err != nil {
 			return nil, err
 		}
 		for id, b := range found {
-			b.Archived, b.Log = b.Archived || all[id].Archived, b.Log || all[id].Log
+			b.Archived, b.Log, b.Doubt = b.Archived || all[id].Archived, b.Log || all[id].Log, cmp.Or(all[id].Doubt, b.Doubt)
+			if b.Archived {
+				b.Doubt = ""
+			}
 			all[id] = b
 		}
 	}

@@ -138,7 +138,7 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 		return nil
 	}
 	if err != nil {
-		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the log another --binlog-name")
+		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the log another --binlog-name; did somebody else put it there? remove "+last.Name()+" from the store")
 	}
 	f.left = left{series: e.Series, file: e.File, to: e.To, tail: e.Tail, ends: e.Ends}
 	return nil

@@ -124,6 +124,16 @@ func TestRun(t *testing.T) {
 	if _, err := newWindow([]archive.Piece{{Series: Series, File: wal.Name(1, 0, size), To: 12345}}); err == nil {
 		t.Error("a segment of any size")
 	}
+	all := segments(1, 1, 2, 3)
+	all[0].To = 12345
+	if w, err := newWindow(all); err != nil || len(w.segments) != 2 {
+		t.Errorf("beside what no server writes: %+v, %v", w, err)
+	}
+	all = segments(1, 2, 3)
+	all[1].To = 2 * size // as somebody may have named it who can write to the bucket
+	if _, err := newWindow(all); err == nil || !strings.Contains(err.Error(), all[0].Name()) || !strings.Contains(err.Error(), all[1].Name()) || hint.Of(err) == "" {
+		t.Errorf("segments of two sizes: %v", err)
+	}
 }
 
 func TestStretches(t *testing.T) {
@@ -154,14 +164,18 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %q, and it should be %q", all[i].File, got, want[i])
 		}
 	}
-	m := manifest.Manifest{Facts: map[string]string{factSystem: "7", factStart: "0/300028", factTimeline: "2"}}
-	at, there, err := Engine{}.Begins(m, all)
-	if err != nil || !there || at.Text != "0/300028" || at.Line != 2 || at.Key >= place(4*size, 1).Key || at.Key <= place(3*size-1, 9).Key {
-		t.Errorf("%+v, %t, %v", at, there, err)
+	m := manifest.Manifest{Facts: map[string]string{factSystem: "7", factStart: "0/300028", factTimeline: "1"}}
+	at, in, err := Engine{}.Begins(m, all)
+	if err != nil || !slices.Equal(in, all[1:2]) || at.Text != "0/300028" || at.Line != 1 || at.Key >= place(4*size, 1).Key || at.Key <= place(3*size-1, 9).Key {
+		t.Errorf("%+v, %+v, %v", at, in, err)
+	}
+	m.Facts[factTimeline] = "2" // what timeline 1 wrote there is of another past
+	if at, in, err := (Engine{}).Begins(m, all); err != nil || len(in) > 0 || at.Line != 2 {
+		t.Errorf("of a later timeline: %+v, %+v, %v", at, in, err)
 	}
 	m.Facts[factStart] = "0/500000"
-	if at, there, err := (Engine{}).Begins(m, all); err != nil || there || at.Key == "" {
-		t.Errorf("%+v, %t, %v", at, there, err)
+	if at, in, err := (Engine{}).Begins(m, all); err != nil || len(in) > 0 || at.Key == "" {
+		t.Errorf("%+v, %+v, %v", at, in, err)
 	}
 	m.Facts[factStart] = ""
 	if _, _, err := (Engine{}).Begins(m, all); err == nil {

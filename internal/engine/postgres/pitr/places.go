@@ -52,27 +52,28 @@ func place(at uint64, timeline int) archive.Place {
 	return archive.Place{Key: fmt.Sprintf("%016X", at), Text: wal.Text(at), Line: timeline}
 }
 
-// Begins implements archive.Product.
-func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, there bool, err error) {
+// Begins implements archive.Product. A segment of an earlier timeline than that of the base has another past there. One of a later timeline
+// may have the place: it begins with what the timelines have in common.
+func (Engine) Begins(m manifest.Manifest, log []archive.Piece) (at archive.Place, in []archive.Piece, err error) {
 	system, err := strconv.ParseUint(m.Facts[factSystem], 10, 64)
 	if err != nil {
-		return at, false, fmt.Errorf("of which server it is is %q", m.Facts[factSystem])
+		return at, nil, fmt.Errorf("of which server it is is %q", m.Facts[factSystem])
 	}
 	if len(log) == 0 || log[0].Server != Server(system) {
-		return at, false, nil
+		return at, nil, nil
 	}
 	start, ok := wal.Place(m.Facts[factStart])
 	timeline, err := strconv.ParseUint(m.Facts[factTimeline], 10, 31)
 	if !ok || err != nil {
-		return at, false, fmt.Errorf("where it begins is %q of timeline %q", m.Facts[factStart], m.Facts[factTimeline])
+		return at, nil, fmt.Errorf("where it begins is %q of timeline %q", m.Facts[factStart], m.Facts[factTimeline])
 	}
 	for _, p := range log {
 		size := uint64(p.To)
-		if _, first, is := whole(p.File, size); is && wal.IsSize(size) && p.Series == Series && first <= start && start-first < size {
-			there = true
+		if of, first, is := whole(p.File, size); is && of >= int(timeline) && wal.IsSize(size) && p.Series == Series && first <= start && start-first < size {
+			in = append(in, p)
 		}
 	}
-	return place(start, int(timeline)), there, nil
+	return place(start, int(timeline)), in, nil
 }
 
 // Alone implements archive.Product. What pg_basebackup -X fetch gives has the log that it needs, and what -X none gives has not.

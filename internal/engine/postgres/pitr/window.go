@@ -59,14 +59,19 @@ var errNoWAL = errors.New("the archive has no WAL of the server")
 // newWindow sorts the pieces of a server.
 func newWindow(all []archive.Piece) (*window, error) {
 	w := &window{segments: map[string]archive.Piece{}, histories: map[int]archive.Piece{}}
+	var first archive.Piece
 	for _, p := range all {
 		name := nameOf(p)
 		_, _, is := whole(name, uint64(p.To))
 		switch {
 		case p.Series != Series || p.From != 0:
+		case is && !wal.IsSize(uint64(p.To)): // a name in the store can say anything
 		case is:
-			if n := uint64(p.To); w.size != 0 && n != w.size || !wal.IsSize(n) {
-				return nil, fmt.Errorf("%s has %d bytes in the archive, and others have another number", p.File, n)
+			if w.size == 0 {
+				first = p
+			}
+			if p.To != first.To {
+				return nil, sizes(first, p)
 			}
 			w.size = uint64(p.To)
 			if _, is := w.segments[name]; !is || name == p.File { // a whole one has more than a partial one
@@ -83,6 +88,12 @@ func newWindow(all []archive.Piece) (*window, error) {
 		return nil, errNoWAL
 	}
 	return w, nil
+}
+
+// sizes is the error of an archive in which not all segments are of one size, as the names of two objects say.
+func sizes(one, other archive.Piece) error {
+	return hint.With(fmt.Errorf("a segment has %d bytes by its name (%s), and another has %d (%s)", one.To, one.Name(), other.To, other.Name()),
+		"all segments of a server have one size: one of the two was put there by somebody else, and is to be removed")
 }
 
 // partial is how the name of a segment ends that was the last of its timeline when another was begun in it.
