@@ -64,7 +64,7 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 
 // look reads a backup, and what came of the last start on it if it was tried.
 func (v Vault) look(ctx context.Context, id string, tried bool) (f Found) {
-	f.Manifest, f.By, f.Err = v.get(ctx, id)
+	f.Manifest, f.By, f.Err = v.reader().Manifest(ctx, id)
 	f.ID = id
 	if tried && f.Err == nil {
 		if p, _, err := v.Proof(ctx, id); err == nil {
@@ -97,12 +97,8 @@ func (v Vault) Show(ctx context.Context, id, server string) (all []Found, err er
 
 // Get reads the manifest of a backup.
 func (v Vault) Get(ctx context.Context, id string) (manifest.Manifest, error) {
-	m, _, err := v.get(ctx, id)
+	m, _, err := v.reader().Manifest(ctx, id)
 	return m, err
-}
-
-func (v Vault) get(ctx context.Context, id string) (m manifest.Manifest, by string, err error) {
-	return v.reader().Manifest(ctx, id)
 }
 
 // Open reads the manifest of a backup, if somebody signed it who is trusted, or was when he signed it.

@@ -189,9 +189,13 @@ func (p Pruner) limit(ctx context.Context, l *logOf, s survey, goes func(id stri
 		}
 	}
 	// A name alone would let all go that lies before it: who may write to the store can give one.
-	shelf := archive.Shelf{Store: p.Store, Trust: p.Trust, Retired: p.Retired}
-	lim.there, lim.doubt, err = shelf.Believed(ctx, lim.in)
+	lim.there, lim.doubt, err = p.shelf().Believed(ctx, lim.in)
 	return lim, err
+}
+
+// shelf is the archive in the same store, believed as the backups are.
+func (p Pruner) shelf() archive.Shelf {
+	return archive.Shelf{Store: p.Store, Trust: p.Trust, Retired: p.Retired}
 }
 
 // base has a limit regard a backup.

@@ -222,7 +222,7 @@ func (w work) ours(ctx context.Context, p archive.Piece) error {
 	}
 	_, err = archive.Shelf{Trust: w.Own}.Open(text, p)
 	if errors.Is(err, manifest.ErrStranger) {
-		_, err = archive.Shelf{Trust: w.Trust, Retired: w.Retired}.Open(text, p)
+		_, err = w.shelf().Open(text, p)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errStrange, err)

@@ -118,14 +118,15 @@ func number(doc map[string]any, keys ...string) (float64, bool) {
 }
 
 func signed(doc map[string]any, keys ...string) (float64, bool) {
-	var at any = doc
-	for _, k := range keys {
-		m, ok := at.(map[string]any)
-		if !ok {
-			return 0, false
-		}
-		at = m[k]
-	}
-	n, ok := at.(float64)
+	last := len(keys) - 1
+	n, ok := section(doc, keys[:last]...)[keys[last]].(float64)
 	return n, ok && !math.IsInf(n, 0)
+}
+
+// section is what lies below some keys, nil where that is not there.
+func section(doc map[string]any, keys ...string) map[string]any {
+	for _, k := range keys {
+		doc, _ = doc[k].(map[string]any)
+	}
+	return doc
 }

@@ -37,9 +37,7 @@ func tickets(doc map[string]any, set func(string, float64)) {
 
 func poolOf(doc map[string]any, op string) map[string]any {
 	for _, p := range pools {
-		place, _ := doc[p[0]].(map[string]any)
-		both, _ := place[p[1]].(map[string]any)
-		if pool, ok := both[op].(map[string]any); ok {
+		if pool := section(section(doc, p...), op); pool != nil {
 			return pool
 		}
 	}
