@@ -82,7 +82,7 @@ func (s Shelf) Believed(ctx context.Context, in []Piece) (is bool, doubt string,
 			return true, "", nil
 		case errors.Is(err, store.ErrNotFound):
 			continue // pruned just now
-		case !errors.Is(err, errUnbelieved):
+		case !errors.Is(err, ErrUnbelieved):
 			return false, "", err
 		}
 		doubt = cmp.Or(doubt, err.Error())

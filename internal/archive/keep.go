@@ -94,7 +94,7 @@ func (k *Keeper) there(ctx context.Context, p Piece) (e *Entry, err error) {
 	err = k.Store.List(ctx, p.folder()+fmt.Sprintf("%016d-", p.From), func(i store.Info) error {
 		if of, is := ofEntry(i.Name); is {
 			got, err := shelf.Entry(ctx, of)
-			if e = &got; errors.Is(err, errUnbelieved) {
+			if e = &got; errors.Is(err, ErrUnbelieved) {
 				err = hint.With(err, "was the key of this host replaced since, or did somebody else put it there? remove "+of.Name()+" from the store, and the server's file is archived in its place")
 			}
 			if err != nil {

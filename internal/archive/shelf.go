@@ -51,14 +51,14 @@ func Order(a, b Piece) int {
 	return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Series, b.Series), cmp.Compare(a.File, b.File), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
 
-// errUnbelieved is why what has the name of an entry counts for nothing: who may write to the store can put anything there.
-var errUnbelieved = errors.New("it is not believed")
+// ErrUnbelieved is why what has the name of an entry counts for nothing: who may write to the store can put anything there.
+var ErrUnbelieved = errors.New("it is not believed")
 
 // Entry reads the entry of a piece, if somebody signed it who is trusted.
 func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
 	text, _, err := s.Store.Get(ctx, p.Name(), make([]byte, MaxEntry))
 	if errors.Is(err, store.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", errUnbelieved, err)
+		err = fmt.Errorf("%w: %w", ErrUnbelieved, err)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("read %s: %w", p.Name(), err)
@@ -76,7 +76,7 @@ func (s Shelf) Open(text []byte, p Piece) (Entry, error) {
 		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)
 	}
 	if err != nil {
-		return Entry{}, fmt.Errorf("read %s: %w: %w", p.Name(), errUnbelieved, err)
+		return Entry{}, fmt.Errorf("read %s: %w: %w", p.Name(), ErrUnbelieved, err)
 	}
 	return e, nil
 }

@@ -137,8 +137,11 @@ func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
 		f.former, f.left = true, left{series: last.Series}
 		return nil
 	}
+	if errors.Is(err, archive.ErrUnbelieved) { // and not because it could not be read: then nothing is to be removed
+		err = hint.With(err, "was the key of this host replaced? give the log another --binlog-name; did somebody else put it there? remove "+last.Name()+" from the store")
+	}
 	if err != nil {
-		return hint.With(fmt.Errorf("where the archive ends: %w", err), "was the key of this host replaced? give the log another --binlog-name; did somebody else put it there? remove "+last.Name()+" from the store")
+		return fmt.Errorf("where the archive ends: %w", err)
 	}
 	f.left = left{series: e.Series, file: e.File, to: e.To, tail: e.Tail, ends: e.Ends}
 	return nil

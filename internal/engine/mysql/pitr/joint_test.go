@@ -452,6 +452,12 @@ func TestForgedEnd(t *testing.T) {
 	if _, err := l.f.Turn(t.Context(), l.k); err == nil || !strings.Contains(err.Error(), forged.Name()) || !strings.Contains(hint.Of(err), "remove "+forged.Name()) {
 		t.Errorf("%v, hint: %s", err, hint.Of(err))
 	}
+	plain := l.k.Store
+	l.k.Store = unread{plain}
+	if _, err := l.f.Turn(t.Context(), l.k); !errors.Is(err, errUnread) || strings.Contains(hint.Of(err), "remove") {
+		t.Errorf("where nothing could be read: %v, hint: %s", err, hint.Of(err))
+	}
+	l.k.Store = plain
 	if err := l.k.Store.Delete(t.Context(), forged.Name()); err != nil {
 		t.Fatal(err)
 	}
@@ -460,4 +466,13 @@ func TestForgedEnd(t *testing.T) {
 		t.Error(why)
 	}
 	l.has(map[string][][]byte{"binlog.000001": {begin(), change(1), change(2)}})
+}
+
+var errUnread = errors.New("the store does not answer")
+
+// unread is a store that lists, and of which nothing can be read.
+type unread struct{ store.Store }
+
+func (unread) Get(context.Context, string, []byte) ([]byte, string, error) {
+	return nil, "", errUnread
 }
