@@ -74,6 +74,7 @@ type Made struct {
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
 	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
 	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
+	In     string       `json:"in,omitempty"`     // of an edit: who the directory of the file was
 	Mark   string       `json:"mark,omitempty"`   // of a making, removal or copy: a word of its own, by which is known what is its
 }
 
