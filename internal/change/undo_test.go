@@ -98,3 +98,21 @@ func TestTwoUndos(t *testing.T) {
 		}
 	}
 }
+
+// What somebody sets after an undo was killed is not overwritten when it is run again: the undo of one write leaves
+// nothing between the two values.
+func TestSetSinceAnUndoWasKilled(t *testing.T) {
+	m, k, number, _ := changed(t, to("a", 5), to("b", 6))
+	killed := hosttest.NewFaulty(m.doer, hosttest.Fault{Op: "write", Name: "/run/a", Err: syscall.EIO})
+	if err := m.executor(killed).Undo(t.Context(), []int{number}, UndoOptions{}); err == nil || m.acts() != "undoing undone undone undone" {
+		t.Fatalf("%v, %s", err, m.acts())
+	}
+	m.write("/run/a", "77\n")
+	err := k.Undo(t.Context(), []int{number}, UndoOptions{})
+	if d, ok := errors.AsType[*Drifted](err); !ok || len(d.Drifts) != 1 || d.Drifts[0].Found != "77" || m.read("/run/a") != "77\n" {
+		t.Errorf("%v, %q", err, m.state())
+	}
+	if err := k.Undo(t.Context(), []int{number}, UndoOptions{Keep: true}); err != nil || m.read("/run/a") != "77\n" || m.acts() != "left undone undone undone" {
+		t.Errorf("%v, %q, %s", err, m.state(), m.acts())
+	}
+}
