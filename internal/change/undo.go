@@ -14,7 +14,10 @@ type UndoOptions struct {
 	Keep  bool // leave what somebody changed since, and undo the rest
 	// Discard loses what a server that was moved wrote since: it is not copied back. Refused once a part of it is.
 	Discard bool
-	Each    func(c *Change, p Recorded, e error) // called after each act
+	// Unconfirmed refuses a change that somebody has confirmed: who undoes when a time is over may have read the journal
+	// just before.
+	Unconfirmed bool
+	Each        func(c *Change, p Recorded, e error) // called after each act
 }
 
 // Drift is a place that is not as Plumb left it.
@@ -72,6 +75,9 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 	var todo []*Change
 	for _, n := range numbers {
 		c, err := whole(all, n)
+		if err == nil && o.Unconfirmed && c.Confirmed {
+			err = &Refusal{Why: fmt.Sprintf("change %d was confirmed just now", n)}
+		}
 		if err != nil {
 			return err
 		}
