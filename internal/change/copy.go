@@ -135,7 +135,8 @@ func digestOf(ctx context.Context, r *tree.Root) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// begin makes the directory of the copy under a name of its own, or finds the one that an earlier Plumb filled in part.
+// begin makes the directory of the copy under a name of its own, or finds the
+// one that an earlier Plumb filled in part.
 func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (Thing, error) {
 	aside := o.to().aside(p.Made.Mark)
 	if err := o.allowed(ctx, k.Doer); err != nil {

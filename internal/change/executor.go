@@ -16,7 +16,8 @@ import (
 	"plumb/internal/host/tree"
 )
 
-// Directory is where journals are kept: one file for each change, and the lock of the one writer.
+// Directory is where journals are kept: one file for each change, and the
+// lock of the one writer.
 const Directory = "/var/lib/plumb"
 
 // journals matches the names of the journals in there.

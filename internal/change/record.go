@@ -57,7 +57,8 @@ type intent struct {
 	Made `json:"made"`
 }
 
-// plan lists all acts of a change, so that one which was killed can be gone on with from its journal alone.
+// plan lists all acts of a change, so that one which was killed can be gone on
+// with from its journal alone.
 type plan struct {
 	Acts []plannedAct `json:"acts"`
 }
@@ -162,7 +163,8 @@ func (c *Change) Open() bool {
 	return false
 }
 
-// RestartsBack lists the restarts that it did and that were not done again since all of it was taken back.
+// RestartsBack lists the restarts that it did and that were not done again
+// since all of it was taken back.
 func (c *Change) RestartsBack() []Restart {
 	return slices.DeleteFunc(slices.Clone(c.Restarts), func(r Restart) bool { return r.Back })
 }

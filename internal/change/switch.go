@@ -72,7 +72,8 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 	return got, err
 }
 
-// guarded gives the pages swapped so far; it fails when the guard does not hold. since -1 stands for now.
+// guarded gives the pages swapped so far; it fails when the guard does not
+// hold. since -1 stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
 	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
