@@ -145,7 +145,8 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 	return nil
 }
 
-// act does one act: intent, effect, result. It gives the state that was reached when it is not the one wanted.
+// act does one act: intent, effect, result. It gives the state that was
+// reached when it is not the one wanted.
 func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
 	made, need, err := c.identified(a).deed().found(ctx, k)
 	if err != nil || !need {
