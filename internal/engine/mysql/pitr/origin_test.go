@@ -46,7 +46,7 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 		made, began, ended time.Time // the log, and the base
 		want               string
 	}{
-		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES was made at"},
+		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES: it is another log: it was made at"},
 		"begun while the base was made": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now, "was begun at"},
 		"begun when the base began":     {now.Add(-time.Hour), now.Add(-time.Hour), now, "was begun at"},
 		"further when the base began":   {now.Add(-9 * time.Hour), now.Add(time.Hour), now.Add(2 * time.Hour), "the series SERIES had come past binlog.000001:"},
