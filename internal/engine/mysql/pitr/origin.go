@@ -66,7 +66,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		return nil, nil, why
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
-	if now.first && (now.made.After(b.began) || now.made.Equal(b.began) && b.at.GTID == "") { // in whole seconds
+	if now.first && b.meanwhile(now.made) {
 		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, clock(now.made), now.log.sayso())
 	}
 	for _, o := range could {
@@ -75,6 +75,12 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		}
 	}
 	return fit, unknown, nil
+}
+
+// meanwhile tells whether a log may have been begun while a base was made, behind its place. All are in whole seconds: where a base
+// began in that of its log, its GTIDs tell that something was written before the place, unless it ended in that second too.
+func (b base) meanwhile(made time.Time) bool {
+	return made.After(b.began) || made.Equal(b.began) && (b.at.GTID == "" || made.Equal(b.ended))
 }
 
 // several tells whether there are files of more than one log.
@@ -122,7 +128,7 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 		return nil
 	}
 	e, err := l.s.Entry(ctx, p)
-	if err == nil && e.Kept.Before(b.began) {
+	if err == nil && e.Kept.Before(b.began.Add(time.Second)) { // that it began in is in whole seconds, and its place was read at its end
 		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
 	}
 	return err

@@ -66,6 +66,35 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 	}
 }
 
+// Times of bases are whole seconds. Where the log was begun in the one in which a base began, and ended, nothing tells which came first;
+// GTIDs do where the base ended later. What was archived in the second in which a base began was written before its end.
+func TestOneSecond(t *testing.T) {
+	at := time.Now().Truncate(time.Second).Add(-time.Hour)
+	for name, c := range map[string]struct {
+		made, began, ended, kept time.Time
+		want                     string
+	}{
+		"all in one":          {at, at, at, time.Now(), "was begun at"},
+		"begun as it ended":   {at, at.Add(-time.Hour), at, time.Now(), "was begun at"},
+		"begun as it began":   {at, at, at.Add(time.Second), time.Now(), ""},
+		"kept as it began":    {at.Add(-time.Hour), at, at.Add(time.Hour), at.Add(200 * time.Millisecond), "had come past binlog.000001:"},
+		"kept a second later": {at.Add(-time.Hour), at, at.Add(time.Hour), at.Add(time.Second), ""},
+	} {
+		l := newLog(t)
+		l.k.Now = func() time.Time { return c.kept }
+		l.files("binlog.000001")
+		head := append(beginAt(c.made), committed()...)
+		l.write("binlog.000001", head, gtid(2), change(2), commit())
+		l.turns()
+		b := baseAt("binlog.000001", len(head), c.ended)
+		b.Began, b.Facts[factGTID] = c.began, "3-7-1"
+		w, err := l.latest(b, "")
+		if c.want == "" && (err != nil || w.Count != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+	}
+}
+
 // Of two logs that have the place, the one is the base's that had taken the place of the other when the base began: also where the
 // archive noticed it later.
 func TestLaterLogHasThePlace(t *testing.T) {
