@@ -215,7 +215,7 @@ func TestPlaceThatIsNotInTheLog(t *testing.T) {
 	to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
 	first := len(begin()) + len(change(1))
 	for offset, want := range map[int]string{first: "", first + len(rotate("binlog.000002")): "", first + 1: "amid an event", 1 << 20: "it ends at"} {
-		w, err := point.Seek(t.Context(), log, sv, protect.Position{File: "binlog.000001", Offset: int64(offset)}, to)
+		w, err := point.Seek(t.Context(), log, sv, replay.Start{Position: protect.Position{File: "binlog.000001", Offset: int64(offset)}}, to)
 		switch {
 		case want == "" && (err != nil || w.Count != 1):
 			t.Errorf("at %d: %+v, %v", offset, w, err)

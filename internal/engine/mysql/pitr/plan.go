@@ -14,6 +14,7 @@ import (
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
+	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/product"
@@ -218,9 +219,9 @@ func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay
 	}
 	j := &joint{from: b.at}
 	l.joint = j
-	way, err = point.Seek(ctx, l, sv, b.at, to)
+	way, err = point.Seek(ctx, l, sv, replay.Start{Position: b.at}, to)
 	l.joint = nil
-	if j.why != nil && (err == nil || errors.Is(j.why, errOther)) {
+	if j.why != nil && (err == nil || errors.Is(j.why, binlog.ErrOther)) {
 		err = j.why
 	}
 	return way, j.seen && j.why == nil, err
