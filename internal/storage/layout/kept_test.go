@@ -43,17 +43,19 @@ func TestThePoolThatIsNotImportedKeepsItsName(t *testing.T) {
 	}
 }
 
-// A dataset that somebody has let be mounted since may hold something, although it is not mounted now.
-func TestWhatCouldBeMountedIsKept(t *testing.T) {
+// A dataset that is not mounted may hold something, whatever its properties say: it is looked into. What cannot be seen is kept.
+func TestWhatIsNotSeenIsKept(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	for name, text := range map[string]string{"zfs": `case "$*" in
 "get -H -o value mounted "*) echo no ;;
 "get -H -o value canmount "*) echo "$CANMOUNT" ;;
 "get -H -o value org.plumb:empty "*) echo yes ;;
-"list "*) echo tank ;;
+"list "*) for name; do :; done; echo "$name" ;;
+"set mountpoint=/tmp"*) at=${2#*=}; echo "$at" >"$LOG.at" ;;
+"mount "*) [ "$HOLDS" != unseen ] || exit 1; [ -z "$HOLDS" ] || : >"$(cat "$LOG.at")/$HOLDS" ;;
+"unmount "*) find "$(cat "$LOG.at")" -mindepth 1 -delete ;;
 destroy*) echo "$@" >>"$LOG" ;;
-*) exit 1 ;;
-esac`, "zpool": `echo "$@" >>"$LOG"`} {
+esac`, "zpool": `echo "$@" >>"$LOG"`, "findmnt": `[ "$HOLDS" = unseen ] || echo "$NAME"`} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -61,17 +63,18 @@ esac`, "zpool": `echo "$@" >>"$LOG"`} {
 	parent := dataset("tank/db", map[string]string{"canmount": "off", "mountpoint": "none"}).Make.Undo[0]
 	data := dataset("tank/db/data", map[string]string{"canmount": "noauto", "mountpoint": "/srv/data"}).Make.Undo[0]
 	for _, c := range []struct {
-		op       change.Op
-		canmount string
-		gone     bool
-	}{{script(destroyPool, "tank"), "off", true}, {script(destroyPool, "tank"), "on", false}, {parent, "off", true}, {parent, "on", false}, {parent, "noauto", false}, {data, "noauto", true}, {data, "on", false}} {
-		os.Remove(log)
-		cmd := exec.Command(c.op.Argv[0], c.op.Argv[1:]...)
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "CANMOUNT="+c.canmount, "LOG="+log)
-		out, err := cmd.CombinedOutput()
-		text, _ := os.ReadFile(log)
-		if gone := strings.Contains(string(text), "destroy"); gone != c.gone || (err == nil) != c.gone {
-			t.Errorf("%v with canmount=%s: destroyed %v, %v: %s", c.op.Argv[4:], c.canmount, gone, err, out)
+		op             change.Op
+		name, canmount string
+	}{{script(destroyPool, "tank"), "tank", "off"}, {parent, "tank/db", "off"}, {data, "tank/db/data", "noauto"}} {
+		for _, holds := range []string{"", "ibdata1", "unseen"} {
+			os.Remove(log)
+			cmd := exec.Command(c.op.Argv[0], c.op.Argv[1:]...)
+			cmd.Env = append(os.Environ(), "TMPDIR=/tmp", "PATH="+bin+":"+os.Getenv("PATH"), "NAME="+c.name, "CANMOUNT="+c.canmount, "HOLDS="+holds, "LOG="+log)
+			out, err := cmd.CombinedOutput()
+			text, _ := os.ReadFile(log)
+			if gone := strings.Contains(string(text), "destroy"); gone != (holds == "") || (err == nil) != gone {
+				t.Errorf("%s that holds %q: destroyed %v, %v: %s", c.name, holds, gone, err, out)
+			}
 		}
 	}
 }
