@@ -247,11 +247,6 @@ func (m *poolMaking) create(props, root map[string]string) {
 // imported in the place of the new one.
 const unknownPool = `! zpool import 2>/dev/null | sed -n 's/^ *pool: //p' | grep -qxF -e "$1" || { echo "there is another pool $1, which is not imported: zpool import shows it; choose another name, or import it" >&2; exit 1; }`
 
-// destroyPool destroys a pool with nothing in it, whoever asks, and however: its own dataset, which was made as one that cannot be
-// mounted, is looked into too.
-const destroyPool = lookInto + `look_into "$1" off none
-zpool destroy "$1"`
-
 // vdevs gives them as zpool create takes them.
 func vdevs(p spec.Pool) (words []string) {
 	width := p.Width

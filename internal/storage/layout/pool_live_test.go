@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -272,5 +273,50 @@ func TestAnExportedPoolIsNotGone(t *testing.T) {
 		if now := x.state(); now != was {
 			t.Errorf("%s: undo left\n%s\nof\n%s", what, now, was)
 		}
+	}
+}
+
+// A look that is killed leaves its mount to zfs-fuse: the next look ends it, keeps what holds something as it was, and destroys what holds
+// nothing.
+func TestALookThatIsKilledIsFollowedByAnother(t *testing.T) {
+	x := newBox(t)
+	x.fuse()
+	pool, at, bin := "plumb"+strings.ReplaceAll(filepath.Base(x.Dir), "-", "")+"k", filepath.Join(x.Dir, "mnt"), t.TempDir()
+	x.OnClose(func() error {
+		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
+		return nil
+	})
+	data := pool + "/data"
+	x.sh(`zpool create -m none "$1" "$2"; zfs create -o canmount=noauto -o mountpoint="$4" "$1/data"; zfs mount "$1/data"; printf theirs >"$4/file"; zfs unmount "$1/data"
+printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$@"\n' >"$3/find"; chmod 755 "$3/find"`, pool, x.disk("look", 64).Path, bin, at)
+	op := script(destroyEmpty, data, "noauto", at)
+	look := func(path string) (string, error) {
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env, c.SysProcAttr = append(os.Environ(), "PATH="+path), &syscall.SysProcAttr{Setpgid: true}
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	killed := func() {
+		t.Helper()
+		if out, err := look(bin + ":" + os.Getenv("PATH")); !strings.Contains(fmt.Sprint(err), "killed") {
+			t.Fatalf("it was to be killed amid the look: %v: %s", err, out)
+		}
+		where := strings.TrimSpace(x.sh(`findmnt -n -o TARGET -S "$1"`, data))
+		if !strings.HasPrefix(where, "/run/plumb-look.") {
+			t.Fatalf("it is mounted at %q", where)
+		}
+		t.Cleanup(func() { os.Remove(where); os.Remove(filepath.Dir(where)) })
+	}
+	killed()
+	if out, err := look(os.Getenv("PATH")); err == nil || !strings.Contains(out, data+" holds file: it is kept") {
+		t.Fatalf("a file in it: %v: %s", err, out)
+	}
+	if got := x.sh(`zfs get -H -o value canmount,mountpoint,mounted "$1"`, data); got != "noauto\n"+at+"\nno\n" {
+		t.Errorf("it is kept as\n%s", got)
+	}
+	x.sh(`zfs mount "$1"; rm "$2/file"; zfs unmount "$1"`, data, at)
+	killed()
+	if out, err := look(os.Getenv("PATH")); err != nil || strings.Contains(x.sh("zfs list -H -o name"), data) {
+		t.Errorf("nothing in it: %v: %s", err, out)
 	}
 }

@@ -108,39 +108,6 @@ func dataset(name string, properties map[string]string) change.Act {
 	}}
 }
 
-// within finds what is in a directory, below the empty lost+found of an ext4 too. A directory that cannot be read to its end is no
-// empty one: the command fails, and with it the script that asks.
-const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -printf '%P' -quit; }
-`
-
-// lookInto refuses a dataset with anything in it, also one that is not mounted: it is mounted where nobody else can go. No property
-// tells that nothing is in it, for others may be allowed to set properties. One left mounted by a death is looked into again.
-const lookInto = within + `look_into() {
-  [ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || { echo "$1 holds other datasets or snapshots: it is kept" >&2; exit 1; }
-  if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
-    in=$(within "$(zfs get -H -o value mountpoint "$1")")
-    [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }
-    zfs unmount "$1"
-  fi
-  at=$(mktemp -d) in="what cannot be seen"
-  zfs set canmount=noauto "$1"
-  zfs set "mountpoint=$at" "$1"
-  zfs mount "$1" || :
-  if [ "$(findmnt -n -o SOURCE "$at")" = "$1" ]; then
-    in=$(within "$at") || in="what cannot be read"
-    zfs unmount "$1"
-  fi
-  zfs set "canmount=$2" "$1"
-  zfs set "mountpoint=$3" "$1"
-  rmdir "$at"
-  [ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }
-}
-`
-
-// destroyEmpty destroys a dataset that was looked into.
-const destroyEmpty = lookInto + `look_into "$@"
-zfs destroy "$1"`
-
 // mountDataset mounts it, on a directory that nobody can write to.
 func mountDataset(t tools, name, at string) change.Act {
 	kind := "zfs "
