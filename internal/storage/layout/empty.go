@@ -38,7 +38,7 @@ look_into() {
   can=$(zfs get -H -o value canmount "$1")
   place=$(zfs get -H -o value mountpoint "$1")
   case "$place" in
-  /run/plumb-look.*/in)
+  ` + change.Looking + `*/in)
     can=$2 place=$3 ;;
   *)
     if mounted "$1"; then
@@ -48,7 +48,7 @@ look_into() {
     fi ;;
   esac
   ! mounted "$1" || zfs unmount "$1"
-  at=$(mktemp -d /run/plumb-look.XXXXXXXXXX) why="cannot be looked into"
+  at=$(mktemp -d ` + change.Looking + `XXXXXXXXXX) why="cannot be looked into"
   mkdir "$at/in"
   zfs set "mountpoint=$at/in" "$1"
   zfs set canmount=noauto "$1"

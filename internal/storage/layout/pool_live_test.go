@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -286,19 +287,20 @@ func TestALookThatIsKilledIsFollowedByAnother(t *testing.T) {
 		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
 		return nil
 	})
-	data := pool + "/data"
-	x.sh(`zpool create -m none "$1" "$2"; zfs create -o canmount=noauto -o mountpoint="$4" "$1/data"; zfs mount "$1/data"; printf theirs >"$4/file"; zfs unmount "$1/data"
-printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$@"\n' >"$3/find"; chmod 755 "$3/find"`, pool, x.disk("look", 64).Path, bin, at)
-	op := script(destroyEmpty, data, "noauto", at)
-	look := func(path string) (string, error) {
-		c := exec.Command(op.Argv[0], op.Argv[1:]...)
-		c.Env, c.SysProcAttr = append(os.Environ(), "PATH="+path), &syscall.SysProcAttr{Setpgid: true}
-		out, err := c.CombinedOutput()
-		return string(out), err
+	x.sh(`zpool create -m none -O canmount=off "$1" "$2"
+printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$@"\n' >"$3/find"; chmod 755 "$3/find"`, pool, x.disk("look", 64).Path, bin)
+	data, acts := pool+"/db/data", x.datasets(pool, at)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
 	}
+	x.sh(`printf theirs >"$1/file"; zfs unmount "$2"`, at, data)
+	op := acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == data })].Make.Undo[0]
 	killed := func() {
 		t.Helper()
-		if out, err := look(bin + ":" + os.Getenv("PATH")); !strings.Contains(fmt.Sprint(err), "killed") {
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env, c.SysProcAttr = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH")), &syscall.SysProcAttr{Setpgid: true}
+		if out, err := c.CombinedOutput(); !strings.Contains(fmt.Sprint(err), "killed") {
 			t.Fatalf("it was to be killed amid the look: %v: %s", err, out)
 		}
 		where := strings.TrimSpace(x.sh(`findmnt -n -o TARGET -S "$1"`, data))
@@ -308,15 +310,15 @@ printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$
 		t.Cleanup(func() { os.Remove(where); os.Remove(filepath.Dir(where)) })
 	}
 	killed()
-	if out, err := look(os.Getenv("PATH")); err == nil || !strings.Contains(out, data+" holds file: it is kept") {
-		t.Fatalf("a file in it: %v: %s", err, out)
+	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), data+" holds file: it is kept") {
+		t.Fatalf("a file in it: %v", err)
 	}
 	if got := x.sh(`zfs get -H -o value canmount,mountpoint,mounted "$1"`, data); got != "noauto\n"+at+"\nno\n" {
 		t.Errorf("it is kept as\n%s", got)
 	}
-	x.sh(`zfs mount "$1"; rm "$2/file"; zfs unmount "$1"`, data, at)
+	x.sh(`zfs mount "$1"; rm "$2/file"`, data, at)
 	killed()
-	if out, err := look(os.Getenv("PATH")); err != nil || strings.Contains(x.sh("zfs list -H -o name"), data) {
-		t.Errorf("nothing in it: %v: %s", err, out)
+	if err := x.undo(number, change.UndoOptions{Force: true}); err != nil || strings.Contains(x.sh("zfs list -H -o name"), data) {
+		t.Errorf("nothing in it: %v", err)
 	}
 }
