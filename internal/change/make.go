@@ -241,7 +241,11 @@ func (m *Make) kept(p *Recorded) string {
 	return p.Kept
 }
 
-// contents lists what is in a directory, or in and below a dataset.
+// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
+// was killed leaves that mount, which the next one ends.
+const Looking = "/run/plumb-look."
+
+// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
 func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	if t.Path != "" {
 		return inside(ctx, d, t.Path)
@@ -256,7 +260,7 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
 	here, err := mounts.Read(ctx, d)
 	for _, m := range here {
-		if m.Source == t.Dataset && err == nil {
+		if m.Source == t.Dataset && err == nil && !strings.HasPrefix(m.Mountpoint, Looking) {
 			var in []string
 			in, err = inside(ctx, d, m.Mountpoint)
 			all = append(all, in...)
