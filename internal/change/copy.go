@@ -46,7 +46,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	case err != nil:
 		return err
 	case !strings.HasPrefix(id, aDevice) || o.From == o.To || below(o.To, o.From):
-		return &Refusal{Why: fmt.Sprintf("%s is no directory that can be copied to %s", o.From, o.To)}
+		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {
 		if err := unused(ctx, d, o.From, true); err != nil {

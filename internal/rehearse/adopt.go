@@ -162,7 +162,7 @@ func (r *Result) about(step *advise.Step, f *catalog.Fact, text string, now func
 		}
 	}
 	if f == nil || f.Knob == nil {
-		return step.Knob.Name + " is no setting that is known"
+		return step.Knob.Name + " is not a setting that is known"
 	}
 	if f.Type == catalog.Text {
 		step.To = stack.Text(text)

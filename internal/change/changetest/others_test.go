@@ -86,9 +86,9 @@ func TestPreconditions(t *testing.T) {
 		"from is in use by":        {Copy: &change.Copy{From: dir + "/from", To: dir + "/to", Unused: true}},
 		"open can be written by":   {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
 		"others than root":         {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
-		"is no directory, or a":    {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
-		"no directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
-		"link is no directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},
+		"is not a directory, or is a":    {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
+		"not a directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
+		"link is not a directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},
 	} {
 		was := everything(t, dir)
 		c := onDisk(t, dir, a)

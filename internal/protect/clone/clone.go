@@ -324,7 +324,7 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	case replica && p.ByOthers():
 		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could go on", was.Name), "plumb snapshot takes a point that has one")
 	case !replica && source != nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is no replica, so --source and --slot say nothing", was.Name), "leave them out")
+		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot say nothing", was.Name), "leave them out")
 	}
 	return m.Maker.There(ctx, p.Members)
 }

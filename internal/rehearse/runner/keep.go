@@ -160,7 +160,7 @@ func readKept(text []byte) (k kept, err error) {
 		return k, err
 	}
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") {
-		return k, fmt.Errorf("%q is no name of a rehearsal", k.Name)
+		return k, fmt.Errorf("%q is not the name of a rehearsal", k.Name)
 	}
 	for i := range k.Proposal.Stages {
 		s := &k.Proposal.Stages[i]

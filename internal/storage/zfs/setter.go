@@ -24,7 +24,7 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	a := alteration{ctx: ctx, h: h, seen: s, want: w, thing: s.Find(w.Knob.Of), name: w.Knob.Name, of: w.Knob.Of.Name}
 	switch {
 	case w.Image && w.Knob.Of.Kind != "zfs":
-		return change.Recipe{}, &change.Refusal{Why: "a pool is no file of an image", What: "run plumb fix on the host that has it"}
+		return change.Recipe{}, &change.Refusal{Why: "a pool is not a file of an image", What: "run plumb fix on the host that has it"}
 	case w.Knob.Of.Kind == "zfs":
 		return a.parameter()
 	}

@@ -84,7 +84,7 @@ func check(ctx context.Context, db *sql.DB) error {
 	form := ""
 	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'form'`).Scan(&form)
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqliteError || errors.Is(err, sql.ErrNoRows) {
-		return hint.With(errors.New("it is no recording"), "name the directory that plumb watch record writes")
+		return hint.With(errors.New("it is not a recording"), "name the directory that plumb watch record writes")
 	}
 	if err != nil {
 		return err

@@ -167,7 +167,7 @@ func (d Donor) send(ctx context.Context, c io.Writer, state State, dir string) e
 		}
 	}
 	if !has {
-		return fmt.Errorf("%s holds no %s: it is no data directory", dir, redo)
+		return fmt.Errorf("%s holds no %s: it is not a data directory", dir, redo)
 	}
 	began := time.Now()
 	line, err := writeHeader(c, header{version, state.String(), false})

@@ -27,7 +27,7 @@ func (Tool) Choose(all []driven.Taken, a moment.Asked) (b driven.Taken, err erro
 		return b, errNone
 	}
 	if a.To.GTID != "" || a.To.File != "" {
-		return b, hint.Usage(a.To.Text+" is no moment of PostgreSQL", "--to takes a date with its zone, an LSN, or latest")
+		return b, hint.Usage(a.To.Text+" is not a moment of PostgreSQL", "--to takes a date with its zone, an LSN, or latest")
 	}
 	want, isPlace := wal.Place(a.To.LSN)
 	for _, one := range all {

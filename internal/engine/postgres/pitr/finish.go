@@ -124,7 +124,7 @@ umask 077
 data=$1 major=$2 replace=$3 recovery=$4 neutral=$5
 cd -P -- "$data"
 [ "$(pwd -P)" = "$data" ] || { echo "it leads to $(pwd -P)" >&2; exit 1; }
-[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is no base backup of PostgreSQL" >&2; exit 1; }
+[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is not a base backup of PostgreSQL" >&2; exit 1; }
 read -r version < PG_VERSION
 [ "$version" = "$major" ] || { echo "it holds data of PostgreSQL $version, and was taken for $major" >&2; exit 1; }
 rm -f standby.signal recovery.signal postmaster.pid postmaster.opts

@@ -53,7 +53,7 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	at := func(i int) string { return host.Text(rows.Values[0], i) }
 	part := configFile.FindStringSubmatch(at(0))
 	if part == nil {
-		return c, change.Refuse("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is no cluster of Debian's packages: its configuration is %s", home.Server, at(0))
+		return c, change.Refuse("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is not a cluster of Debian's packages: its configuration is %s", home.Server, at(0))
 	}
 	c = cluster{version: part[1], name: part[2], conf: path.Dir(at(0)), port: at(1), uid: home.UID, gid: home.GID, data: home.Data}
 	segment, err := strconv.ParseInt(at(3), 10, 64)

@@ -162,7 +162,7 @@ func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (l
 	first, err := strconv.ParseInt(string(part[1]), 10, 64)
 	now, err2 := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
 	if err != nil || err2 != nil || now < first {
-		return lost, fmt.Errorf("transactions from %s to %s are no number of them", part[1], host.Text(rows.Values[0], 1))
+		return lost, fmt.Errorf("transactions from %s to %s cannot be counted", part[1], host.Text(rows.Values[0], 1))
 	}
 	return provision.Lost{Transactions: now - first}, nil
 }
