@@ -270,7 +270,7 @@ func TestFirstLookHangs(t *testing.T) {
 		t.Errorf("just begun: %q", all[0].Trouble(now, time.Minute))
 	}
 	all[0].Alive = time.Now().Add(2 * time.Minute)
-	if got := all[0].Trouble(time.Now().Add(2*time.Minute), time.Minute); len(got) != 1 || !strings.Contains(got[0], "its log is not archived as a whole yet") {
+	if got := all[0].Trouble(time.Now().Add(2*time.Minute), time.Minute); len(got) != 1 || !strings.Contains(got[0], "its log is not completely archived yet") {
 		t.Errorf("%q", got)
 	}
 }

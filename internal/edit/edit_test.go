@@ -82,7 +82,7 @@ func TestSetRefuses(t *testing.T) {
 		text, key, value string
 		want             string
 	}{
-		{"unknown form", "ini", "", "a", "b", "no form"},
+		{"unknown form", "ini", "", "a", "b", "not a format"},
 		{"zero byte", Sysctl, "a=1\nb\x00=2\n", "a", "1", "line 2: a zero byte"},
 		{"newline", Sysctl, "", "vm.x", "1\nkernel.y=2", "does not fit on one line"},
 		{"option before a group", OptionFile, "# x\na=1\n", "mysqld/b", "1", "line 2: an option before the first group"},

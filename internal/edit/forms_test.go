@@ -102,7 +102,7 @@ func TestSetRefusesUnusual(t *testing.T) {
 		{"udev value", Udev, "", `KERNEL=="a" ATTR{x}`, "$x", "cannot hold"},
 		{"udev without match", Udev, "", "ATTR{x}", "1", "want matches"},
 		{"fstab value", Fstab, "UUID=1 /a ext4 ro\n", "/a", "", "cannot hold"},
-		{"mount of few fields", Mount, "", "/a", "UUID=1 /a ext4", "no line of six fields"},
+		{"mount of few fields", Mount, "", "/a", "UUID=1 /a ext4", "not a line of six fields"},
 		{"mount elsewhere", Mount, "", "/a", "UUID=1 /b ext4 ro 0 2", "cannot be written"},
 		{"yaml alias", Mongod, "a: &x\n  b: 1\nc: *x\n", "a.b", "2", "line 1: an anchor"},
 		{"yaml list", Mongod, "- a\n", "a", "2", "line 1: not a list of settings"},

@@ -24,7 +24,7 @@ func TestEditedPoints(t *testing.T) {
 	for want, edit := range map[string]func(*Point){
 		`"takne" is not a state of a point`: func(p *Point) { p.State = "takne" },
 		`"" is not a state of a point`:      func(p *Point) { p.State = "" },
-		"it has no snapshots":            func(p *Point) { p.Members, p.Label = nil, Proven },
+		"it has no snapshots":               func(p *Point) { p.Members, p.Label = nil, Proven },
 	} {
 		edited := p
 		edit(&edited)

@@ -72,7 +72,7 @@ func TestBestPointIsNotInThePlan(t *testing.T) {
 		"it is what is advised, or in force":                        func(r *Result) { r.Search.Dials[1].Start, r.Search.Best[0] = 4000, 512<<20 },
 		"how much memory the server may take is not known":          func(r *Result) { r.Proposal.Memory = 0 },
 		"innodb_buffer_pool_size would be 6.5G of its 8G of memory": func(r *Result) { r.Search.Best[0] = 832 << 20 },
-		"innodb_no_such is not a setting that is known":                func(r *Result) { r.Search.Dials[1].Path = serverPath("innodb_no_such") },
+		"innodb_no_such is not a setting that is known":             func(r *Result) { r.Search.Dials[1].Path = serverPath("innodb_no_such") },
 		"nobody knows here what has the setting ": func(r *Result) {
 			r.Search.Dials[1].Kind, r.Search.Dials[1].Path = "dataset", "volume.properties.recordsize"
 		},

@@ -246,7 +246,7 @@ func TestMariaDBLogBreaks(t *testing.T) {
 		t.Skip("the first file is one piece")
 	}
 	must(t, os.Rename(gone, m.dir+"/aside"))
-	nothing("latest", "there is a hole: what comes behind binlog.000001:")
+	nothing("latest", "there is a gap: what comes after binlog.000001:")
 	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
 	m.breaksStay("the server has no binlog.000002 any more", "the server has no binlog.000001 any more")
 }

@@ -179,7 +179,7 @@ func TestJoins(t *testing.T) {
 		}
 	}
 	for what, b := range map[string]manifest.Manifest{"amid an event": baseAt("binlog.000001", len(begin())+7, between), "behind the end": baseAt("binlog.000001", 1<<20, between), "another file": baseAt("binlog.000009", 4, between)} {
-		if w, err := (Engine{}).Plan(t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "there is a hole: no log in the archive goes on at") {
+		if w, err := (Engine{}).Plan(t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "there is a gap: no log in the archive continues at") {
 			t.Errorf("%s: %+v, %v", what, w, err)
 		}
 	}

@@ -208,7 +208,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 
 // nowhere is the error of a base behind which the archive has nothing.
 func nowhere(b base, why error) error {
-	return moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
+	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the base backup ends: %w", at(b.at.File, b.at.Offset), why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.

@@ -132,7 +132,7 @@ func (w *window) follow(timeline, base int, end uint64) error {
 	if way, known := w.ways[timeline]; known {
 		w.way = way
 	} else if timeline != base {
-		return fmt.Errorf("there is a hole: %08X.history is not in the archive", timeline)
+		return fmt.Errorf("there is a gap: %08X.history is not in the archive", timeline)
 	}
 	at := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == base })
 	if at < 0 || at+1 < len(w.way) && end > w.way[at+1].from {
