@@ -157,7 +157,7 @@ func TestForeignTablesAreRefused(t *testing.T) {
 		func() error { _, err := OpenReader(t.Context(), other); return err },
 		func() error { _, err := Open(t.Context(), Options{Dir: other}); return err },
 	} {
-		if err := open(); err == nil || !strings.Contains(err.Error(), "no recording") {
+		if err := open(); err == nil || !strings.Contains(err.Error(), "not a recording") {
 			t.Errorf("somebody else's database: %v", err)
 		}
 	}
