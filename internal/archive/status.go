@@ -146,7 +146,7 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
-			all = append(all, fmt.Sprintf("%s: the log broke off at %s; base backups from before lead no further: take another", one.Name, why))
+			all = append(all, fmt.Sprintf("%s: the log broke off at %s; earlier base backups reach no further: take another", one.Name, why))
 		}
 	}
 	return all

@@ -24,7 +24,7 @@ type Copy struct {
 
 // errStopped is the error of a copy that stopped before its end, and of which
 // what there is was left: Resume goes on with it, an undo removes it.
-var errStopped = errors.New("stopped; what was copied so far is kept, to go on with or to undo")
+var errStopped = errors.New("stopped; what was copied so far is kept, to continue or to undo")
 
 func (o *Copy) place() string { return o.To }
 func (o *Copy) to() Thing     { return Thing{Path: o.To} }
@@ -143,7 +143,7 @@ func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (
 	case same(id, p.Identity) && id != None:
 		return aside, nil
 	case p.Identity != "":
-		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy anew"}
+		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy again"}
 	case id == None:
 		if err := k.Doer.MakeDir(ctx, aside.Path, 0o700, -1, -1); err != nil {
 			return aside, err

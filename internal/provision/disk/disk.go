@@ -112,7 +112,7 @@ func (l *look) file() (Disk, error) {
 		return l.d, err
 	}
 	if len(names) > 0 {
-		return l.d, &change.Refusal{Why: d.Path + " is there already, and a file for a trial is made anew", What: "name a file that is not there, or remove it"}
+		return l.d, &change.Refusal{Why: d.Path + " is there already, and a file for a trial must be new", What: "name a file that is not there, or remove it"}
 	}
 	fsOf, err := l.h.Statfs(l.ctx, dir)
 	if err == nil && int64(fsOf.AvailBytes) < d.Size {

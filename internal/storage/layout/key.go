@@ -51,7 +51,7 @@ func encrypted(ctx context.Context, h host.Reader, p spec.Pool) error {
 		return fmt.Errorf("see whether the pool %s is encrypted: %w", p.Name, err)
 	}
 	if strings.TrimSpace(string(out)) == "off" {
-		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: nothing encrypts it with the key %s any more", p.Name, p.Key)
+		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: it can no longer be encrypted with the key %s", p.Name, p.Key)
 	}
 	return nil
 }

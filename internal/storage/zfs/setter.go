@@ -132,7 +132,7 @@ func (a *alteration) harmless() error {
 	case slices.Contains([]string{"mountpoint", "canmount", "overlay"}, a.name):
 		return &change.Refusal{Why: "it moves the files away under those who have them open", What: "stop the servers there, and use zfs set"}
 	case a.name == "readonly" && a.want.To.String() == "on":
-		return &change.Refusal{Why: "the servers there could not write any more", What: "stop them, and use zfs set"}
+		return &change.Refusal{Why: "the servers there could no longer write", What: "stop them, and use zfs set"}
 	}
 	return nil
 }

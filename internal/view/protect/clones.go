@@ -63,7 +63,7 @@ func state(c clone.Clone) string {
 	case clone.Making:
 		return ": not complete; it is being made, or a killed run left it"
 	case clone.Refreshing:
-		return ": gone, and being made anew, or a killed run left it: refresh it once more, or drop it"
+		return ": gone, and being made anew, or a killed run left it: refresh it again, or drop it"
 	case clone.Ended:
 		if c.Purpose == protect.ForBrowse {
 			return ": its files are no longer mounted; refresh it, or drop it"

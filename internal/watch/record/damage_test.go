@@ -312,7 +312,7 @@ func TestFullDiskIsSaidAndRecordingGoesOn(t *testing.T) {
 	free <- 6
 	select {
 	case got := <-said:
-		if got != "recording goes on" {
+		if got != "recording continues" {
 			t.Errorf("it says %q", got)
 		}
 	case <-time.After(time.Minute):

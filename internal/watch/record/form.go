@@ -170,7 +170,7 @@ func explain(err error) error {
 	case sqliteIO:
 		help = "look into the kernel's log for errors of the disk"
 	case sqliteCorrupt, sqliteNotADB:
-		help = "the file " + File + " is damaged: move the directory away, and recording begins anew; sqlite3's .recover may get something out of it"
+		help = "the file " + File + " is damaged: move the directory away, and recording starts over; sqlite3's .recover may get something out of it"
 	case sqliteFull:
 		help = "the disk is full: make room"
 	}

@@ -124,7 +124,7 @@ func (s *seeking) files() error {
 // file reads one file, and proves that it goes on where the one before ended.
 func (s *seeking) file() error {
 	if s.next != "" && s.next != s.all[s.at] {
-		return s.missing(fmt.Sprintf("the log before it goes on in %s", s.next))
+		return s.missing(fmt.Sprintf("the log before it continues in %s", s.next))
 	}
 	if s.at > 0 && !binlog.Follows(s.all[s.at-1], s.all[s.at]) {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))

@@ -37,12 +37,12 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if a.Proof {
 		return fetchAll(ctx, d, s, in.pieces, a, "pg_wal")
 	}
-	recovers, after := alone(), "it recovers with the log that is in it, and then goes on on a timeline of its own"
+	recovers, after := alone(), "it recovers with the log that is in it, and then continues on a timeline of its own"
 	if !a.Alone {
 		if err := in.fetch(ctx, d, s, a); err != nil {
 			return err
 		}
-		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"
+		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then continues on a timeline of its own; plumb.wal can go when it has"
 	}
 	notes, err := Settle(ctx, d, a, in.base.major, recovers)
 	if err != nil {

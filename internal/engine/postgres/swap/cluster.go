@@ -82,11 +82,11 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	case at(10) != "0":
 		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
 	case at(11) != "0":
-		err = change.Refuse("drop them, and make them anew afterwards", "it has %s replication slots, which the new server would not have", at(11))
+		err = change.Refuse("drop them, and make them again afterwards", "it has %s replication slots, which the new server would not have", at(11))
 	case at(12) != "0":
-		err = change.Refuse("stop them, and build them anew afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
+		err = change.Refuse("stop them, and rebuild them afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
 	case at(13) != "f":
-		err = change.Refuse("upgrade its primary, and build it anew", "it is a standby")
+		err = change.Refuse("upgrade its primary, and rebuild it", "it is a standby")
 	}
 	return c, err
 }
