@@ -221,7 +221,7 @@ func TestMariaDBLogBreaks(t *testing.T) {
 	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the server no longer has binlog.000001") })
 
 	dir := filepath.Join(m.dir, "restored")
-	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup", "the log broke off behind binlog.000002:")
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup", "the log broke off after binlog.000002:")
 	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1,2" {
 		t.Errorf("before the break there were 1,2, and there are %s", got)
 	}

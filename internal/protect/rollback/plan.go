@@ -46,7 +46,7 @@ type Plan struct {
 	Target  host.Target
 	Volumes []Volume
 	Moves   []string // snapshots that go with the promoted clones, with their holds, and come back with an undo
-	Stay    []string // snapshots taken after the point: they stay with the datasets of before
+	Stay    []string // snapshots taken after the point: they stay with the old datasets
 	Clones  []string // of the snapshots that move: they stay as they are
 	Others  []string // files that are not the server's, and changed since the point: they go back with it
 	Stop    []string // the commands

@@ -38,7 +38,7 @@ type RollbackJSON struct {
 	Change   int           `json:"change,omitempty"` // its number in the journal, for plumb undo
 	Before   []string      `json:"before"`           // datasets that hold, or would hold, the state of just before
 	Moves    []string      `json:"moves"`            // snapshots that go with the promoted clones
-	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the datasets of before
+	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the old datasets
 	Others   []string      `json:"others,omitempty"` // files that are not the server's and changed since the point: they go back with it
 	Notes    []string      `json:"notes"`            // what does not come along, and what could not be seen
 	Position string        `json:"position,omitempty"`

@@ -199,7 +199,7 @@ func (f *Follower) at(ctx context.Context, k *archive.Keeper, files []string) (a
 	switch {
 	case at >= 0 && f.ends && at+1 < len(files):
 		if !binlog.Follows(f.file, name(files[at+1])) {
-			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1])), nil
+			return 0, fmt.Sprintf("after %s comes %s", f.file, name(files[at+1])), nil
 		}
 		if p, err := f.read(ctx, k, files[at]); err != nil || p.to != f.to {
 			return at, "", err

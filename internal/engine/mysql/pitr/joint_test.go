@@ -244,7 +244,7 @@ func TestLogBrokeOff(t *testing.T) {
 		t.Fatal("it goes on")
 	}
 	w, err := Engine{}.Plan(t.Context(), l.shelf, first, latest)
-	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off behind binlog.000001:") {
+	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off after binlog.000001:") {
 		t.Errorf("%+v, %v", w, err)
 	}
 	file, offset, _ := strings.Cut(w.Last, ":") // as the note tells it, and no further

@@ -202,7 +202,7 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	if at, ok := wal.Place(p.to.LSN); ok && at <= end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
-	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
+	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or after the moment is in it", p.to.Text, to), "--to latest takes all that is there")
 }
 
 // scan reads the log.
