@@ -236,7 +236,7 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 		seen[base] = true
 		before, err := v.Get(ctx, base)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, signed.ErrRemoved) {
-			err = errors.New("it is not there any more")
+			err = errors.New("it is no longer there")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s needs %s: %w", all[0].ID, base, err)

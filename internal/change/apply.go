@@ -90,7 +90,7 @@ func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOp
 		if err != nil {
 			s.Failure, s.Back = err.Error(), "taken back"
 			if errors.Is(err, errStopped) {
-				s.Back = "kept, to go on with or to undo"
+				s.Back = "kept, to continue or to undo"
 			} else if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
 				s.Back = "could not be taken back: " + backErr.Error()
 			}

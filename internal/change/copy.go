@@ -25,7 +25,7 @@ type Copy struct {
 
 // errStopped is the error of a copy that stopped before its end, and of which
 // what there is was left: Resume goes on with it, an undo removes it.
-var errStopped = errors.New("stopped; what was copied so far is kept, to go on with or to undo")
+var errStopped = errors.New("stopped; what was copied so far is kept, to continue or to undo")
 
 func (o *Copy) place() string { return o.To }
 func (o *Copy) to() Thing     { return Thing{Path: o.To} }
@@ -47,7 +47,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	case err != nil:
 		return err
 	case !strings.HasPrefix(id, aDevice) || o.From == o.To || below(o.To, o.From):
-		return &Refusal{Why: fmt.Sprintf("%s is no directory that can be copied to %s", o.From, o.To)}
+		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {
 		if err := unused(ctx, d, o.From, true); err != nil {
@@ -149,7 +149,7 @@ func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (
 	case same(id, p.Identity) && id != None:
 		return aside, nil
 	case p.Identity != "":
-		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy anew"}
+		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy again"}
 	case id == None:
 		if err := k.Doer.MakeDir(ctx, aside.Path, 0o700, -1, -1); err != nil {
 			return aside, err

@@ -166,7 +166,7 @@ func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
 		case c.Confirmed:
 			return c, &Refusal{Why: fmt.Sprintf("change %d is confirmed already", c.Number)}
 		case !c.Open():
-			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it anew"}
+			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it again"}
 		default:
 			return c, k.note(ctx, c, kindConfirmed, struct{}{})
 		}

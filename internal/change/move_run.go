@@ -285,7 +285,7 @@ func (m *moving) aside(ctx context.Context) error {
 func (m *moving) sameAside() (string, error) {
 	now, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
 	if err == nil && now != m.filled() {
-		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and go on"}
+		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and continue"}
 	}
 	return now, err
 }

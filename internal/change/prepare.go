@@ -109,7 +109,7 @@ func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
 	switch {
 	case fact == nil || fact.Knob == nil:
 		known := slices.Sorted(maps.Keys(p.cat.Knobs(step.Knob.Of.Kind)))
-		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is no setting that Plumb knows", step.Knob)
+		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is not a setting that Plumb knows", step.Knob)
 	case p.setters[step.Knob.Of.Kind] == nil:
 		return Want{}, stack.Value{}, refuse("set it by hand", "Plumb changes no settings of kind %s", step.Knob.Of.Kind)
 	case fact.Knob.Effect == catalog.Recreate:
@@ -157,7 +157,7 @@ func outOfRange(f *catalog.Fact, v stack.Value) string {
 		}
 	}
 	if text, ok := v.Text(); ok && len(f.Knob.Values) > 0 && !slices.Contains(f.Knob.Values, text) {
-		return fmt.Sprintf("%s is none of its values: %v", v, f.Knob.Values)
+		return fmt.Sprintf("%s is not one of its values: %v", v, f.Knob.Values)
 	}
 	return ""
 }

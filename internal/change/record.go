@@ -265,7 +265,7 @@ func (c *Change) result(kind string, res result) error {
 	}
 	p := c.find(res.N)
 	if p == nil {
-		return fmt.Errorf("%s of record %d, which is no intent", kind, res.N)
+		return fmt.Errorf("%s of record %d, which is not an intent", kind, res.N)
 	}
 	p.became(kind, state, res)
 	return nil

@@ -36,7 +36,7 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 	}
 	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
 	if need && s.From != "" && made.Before != s.From {
-		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan anew"}
+		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan again"}
 	}
 	if need && s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, -1)

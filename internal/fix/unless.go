@@ -32,7 +32,7 @@ func (u Undo) Heir(ctx context.Context, number int, in io.Reader, out io.Writer)
 	case err != nil:
 		return err
 	case c == nil || c.Loan == "":
-		return fmt.Errorf("change %d is no loan", number)
+		return fmt.Errorf("change %d is not a loan", number)
 	}
 	ended := make(chan struct{})
 	go func() {

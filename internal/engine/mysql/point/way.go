@@ -23,7 +23,7 @@ var _ replay.Engine = (*Engine)(nil)
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
 	w, err := Seek(ctx, d, sv, from, to)
 	if err == nil && len(w.Cut) > 0 {
-		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing behind it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
 	}
 	return w, err
 }
@@ -127,7 +127,7 @@ func (s *seeking) files() error {
 // file reads one file, and proves that it goes on where the one before ended.
 func (s *seeking) file() error {
 	if s.next != "" && s.next != s.all[s.at] {
-		return s.missing(fmt.Sprintf("the log before it goes on in %s", s.next))
+		return s.missing(fmt.Sprintf("the log before it continues in %s", s.next))
 	}
 	if s.at > 0 && !binlog.Follows(s.all[s.at-1], s.all[s.at]) {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
