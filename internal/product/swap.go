@@ -56,7 +56,7 @@ func postgresWay(from, to Release) Way {
 	case order == 0:
 		return Way{No: "it is of that version: minor versions need no other data", Else: "the system's packages, and a restart"}
 	}
-	return Way{How: "pg_upgrade copies the data into a new cluster while the server stands still, and the old one stays as it was", Back: "the old cluster: what was written since is not in it"}
+	return Way{How: "pg_upgrade copies the data into a new cluster while the server is stopped, and the old one stays as it was", Back: "the old cluster: what was written since is not in it"}
 }
 
 // major gives the part of a version of PostgreSQL that packages are called by: the first number, before 10 the first two.

@@ -49,7 +49,7 @@ func TestPostgreSQLBaseIsProven(t *testing.T) {
 	at := c.ask("SELECT pg_current_wal_insert_lsn()")
 	c.archived()
 	out := c.prove(0)
-	says(t, out, "it started, and all checks are well", "taken away")
+	says(t, out, "it started, and all checks are well", "has been removed")
 	if got := recoveredTo(out); lsn(got) < lsn(at) {
 		t.Errorf("it recovered to %q, and %s is archived:\n%s", got, at, out)
 	}
@@ -59,7 +59,7 @@ func TestPostgreSQLBaseIsProven(t *testing.T) {
 	logs, err := filepath.Glob(c.store + "/archive/postgres-*/wal")
 	must(t, err)
 	must(t, os.RemoveAll(logs[0]))
-	says(t, c.prove(1), "nothing of the archive is replayed", "did not come up", "taken away")
+	says(t, c.prove(1), "nothing of the archive is replayed", "did not come up", "has been removed")
 	says(t, c.list(), "a server failed to start on it", "no log archived beside it, without which no server starts on it")
 
 	must(t, os.RemoveAll(c.store+"/archive"))
@@ -90,7 +90,7 @@ func TestMariaDBBaseIsProven(t *testing.T) {
 	m.base()
 	must(t, m.server.Exec("INSERT INTO test.t VALUES (2)"))
 	m.archived()
-	says(t, m.prove(0), "it started, and all checks are well", "taken away")
+	says(t, m.prove(0), "it started, and all checks are well", "has been removed")
 	silent(t, m.list(), "no log archived beside it")
 	says(t, m.list(), "a server started on it on")
 

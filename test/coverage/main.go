@@ -133,7 +133,7 @@ func stackOf(text []byte) (*stack.Stack, error) {
 		return nil, err
 	}
 	if doc.Kind != "stack" || doc.Stack == nil {
-		return nil, errors.New("it is no document of plumb stack --json")
+		return nil, errors.New("it is not a document of plumb stack --json")
 	}
 	return doc.Stack, nil
 }

@@ -92,7 +92,7 @@ func xfsTop(ctx context.Context, h host.Reader, pool string) (observe.Mount, err
 
 // Atomic implements protect.Storage.
 func (Reflink) Atomic(vols []protect.Volume) string {
-	return fmt.Sprintf("XFS has no snapshots: the files of %s are copied one after the other, which is of one moment only while the server stands still (--mode freeze)", vols[0].Mountpoint)
+	return fmt.Sprintf("XFS has no snapshots: the files of %s are copied one after the other, which is of one moment only while the server is frozen (--mode freeze)", vols[0].Mountpoint)
 }
 
 // Room implements protect.Storage.

@@ -45,7 +45,7 @@ func Swap(first, s provision.Stage, way product.Way, tried bool, screen page.Scr
 func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen page.Screen) string {
 	o := page.NewPage(screen)
 	o.Para(page.Normal, 0, fmt.Sprintf("%s was tried on a copy of point %s in %s: %s sum up to the same.", to, p.ID, units.Span(r.Took), units.Count(r.Tables, "table")))
-	o.Para(page.Normal, 0, fmt.Sprintf("Upgrading the data and the first start took %s of that, once, while the copy gave way to all else: about as long that will take while the server stands still.", units.Span(r.Upgrade)))
+	o.Para(page.Normal, 0, fmt.Sprintf("Upgrading the data and the first start took %s of that, once, at the lowest priority: they will take about as long while the server is stopped.", units.Span(r.Upgrade)))
 	for _, c := range r.Checks {
 		o.Para(page.Normal, 4, c.What+": nothing is wrong")
 	}

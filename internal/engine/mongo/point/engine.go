@@ -98,7 +98,7 @@ func (Engine) Modes(_ context.Context, _ host.Reader, _ host.Target, _ *stack.St
 		Asked: true, Not: set.Lacks(sv), Why: "for volumes that are not of one moment: the server writes nothing to them (" + neverRun + ")"}
 	backup := protect.Mode{Name: protect.ModeBackupAPI, Statements: []string{}, Why: "for volumes that are not of one moment",
 		Not: "only Percona Server for MongoDB has one: Percona Backup for MongoDB drives it"}
-	freeze := protect.Mode{Name: protect.ModeFreeze, Blocks: "all sessions: the server stands still", Statements: []string{"-- snapshot"}, Not: set.Lacks(sv),
+	freeze := protect.Mode{Name: protect.ModeFreeze, Blocks: "all sessions: the server is frozen", Statements: []string{"-- snapshot"}, Not: set.Lacks(sv),
 		Why: "nothing is written between the first snapshot and the last (" + neverRun + ")"}
 	return []protect.Mode{crash, locked, backup, freeze}, nil
 }

@@ -94,7 +94,7 @@ func (n next) acts() (all []change.Act) {
 func (n next) notes() []string {
 	changes, comes := n.release.Changes()
 	notes := []string{
-		fmt.Sprintf("the server stands still while %s are copied, the packages are exchanged and mariadb-upgrade runs", units.Measured(float64(n.size))),
+		fmt.Sprintf("the server is stopped while %s are copied, the packages are exchanged and mariadb-upgrade runs", units.Measured(float64(n.size))),
 		strings.Join(changes, ", ") + " get another version",
 	}
 	if comes != nil {

@@ -49,7 +49,7 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
 	out.Notes = []string{
 		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before the server stops",
-		fmt.Sprintf("the server stands still while %s are copied", units.Measured(float64(old.size))),
+		fmt.Sprintf("the server is stopped while %s are copied", units.Measured(float64(old.size))),
 		fmt.Sprintf("the old cluster stays in %s, as it was when it was stopped, and takes its room until pg_dropcluster %s %s", old.data, old.version, old.name),
 		"its configuration is taken over; what ALTER SYSTEM has set too",
 	}
