@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,49 +19,82 @@ import (
 // that starts makes it as large as it shall be.
 var shapes = regexp.MustCompile(`(?m)^\s*(innodb_(page_size|data_|undo_|log_group|encrypt|force)|aria_|lower_case_)`).MatchString
 
-// fillMariaDB makes a data directory with the system tables. Making them takes seconds and always gives the same, so they
-// are made once, kept in the tests' cache and copied, unless a setting shapes them. The demo leaves nothing behind.
+// fillMariaDB makes a data directory with the system tables, as a copy unless a setting shapes them.
 func (b *Box) fillMariaDB(program, conf, data, settings string, install func(conf, data string) error) error {
-	if shapes(settings) || !testing.Testing() {
-		return install(conf, data)
+	whole := func(data string) error { return install(conf, data) }
+	if shapes(settings) {
+		return whole(data)
 	}
-	from, err := b.template(program, install)
-	if errors.Is(err, os.ErrPermission) { // the cache is another user's
-		return install(conf, data)
-	}
+	err := b.fill(template{"mariadb-data", program, nil, func(data string) error {
+		small := filepath.Join(filepath.Dir(data), "my.cnf")
+		if err := os.WriteFile(small, []byte("[mysqld]\ninnodb_log_file_size = 4M\n"), 0o644); err != nil {
+			return err
+		}
+		return install(small, data)
+	}}, data, whole)
 	if err != nil {
-		return err
-	}
-	if _, err := output(b.asServer(exec.Command("cp", "-r", "--preserve=mode", "--sparse=never", from+"/.", data))); err != nil {
 		return err
 	}
 	return flush(data)
 }
 
-// template gives a data directory that a program of MariaDB made, for the servers' user.
-func (b *Box) template(program string, install func(conf, data string) error) (string, error) {
-	st, err := os.Stat(program)
+// fillPostgres makes a data directory as initdb does with args. The first of a box is a copy; the others are not, since
+// servers are told apart by the system identifier, which initdb draws. A file that is named is of one test alone.
+func (b *Box) fillPostgres(initdb, data string, args []string, install func(data string) error) error {
+	b.clusters++
+	if b.clusters > 1 || slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "file=") }) {
+		return install(data)
+	}
+	return b.fill(template{"postgres-data", initdb, args, install}, data, install)
+}
+
+// template is what a program makes of an empty directory. It takes seconds and always gives the same, so it is made once,
+// kept in the tests' cache and copied.
+type template struct {
+	kind, program string
+	args          []string
+	install       func(data string) error
+}
+
+// fill makes a data directory as a copy of a template, or installs one: where the cache is another user's, and for the
+// demo, which leaves nothing behind.
+func (b *Box) fill(from template, data string, install func(data string) error) error {
+	if !testing.Testing() {
+		return install(data)
+	}
+	made, err := b.made(from)
+	if errors.Is(err, os.ErrPermission) {
+		return install(data)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = output(b.asServer(exec.Command("cp", "-r", "--preserve=mode", "--sparse=never", made+"/.", data)))
+	return err
+}
+
+// made gives the data directory of a template, for the servers' user.
+func (b *Box) made(from template) (string, error) {
+	st, err := os.Stat(from.program)
 	if err != nil {
 		return "", err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %d", program, st.Size(), st.ModTime().UnixNano(), b.uid))
-	dir, err := cacheDir("mariadb-data")
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %d %d %d%q", from.program, st.Size(), st.ModTime().UnixNano(), b.uid, from.args))
+	dir, err := cacheDir(from.kind)
 	if err != nil {
 		return "", err
 	}
 	dir = filepath.Join(dir, fmt.Sprintf("%x", key[:8]))
-	data, made := filepath.Join(dir, "data"), filepath.Join(dir, "made")
-	return data, once(dir, made, func() error {
-		conf := filepath.Join(dir, "my.cnf")
-		err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Mkdir(data, 0o750), os.Chown(data, b.uid, b.gid),
-			os.WriteFile(conf, []byte("[mysqld]\ninnodb_log_file_size = 4M\n"), 0o644))
+	data, done := filepath.Join(dir, "data"), filepath.Join(dir, "made")
+	return data, once(dir, done, func() error {
+		err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.Mkdir(data, 0o750), os.Chown(data, b.uid, b.gid))
 		if err == nil {
-			err = install(conf, data)
+			err = from.install(data)
 		}
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(made, nil, 0o755)
+		return os.WriteFile(done, nil, 0o755)
 	})
 }
 

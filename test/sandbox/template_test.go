@@ -37,3 +37,39 @@ func TestDataDirectoriesAreCopied(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstClusterIsCopied: what initdb makes is made once for the first servers of boxes, and two servers of one box are
+// two to who compares their system identifiers.
+func TestFirstClusterIsCopied(t *testing.T) {
+	one, two := box(t), box(t)
+	cache := filepath.Join(one.Dir, "cache")
+	t.Setenv("PLUMB_TEST_CACHE", cache)
+	ask := func(b *Box, o PostgresOptions, query string) (answer string) {
+		t.Helper()
+		o.Port = FreePort(t)
+		s, err := b.Postgres(o)
+		Need(t, err)
+		db, err := s.Open()
+		Need(t, err)
+		defer db.Close()
+		Need(t, db.QueryRow(query).Scan(&answer))
+		return answer
+	}
+	const identifier = "SELECT system_identifier::text FROM pg_control_system()"
+	first := ask(one, PostgresOptions{Name: "first", WALdir: filepath.Join(one.Dir, "wal")}, identifier)
+	if link, err := os.Readlink(filepath.Join(one.Dir, "first/pg_wal")); err != nil || link != filepath.Join(one.Dir, "wal") {
+		t.Errorf("its log is in %q, %v", link, err)
+	}
+	if second := ask(one, PostgresOptions{Name: "second"}, identifier); second == first {
+		t.Errorf("two servers of a box are both %s", second)
+	}
+	if other := ask(two, PostgresOptions{}, identifier); other != first {
+		t.Errorf("the first server of another box is %s, and was made anew", other)
+	}
+	if sums := ask(box(t), PostgresOptions{Initdb: []string{"--data-checksums"}}, "SHOW data_checksums"); sums != "on" {
+		t.Errorf("checksums are %s", sums)
+	}
+	if made, _ := filepath.Glob(cache + "/postgres-data/*/made"); len(made) != 2 {
+		t.Errorf("made are %q", made)
+	}
+}
