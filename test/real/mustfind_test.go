@@ -19,8 +19,8 @@ type pair struct {
 	start func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server
 }
 
-// TestMustFind goes through the pairs on ZFS, which wait for the machine's only zfs-fuse, beside the others. Whose stacks
-// are kept are alone: plumb sees the servers of all.
+// TestMustFind goes through the pairs on ZFS, which wait for the machine's only zfs-fuse, beside the others. With PLUMB_MET
+// it goes through all in turn: what is kept of a host must not show the servers of two pairs.
 func TestMustFind(t *testing.T) {
 	strands := [][]pair{onZFS(), pairs()}
 	if os.Getenv("PLUMB_MET") != "" {

@@ -32,12 +32,11 @@ func (m Missing) Error() string { return m.What + " (" + m.Hint + ")" }
 
 // Box is a directory with everything that was set up in it.
 type Box struct {
-	Dir      string
-	cleanup  []func() error
-	uid      int // servers run as this user; our own when not root
-	gid      int
-	pools    int // ZFS pools made so far
-	clusters int // data directories of PostgreSQL made so far
+	Dir     string
+	cleanup []func() error
+	uid     int // servers run as this user; our own when not root
+	gid     int
+	pools   int // ZFS pools made so far
 }
 
 // New makes a box in a new directory below parent ("" for the system's
