@@ -57,6 +57,19 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// TestTablesEndBeforeText: GitHub shows a line right below a table as one more row of it.
+func TestTablesEndBeforeText(t *testing.T) {
+	for page, text := range pages.Read(t, "..") {
+		above := ""
+		for line := range strings.Lines(pages.Fenced.ReplaceAllString(text, "")) {
+			if strings.HasPrefix(above, "|") && !strings.HasPrefix(line, "|") && strings.TrimSpace(line) != "" {
+				t.Errorf("%s: no blank line between a table and %q", page, line)
+			}
+			above = line
+		}
+	}
+}
+
 // anchors names the headings of a page as GitHub links to them.
 func anchors(text string) (list []string) {
 	for _, m := range heading.FindAllStringSubmatch(pages.Fenced.ReplaceAllString(text, ""), -1) {

@@ -381,7 +381,7 @@ func TestStatus(t *testing.T) {
 		t.Error(got)
 	}
 	now = now.Add(20 * time.Second)
-	if got := trouble(); !strings.Contains(got, "has said nothing for 1m40s") {
+	if got := trouble(); !strings.Contains(got, "has reported nothing for 1m40s") {
 		t.Error(got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 )
 
 // Behind is what a store has of the log behind a base: as far as that goes, the base can be brought to later moments.
@@ -22,12 +23,10 @@ type Behind struct {
 // which a base begins, and who may write to the store can give any name: so the entry of that piece is read. For others than bases it
 // asks nothing.
 func (s Shelf) Behind(ctx context.Context, products []Product, backups ...manifest.Manifest) (map[string]Behind, error) {
-	bases := map[string]Product{}
-	for _, m := range backups {
-		if i := slices.IndexFunc(products, func(p Product) bool { return p.Knows(m) }); i >= 0 {
-			bases[m.ID] = products[i]
-		}
+	productOf := func(m manifest.Manifest) int {
+		return slices.IndexFunc(products, func(p Product) bool { return p.Knows(m) })
 	}
+	bases := slices.DeleteFunc(slices.Clone(backups), func(m manifest.Manifest) bool { return productOf(m) < 0 })
 	if len(bases) == 0 {
 		return nil, nil
 	}
@@ -36,13 +35,17 @@ func (s Shelf) Behind(ctx context.Context, products []Product, backups ...manife
 		return nil, err
 	}
 	logs := Logs(pieces)
+	all := make([]Behind, len(bases))
+	err = store.Each(ctx, stream.Workers, bases, func(ctx context.Context, i int, m manifest.Manifest) (err error) {
+		all[i], err = s.behind(ctx, products[productOf(m)], m, logs)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	found := map[string]Behind{}
-	for _, m := range backups {
-		if product, is := bases[m.ID]; is {
-			if found[m.ID], err = s.behind(ctx, product, m, logs); err != nil {
-				return nil, err
-			}
-		}
+	for i, m := range bases {
+		found[m.ID] = all[i]
 	}
 	return found, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/store/storetest"
 )
 
 // numbers is a product whose logs are files that are called by numbers, and whose bases say with which they begin.
@@ -65,6 +66,22 @@ func TestBehind(t *testing.T) {
 	}
 	away := Shelf{Store: nil} // which would not survive a question
 	if got, err := away.Behind(t.Context(), products, manifest.Manifest{ID: "dump"}); err != nil || len(got) > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The entries in which several bases begin are read side by side.
+func TestBehindSideBySide(t *testing.T) {
+	w := newWorld(t)
+	var bases []manifest.Manifest
+	for _, file := range []string{"0001", "0002", "0003"} {
+		_, err := w.Keep(t.Context(), Entry{Piece: Piece{Server: "s-1", Series: "wal", File: file, To: 3}}, strings.NewReader("log"))
+		must(t, err)
+		bases = append(bases, manifest.Manifest{ID: "base " + file, Server: "s-1", Facts: map[string]string{"begins": file}})
+	}
+	w.Shelf.Store = storetest.Meet(w.Shelf.Store)
+	got, err := w.Behind(t.Context(), []Product{numbers{}}, bases...)
+	if err != nil || len(got) != 3 || !got["base 0001"].Archived || !got["base 0002"].Archived || !got["base 0003"].Archived {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

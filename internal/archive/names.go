@@ -42,7 +42,7 @@ func (p Piece) chunk(n int, sha256 string) string {
 func (p Piece) check() error {
 	for _, name := range []string{p.Server, p.Series, p.File} {
 		if strings.Contains(name, "/") || len(name) > 128 {
-			return fmt.Errorf("%q is no name of a server, series or file", name)
+			return fmt.Errorf("%q is not the name of a server, series or file", name)
 		}
 		if err := store.Check(name); err != nil {
 			return err

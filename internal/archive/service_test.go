@@ -226,7 +226,7 @@ func (f *turning) reach(t *testing.T, turns int) {
 // What a log that is followed says is told; that it broke off stays until a base begins behind it.
 func TestFollowed(t *testing.T) {
 	w := newWorld(t)
-	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; base backups from before lead no further: take another"
+	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; earlier base backups reach no further: take another"
 	for _, c := range []struct {
 		began time.Time
 		of    string
@@ -270,7 +270,7 @@ func TestFirstLookHangs(t *testing.T) {
 		t.Errorf("just begun: %q", all[0].Trouble(now, time.Minute))
 	}
 	all[0].Alive = time.Now().Add(2 * time.Minute)
-	if got := all[0].Trouble(time.Now().Add(2*time.Minute), time.Minute); len(got) != 1 || !strings.Contains(got[0], "its log is not archived as a whole yet") {
+	if got := all[0].Trouble(time.Now().Add(2*time.Minute), time.Minute); len(got) != 1 || !strings.Contains(got[0], "its log is not completely archived yet") {
 		t.Errorf("%q", got)
 	}
 }

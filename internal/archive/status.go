@@ -124,29 +124,29 @@ const Beat = 15 * time.Second
 func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 	switch age := now.Sub(s.Alive); {
 	case age > Old:
-		all = append(all, fmt.Sprintf("the service has said nothing for %s: it has ended, hangs, or cannot write to the disk", age.Round(time.Second)))
+		all = append(all, fmt.Sprintf("the service has reported nothing for %s: it has ended, hangs, or cannot write to the disk", age.Round(time.Second)))
 	case age < -Old: // one that runs would have said something since
-		all = append(all, fmt.Sprintf("the service last said something at %s, which is still to come: a clock was set back, and whether it runs is not known", s.Alive.Format(time.RFC3339)))
+		all = append(all, fmt.Sprintf("the service last reported at %s, which is in the future: a clock was set back, and whether it runs is not known", s.Alive.Format(time.RFC3339)))
 	}
 	for _, one := range s.Sources {
 		if one.Wrong != "" {
 			all = append(all, fmt.Sprintf("%s: failed %d times since %s: %s", one.Name, one.Failed, one.From.Format(time.RFC3339), one.Wrong))
 		}
 		if age := now.Sub(s.Since); one.Follows && one.Whole.IsZero() && one.Wrong == "" && age > lag {
-			all = append(all, fmt.Sprintf("%s: %s after the service began its log is not archived as a whole yet: a disk or the store hangs, or there is much of it", one.Name, age.Round(time.Second)))
+			all = append(all, fmt.Sprintf("%s: %s after the service started its log is not completely archived yet: a disk or the store hangs, or there is much of it", one.Name, age.Round(time.Second)))
 		}
 		switch age := now.Sub(one.Whole); {
 		case one.Whole.IsZero():
 		case age > lag:
 			all = append(all, fmt.Sprintf("%s: what was written in the last %s is not in the archive", one.Name, age.Round(time.Second)))
 		case age < -Old:
-			all = append(all, fmt.Sprintf("%s: its log was last archived as a whole at %s, which is still to come: a clock was set back, and how much is missing is not known", one.Name, one.Whole.Format(time.RFC3339)))
+			all = append(all, fmt.Sprintf("%s: its log was last completely archived at %s, which is in the future: a clock was set back, and how much is missing is not known", one.Name, one.Whole.Format(time.RFC3339)))
 		}
 		if one.Before > 0 {
 			all = append(all, fmt.Sprintf("%s: the log broke off %d times before the last %d", one.Name, one.Before, len(one.Breaks)))
 		}
 		for _, why := range one.Breaks {
-			all = append(all, fmt.Sprintf("%s: the log broke off at %s; base backups from before lead no further: take another", one.Name, why))
+			all = append(all, fmt.Sprintf("%s: the log broke off at %s; earlier base backups reach no further: take another", one.Name, why))
 		}
 	}
 	return all

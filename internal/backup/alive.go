@@ -219,7 +219,7 @@ func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) error
 	if err != nil {
 		return err
 	}
-	return hint.With(v.lean(ctx, needs), "back up again: it begins at another backup then, or anew")
+	return hint.With(v.lean(ctx, needs), "back up again: it then builds on another backup, or starts over")
 }
 
 // lean does so in a vault.

@@ -117,7 +117,7 @@ func subvolumeNames(streams []manifest.Stream) map[string]string {
 // oddName says what names no subvolume gets: a manifest is signed, and still does not say where something is made.
 func oddName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 200 || strings.ContainsAny(name, "/\x00\n") {
-		return hint.With(fmt.Errorf("%.100q is no name of a subvolume", name), "restore it to a file or a command: --output FILE, --command 'LINE'")
+		return hint.With(fmt.Errorf("%.100q is not a subvolume name", name), "restore it to a file or a command: --output FILE, --command 'LINE'")
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 // in which another user could put something else in its place.
 func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error) {
 	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" || strings.ContainsAny(dir, "\n'\\*?[") {
-		return "", hint.Usage(fmt.Sprintf("%q is no path of a directory", dir), "give an absolute one without quotes, *, ? and [")
+		return "", hint.Usage(fmt.Sprintf("%q is not the path of a directory", dir), "give an absolute one without quotes, *, ? and [")
 	}
 	parent, err := host.OnlyOurs(path.Dir(dir))
 	if err != nil {

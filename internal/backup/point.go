@@ -160,7 +160,7 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 // unfit says why a backup is not begun at; "" when it is.
 func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (string, error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
-		return "this host does not have all of its snapshots any more, or they are this point's own", nil
+		return "this host no longer has all of its snapshots, or they are this point's own", nil
 	}
 	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
 		return "not all who are to open the new one can open it", nil

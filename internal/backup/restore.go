@@ -70,7 +70,7 @@ type Received struct {
 // are not mounted. What an earlier run has restored whole is kept, and not read again.
 func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target string) (all []Received, err error) {
 	if !zfs.IsDataset(target) {
-		return nil, hint.Usage(fmt.Sprintf("%q is no dataset", target), "name one: tank/restored")
+		return nil, hint.Usage(fmt.Sprintf("%q is not a dataset", target), "name one: tank/restored")
 	}
 	chain, err := r.Chain(ctx, m)
 	if err != nil {
@@ -177,7 +177,7 @@ func linked(chain []manifest.Manifest, kind manifest.Kind) error {
 			case s.Kind == manifest.Point:
 				continue
 			case s.Kind != kind:
-				return hint.With(fmt.Errorf("%s of %s is no stream of %s", s.Name, m.ID, kind), help)
+				return hint.With(fmt.Errorf("%s of %s is not a stream of %s", s.Name, m.ID, kind), help)
 			case i == 0 && s.Base != nil:
 				return fmt.Errorf("%s of %s needs another backup", s.Name, m.ID)
 			case i == 0:

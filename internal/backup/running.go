@@ -140,7 +140,7 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 		r.log, err = journal.Read(text)
 	}
 	if err != nil {
-		return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to begin the backup anew")
+		return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to start the backup over")
 	}
 	for i, one := range r.log.Records {
 		switch {
@@ -160,7 +160,7 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 			err = fmt.Errorf("it has a record %q", one.Kind)
 		}
 		if err != nil {
-			return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to begin the backup anew")
+			return false, hint.With(fmt.Errorf("read what was sent before: %s: %w", r.file, err), "remove the file to start the backup over")
 		}
 	}
 	return manifest.IsID(r.head.ID), nil // only torn lines: it died before it did anything
@@ -261,7 +261,7 @@ func (r *running) leaves() (urls []string) {
 // failed words why a run ended, and forgets what was sent where no run can go on with it.
 func (r *running) failed(ctx context.Context, err error) error {
 	if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, store.ErrUnkept) {
-		what := "the same command begins it anew"
+		what := "the same command starts it over"
 		if why := hint.Of(err); why != "" {
 			what = why + "; " + what
 		}

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
+	"plumb/internal/backup/stream"
 	"plumb/internal/hint"
 )
 
@@ -51,13 +52,17 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the backups of %s: %w", v.Store.URL(), err)
 	}
-	for _, id := range ids {
-		f := v.look(ctx, id, tried[id])
-		if errors.Is(f.Err, signed.ErrRemoved) || errors.Is(f.Err, store.ErrNotFound) {
-			continue // pruned, some of it just now
-		}
-		all = append(all, f)
+	all = make([]Found, len(ids))
+	err = store.Each(ctx, stream.Workers, ids, func(ctx context.Context, i int, id string) error {
+		all[i] = v.look(ctx, id, tried[id])
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the backups of %s: %w", v.Store.URL(), err)
 	}
+	all = slices.DeleteFunc(all, func(f Found) bool { // pruned, some of it just now
+		return errors.Is(f.Err, signed.ErrRemoved) || errors.Is(f.Err, store.ErrNotFound)
+	})
 	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
 }
@@ -231,7 +236,7 @@ func (v Vault) Chain(ctx context.Context, m manifest.Manifest) (all []manifest.M
 		seen[base] = true
 		before, err := v.Get(ctx, base)
 		if errors.Is(err, store.ErrNotFound) || errors.Is(err, signed.ErrRemoved) {
-			err = errors.New("it is not there any more")
+			err = errors.New("it is no longer there")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s needs %s: %w", all[0].ID, base, err)

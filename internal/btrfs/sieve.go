@@ -27,7 +27,7 @@ func ParseOrigin(text string) (Origin, error) {
 	uuid, number, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || !IsUUID(uuid) {
-		return Origin{}, fmt.Errorf("%.100q is no UUID and generation of a snapshot", text)
+		return Origin{}, fmt.Errorf("%.100q is not a UUID and a generation of a snapshot", text)
 	}
 	return Origin{uuid, n}, nil
 }
@@ -192,7 +192,7 @@ func (s *Sieve) next(b []byte) (n int, instead []byte, err error) {
 // beginning looks at what stands before the first command.
 func (s *Sieve) beginning(b []byte) (int, []byte, error) {
 	if part := b[:min(len(b), len(magic))]; string(part) != magic[:len(part)] {
-		return 0, nil, errors.New("it is none")
+		return 0, nil, errors.New("it is not one")
 	}
 	if len(b) < streamHead {
 		return 0, nil, nil
@@ -220,7 +220,7 @@ func (s *Sieve) meant(cmd uint16, a *attributes) error {
 	name := string(a[attrPath])
 	switch {
 	case name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00"):
-		return fmt.Errorf("%.100q is no name of a subvolume", name)
+		return fmt.Errorf("%.100q is not a subvolume name", name)
 	case of.UUID != s.Of.UUID || s.Of.Generation != 0 && of.Generation != s.Of.Generation:
 		return fmt.Errorf("%w: it is of the snapshot %s, and %s was meant", ErrOther, of, s.Of)
 	case from != s.From && from == Origin{}:

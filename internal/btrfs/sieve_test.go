@@ -55,7 +55,7 @@ func TestSieveRefuses(t *testing.T) {
 		"not with a subvolume":            {btrfstest.File("evil")},
 		"and " + one + ":0 was meant":     {btrfstest.Subvolume("evil", other, 8)},
 		"and was to be whole":             {btrfstest.Snapshot("evil", one, 8, other, 7)},
-		"no name of a subvolume":          {btrfstest.Subvolume("../evil", one, 8)},
+		"not a subvolume name":            {btrfstest.Subvolume("../evil", one, 8)},
 		`"/evil" leads out`:               {whole, btrfstest.File("/evil")},
 		`"a/../../evil" leads out`:        {whole, btrfstest.File("a/../../evil")},
 		`"../evil" leads out`:             {whole, path(10, btrfstest.Text(17, "../evil"))},

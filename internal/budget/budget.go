@@ -8,7 +8,11 @@
 // the known parts is given, as a lower bound.
 package budget
 
-import "plumb/internal/stack"
+import (
+	"slices"
+
+	"plumb/internal/stack"
+)
 
 // Domain is one place memory is taken from: the host, or a control group
 // with a limit.
@@ -17,6 +21,7 @@ type Domain struct {
 	Limit    int64     // bytes
 	Measured int64     // bytes taken now by the servers, the ARC and the rest; 0 when Unmeasured
 	Servers  []stack.Ref
+	Share    bool // what a spec gives one server as its own, of another domain
 	Parts    []Part
 	// Unknown names what is missing, as thing and fact; totals are lower
 	// bounds when it is not empty.
@@ -58,24 +63,68 @@ func (d Domain) totals() (expected, worst Range) {
 
 const source = "memory budget"
 
-// Apply computes the budgets and adds them to the stack as things of kind
-// memory, linked from the servers that draw on them.
+// Apply computes the budgets and adds them to the stack as things of kind memory, linked from the servers that draw on
+// them. Those that were there before make way, unless the stack does not tell enough to compute any.
 func Apply(s *stack.Stack) {
+	all := compute(s)
+	if all == nil {
+		return
+	}
+	forget(s, isMemory)
 	var obs stack.Observation
-	for _, d := range compute(s) {
-		t := obs.New(d.Ref.Kind, d.Ref.Name)
-		setFacts(t, d)
-		for _, u := range d.Unknown {
-			obs.Gap(d.Ref, "needs "+u.String()+", which is not known", "", "expected*", "worst*", "spare*")
-		}
-		if d.Unmeasured != "" {
-			obs.Gap(d.Ref, d.Unmeasured, "", "measured")
-		}
+	for _, d := range all {
+		d.observe(&obs)
 		for _, ref := range d.Servers {
 			linkOnce(s, ref, d.Ref)
 		}
 	}
 	s.Add("budget", obs)
+}
+
+// Take gives a stack the budgets of another, of the same servers.
+func Take(s, from *stack.Stack) {
+	forget(s, isMemory)
+	var obs stack.Observation
+	for _, t := range from.Clone().Things {
+		if isMemory(t.Ref) {
+			obs.Things = append(obs.Things, t)
+			continue
+		}
+		for _, ref := range t.Links["memory"] {
+			linkOnce(s, t.Ref, ref)
+		}
+	}
+	for _, g := range from.Gaps {
+		if isMemory(g.Of) {
+			obs.Gaps = append(obs.Gaps, g)
+		}
+	}
+	s.Add("budget", obs)
+}
+
+func isMemory(r stack.Ref) bool { return r.Kind == "memory" }
+
+// forget takes budgets off a stack, and the links to them.
+func forget(s *stack.Stack, which func(stack.Ref) bool) {
+	s.Things = slices.DeleteFunc(slices.Clone(s.Things), func(t *stack.Thing) bool { return which(t.Ref) })
+	s.Gaps = slices.DeleteFunc(slices.Clone(s.Gaps), func(g stack.Gap) bool { return which(g.Of) })
+	for _, t := range s.Things {
+		if slices.ContainsFunc(t.Links["memory"], which) {
+			delete(t.Links, "memory")
+		}
+	}
+}
+
+// observe adds a domain as a thing, and what is not known of it.
+func (d Domain) observe(obs *stack.Observation) {
+	t := obs.New(d.Ref.Kind, d.Ref.Name)
+	setFacts(t, d)
+	for _, u := range d.Unknown {
+		obs.Gap(d.Ref, "needs "+u.String()+", which is not known", "", "expected*", "worst*", "spare*")
+	}
+	if d.Unmeasured != "" {
+		obs.Gap(d.Ref, d.Unmeasured, "", "measured")
+	}
 }
 
 // linkOnce links a server to the tightest domain: control groups come before
@@ -92,6 +141,11 @@ func setFacts(t *stack.Thing, d Domain) {
 	set("limit", d.Limit)
 	set("servers", int64(len(d.Servers)))
 	set("known", expected.Low)
+	if d.Share {
+		set("share", d.Limit)
+	} else {
+		t.SetAbsent("share", source)
+	}
 	if d.Unmeasured == "" {
 		set("measured", d.Measured)
 	}

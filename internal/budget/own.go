@@ -16,16 +16,17 @@ func Own(s *stack.Stack, server stack.Ref, limit int64) {
 		return
 	}
 	own := all[i].share(server, limit)
-	facts := stack.NewThing(own.Ref.Kind, own.Ref.Name)
-	setFacts(facts, own)
-	s.Add("budget", stack.Observation{Things: []*stack.Thing{facts}})
+	forget(s, func(r stack.Ref) bool { return r == own.Ref })
+	var obs stack.Observation
+	own.observe(&obs)
+	s.Add("budget", obs)
 	delete(t.Links, "memory")
 	t.Link("memory", own.Ref)
 }
 
 // share is the part of a domain that is one server's. An ARC without a limit gives way, so it takes nothing from it.
 func (d Domain) share(server stack.Ref, limit int64) Domain {
-	own := Domain{Ref: stack.Ref{Kind: "memory", Name: server.String()}, Servers: []stack.Ref{server}, Unmeasured: "nobody measures a part of a domain"}
+	own := Domain{Ref: stack.Ref{Kind: "memory", Name: server.String()}, Servers: []stack.Ref{server}, Share: true, Unmeasured: "nobody measures a part of a domain"}
 	left := d.Limit
 	for _, p := range d.Parts {
 		switch {

@@ -24,7 +24,7 @@ func checkOverTime(s *strictyaml.Document, f *Fact, at *strictyaml.Node) {
 	case f.OverTime != "" && f.OverTime != stack.State && f.Knob != nil:
 		s.Errorf(at, "%s can be set, and a setting is a state", f.Name)
 	case f.Since != "" && f.OverTime != stack.Counter:
-		s.Errorf(at, "%s has counts_since and is no counter", f.Name)
+		s.Errorf(at, "%s has counts_since and is not a counter", f.Name)
 	}
 	if f.OverTime == "" {
 		f.OverTime = stack.State

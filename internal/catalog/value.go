@@ -129,7 +129,7 @@ func parseScaled(text string, units map[string]float64, base float64) (int64, er
 	unit, known := units[strings.ToLower(strings.TrimSpace(text[end:]))]
 	f, err := strconv.ParseFloat(text[:end], 64)
 	if err != nil || !known || text[end:] == "" && f != math.Trunc(f) {
-		return 0, errors.New("want a whole number, with a unit such as 16K or 5s where that is meant")
+		return 0, errors.New("want a whole number, with a unit if needed, such as 16K or 5s")
 	}
 	if n := f * unit / base; math.Abs(n) < math.MaxInt64 {
 		return int64(n), nil

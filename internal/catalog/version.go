@@ -84,12 +84,12 @@ func ParseRange(text string) (Range, error) {
 		}
 		v, err := ParseVersion(end.text)
 		if err != nil || v.String() != end.text {
-			return Range{}, fmt.Errorf("%q is no range of versions: write \"8.0.30-\", \"-5.7\" or \"10.5-11.3\"", text)
+			return Range{}, fmt.Errorf("%q is not a range of versions: write \"8.0.30-\", \"-5.7\" or \"10.5-11.3\"", text)
 		}
 		*end.into = v
 	}
 	if r.From == nil && r.To == nil || r.From != nil && !r.Has(r.From) {
-		return Range{}, fmt.Errorf("%q is no range of versions: it is empty", text)
+		return Range{}, fmt.Errorf("%q is not a range of versions: it is empty", text)
 	}
 	return r, nil
 }

@@ -53,16 +53,19 @@ type Switch struct {
 	// UndoNone, if given, is used in place of Undo when the state found was
 	// "none" (NULL, no row, no file): ALTER SYSTEM RESET, zfs inherit.
 	UndoNone []Op `json:"undo_none,omitempty"`
-	// Down is given for a value that a server keeps itself, and in which it can then be changed only while it runs.
+	// Down is given for a value that a server keeps itself, and in which it can
+	// then be changed only while it runs.
 	Down *Down `json:"down,omitempty"`
 	// Patience is how long the state may take to show, in milliseconds.
 	Patience int64 `json:"patience_ms,omitempty"`
-	// Guard must hold before and after: growing a buffer pool stops when memory gets short.
+	// Guard must hold before and after: growing a buffer pool stops when
+	// memory gets short.
 	Guard *Guard `json:"guard,omitempty"`
 	// Exact tells that the state read is all that Do and Undo change: where it is as it
 	// was, nothing is left to undo, whatever happened.
 	Exact bool `json:"exact,omitempty"`
-	// Always tells that the state read says too little for it to be taken as undone: a server that does not answer may be starting.
+	// Always tells that the state read says too little for it to be taken as undone: a server that
+	// does not answer may be starting.
 	Always bool `json:"always,omitempty"`
 	// Again is how long what fails is tried again, in milliseconds: a filesystem is busy
 	// for a moment after its last user has gone.
@@ -73,7 +76,8 @@ type Switch struct {
 	// Either tells that nothing lies between the state found and After: any other is somebody's doing, which is neither
 	// taken for done nor taken back, even by force.
 	Either bool `json:"either,omitempty"`
-	// Still must hold for it to be undone, even by force: others may by now have data in what would be taken away.
+	// Still must hold for it to be undone, even by force: others may by now have
+	// data in what would be taken away.
 	Still *Still `json:"still,omitempty"`
 	Spare
 }
@@ -88,12 +92,14 @@ type Still struct {
 // Down says where a value lies that a server keeps itself: a server that does
 // not start with the value cannot be asked to take it back.
 type Down struct {
-	// File holds it, in a form that can be edited while the server is down; "" when it is of no such form.
+	// File holds it, in a form that can be edited while the server is down; ""
+	// when it is of no such form.
 	File  string    `json:"file,omitempty"`
 	Form  edit.Form `json:"form,omitempty"`
 	Key   string    `json:"key,omitempty"`
 	Value string    `json:"value,omitempty"` // After, as the file has it
-	// Quoted tells that states of the switch are quoted SQL strings, which the file's are not.
+	// Quoted tells that states of the switch are quoted SQL strings, which
+	// the file's are not.
 	Quoted bool `json:"quoted,omitempty"`
 	// PID is the file in which a running server keeps its process id.
 	PID string `json:"pid,omitempty"`
@@ -128,7 +134,8 @@ type Op struct {
 	Statement string       `json:"statement,omitempty"`
 }
 
-// Write writes to a file of the kernel (/proc/sys, /sys), which cannot be replaced.
+// Write writes to a file of the kernel (/proc/sys, /sys), which cannot be
+// replaced.
 type Write struct {
 	File string `json:"file"`
 	Text string `json:"text"`

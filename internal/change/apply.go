@@ -90,7 +90,7 @@ func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOp
 		if err != nil {
 			s.Failure, s.Back = err.Error(), "taken back"
 			if errors.Is(err, errStopped) {
-				s.Back = "kept, to go on with or to undo"
+				s.Back = "kept, to continue or to undo"
 			} else if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
 				s.Back = "could not be taken back: " + backErr.Error()
 			}
@@ -145,7 +145,8 @@ func (k *Executor) step(ctx context.Context, c *Change, i int, s *StepOutcome, o
 	return nil
 }
 
-// act does one act: intent, effect, result. It gives the state that was reached when it is not the one wanted.
+// act does one act: intent, effect, result. It gives the state that was
+// reached when it is not the one wanted.
 func (k *Executor) act(ctx context.Context, c *Change, step int, a Act) (got string, err error) {
 	made, need, err := c.identified(a).deed().found(ctx, k)
 	if err != nil || !need {

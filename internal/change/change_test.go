@@ -129,7 +129,7 @@ func TestPrepareRefuses(t *testing.T) {
 		want  string
 		whole bool
 	}{
-		{"unknown knob", to("z", 1), "no setting that Plumb knows", true},
+		{"unknown knob", to("z", 1), "not a setting that Plumb knows", true},
 		{"another thing", elsewhere, "not on this host", true},
 		{"stale", stale, "the plan is stale: it was made when the value was 4, and now it is 1", true},
 		{"too large", to("a", 1001), "above the greatest value", true},

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mirror"
 	"plumb/internal/host/tree"
 )
 
@@ -24,7 +25,7 @@ type Copy struct {
 
 // errStopped is the error of a copy that stopped before its end, and of which
 // what there is was left: Resume goes on with it, an undo removes it.
-var errStopped = errors.New("stopped; what was copied so far is kept, to go on with or to undo")
+var errStopped = errors.New("stopped; what was copied so far is kept, to continue or to undo")
 
 func (o *Copy) place() string { return o.To }
 func (o *Copy) to() Thing     { return Thing{Path: o.To} }
@@ -46,7 +47,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	case err != nil:
 		return err
 	case !strings.HasPrefix(id, aDevice) || o.From == o.To || below(o.To, o.From):
-		return &Refusal{Why: fmt.Sprintf("%s is no directory that can be copied to %s", o.From, o.To)}
+		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {
 		if err := unused(ctx, d, o.From, true); err != nil {
@@ -68,7 +69,7 @@ func (o *Copy) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	if err != nil {
 		return "", err
 	}
-	state, err := o.run(ctx, moving{k: k, do: stream, c: c, p: p, list: o.list(k, p)}, aside.Path)
+	state, err := o.run(ctx, k, c, p, stream, aside.Path)
 	if ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", errStopped, errors.Join(err, ctx.Err()))
 	}
@@ -87,9 +88,13 @@ func (o *Copy) list(k *Executor, p *Recorded) string {
 }
 
 // run makes a directory like the one that is copied, and gives the digest of it.
-func (o *Copy) run(ctx context.Context, m moving, to string) (string, error) {
-	if err := m.open(ctx); err != nil {
+func (o *Copy) run(ctx context.Context, k *Executor, c *Change, p *Recorded, stream host.Streamer, to string) (string, error) {
+	done, err := mirror.Open(ctx, stream, o.list(k, p))
+	if err != nil {
 		return "", err
+	}
+	done.Noted = func(ctx context.Context, files int) error {
+		return k.note(ctx, c, kindProgress, result{N: p.N, Files: files})
 	}
 	from, err := tree.Open(o.From)
 	if err != nil {
@@ -101,9 +106,9 @@ func (o *Copy) run(ctx context.Context, m moving, to string) (string, error) {
 		return "", err
 	}
 	defer copy.Close()
-	r := &mirror{moving: &m, old: from, new: copy}
-	err = r.whole(ctx)
-	if errors.Is(err, errChanged) {
+	m := mirror.Mirror{Done: done, Old: from, New: copy}
+	_, err = m.Whole(ctx)
+	if errors.Is(err, mirror.ErrChanged) {
 		err = fmt.Errorf("%w: %w", err, errStopped)
 	}
 	if err != nil {
@@ -111,7 +116,7 @@ func (o *Copy) run(ctx context.Context, m moving, to string) (string, error) {
 	}
 	itself, err := from.Itself()
 	if err == nil { // last: until then nobody else can enter it
-		err = m.step(ctx, "give", to, func() error { return copy.Give(itself) })
+		err = host.Step(ctx, stream, "give", to, func() error { return copy.Give(itself) })
 	}
 	if err != nil {
 		return "", err
@@ -130,7 +135,8 @@ func digestOf(ctx context.Context, r *tree.Root) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// begin makes the directory of the copy under a name of its own, or finds the one that an earlier Plumb filled in part.
+// begin makes the directory of the copy under a name of its own, or finds the
+// one that an earlier Plumb filled in part.
 func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (Thing, error) {
 	aside := o.to().aside(p.Made.Mark)
 	if err := o.allowed(ctx, k.Doer); err != nil {
@@ -143,7 +149,7 @@ func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (
 	case same(id, p.Identity) && id != None:
 		return aside, nil
 	case p.Identity != "":
-		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy anew"}
+		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy again"}
 	case id == None:
 		if err := k.Doer.MakeDir(ctx, aside.Path, 0o700, -1, -1); err != nil {
 			return aside, err

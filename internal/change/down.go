@@ -13,11 +13,13 @@ import (
 	"plumb/internal/host"
 )
 
-// Waiting is the error of an act that cannot be taken back while its server does not answer. The journal keeps it open.
+// Waiting is the error of an act that cannot be taken back while its server
+// does not answer. The journal keeps it open.
 type Waiting struct {
 	For string // the server: "mysql:3306"
 	Err error  // what it answered, or what was in the way
-	// Start is how a person gets the server to start without the value, "" when nothing special is needed.
+	// Start is how a person gets the server to start without the value, ""
+	// when nothing special is needed.
 	Start string
 }
 
@@ -59,8 +61,10 @@ func (k *Executor) seen(ctx context.Context, s *Switch) (string, error) {
 	return "", err
 }
 
-// whileDown takes a value back in the file in which its server keeps it. It does so only where the server surely does not
-// run: one that runs would write the file anew. Otherwise it gives the error with which the server was found not to answer.
+// whileDown takes a value back in the file in which its server keeps it. It
+// does so only where the server surely does not run: one that runs would write
+// the file anew. Otherwise it gives the error with which the server was found
+// not to answer.
 func (k *Executor) whileDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, down error) error {
 	d := p.Act.Switch.Down
 	if runs, err := k.runs(ctx, d); err != nil || runs {
@@ -106,7 +110,8 @@ func (k *Executor) whileDown(ctx context.Context, c *Change, p Recorded, o UndoO
 	return k.note(ctx, c, kindUndone, result{N: p.N})
 }
 
-// plain gives a state of the switch as the file has it; false when it cannot be told.
+// plain gives a state of the switch as the file has it; false when it cannot
+// be told.
 func (d *Down) plain(state string) (string, bool) {
 	if !d.Quoted || state == None {
 		return state, true
@@ -116,7 +121,8 @@ func (d *Down) plain(state string) (string, bool) {
 	return strings.ReplaceAll(inner, "''", "'"), ok && end
 }
 
-// runs tells whether the server that keeps a value may be running, by the file that holds its process id.
+// runs tells whether the server that keeps a value may be running, by the file
+// that holds its process id.
 func (k *Executor) runs(ctx context.Context, d *Down) (bool, error) {
 	text, err := k.Doer.ReadFile(ctx, d.PID)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +144,8 @@ func (k *Executor) runs(ctx context.Context, d *Down) (bool, error) {
 	return true, err
 }
 
-// keepsItself tells whether a server that is down could not be made to start without the value by this package.
+// keepsItself tells whether a server that is down could not be made to start
+// without the value by this package.
 func (s *Switch) keepsItself() bool { return s.Down != nil && s.Down.File == "" }
 
 // TryRestarts refuses a draft that is to be undone by itself after a restart,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 
 	"plumb/internal/edit"
 )
@@ -33,7 +34,8 @@ func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, er
 	if made.Unset = !had; had {
 		made.Value = &value
 	}
-	return made, made.New || string(text) != string(after), nil
+	made.In, err = directoryID(ctx, k.Doer, path.Dir(e.File))
+	return made, made.New || string(text) != string(after), err
 }
 
 // Result gives what a text, nil for no file, becomes by the edit, and what of its bytes that
@@ -72,12 +74,37 @@ func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 	if err != nil {
 		return nil, err
 	}
+	if text == nil {
+		if d, err := e.elsewhere(ctx, k, p); err != nil || d != nil {
+			return d, err
+		}
+	}
 	_, err = e.without(p.Made, text)
 	if errors.Is(err, edit.ErrDrifted) {
 		found, _, _ := edit.Get(e.Form, text, e.Key)
+		if text == nil {
+			found = "gone with its file"
+		}
 		return &Drift{Place: e.place(), Want: e.Value, Found: cmp.Or(found, "not set there as Plumb wrote it")}, nil
 	}
 	return nil, err
+}
+
+// elsewhere tells of a file that is not there whether it may be where nobody looks: its filesystem may not be mounted.
+func (e *Edit) elsewhere(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	if p.Made.In == "" || p.Made.In == None { // an earlier Plumb did not say; or the directory was made with the file
+		return nil, nil
+	}
+	dir := path.Dir(e.File)
+	now, err := directoryID(ctx, k.Doer, dir)
+	if err != nil || same(now, p.Made.In) {
+		return nil, err
+	}
+	found := "not to be seen: " + dir + " is another directory"
+	if now == None {
+		found = "not to be seen: there is no directory " + dir
+	}
+	return &Drift{Place: e.place(), Want: e.Value, Found: found + "; is its filesystem mounted?"}, nil
 }
 
 func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
@@ -97,7 +124,7 @@ func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 		return err
 	case text == nil && after == nil, text != nil && after != nil && string(text) == string(after):
 	case after == nil:
-		err = k.Doer.Remove(ctx, e.File)
+		err = e.remove(ctx, k)
 	default:
 		err = k.Doer.Replace(ctx, e.File, after, e.perm())
 	}
@@ -110,6 +137,15 @@ func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 	return nil
 }
 
+// remove takes away a file in which nothing is left. A link in its place is somebody's: it stays, and leads to a file that
+// sets nothing.
+func (e *Edit) remove(ctx context.Context, k *Executor) error {
+	if _, err := k.Doer.Readlink(ctx, e.File); err == nil {
+		return k.Doer.Replace(ctx, e.File, []byte(e.blank()), e.perm())
+	}
+	return k.Doer.Remove(ctx, e.File)
+}
+
 // without gives a file as it is without the edit: nil for none. A file of ours
 // in which nothing is left but its header goes.
 func (e *Edit) without(m Made, text []byte) ([]byte, error) {
@@ -120,16 +156,29 @@ func (e *Edit) without(m Made, text []byte) ([]byte, error) {
 		return nil, edit.ErrDrifted
 	}
 	after, err := edit.Revert(e.Form, *m.Splice, text, e.Key)
+	if errors.Is(err, edit.ErrDrifted) && e.asBefore(m, text) {
+		after, err = text, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return e.kept(m, after), nil
 }
 
+// asBefore tells whether a file says of the key what it said before, whoever saw to that: so it is where an undo took the
+// edit back, could not write that down, and took back others in the same file.
+func (e *Edit) asBefore(m Made, text []byte) bool {
+	value, set, err := edit.Get(e.Form, text, e.Key)
+	return err == nil && (set && m.Value != nil && value == *m.Value || !set && m.Unset)
+}
+
 // forced gives a file with the value before, wherever the key stands now: set
-// anew, or taken out when the file did not set it. nil stands for no file.
+// anew, or taken out when the file did not set it. nil stands for no file: one
+// that is gone is not made anew of a single line.
 func (e *Edit) forced(m Made, text []byte) (after []byte, err error) {
 	switch {
+	case text == nil:
+		return nil, nil
 	case m.Value != nil:
 		return edit.Set(e.Form, text, e.Key, *m.Value)
 	case !m.Unset:

@@ -11,10 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/tree"
 )
 
-// Directory is where journals are kept: one file for each change, and the lock of the one writer.
+// Directory is where journals are kept: one file for each change, and the
+// lock of the one writer.
 const Directory = "/var/lib/plumb"
 
 // journals matches the names of the journals in there.
@@ -135,7 +138,11 @@ func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) e
 	}
 	if err := k.Doer.Append(ctx, c.File, text); err != nil {
 		c.log.Drop()
-		return fmt.Errorf("keep the journal: %w", err)
+		err = fmt.Errorf("keep the journal: %w", err)
+		if tree.Full(err) {
+			err = hint.With(err, "make room there and run it again: nothing is done that is not written down")
+		}
+		return err
 	}
 	return c.take(c.log.Records[len(c.log.Records)-1])
 }
@@ -159,7 +166,7 @@ func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
 		case c.Confirmed:
 			return c, &Refusal{Why: fmt.Sprintf("change %d is confirmed already", c.Number)}
 		case !c.Open():
-			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it anew"}
+			return c, &Refusal{Why: fmt.Sprintf("change %d is undone already", c.Number), What: "plumb fix makes it again"}
 		default:
 			return c, k.note(ctx, c, kindConfirmed, struct{}{})
 		}

@@ -21,18 +21,23 @@ import (
 type Make struct {
 	Thing
 	Directory *Dir `json:"directory,omitempty"` // of a Path
-	// Do makes anything else. In its texts {mark} stands for a word that no other act has: a dataset is given it as its
-	// property org.plumb:act, and of another thing Inspect must read it, so that one made just before a crash is known.
+	// Do makes anything else. In its texts {mark} stands for a word that no other
+	// act has: a dataset is given it as its property org.plumb:act, and of another
+	// thing Inspect must read it, so that one made just before a crash is known.
 	Do []Op `json:"do,omitempty"`
-	// Undo removes it, and should refuse while others use it. It is done only to what still is what was made.
+	// Undo removes it, and should refuse while others use it. It is done only to
+	// what still is what was made.
 	Undo []Op `json:"undo,omitempty"`
-	// Absent fails while it may be there although Inspect does not see it: a pool that was exported is on its disks all the same. What
-	// cannot be looked at is a reason to fail. {kept} stands for what Unchanged read, "" before that was written down.
+	// Absent fails while it may be there although Inspect does not see it: a pool that was exported is
+	// on its disks all the same. What cannot be looked at is a reason to fail. {kept} stands for what
+	// Unchanged read, "" before that was written down.
 	Absent []Op `json:"absent,omitempty"`
-	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by an undo that goes on where
-	// another was killed, when others may have come since: so it proves by itself that what it finds is what was made.
+	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by
+	// an undo that goes on where another was killed, when others may have come since: so it proves by
+	// itself that what it finds is what was made.
 	Rest []Op `json:"rest,omitempty"`
-	// Empty lets undo remove it only while nothing is in it. A Directory is always treated so.
+	// Empty lets undo remove it only while nothing is in it. A Directory is
+	// always treated so.
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
@@ -46,9 +51,10 @@ type Make struct {
 // nothing of it is lost.
 type Spare struct {
 	Keep []Op `json:"keep,omitempty"` // done in place of Undo
-	// KeepFrom is the place of the act of the same change from which on others may write to it. That this was begun
-	// is in the journal before it is done, and nobody but us can take it out: a mark on the thing itself, others can take off. With
-	// "", as an earlier Plumb wrote it, nobody knows, and it is put aside in any case.
+	// KeepFrom is the place of the act of the same change from which on others may write to it. That
+	// this was begun is in the journal before it is done, and nobody but us can take it out: a mark on
+	// the thing itself, others can take off. With "", as an earlier Plumb wrote it, nobody knows, and
+	// it is put aside in any case.
 	KeepFrom string `json:"keep_from,omitempty"`
 }
 
@@ -135,7 +141,8 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
 }
 
-// directory makes it under a name of its own, so that it is known for ours before it has the name wanted.
+// directory makes it under a name of its own, so that it is known for ours
+// before it has the name wanted.
 func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	aside := m.aside(p.Made.Mark)
 	if done, err := m.is(ctx, k.Doer, p.Identity); err != nil || done {
@@ -150,7 +157,8 @@ func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorde
 	return m.publish(ctx, k, c, p, "")
 }
 
-// publish gives a thing that was made aside its name, once its identity is written down.
+// publish gives a thing that was made aside its name, once its identity is
+// written down.
 func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
 	aside := t.aside(p.Made.Mark)
 	id, err := aside.identity(ctx, k.Doer)
@@ -233,7 +241,11 @@ func (m *Make) kept(p *Recorded) string {
 	return p.Kept
 }
 
-// contents lists what is in a directory, or in and below a dataset.
+// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
+// was killed leaves that mount, which the next one ends.
+const Looking = "/run/plumb-look."
+
+// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
 func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	if t.Path != "" {
 		return inside(ctx, d, t.Path)
@@ -248,7 +260,7 @@ func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
 	here, err := mounts.Read(ctx, d)
 	for _, m := range here {
-		if m.Source == t.Dataset && err == nil {
+		if m.Source == t.Dataset && err == nil && !strings.HasPrefix(m.Mountpoint, Looking) {
 			var in []string
 			in, err = inside(ctx, d, m.Mountpoint)
 			all = append(all, in...)
@@ -301,8 +313,8 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	return err
 }
 
-// absent proves that a thing is not there which is not seen. Of one whose making failed there is nothing to look for: where it was
-// to be made, others may have something.
+// absent proves that a thing is not there which is not seen. Of one whose making failed there is
+// nothing to look for: where it was to be made, others may have something.
 func (m *Make) absent(ctx context.Context, k *Executor, p *Recorded) error {
 	if p.failed && p.Identity == "" {
 		return nil
@@ -370,8 +382,9 @@ func insist(ctx context.Context, patience time.Duration, try func() (final bool,
 	}
 }
 
-// withdraw takes the thing of an identity out of its place, to the name that only this act uses: what is removed there
-// later can be no other. What turns out to be another goes back.
+// withdraw takes the thing of an identity out of its place, to the name that
+// only this act uses: what is removed there later can be no other. What turns
+// out to be another goes back.
 func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
 	ours, err := t.is(ctx, d, id)
 	if err != nil || !ours {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mirror"
 	"plumb/internal/host/tree"
 	"plumb/internal/units"
 )
@@ -95,9 +96,9 @@ func (o *Move) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	if !ok {
 		return "", &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
-	err := m.open(ctx)
+	done, err := mirror.Open(ctx, stream, o.List)
 	if err == nil {
+		m := moving{k: k, do: stream, o: o, c: c, p: p, done: done}
 		switch o.Phase {
 		case MoveCopy:
 			err = m.copy(ctx)
@@ -121,10 +122,11 @@ func (o *Move) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, _ 
 	if !ok {
 		return &Refusal{Why: "nothing can be moved here: no commands run"}
 	}
-	m := moving{k: k, do: stream, o: o, c: c, p: p, list: o.List}
-	if err := m.open(ctx); err != nil {
+	done, err := mirror.Open(ctx, stream, o.List)
+	if err != nil {
 		return err
 	}
+	m := moving{k: k, do: stream, o: o, c: c, p: p, done: done}
 	switch o.Phase {
 	case MoveCopy:
 		return m.empty(ctx)

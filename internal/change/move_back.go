@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/mirror"
 	"plumb/internal/host/tree"
 )
 
@@ -73,7 +74,7 @@ func (p Pair) holds() error {
 	}
 	defer r.Close()
 	names, err := r.Names()
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !matches(p.Skip, name) }) {
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !mirror.Matches(p.Skip, name) }) {
 		return err
 	}
 	return Refuse("move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them",
@@ -114,7 +115,11 @@ func (m *moving) bring(ctx context.Context, old, place func(int, Pair) string) e
 			return err
 		}
 	}
-	err := m.mirrors(old, place, func(r *mirror) error { r.back = true; return r.whole(ctx) })
+	err := m.mirrors(old, place, func(r *mirror.Mirror) error {
+		r.Back = true
+		_, err := r.Whole(ctx)
+		return err
+	})
 	if err == nil {
 		return nil
 	}
@@ -175,7 +180,7 @@ func (m *moving) empty(ctx context.Context) error {
 		defer r.Close()
 		names, err := r.Names()
 		for _, name := range names {
-			if matches(p.Skip, name) {
+			if mirror.Matches(p.Skip, name) {
 				r.RemoveEmpty(name) // unless something is mounted there
 				continue
 			}
@@ -197,5 +202,5 @@ func (m *moving) empty(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(m.k.Doer.Remove(ctx, m.list))
+	return errors.Join(m.k.Doer.Remove(ctx, m.o.List))
 }

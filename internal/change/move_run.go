@@ -11,81 +11,28 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mirror"
 	"plumb/internal/host/tree"
 	"plumb/internal/units"
 )
 
 // moving is one try at a phase of a move, or at taking it back.
 type moving struct {
-	k  *Executor
-	do host.Streamer
-	o  *Move
-	c  *Change
-	p  *Recorded
-
-	list    string // where it is written down what was copied
-	recs    map[string]copied
-	pending strings.Builder // what is not yet written down
-	files   int
-	bytes   int64
-	again   int64 // bytes that were copied while nobody wrote
+	k    *Executor
+	do   host.Streamer
+	o    *Move
+	c    *Change
+	p    *Recorded
+	done *mirror.List
 }
 
-// How often progress is written down: no more than so much is copied again after a crash.
-const (
-	noteFiles = 256
-	noteBytes = 256 << 20
-)
-
-// stepper sees changes that are made without a doer: one in front of another.
-type stepper interface {
-	Step(ctx context.Context, op, name string, do func() error) error
-}
-
+// step makes a change of files.
 func (m *moving) step(ctx context.Context, op, name string, do func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if s, ok := m.k.Doer.(stepper); ok {
-		return s.Step(ctx, op, name, do)
-	}
-	return do()
-}
-
-func (m *moving) open(ctx context.Context) (err error) {
-	m.recs, err = readCopied(ctx, m.do, m.list)
-	return err
-}
-
-// note keeps what is known of a file; it is written down once it is on the disk.
-func (m *moving) note(ctx context.Context, to *tree.Root, key string, c copied, bytes int64) error {
-	m.recs[key] = c
-	m.pending.WriteString(c.line(key))
-	m.files, m.bytes = m.files+1, m.bytes+bytes
-	if m.files < noteFiles && m.bytes < noteBytes {
-		return nil
-	}
-	return m.flush(ctx, to)
-}
-
-func (m *moving) flush(ctx context.Context, to *tree.Root) error {
-	if m.files == 0 {
-		return nil
-	}
-	if err := to.Sync(); err != nil {
-		return err
-	}
-	text := m.pending.String()
-	m.pending.Reset()
-	m.files, m.bytes = 0, 0
-	if err := m.k.Doer.Append(ctx, m.list, []byte(text)); err != nil || m.o != nil {
-		return err
-	}
-	return m.k.note(ctx, m.c, kindProgress, result{N: m.p.N, Files: len(m.recs)})
+	return host.Step(ctx, m.do, op, name, do)
 }
 
 // mirrors opens both sides of all pairs.
-func (m *moving) mirrors(old, new func(int, Pair) string, do func(*mirror) error) error {
+func (m *moving) mirrors(old, new func(int, Pair) string, do func(*mirror.Mirror) error) error {
 	for i, pair := range m.o.Pairs {
 		from, err := tree.Open(old(i, pair))
 		if err != nil {
@@ -93,7 +40,7 @@ func (m *moving) mirrors(old, new func(int, Pair) string, do func(*mirror) error
 		}
 		to, err := tree.Open(new(i, pair))
 		if err == nil {
-			err = do(&mirror{moving: m, pair: pair, n: i, old: from, new: to})
+			err = do(&mirror.Mirror{Done: m.done, N: i, Old: from, New: to, Only: pair.Only, Skip: pair.Skip})
 			to.Close()
 		}
 		from.Close()
@@ -121,14 +68,14 @@ func (m *moving) copy(ctx context.Context) error {
 	last := int64(-1)
 	for range mostRounds {
 		var all int64
-		err := m.mirrors(func(_ int, p Pair) string { return p.From }, atAside, func(r *mirror) error {
-			r.live = true
-			moved, list, err := r.pass(ctx)
+		err := m.mirrors(func(_ int, p Pair) string { return p.From }, atAside, func(r *mirror.Mirror) error {
+			r.Live = true
+			moved, list, err := r.Pass(ctx)
 			if all += moved; err == nil {
-				err = m.inside(ctx, r.pair, list)
+				err = m.inside(ctx, m.o.Pairs[r.N], list)
 			}
 			if err == nil {
-				err = r.mountPoints(ctx)
+				err = m.mountPoints(ctx, r)
 			}
 			return err
 		})
@@ -141,16 +88,16 @@ func (m *moving) copy(ctx context.Context) error {
 }
 
 // mountPoints makes empty directories in the place of those that stay.
-func (r *mirror) mountPoints(ctx context.Context) error {
-	names, err := r.old.Names()
+func (m *moving) mountPoints(ctx context.Context, r *mirror.Mirror) error {
+	names, err := r.Old.Names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if !matches(r.pair.Skip, name) || r.old.Kind(name) != 'd' || r.new.Kind(name) == 'd' {
+		if !mirror.Matches(r.Skip, name) || r.Old.Kind(name) != 'd' || r.New.Kind(name) == 'd' {
 			continue
 		}
-		if err := r.step(ctx, "make directory", r.new.Path+"/"+name, func() error { return r.new.MakeDir(name) }); err != nil {
+		if err := m.step(ctx, "make directory", r.New.Path+"/"+name, func() error { return r.New.MakeDir(name) }); err != nil {
 			return err
 		}
 	}
@@ -183,7 +130,7 @@ func (m *moving) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		names = slices.DeleteFunc(names, func(name string) bool { return matches(p.Skip, name) }) // what is mounted in it
+		names = slices.DeleteFunc(names, func(name string) bool { return mirror.Matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
 			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names)), What: "data are moved to an empty filesystem or directory"}
 		}
@@ -305,15 +252,19 @@ func (m *moving) aside(ctx context.Context) error {
 	if err := m.idle(ctx, at); err != nil {
 		return err
 	}
+	again := int64(0) // bytes that were copied while nobody wrote
 	if !renamed {
-		if err := m.mirrors(at, atAside, func(r *mirror) error {
-			return errors.Join(r.mountPoints(ctx), r.whole(ctx))
+		if err := m.mirrors(at, atAside, func(r *mirror.Mirror) error {
+			err := m.mountPoints(ctx, r)
+			moved, failed := r.Whole(ctx)
+			again += moved
+			return errors.Join(err, failed)
 		}); err != nil {
 			return err
 		}
 	}
 	if m.p.Identity == "" {
-		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id, What: strconv.FormatInt(m.again, 10)}); err != nil {
+		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id, What: strconv.FormatInt(again, 10)}); err != nil {
 			return err
 		}
 	}
@@ -334,7 +285,7 @@ func (m *moving) aside(ctx context.Context) error {
 func (m *moving) sameAside() (string, error) {
 	now, err := identities(m.o.Pairs, func(p Pair) string { return p.Aside })
 	if err == nil && now != m.filled() {
-		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and go on"}
+		err = &Refusal{Why: "what is in the new places is not what the data were copied to", What: "mount it there, and continue"}
 	}
 	return now, err
 }

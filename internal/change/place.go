@@ -15,7 +15,7 @@ func RootsAlone(ctx context.Context, h host.Reader, dir string) error {
 		return err
 	}
 	if !st.Mode.IsDir() || st.Resolved != dir {
-		return Refuse("name a place without links", "%s is no directory, or a link", dir)
+		return Refuse("name a place without links", "%s is not a directory, or is a link", dir)
 	}
 	at, how, err := host.Replaceable(dir, stat)
 	if err == nil && how != "" {

@@ -34,8 +34,8 @@ func TestRootsAlone(t *testing.T) {
 		"group":       {"group can be written by group 0", "group can be written by group 0"},
 		"all":         {"can be written by everybody", "can be written by everybody"},
 		"sticky":      {"", "others than root can write"},
-		"link":        {"is no directory, or a link", "is no directory, or a link"},
-		"file":        {"is no directory, or a link", "is no directory, or a link"},
+		"link":        {"is not a directory, or is a link", "is not a directory, or is a link"},
+		"file":        {"is not a directory, or is a link", "is not a directory, or is a link"},
 	} {
 		for i, err := range []error{RootsAlone(t.Context(), h, at(name)), staysInPlace(t.Context(), h, at(name))} {
 			_, refused := errors.AsType[*Refusal](err)

@@ -109,7 +109,7 @@ func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
 	switch {
 	case fact == nil || fact.Knob == nil:
 		known := slices.Sorted(maps.Keys(p.cat.Knobs(step.Knob.Of.Kind)))
-		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is no setting that Plumb knows", step.Knob)
+		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is not a setting that Plumb knows", step.Knob)
 	case p.setters[step.Knob.Of.Kind] == nil:
 		return Want{}, stack.Value{}, refuse("set it by hand", "Plumb changes no settings of kind %s", step.Knob.Of.Kind)
 	case fact.Knob.Effect == catalog.Recreate:
@@ -142,7 +142,8 @@ func (p *drafter) unsafe(fact *catalog.Fact, step Step, now stack.Value) *Refuse
 		Reason: fmt.Sprintf("%s is less durable than now: %s", step.To, fact.Durability(step.To))}
 }
 
-// outOfRange says what is wrong with a value by the catalogue; the server's own limits are its setter's affair.
+// outOfRange says what is wrong with a value by the catalogue; the server's
+// own limits are its setter's affair.
 func outOfRange(f *catalog.Fact, v stack.Value) string {
 	if v.IsAbsent() {
 		return "the plan gives no value for it"
@@ -156,12 +157,13 @@ func outOfRange(f *catalog.Fact, v stack.Value) string {
 		}
 	}
 	if text, ok := v.Text(); ok && len(f.Knob.Values) > 0 && !slices.Contains(f.Knob.Values, text) {
-		return fmt.Sprintf("%s is none of its values: %v", v, f.Knob.Values)
+		return fmt.Sprintf("%s is not one of its values: %v", v, f.Knob.Values)
 	}
 	return ""
 }
 
-// already tells whether nothing is left to do: the value is in force and the next start brings no other.
+// already tells whether nothing is left to do: the value is in force and the
+// next start brings no other.
 func (p *drafter) already(step Step, now stack.Value) bool {
 	if p.o.Image || !step.To.Equal(now) {
 		return false
@@ -176,7 +178,8 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 	return f.Next == nil || f.Next.Value.Equal(step.To)
 }
 
-// idle tells whether none of the acts has anything left to do. What cannot be read is left to be done.
+// idle tells whether none of the acts has anything left to do. What cannot be
+// read is left to be done.
 func (p *drafter) idle(ctx context.Context, r Recipe) bool {
 	k := Executor{Doer: p.d}
 	for _, a := range r.Acts {

@@ -57,7 +57,8 @@ type intent struct {
 	Made `json:"made"`
 }
 
-// plan lists all acts of a change, so that one which was killed can be gone on with from its journal alone.
+// plan lists all acts of a change, so that one which was killed can be gone on
+// with from its journal alone.
 type plan struct {
 	Acts []plannedAct `json:"acts"`
 }
@@ -74,6 +75,7 @@ type Made struct {
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
 	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
 	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
+	In     string       `json:"in,omitempty"`     // of an edit: who the directory of the file was
 	Mark   string       `json:"mark,omitempty"`   // of a making, removal or copy: a word of its own, by which is known what is its
 }
 
@@ -161,7 +163,8 @@ func (c *Change) Open() bool {
 	return false
 }
 
-// RestartsBack lists the restarts that it did and that were not done again since all of it was taken back.
+// RestartsBack lists the restarts that it did and that were not done again
+// since all of it was taken back.
 func (c *Change) RestartsBack() []Restart {
 	return slices.DeleteFunc(slices.Clone(c.Restarts), func(r Restart) bool { return r.Back })
 }
@@ -262,7 +265,7 @@ func (c *Change) result(kind string, res result) error {
 	}
 	p := c.find(res.N)
 	if p == nil {
-		return fmt.Errorf("%s of record %d, which is no intent", kind, res.N)
+		return fmt.Errorf("%s of record %d, which is not an intent", kind, res.N)
 	}
 	p.became(kind, state, res)
 	return nil

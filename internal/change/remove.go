@@ -11,8 +11,9 @@ import (
 	"plumb/internal/zfs"
 )
 
-// Remove takes a directory, dataset or snapshot away. What must hold for that is read again immediately before, and the
-// thing leaves its place, and shows who it is, before anything of it is removed.
+// Remove takes a directory, dataset or snapshot away. What must hold for that is
+// read again immediately before, and the thing leaves its place, and shows who it
+// is, before anything of it is removed.
 type Remove struct {
 	Thing
 	Identity string `json:"identity,omitempty"` // only this one; "" for the one that is there
@@ -157,7 +158,8 @@ func (r *Remove) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 	return k.note(ctx, c, kindGone, result{N: p.N})
 }
 
-// Finish removes for good what a change has put aside. From then on that part of it cannot be taken back.
+// Finish removes for good what a change has put aside. From then on that part
+// of it cannot be taken back.
 func (k *Executor) Finish(ctx context.Context, number int) error {
 	return k.with(ctx, number, func(c *Change) error {
 		var failed []error

@@ -23,8 +23,9 @@ type Want struct {
 	Knob stack.Knob
 	To   stack.Value
 	Fact *catalog.Fact // what is known of the knob
-	// Image is set when h shows an unpacked image (--root): nothing runs, the stack is empty, and only edits are wanted.
-	// Files are named as the image will see them.
+	// Image is set when h shows an unpacked image (--root): nothing runs, the
+	// stack is empty, and only edits are wanted. Files are named as the image
+	// will see them.
 	Image bool
 	// Passing is set for a value that is taken back soon: what makes it last is not
 	// wanted, and neither are reasons why it could not.
@@ -41,18 +42,22 @@ type Recipe struct {
 	// Waits says what the value waits for, "" when it is in force at once:
 	// "a restart of mariadb.service", "a remount of /data".
 	Waits string
-	// Restart does what it waits for; nil when Plumb does not know how here. It is done only with --restart.
+	// Restart does what it waits for; nil when Plumb does not know how here.
+	// It is done only with --restart.
 	Restart []Op
 	// Shorten is done before it, so that what restarts stands still for less long: a checkpoint. Nothing depends on
 	// it, so that it may fail, and an undo leaves it out.
 	Shorten []Op
-	// Lasts says what makes it last: "/etc/sysctl.d/99-zz-plumb.conf", "the pool", "mysqld-auto.cnf".
+	// Lasts says what makes it last: "/etc/sysctl.d/99-zz-plumb.conf",
+	// "the pool", "mysqld-auto.cnf".
 	Lasts string
-	// Notes are what a person should know before saying yes: "existing blocks keep their size".
+	// Notes are what a person should know before saying yes: "existing blocks
+	// keep their size".
 	Notes []string
-	// Needs lists rights that are missing, in words: "root, to write /proc/sys/vm/swappiness", "SYSTEM_VARIABLES_ADMIN for
-	// plumb@localhost". A plan with any is refused whole. Files and /proc need not be listed: this package finds those by
-	// itself.
+	// Needs lists rights that are missing, in words: "root, to write
+	// /proc/sys/vm/swappiness", "SYSTEM_VARIABLES_ADMIN for plumb@localhost".
+	// A plan with any is refused whole. Files and /proc need not be listed: this
+	// package finds those by itself.
 	Needs []string
 }
 

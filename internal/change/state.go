@@ -110,7 +110,8 @@ func among(text string, words []string) string {
 	return strings.Join(left, "\n")
 }
 
-// reach reads a state until it is the wanted one or patience ends. It gives the last state read.
+// reach reads a state until it is the wanted one or patience ends. It gives
+// the last state read.
 func reach(ctx context.Context, h host.Reader, s *Switch, want string) (string, error) {
 	end := time.Now().Add(time.Duration(s.Patience) * time.Millisecond)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {

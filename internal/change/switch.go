@@ -36,7 +36,7 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 	}
 	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
 	if need && s.From != "" && made.Before != s.From {
-		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan anew"}
+		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan again"}
 	}
 	if need && s.Guard != nil {
 		_, err = k.guarded(ctx, s.Guard, -1)
@@ -72,7 +72,8 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 	return got, err
 }
 
-// guarded gives the pages swapped so far; it fails when the guard does not hold. since -1 stands for now.
+// guarded gives the pages swapped so far; it fails when the guard does not
+// hold. since -1 stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
 	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
@@ -97,11 +98,20 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 		return d, err
 	}
 	want := cmp.Or(p.Got, s.After)
-	// Of an act that began and did not end, what lies between is its own doing.
-	if now == want || now == p.Made.Before || p.State != Done {
+	if now == want || now == p.Made.Before || s.ownDoing(p, now) {
 		return nil, nil
 	}
 	return &Drift{Place: s.On, Want: want, Found: now, Others: s.Either}, nil
+}
+
+// ownDoing tells whether a state may be what an act, or its undo, left that began and did not end. An undo of one write or
+// one statement leaves nothing between the state that it found and the one before.
+func (s *Switch) ownDoing(p *Recorded, now string) bool {
+	if p.State != Undoing || p.seen == "" || now == p.seen {
+		return p.State != Done
+	}
+	ops := s.undoing(p)
+	return s.Patience > 0 || len(ops) != 1 || len(ops[0].Argv) > 0
 }
 
 // used says what stands in the way of an undo; nil for nothing.

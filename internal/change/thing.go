@@ -14,8 +14,9 @@ import (
 	"plumb/internal/zfs"
 )
 
-// Thing is what a Make brings into being, a Copy fills or a Remove takes away. It is there or it is not; if it is, an
-// identity tells it from another of the same name. Exactly one of Path, Dataset and Inspect is set.
+// Thing is what a Make brings into being, a Copy fills or a Remove takes away.
+// It is there or it is not; if it is, an identity tells it from another of the
+// same name. Exactly one of Path, Dataset and Inspect is set.
 type Thing struct {
 	Path    string      `json:"path,omitempty"`    // a directory: its inode and time of birth, or its device where that is not told
 	Dataset string      `json:"dataset,omitempty"` // a dataset or snapshot of ZFS: its GUID
@@ -30,7 +31,8 @@ const markProperty = "org.plumb:act"
 // place names the thing, for people and to find two acts on one place.
 func (t Thing) place() string { return cmp.Or(t.Path, t.Dataset, t.Name) }
 
-// identity reads which thing is there. What could not be read is an error: None is given only of what surely is not there.
+// identity reads which thing is there. What could not be read is an error:
+// None is given only of what surely is not there.
 func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error) {
 	switch {
 	case t.Path != "":
@@ -63,7 +65,8 @@ func lasting(id string) string {
 	return id
 }
 
-// aside gives the name that only the act of a mark uses, in the same directory or dataset.
+// aside gives the name that only the act of a mark uses, in the same directory
+// or dataset.
 func (t Thing) aside(mark string) Thing {
 	if t.Path != "" {
 		dir, base := path.Split(t.Path)

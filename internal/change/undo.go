@@ -14,7 +14,10 @@ type UndoOptions struct {
 	Keep  bool // leave what somebody changed since, and undo the rest
 	// Discard loses what a server that was moved wrote since: it is not copied back. Refused once a part of it is.
 	Discard bool
-	Each    func(c *Change, p Recorded, e error) // called after each act
+	// Unconfirmed refuses a change that somebody has confirmed: who undoes when a time is over may have read the journal
+	// just before.
+	Unconfirmed bool
+	Each        func(c *Change, p Recorded, e error) // called after each act
 }
 
 // Drift is a place that is not as Plumb left it.
@@ -72,6 +75,9 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 	var todo []*Change
 	for _, n := range numbers {
 		c, err := whole(all, n)
+		if err == nil && o.Unconfirmed && c.Confirmed {
+			err = &Refusal{Why: fmt.Sprintf("change %d was confirmed just now", n)}
+		}
 		if err != nil {
 			return err
 		}
@@ -120,9 +126,11 @@ func find(all []*Change, number int) *Change {
 	return nil
 }
 
-// drifted looks at all places before the first is touched. Of several acts on one place the last one tells what it should
-// be. A place that cannot be read now, such as a setting of a server that is down, does not hold up the rest: the files
-// that would let the server start are part of it. Its own undo says what was in the way.
+// drifted looks at all places before the first is touched. Of several acts on
+// one place the last one tells what it should be. A place that cannot be read
+// now, such as a setting of a server that is down, does not hold up the rest:
+// the files that would let the server start are part of it. Its own undo says
+// what was in the way.
 func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 	seen := map[string]bool{}
 	var drifts []Drift
@@ -253,7 +261,8 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	return k.note(ctx, c, kindUndone, result{N: p.N})
 }
 
-// orDown goes on where a server does not answer and what it keeps can be changed without it.
+// orDown goes on where a server does not answer and what it keeps can be
+// changed without it.
 func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, err error) error {
 	if _, ok := errors.AsType[*Waiting](err); ok && p.Act.Switch != nil && p.Act.Switch.Down != nil && p.Act.Switch.Down.File != "" {
 		return k.whileDown(ctx, c, p, o, err)
@@ -261,8 +270,9 @@ func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOpti
 	return err
 }
 
-// RestartBack does the restarts again that a change did, so that the values before it, which its undo has put back, are in
-// force. did tells whether there was any to do.
+// RestartBack does the restarts again that a change did, so that the values
+// before it, which its undo has put back, are in force. did tells whether there
+// was any to do.
 func (k *Executor) RestartBack(ctx context.Context, number int) (did bool, err error) {
 	unlock, err := k.lock(ctx)
 	if err != nil {

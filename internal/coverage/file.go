@@ -90,7 +90,7 @@ func meeting(s *strictyaml.Document, n *strictyaml.Node) (m Meeting) {
 			for _, text := range s.Texts(n, "on") {
 				name, version, _ := strings.Cut(text, " ")
 				if v, err := catalog.ParseVersion(version); version != "" && (err != nil || v.String() != version) {
-					s.Errorf(n, "%q is no product: write a name, and numbers with dots where they are known", text)
+					s.Errorf(n, "%q is not a product: write a name, and numbers with dots where they are known", text)
 				}
 				m.On = append(m.On, Product{name, version})
 			}

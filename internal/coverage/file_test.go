@@ -55,7 +55,7 @@ func TestMistakesOfTheFile(t *testing.T) {
 	for change, want := range map[string]string{
 		`condition: "0123456789ab"|condition: now`:        "twelve hexadecimal digits",
 		"says: fires|says: unknown":                       "says is one of fires, quiet",
-		"mariadb 10.11.19|mariadb new":                    "is no product",
+		"mariadb 10.11.19|mariadb new":                    "is not a product",
 		"day: 2026-11-22|day: today":                      "a day is written as",
 		"host: mariadb-zfs-128K|hosts: 1":                 `no key "hosts"`,
 		`host: "TestMatrix/postgres 18"|host: ""`:         "host says where it was",

@@ -82,7 +82,7 @@ func (f Form) grammar() (grammar, error) {
 	case Udev:
 		return udev(), nil
 	}
-	return grammar{}, fmt.Errorf("%q is no form of a configuration file", string(f))
+	return grammar{}, fmt.Errorf("%q is not a format of a configuration file", string(f))
 }
 
 func (g grammar) key(key string) string {
@@ -98,7 +98,7 @@ func (g grammar) read(text []byte) ([]assignment, error) {
 		return nil, fmt.Errorf("larger than %d MiB", maxText>>20)
 	}
 	if i := bytes.IndexByte(text, 0); i >= 0 {
-		return nil, fmt.Errorf("line %d: a zero byte: this is no text", 1+bytes.Count(text[:i], []byte("\n")))
+		return nil, fmt.Errorf("line %d: a zero byte: this is not text", 1+bytes.Count(text[:i], []byte("\n")))
 	}
 	return g.scan(text)
 }

@@ -82,7 +82,7 @@ func TestSetRefuses(t *testing.T) {
 		text, key, value string
 		want             string
 	}{
-		{"unknown form", "ini", "", "a", "b", "no form"},
+		{"unknown form", "ini", "", "a", "b", "not a format"},
 		{"zero byte", Sysctl, "a=1\nb\x00=2\n", "a", "1", "line 2: a zero byte"},
 		{"newline", Sysctl, "", "vm.x", "1\nkernel.y=2", "does not fit on one line"},
 		{"option before a group", OptionFile, "# x\na=1\n", "mysqld/b", "1", "line 2: an option before the first group"},
@@ -91,7 +91,7 @@ func TestSetRefuses(t *testing.T) {
 		{"bad postgresql.conf", Postgresql, "a = 1\nb = = 2 3\n", "a", "2", "line 2: not a setting"},
 		{"fstab, no such line", Fstab, "UUID=1 / ext4\n", "/data", "ro", "no line for this mount point"},
 		{"blank in a limit", Limits, "", "a/b/c", "1 2", "cannot hold"},
-		{"udev over lines", Udev, "KERNEL==\"a\", \\\nATTR{x}=\"1\"\n", `KERNEL=="a" ATTR{x}`, "2", "line 1: it goes on"},
+		{"udev over lines", Udev, "KERNEL==\"a\", \\\nATTR{x}=\"1\"\n", `KERNEL=="a" ATTR{x}`, "2", "line 1: it continues"},
 		{"broken yaml", Mongod, "a: [1\nb: 2\n", "b", "3", "not understood as YAML"},
 		{"two documents", Mongod, "a: 1\n---\nb: 2\n", "a", "3", "more than one YAML document"},
 		{"yaml block", Mongod, "a: |\n  x\n  y\n", "a", "z", "line 1: its value is not plainly written"},

@@ -33,7 +33,7 @@ func scanModprobe(text []byte) ([]assignment, error) {
 			begin = l.number
 		}
 		if glued && l.text != "" && strings.IndexByte(blanks, l.text[0]) < 0 {
-			return nil, fmt.Errorf("line %d: it goes on in the midst of a word", l.number-1)
+			return nil, fmt.Errorf("line %d: it continues in the middle of a word", l.number-1)
 		}
 		body, more := strings.CutSuffix(strings.TrimRight(l.text, " \t\r"), `\`)
 		if more {
@@ -47,7 +47,7 @@ func scanModprobe(text []byte) ([]assignment, error) {
 		}
 	}
 	if begin > 0 {
-		return nil, fmt.Errorf("line %d: it goes on, and nothing follows", begin)
+		return nil, fmt.Errorf("line %d: it continues, and nothing follows", begin)
 	}
 	return all, nil
 }

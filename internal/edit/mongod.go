@@ -73,7 +73,7 @@ func (s *yamlScan) mapping(m *yaml.Node, prefix string, depth int) error {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		key, value := m.Content[i], m.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.Anchor != "" || value.Anchor != "" || value.Kind == yaml.AliasNode {
-			return fmt.Errorf("line %d: an anchor, an alias or a key that is no word, which is not edited", key.Line)
+			return fmt.Errorf("line %d: an anchor, an alias or a key that is not a word, which is not edited", key.Line)
 		}
 		name := prefix + key.Value
 		switch value.Kind {

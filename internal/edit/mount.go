@@ -30,7 +30,7 @@ func mount() grammar {
 		same: path.Clean,
 		raw: func(value string) (string, error) {
 			if f := strings.Fields(value); len(f) != 6 || strings.Join(f, " ") != value || strings.ContainsAny(value, "#\\") {
-				return "", fmt.Errorf("%q is no line of six fields with a blank between", value)
+				return "", fmt.Errorf("%q is not a line of six fields separated by blanks", value)
 			}
 			return value, nil
 		},

@@ -42,7 +42,7 @@ func scanUdev(text []byte) ([]assignment, error) {
 			continue
 		}
 		if strings.HasSuffix(s, `\`) {
-			return nil, fmt.Errorf("line %d: it goes on in the next line, which is not understood here", l.number)
+			return nil, fmt.Errorf("line %d: it continues on the next line, which is not understood here", l.number)
 		}
 		all = append(all, udevRule(s, at, l.number)...)
 	}

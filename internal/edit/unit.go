@@ -58,7 +58,7 @@ func scanUnit(text []byte) ([]assignment, error) {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || section == "" {
 			if goesOn {
-				return nil, fmt.Errorf("line %d: it goes on in the next line, and sets nothing", l.number)
+				return nil, fmt.Errorf("line %d: it continues on the next line, and sets nothing", l.number)
 			}
 			continue // systemd passes it over with a warning
 		}

@@ -20,6 +20,8 @@ type Undo struct {
 	Keep    bool                                             // but for what somebody changed since
 	Restart bool                                             // and do their restarts again
 	Discard bool                                             // and lose what servers wrote since their data were moved
+
+	unconfirmed bool // only what nobody has confirmed meanwhile
 }
 
 // Undone is one act that an undo tried to take back.
@@ -144,7 +146,7 @@ func (b *Back) round(ctx context.Context, u Undo, do func(*change.Executor) erro
 
 // options undo with a trail, in which an act that is tried again stands once.
 func (b *Back) options(how Undo) change.UndoOptions {
-	return change.UndoOptions{Force: how.Force, Keep: how.Keep, Discard: how.Discard, Each: func(c *change.Change, p change.Recorded, err error) {
+	return change.UndoOptions{Force: how.Force, Keep: how.Keep, Discard: how.Discard, Unconfirmed: how.unconfirmed, Each: func(c *change.Change, p change.Recorded, err error) {
 		u := Undone{Change: c.Number, Past: p, Err: err}
 		for i, t := range b.Trail {
 			if t.Change == c.Number && t.Past.N == p.N {

@@ -32,7 +32,7 @@ func (u Undo) Heir(ctx context.Context, number int, in io.Reader, out io.Writer)
 	case err != nil:
 		return err
 	case c == nil || c.Loan == "":
-		return fmt.Errorf("change %d is no loan", number)
+		return fmt.Errorf("change %d is not a loan", number)
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -73,7 +73,7 @@ func (u Undo) Stranded(ctx context.Context) error {
 // WhenEnded is UnlessConfirmed for a loan: it waits no longer than until ended is
 // closed, because who made it is gone.
 func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
-	u.Restart, u.Keep = true, true // what somebody changed meanwhile is not ours to overwrite
+	u.unconfirmed, u.Restart, u.Keep = true, true, true // what somebody changed meanwhile is not ours to overwrite
 	wait := time.Second
 	for began := time.Now(); ; {
 		c, err := u.mine(ctx, number)

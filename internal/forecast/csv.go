@@ -74,7 +74,7 @@ func UTF8(text []byte) ([]byte, error) {
 	big := bytes.HasPrefix(text, []byte("\xfe\xff"))
 	if !big && !bytes.HasPrefix(text, []byte("\xff\xfe")) {
 		if bytes.IndexByte(text, 0) >= 0 {
-			return nil, hint.With(errors.New("it is no text, or UTF-16 without a mark at its start"), "save it as UTF-8")
+			return nil, hint.With(errors.New("it is not text, or UTF-16 without a mark at its start"), "save it as UTF-8")
 		}
 		return lines(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), nil
 	}
@@ -333,7 +333,7 @@ func (f *file) bytes(a amount) (float64, error) {
 	}
 	v, in, err := f.numerals.amount(a.cell, a.unit)
 	if err == nil && in.percent {
-		err = fmt.Errorf("%q is no size", Clip(a.cell))
+		err = fmt.Errorf("%q is not a size", Clip(a.cell))
 	}
 	f.noteUnit(in)
 	return v, err

@@ -118,7 +118,7 @@ func TestTheFileShowsWhichIsTheDay(t *testing.T) {
 }
 
 func TestParseCSVSaysWhatIsWrong(t *testing.T) {
-	if _, err := ParseCSV([]byte("date,used\n45900,5\n"), time.Time{}); err == nil || err.Error() != `line 2: "45900" is no date` || !strings.Contains(hint.Of(err), "where a spreadsheet counts days") {
+	if _, err := ParseCSV([]byte("date,used\n45900,5\n"), time.Time{}); err == nil || err.Error() != `line 2: "45900" is not a date` || !strings.Contains(hint.Of(err), "where a spreadsheet counts days") {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 	for header, todo := range map[string]string{"NAME USED AVAIL\ntank 1G 2G\n": "what df and zfs list print has no date", "Datum;Used\n1;2\n": "call one of them date"} {
@@ -128,31 +128,31 @@ func TestParseCSVSaysWhatIsWrong(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "the file is empty", "date,bytes\n": "no row", "a,b\n1,2\n": "no column for the date",
-		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is no date`, "date,bytes\n2026-01-01,-5\n": "no count of bytes",
-		"date,bytes\n0002-01-01,5\n": "no date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
-		"date,bytes\n1970-01-01T00:00:00+05:00,5\n":                        "no date of a disk",
+		"date,bytes\nyesterday,5\n": `line 2: "yesterday" is not a date`, "date,bytes\n2026-01-01,-5\n": "not a number of bytes",
+		"date,bytes\n0002-01-01,5\n": "not a date of a disk", "date,bytes\n2026-01-01\n": "line 2: it is too short",
+		"date,bytes\n1970-01-01T00:00:00+05:00,5\n":                        "not a date of a disk",
 		"date,bytes\n\"2026\n":                                             "quote",
 		"date,used in a,used in b\n2026-01-01,5,6\n":                       "no column for the bytes: date, used in a, used in b",
 		"date,size,free\n2026-01-01,5,6\n":                                 "line 2: more is free (6) than there is (5)",
 		"date,written_gb\n2026-01-01,5\n":                                  "no column for the bytes: date, written_gb",
 		"date,bytes\n2026-01-01,1,234,567\n":                               "line 2: it has more columns than the header",
 		"date,used_gb\n2026-01-01,\"1,234\"\n":                             `line 2: "1,234" can be 1234 and 1.234`,
-		"date,used\n2026-01-01,5\n2026-01-02,\"1,23,456\"\n":               `line 3: "1,23,456" is no count of bytes`,
+		"date,used\n2026-01-01,5\n2026-01-02,\"1,23,456\"\n":               `line 3: "1,23,456" is not a number of bytes`,
 		"date,used\n2026-01-01,1.5G\n2026-01-02,\"1,5G\"\n":                "line 3 has a decimal comma (1,5), and line 2 a decimal point (1.5)",
 		"date;used_gb\n2026-01-01;1.234\n2026-01-02;1.235\n":               `line 2: "1.234" can be 1234 and 1.234`,
 		"NAME  USED  AVAIL  REFER  MOUNTPOINT\ntank  1G  2G  1G  /tank\n":  "no column for the date: NAME, USED",
-		"date,bytes\n2026-01-01,5X\n":                                      "no count of bytes",
-		"date,bytes\n2026-01-01,0x10p2\n":                                  "no count of bytes",
+		"date,bytes\n2026-01-01,5X\n":                                      "not a number of bytes",
+		"date,bytes\n2026-01-01,0x10p2\n":                                  "not a number of bytes",
 		"date,used\n03/25/2026,5\n25/03/2026,6\n":                          "line 3 has the day first (25/03/2026), and line 2 the month (03/25/2026)",
 		"date,used\n03/04/2026,5\n":                                        `line 2: "03/04/2026" can have the day or the month first`,
 		"date,used\n03/04/26,5\n":                                          "a year of two digits",
 		"date,use%\n2026-01-01,101%\n":                                     "more than the whole",
 		"date,used\n2026-01-01,5%\n2026-01-02,7\n":                         "5% in line 2 is in per cent and has no size; 7 in line 3",
-		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is no size`,
+		"date,used,size\n2026-01-01,5,7%\n":                                `"7%" is not a size`,
 		"2026-01-01,tank,5\n":                                              "no header says which of 3 columns is what",
 		"date,used\n2026-01-01,9223372036854775808\n":                      "is more than 8E",
 		"date,used\n2026-01-01,1e19\n":                                     `line 2: "1e19" is more than 8E`,
-		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is no count of bytes`,
+		"date,used\n2026-01-01,Inf\n":                                      `line 2: "Inf" is not a number of bytes`,
 		"d\x00a\x00t\x00e\x00":                                             "UTF-16 without a mark",
 		"\xff\xfed\x00a":                                                   "ends within a letter",
 		"date,mount,used\n2026-01-01," + strings.Repeat("x", 201) + ",5\n": "more than 200 letters",
@@ -315,7 +315,7 @@ func TestALogOfDF(t *testing.T) {
 	for text, want := range map[string]string{
 		blocks + "/dev/sda1 1000 500 400 56% /\n":                                             "line 2: no date stands in it or before it",
 		"2026-01-01\nFilesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 9 5 4 56% /\n": "line 2: these are inodes",
-		"2026-01-01\n" + blocks + "lost\n":                                                    `line 3: "lost" is no line of df, and no date`,
+		"2026-01-01\n" + blocks + "lost\n":                                                    `line 3: "lost" is neither a line of df nor a date`,
 		"01/02/2026\n" + blocks + "/dev/sda1 1000 500 400 56% /\n":                            `line 1: "01/02/2026" can have the day or the month first`,
 	} {
 		if _, err := ParseCSV([]byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {

@@ -106,7 +106,7 @@ func numbered(s string) string {
 	return "a number is a date in seconds or milliseconds since 1970, or as 20261125; where a spreadsheet counts days, format them as dates, best as 2026-11-25"
 }
 
-func notDate(s string) error { return fmt.Errorf("%q is no date", Clip(s)) }
+func notDate(s string) error { return fmt.Errorf("%q is not a date", Clip(s)) }
 
 var clocks = regexp.MustCompile(`^(.+?)[ T,]+([0-9]{1,2}:[0-9]{2})(:[0-9]{2})?(?:[.,][0-9]+)?(?: ?([AaPp])\.?[Mm]\.?)?$`)
 
@@ -174,7 +174,7 @@ func (d *dates) agree() error {
 // possible leaves out dates at which no disk was filled.
 func possible(at time.Time, s string) (time.Time, error) {
 	if y := at.Year(); y < 1970 || y > 2200 {
-		return time.Time{}, fmt.Errorf("%q is no date of a disk", Clip(s))
+		return time.Time{}, fmt.Errorf("%q is not a date of a disk", Clip(s))
 	}
 	return at, nil
 }

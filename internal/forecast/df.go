@@ -85,7 +85,7 @@ func (f *file) dfLine(log *dfLog, text string, line int) error {
 	case hint.Of(err) != "":
 		return err
 	default:
-		return fmt.Errorf("%q is no line of df, and no date", Clip(text))
+		return fmt.Errorf("%q is neither a line of df nor a date", Clip(text))
 	}
 	return nil
 }

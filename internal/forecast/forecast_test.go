@@ -94,7 +94,7 @@ func TestParseMatrix(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"<html>": "not Prometheus's", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
-		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`: "no time and value",
+		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`: "not a time and a value",
 	} {
 		if _, err := ParseMatrix([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -34,7 +34,7 @@ func (f Forecast) Keep() (k Kept, kept bool) {
 func ParseKept(text []byte) ([]Kept, error) {
 	var all []Kept
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, hint.With(errors.New("these are no forecasts, or only a part of them"), "remove the file: the others are judged without it")
+		return nil, hint.With(errors.New("these are not forecasts, or only a part of them"), "remove the file: the others are judged without it")
 	}
 	if len(all) > MostKept {
 		return nil, fmt.Errorf("it has %d forecasts, and no run makes more than %d", len(all), MostKept)

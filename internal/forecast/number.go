@@ -99,7 +99,7 @@ func (n *numerals) number(text string, of unit) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(plain, 64)
 	if err != nil || strings.ContainsAny(plain, "xXpP_") {
-		return 0, fmt.Errorf("%q is no number", Clip(text))
+		return 0, fmt.Errorf("%q is not a number", Clip(text))
 	}
 	return v, nil
 }
@@ -194,5 +194,5 @@ func Size(text string) (float64, error) {
 }
 
 func notBytes(cell string) error {
-	return fmt.Errorf("%q is no count of bytes", Clip(strings.TrimSpace(cell)))
+	return fmt.Errorf("%q is not a number of bytes", Clip(strings.TrimSpace(cell)))
 }

@@ -92,11 +92,11 @@ func sampleOf(pair [2]json.RawMessage) (Day, error) {
 	var at float64
 	var text string
 	if json.Unmarshal(pair[0], &at) != nil || json.Unmarshal(pair[1], &text) != nil {
-		return Day{}, errors.New("a sample is no time and value")
+		return Day{}, errors.New("a sample is not a time and a value")
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(at >= 0 && at < 7e9) {
-		return Day{}, fmt.Errorf("%q is no value, or its time is none", Clip(text))
+		return Day{}, fmt.Errorf("%q is not a value, or its time is not one", Clip(text))
 	}
 	if v < 0 { // a difference of two series that were not read at the same moment
 		v = math.NaN()

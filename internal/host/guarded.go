@@ -170,7 +170,7 @@ func guardedFiles(dir, pattern string) error {
 			return fmt.Errorf("look at who can write to %s: %w", name, hint.Cause(err))
 		}
 		if !info.Mode().IsRegular() {
-			return &unguarded{name, "is no regular file"}
+			return &unguarded{name, "is not a regular file"}
 		}
 		if why := writers(info, true); why != "" {
 			return &unguarded{name, why}

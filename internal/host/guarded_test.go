@@ -61,7 +61,7 @@ func TestGuarded(t *testing.T) {
 			os.Chown(dir+"/change-000001.journal", nobody, 0)
 			return dir
 		}, "belongs to user 65534"},
-		"a journal that is a link": {func(dir string) string { os.Symlink("/tmp/x", dir+"/change-000001.journal"); return dir }, "is no regular file"},
+		"a journal that is a link": {func(dir string) string { os.Symlink("/tmp/x", dir+"/change-000001.journal"); return dir }, "is not a regular file"},
 	} {
 		dir := filepath.Join(t.TempDir(), "state")
 		must(t, os.Mkdir(dir, 0o755))

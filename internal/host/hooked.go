@@ -146,3 +146,16 @@ func (h *Hooked) Lock(ctx context.Context, name string) (func(), error) {
 func (h *Hooked) Step(ctx context.Context, op, name string, do func() error) error {
 	return h.file(ctx, op, name, func(string) error { return do() })
 }
+
+// Step makes a change of files without a doer, by package tree. One that is in front of another doer sees it.
+func Step(ctx context.Context, d Doer, op, name string, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s, ok := d.(interface {
+		Step(ctx context.Context, op, name string, do func() error) error
+	}); ok {
+		return s.Step(ctx, op, name, do)
+	}
+	return do()
+}

@@ -69,7 +69,7 @@ func inBooks(ctx context.Context, d host.Doer, directory string, t Thing) (proof
 	for _, l := range all {
 		for _, e := range l.Living {
 			if e.Thing.Kind == t.Kind && e.Thing.Name == t.Name {
-				return nil, hint.With(fmt.Errorf("it is in the inventory since %s", e.Thing.Life.Since.UTC().Format("2006-01-02")), "plumb inventory lists it; forget it first to adopt it anew")
+				return nil, hint.With(fmt.Errorf("it is in the inventory since %s", e.Thing.Life.Since.UTC().Format("2006-01-02")), "plumb inventory lists it; forget it first to adopt it again")
 			}
 		}
 		for _, had := range l.Things {

@@ -35,7 +35,7 @@ const ending = ".book"
 // Open makes the book of a new run, locked for as long as the process lives.
 func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) (*Log, error) {
 	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
-		return nil, fmt.Errorf("open a book for the run %q: that is no name for a file", run)
+		return nil, fmt.Errorf("open a book for the run %q: that is not a valid file name", run)
 	}
 	b := &Log{d: d, kinds: kinds, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
 	// A sweep removes empty books: it must not see ours before it says whose it is.

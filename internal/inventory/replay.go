@@ -110,7 +110,7 @@ func (p *pages) take(r journal.Record) error {
 	case kindGone, kindLeft:
 		p.entries[i].Gone = true
 	default:
-		return fmt.Errorf("it says %q, which is no word of a book", r.Kind)
+		return fmt.Errorf("it says %q, which a book never says", r.Kind)
 	}
 	return nil
 }

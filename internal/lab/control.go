@@ -132,7 +132,7 @@ func (b *bench) resume(ctx context.Context) error {
 		err = b.signal(ctx, "CONT", all)
 	}
 	if err != nil {
-		return fmt.Errorf("let the server go on: %w", err)
+		return fmt.Errorf("let the server continue: %w", err)
 	}
 	return nil
 }

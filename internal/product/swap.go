@@ -85,7 +85,7 @@ func mariaWay(a, b []int) Way {
 		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
 	}
 	return Way{How: "the newer server opens the same files, and mariadb-upgrade changes them, once both were tried on a copy",
-		Back: "the data as they were when the server was stopped, under the packages of before: what was written since is not in them"}
+		Back: "the data as they were when the server was stopped, under the old packages: what was written since is not in them"}
 }
 
 // inPlace is a newer package on the same data.

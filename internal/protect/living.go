@@ -97,7 +97,7 @@ func (k *Keeper) unready(ctx context.Context, p Point) error {
 		return err
 	}
 	if err != nil {
-		return hint.With(err, "plumb inventory forget takes off the list what cannot be removed any more")
+		return hint.With(err, "plumb inventory forget takes off the list what can no longer be removed")
 	}
 	return inventory.ForgetOwned(ctx, k.Do, k.Books, p.ReadyOwner())
 }

@@ -148,9 +148,9 @@ func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, e
 func (s Store) odd(p Point, file string) string {
 	switch {
 	case s.file(p.ID) != file || p.Form < 1:
-		return "it is no point of this name"
+		return "it is not a point of this name"
 	case p.State != Taking && p.State != Taken && p.State != Destroying:
-		return fmt.Sprintf("%q is no state of a point", p.State)
+		return fmt.Sprintf("%q is not a state of a point", p.State)
 	case p.State == Taken && len(p.Members) == 0:
 		return "it has no snapshots"
 	}

@@ -22,9 +22,9 @@ func TestEditedPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, edit := range map[string]func(*Point){
-		`"takne" is no state of a point`: func(p *Point) { p.State = "takne" },
-		`"" is no state of a point`:      func(p *Point) { p.State = "" },
-		"it has no snapshots":            func(p *Point) { p.Members, p.Label = nil, Proven },
+		`"takne" is not a state of a point`: func(p *Point) { p.State = "takne" },
+		`"" is not a state of a point`:      func(p *Point) { p.State = "" },
+		"it has no snapshots":               func(p *Point) { p.Members, p.Label = nil, Proven },
 	} {
 		edited := p
 		edit(&edited)

@@ -302,13 +302,13 @@ func complete(vols []Volume, all []Member) error {
 		i := slices.IndexFunc(all, func(m Member) bool { return m.Volume == v })
 		switch {
 		case i < 0:
-			return fmt.Errorf("no snapshot of %s came about", v.Name)
+			return fmt.Errorf("no snapshot of %s was made", v.Name)
 		case all[i].Part:
-			return fmt.Errorf("only a part of the snapshot of %s came about: %s", v.Name, all[i].Snapshot)
+			return fmt.Errorf("only a part of the snapshot of %s was made: %s", v.Name, all[i].Snapshot)
 		}
 	}
 	if len(all) != len(vols) {
-		return fmt.Errorf("%d volumes were asked for, and %d came about", len(vols), len(all))
+		return fmt.Errorf("%d volumes were asked for, and %d were made", len(vols), len(all))
 	}
 	return nil
 }
@@ -327,7 +327,7 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 		}
 		at := slices.IndexFunc(t.plan.Set.Volumes, func(v Volume) bool { return v.Mountpoint == point })
 		if at < 0 {
-			return fmt.Errorf("no volume is mounted at %s any more", point)
+			return fmt.Errorf("no volume is mounted at %s any longer", point)
 		}
 		v := t.plan.Set.Volumes[at]
 		s, err := t.k.StorageOf(v)

@@ -67,7 +67,7 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
 		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),
-			"plumb provision again goes on where it stands; --take-away takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
+			"plumb provision again continues where it stands; --take-away takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
 	} else if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -110,7 +110,7 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 			return k.Resume(ctx, c.Number)
 		})
 		if err != nil {
-			return ended, hint.With(fmt.Errorf("go on with change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d takes it back", c.Number))
+			return ended, hint.With(fmt.Errorf("continue change %d: %w", c.Number, err), fmt.Sprintf("plumb undo %d takes it back", c.Number))
 		}
 	}
 	return ended, nil

@@ -60,7 +60,7 @@ func (s *Search) unproven() string {
 	case s.AsAdvised():
 		return "it is what is advised, or in force"
 	case len(s.Confirmed) == 0:
-		return "it was not measured anew, so its gain is not proved"
+		return "it was not measured again, so its gain is not proved"
 	}
 	overAll := false
 	for _, v := range s.Confirmed {
@@ -162,7 +162,7 @@ func (r *Result) about(step *advise.Step, f *catalog.Fact, text string, now func
 		}
 	}
 	if f == nil || f.Knob == nil {
-		return step.Knob.Name + " is no setting that is known"
+		return step.Knob.Name + " is not a setting that is known"
 	}
 	if f.Type == catalog.Text {
 		step.To = stack.Text(text)

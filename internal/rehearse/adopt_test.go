@@ -66,13 +66,13 @@ func TestBestPointIsNotInThePlan(t *testing.T) {
 		"it is no better than all advice":                           func(r *Result) { r.Search.Confirmed[0].Word = report.Equivalent },
 		"it is no better than the server as it is":                  func(r *Result) { r.Search.Confirmed[1].Word = report.Worse },
 		"it was not compared with all advice, with which":           func(r *Result) { r.Search.Confirmed = r.Search.Confirmed[1:] },
-		"it was not measured anew, so its gain is not proved":       func(r *Result) { r.Search.Confirmed = nil },
+		"it was not measured again, so its gain is not proved":      func(r *Result) { r.Search.Confirmed = nil },
 		"the server could not be used with it":                      func(r *Result) { r.Search.Broken = "no memory" },
 		"no trial gave a value":                                     func(r *Result) { r.Search.Best = nil },
 		"it is what is advised, or in force":                        func(r *Result) { r.Search.Dials[1].Start, r.Search.Best[0] = 4000, 512<<20 },
 		"how much memory the server may take is not known":          func(r *Result) { r.Proposal.Memory = 0 },
 		"innodb_buffer_pool_size would be 6.5G of its 8G of memory": func(r *Result) { r.Search.Best[0] = 832 << 20 },
-		"innodb_no_such is no setting that is known":                func(r *Result) { r.Search.Dials[1].Path = serverPath("innodb_no_such") },
+		"innodb_no_such is not a setting that is known":             func(r *Result) { r.Search.Dials[1].Path = serverPath("innodb_no_such") },
 		"nobody knows here what has the setting ": func(r *Result) {
 			r.Search.Dials[1].Kind, r.Search.Dials[1].Path = "dataset", "volume.properties.recordsize"
 		},

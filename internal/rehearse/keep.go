@@ -34,7 +34,7 @@ func (v *Verdict) decide(all Verdict) {
 	case v.Word == NotTried && v.Step.Left != "":
 		v.Why = "" // Left says it
 	case v.Word == NotTried:
-		v.Why = "left out: it was not tried any more"
+		v.Why = "left out: it was no longer tried"
 	case doubt != "":
 		v.Why = "left out: " + doubt
 	default:
@@ -81,7 +81,7 @@ func (v *Verdict) guards(doubt string) string {
 	case v.Word == NotTried && v.Step.Left != "":
 		return guard + ", though no trial shows what it costs"
 	case v.Word == NotTried:
-		return guard + ", though it was not tried any more"
+		return guard + ", though it was no longer tried"
 	case doubt != "":
 		return guard + ", though what it costs is not known: " + doubt
 	case v.Word == Helps:

@@ -245,7 +245,7 @@ func TestStepsOfOtherThings(t *testing.T) {
 	if p.Steps[0].Path != "volume.properties.recordsize" || p.Steps[0].Value != "16K" || p.Steps[4].Path != "host.vm.swappiness" || p.Steps[4].Value != "1" {
 		t.Errorf("%+v", p.Steps)
 	}
-	for i, want := range []string{"", "no trial shows it", "does not hold the data", "the whole pool", "", "no sysctl", "a disk that others use", "the ZFS module"} {
+	for i, want := range []string{"", "no trial shows it", "does not hold the data", "the whole pool", "", "not a sysctl", "a disk that others use", "the ZFS module"} {
 		if left := p.Steps[i].Left; want == "" && left != "" || !strings.Contains(left, want) {
 			t.Errorf("step %d: %q, want %q", i+1, left, want)
 		}

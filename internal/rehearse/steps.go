@@ -110,7 +110,7 @@ func (d *draft) ofServer(a advise.Step) (path, value, left string) {
 	case apart:
 		return "", "", "it concerns paths, logins, logs or peers, of which a private server has its own"
 	case !settable.MatchString(name) || len(value) > longestValue:
-		return "", "", "it is no setting that a configuration file can have"
+		return "", "", "it is not a setting that a configuration file can have"
 	case atCreation(kind, name):
 		return "server.create." + name, value, ""
 	case d.fixed(name) || a.Effect == catalog.Recreate:
@@ -154,7 +154,7 @@ func (d *draft) ofDataset(a advise.Step) (path, value, left string) {
 	}
 	value = catalog.Native("dataset", t, a.To)
 	if !oneLine(value) || value == "" || len(value) > longestValue {
-		return "", "", "its value is none that zfs set takes"
+		return "", "", "its value is not one that zfs set takes"
 	}
 	return "volume.properties." + name, value, ""
 }
@@ -170,7 +170,7 @@ func (d *draft) ofHost(a advise.Step) (path, value, left string) {
 	value = catalog.Native("host", "", a.To)
 	switch {
 	case !sysctl.MatchString(name) || !oneLine(value) || len(value) > longestValue:
-		return "", "", "a setting of the whole machine that is no sysctl"
+		return "", "", "a setting of the whole machine that is not a sysctl"
 	case !d.want.Host:
 		return "", "", "a setting of the whole machine: --allow-host tries it"
 	}

@@ -57,9 +57,9 @@ func TestClaimsOfWhatIsBound(t *testing.T) {
 func TestRangesReportMistakes(t *testing.T) {
 	for written, want := range map[string]string{
 		"{mysq: any}":              "there is no product mysq; did you mean mysql?",
-		"{mysql: new}":             `"new" is no range of versions`,
+		"{mysql: new}":             `"new" is not a range of versions`,
 		`{mysql: "8.0-, 9"}`:       "",
-		`{mysql: "8.0-,"}`:         "is no range of versions",
+		`{mysql: "8.0-,"}`:         "is not a range of versions",
 		`{mysql: ""}`:              "a range of versions is written",
 		"{mysql: [any]}":           "is a text",
 		`"8.0-"`:                   "range is written as key: value",

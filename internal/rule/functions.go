@@ -153,7 +153,7 @@ func fromCEL(v ref.Val) (stack.Value, error) {
 	case version:
 		return stack.Text(x.String()), nil
 	}
-	return stack.Value{}, errors.New(v.Type().TypeName() + " is no value of a fact")
+	return stack.Value{}, errors.New(v.Type().TypeName() + " is not a value of a fact")
 }
 
 // version is a version as a CEL value; only comparing makes sense.

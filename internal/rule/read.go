@@ -153,7 +153,7 @@ func (d *reader) binding(n *strictyaml.Node) {
 	}
 	m := bindingPattern.FindStringSubmatch(text)
 	if m == nil {
-		s.Errorf(n, "%q is no binding: write \"db in mysql\" or \"ds in db.data.dataset\"", text)
+		s.Errorf(n, "%q is not a binding: write \"db in mysql\" or \"ds in db.data.dataset\"", text)
 		return
 	}
 	b := Binding{Var: m[1]}

@@ -75,7 +75,7 @@ func (d *reader) knob(n *strictyaml.Node, m *remedy) {
 	k := d.scope.kinds[name]
 	switch {
 	case !ok:
-		d.doc.Errorf(n, "%q is no knob: write variable#knob, such as db#sync_binlog", text)
+		d.doc.Errorf(n, "%q is not a knob: write variable#knob, such as db#sync_binlog", text)
 		return
 	case k == nil:
 		d.doc.Errorf(n, "%s is not bound%s", name, strictyaml.Meant(name, slices.Sorted(maps.Keys(d.vars))))

@@ -136,7 +136,7 @@ type opaque struct{ of *cel.Type }
 
 // ConvertToNative is part of CEL's ref.Val.
 func (o opaque) ConvertToNative(reflect.Type) (any, error) {
-	return nil, fmt.Errorf("a %s is no value", o.of.TypeName())
+	return nil, fmt.Errorf("a %s is not a value", o.of.TypeName())
 }
 
 // ConvertToType is part of CEL's ref.Val.

@@ -65,7 +65,7 @@ func Compare(pairs []Paired) Comparison {
 		c.deviation = math.Sqrt(variance)
 		c.P = c.chance()
 		if variance == 0 {
-			warnings = append(warnings, "all blocks show exactly the same ratio: these may be no measurements")
+			warnings = append(warnings, "all blocks show exactly the same ratio: these may not be measurements")
 		}
 	}
 	c.Effect = c.ratio(Level)

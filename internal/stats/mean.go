@@ -24,7 +24,7 @@ func Mean(values []float64) Estimate {
 	x := numbers(values)
 	e := Estimate{N: len(x)}
 	if len(x) < len(values) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were no numbers", len(values)-len(x), len(values)))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were not numbers", len(values)-len(x), len(values)))
 	}
 	if len(x) == 0 {
 		return e
@@ -144,7 +144,7 @@ func Independent(values []float64) Estimate {
 	x := numbers(values)
 	e := Estimate{N: len(x), Value: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
 	if len(x) < len(values) {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were no numbers", len(values)-len(x), len(values)))
+		e.Warnings = append(e.Warnings, fmt.Sprintf("%d of %d values were not numbers", len(values)-len(x), len(values)))
 	}
 	if len(x) == 0 {
 		return e

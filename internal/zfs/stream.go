@@ -34,7 +34,7 @@ func ParseHead(stream []byte) (Head, error) {
 	}
 	version := order.Uint64(stream[16:])
 	if order.Uint32(stream) != 0 || order.Uint64(stream[8:]) != streamMagic || version&3 != 1 { // no DRR_BEGIN of a DMU_SUBSTREAM
-		return Head{}, errors.New("it is no stream of one snapshot")
+		return Head{}, errors.New("it is not a stream of one snapshot")
 	}
 	return Head{To: strconv.FormatUint(order.Uint64(stream[40:]), 10), Raw: version>>rawFeature&1 == 1, Files: order.Uint32(stream[32:]) == filesystem}, nil
 }

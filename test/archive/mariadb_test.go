@@ -218,10 +218,10 @@ func TestMariaDBLogBreaks(t *testing.T) {
 	})
 	m.follow()
 	m.eventually("another begins", func() bool { return series() == 3 })
-	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the server has no binlog.000001 any more") })
+	m.eventually("it is said", func() bool { return strings.Contains(m.said(), "the server no longer has binlog.000001") })
 
 	dir := filepath.Join(m.dir, "restored")
-	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup", "the log broke off behind binlog.000002:")
+	says(t, m.restore(0, dir, "--to", "latest"), "Restored backup", "the log broke off after binlog.000002:")
 	if got := m.rows(dir, "SELECT GROUP_CONCAT(i) FROM test.t"); got != "1,2" {
 		t.Errorf("before the break there were 1,2, and there are %s", got)
 	}
@@ -246,9 +246,9 @@ func TestMariaDBLogBreaks(t *testing.T) {
 		t.Skip("the first file is one piece")
 	}
 	must(t, os.Rename(gone, m.dir+"/aside"))
-	nothing("latest", "there is a hole: what comes behind binlog.000001:")
+	nothing("latest", "there is a gap: what comes after binlog.000001:")
 	says(t, m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state), "mysql")
-	m.breaksStay("the server has no binlog.000002 any more", "the server has no binlog.000001 any more")
+	m.breaksStay("the server no longer has binlog.000002", "the server no longer has binlog.000001")
 }
 
 // breaksStay starts the service again, which still says why the log broke off, and no more when there is a newer base.

@@ -225,9 +225,9 @@ func TestPostgreSQLHole(t *testing.T) {
 	must(t, err)
 	gone := found[0]
 	must(t, os.Rename(gone, c.dir+"/aside"))
-	nothing(3, to, "there is a hole: "+filepath.Base(gone)+" is not in the archive, and later files are")
-	nothing(3, "latest", "there is a hole: "+filepath.Base(gone))
-	says(t, c.plumb(0, "archive", "list", "--from", c.url, "--state", c.state), "a hole: "+filepath.Base(gone))
+	nothing(3, to, "there is a gap: "+filepath.Base(gone)+" is not in the archive, and later files are")
+	nothing(3, "latest", "there is a gap: "+filepath.Base(gone))
+	says(t, c.plumb(0, "archive", "list", "--from", c.url, "--state", c.state), "a gap: "+filepath.Base(gone))
 	must(t, os.Rename(c.dir+"/aside", gone))
 
 	chunks, err := filepath.Glob(gone + "/*/*.zst.age")

@@ -119,11 +119,11 @@ func (s *site) twice(last int, logs string) {
 	s.t.Helper()
 	args := append([]string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}, s.more...)
 	page := s.plumb(0, append(args, "--dry-run")...)
-	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go when the grace is over")
+	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go after the grace period")
 	if left, _ := filepath.Glob(s.store + "/archive/*/begins"); len(left) > 0 {
 		s.t.Errorf("a dry run wrote %q", left)
 	}
-	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "goes when the grace is over")
+	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "goes after the grace period")
 	before, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry")
 	s.plumb(0, append(args, "--yes")...) // again: nothing goes yet
 	if now, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry"); len(now) < len(before) {
@@ -167,7 +167,7 @@ func TestPostgreSQLPruned(t *testing.T) {
 	says(t, c.plumb(0, "archive", "status", "--state", c.state), "write-ahead log, up to")
 	list := c.plumb(0, "archive", "list", "--from", c.url, "--state", c.state)
 	says(t, list, system, "pruned before")
-	if strings.Contains(list, "a hole") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
 		t.Error(list)
 	}
 	dir := filepath.Join(c.dir, "restored")
@@ -187,7 +187,7 @@ func TestPostgreSQLPruned(t *testing.T) {
 		must(t, os.RemoveAll(dir))
 	}
 	back()
-	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "in which the base begins, is not in the archive: what lay before", "was pruned at")
+	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "in which the base backup begins, is not in the archive: what lay before", "was pruned at")
 }
 
 // TestPostgreSQLPrunedOnS3 does so in a bucket of a real server of S3.
@@ -206,7 +206,7 @@ func TestPostgreSQLPrunedOnS3(t *testing.T) {
 	c.archived()
 	c.twice(1, "postgres-")
 	list := c.plumb(0, append([]string{"archive", "list", "--from", c.url, "--state", c.state}, c.more...)...)
-	if says(t, list, "pruned before"); strings.Contains(list, "a hole") || strings.Contains(list, "not believed") {
+	if says(t, list, "pruned before"); strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
 		t.Error(list)
 	}
 	must(t, c.server.Stop())
@@ -252,7 +252,7 @@ func TestMariaDBPruned(t *testing.T) {
 	says(t, m.plumb(0, "archive", "status", "--state", m.state), "mysql, up to")
 	list := m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state)
 	says(t, list, "mysql", "pruned before binlog.")
-	if strings.Contains(list, "a hole") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
 		t.Error(list)
 	}
 	dir := filepath.Join(m.dir, "restored")
@@ -268,5 +268,5 @@ func TestMariaDBPruned(t *testing.T) {
 		must(t, os.RemoveAll(dir))
 	}
 	back()
-	says(t, m.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "no log in the archive goes on at", "what lay before", "was pruned at")
+	says(t, m.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "no log in the archive continues at", "what lay before", "was pruned at")
 }

@@ -284,8 +284,8 @@ func TestNoPlaceOnBtrfs(t *testing.T) {
 		f.to + "/restored":      "and what is restored can take",
 		open + "/restored":      "other users can change",
 		sandbox.Place(t) + "/x": "and this backup is of btrfs",
-		f.to + "/a/../b":        "is no path of a directory",
-		"relative":              "is no path of a directory",
+		f.to + "/a/../b":        "is not the path of a directory",
+		"relative":              "is not the path of a directory",
 		f.to + "/none/x":        "no such file",
 	} {
 		if _, err := f.restore().Subvolumes(t.Context(), res.Manifest, target); err == nil || !strings.Contains(err.Error(), want) {

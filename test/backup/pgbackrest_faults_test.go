@@ -80,7 +80,7 @@ func TestPgBackRestWithHoles(t *testing.T) {
 		t.Fatalf("%s is in %v", lost, files)
 	}
 	must(t, os.Remove(files[0]))
-	says(t, d.plumb(1, "backup list"), "the archived log has a hole: behind")
+	says(t, d.plumb(1, "backup list"), "the archived log has a gap: behind")
 }
 
 // unarchive takes the server's archive_command away.

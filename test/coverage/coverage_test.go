@@ -91,7 +91,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.json")
 	for text, want := range map[string]string{
 		"no JSON":                        "invalid character",
-		`{"kind": "check", "stack": {}}`: "no document of plumb stack",
+		`{"kind": "check", "stack": {}}`: "not a document of plumb stack",
 		`{"kind": "stack", "stack": {}}`: "does not say when",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

@@ -83,7 +83,7 @@ func TestRefreshThatCannotBe(t *testing.T) {
 	must(t, drop(name)(ctx, h))
 
 	must(t, s.clone(clone.Options{Name: name, Purpose: protect.ForUse, Memory: 256 << 20})(ctx, h))
-	refused(s.Point, source, "is no replica")
+	refused(s.Point, source, "is not a replica")
 	must(t, s.take(ctx, h))
 	all, err := h.Keeper.Store.List(ctx, h.Keeper.Do)
 	must(t, err)

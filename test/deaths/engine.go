@@ -183,7 +183,7 @@ func (Engine) Carry(_ context.Context, _ host.Streamer, _ load.Admin, c protect.
 func (Engine) Drop(of tables.Name) string { return "rm -f " + file(of) }
 
 // Way implements replay.Engine.
-func (Engine) Way(context.Context, host.Streamer, protect.Server, protect.Position, replay.Target) (replay.Way, error) {
+func (Engine) Way(context.Context, host.Streamer, protect.Server, replay.Start, replay.Target) (replay.Way, error) {
 	return replay.Way{Count: 1}, nil
 }
 

@@ -3,6 +3,7 @@
 //	disks look PATH [serial=S] [size=BYTES] [erase=S]   says whether a disk may be used
 //	disks make SPEC AT                                  makes what a spec asks for, and a volume at a place
 //	disks undo NUMBER                                   takes a change back
+//	disks force NUMBER                                  the same, with what somebody changed since
 //
 // It is no part of Plumb.
 package main
@@ -42,14 +43,14 @@ func run(ctx context.Context, d *host.LiveDoer, args []string) error {
 		return look(ctx, d, args[1:])
 	case len(args) == 3 && args[0] == "make":
 		return build(ctx, d, keeper, args[1], args[2])
-	case len(args) == 2 && args[0] == "undo":
+	case len(args) == 2 && (args[0] == "undo" || args[0] == "force"):
 		number, err := strconv.Atoi(args[1])
 		if err != nil {
 			return err
 		}
-		return keeper.Undo(ctx, []int{number}, change.UndoOptions{})
+		return keeper.Undo(ctx, []int{number}, change.UndoOptions{Force: args[0] == "force"})
 	}
-	return fmt.Errorf("usage: disks look|make|undo …")
+	return fmt.Errorf("usage: disks look|make|undo|force …")
 }
 
 func look(ctx context.Context, d *host.LiveDoer, args []string) error {

@@ -59,7 +59,7 @@ func TestLockedNode(t *testing.T) {
 	c.fill(2)
 	c.join(1)
 	out := c.typed(0, "snapshot", c.server(0), "--dry-run", "--with", slowly)
-	for _, want := range []string{"SET GLOBAL wsrep_desync = ON", "SET SESSION wsrep_sync_wait = 0", "if plumb dies: another process, which is there first, runs SET GLOBAL wsrep_desync = OFF"} {
+	for _, want := range []string{"SET GLOBAL wsrep_desync = ON", "SET SESSION wsrep_sync_wait = 0", "if plumb dies: another process, started beforehand, runs SET GLOBAL wsrep_desync = OFF"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the dry run does not say %q", want)
 		}

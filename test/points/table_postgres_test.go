@@ -94,7 +94,7 @@ func (b *bench) refuseAndRename(t *testing.T, v verbs, id string) {
 	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.Orders", "--yes"), "no table postgres.shop.Orders")
 	says(t, v.typed(3, "rollback", id, "--table", "postgres.none.orders", "--yes"), "no schema none")
 	v.typed(3, "rollback", id, "--table", "none.shop.orders", "--yes")
-	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.v", "--as", "w", "--yes"), "is no table")
+	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.v", "--as", "w", "--yes"), "is not a table")
 	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.u", "--as", "w", "--yes"), "is unlogged")
 	says(t, v.typed(3, "rollback", id, "--table", "postgres.shop.p", "--as", "w", "--yes"), "is a partitioned table")
 	says(t, v.typed(0, "rollback", id, "--table", "postgres.shop.p1", "--as", "p 1", "--yes"), "was a partition", "rows 1,")

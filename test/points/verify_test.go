@@ -133,11 +133,11 @@ func evil(t *testing.T, b *bench, v verbs, id, vault string, port int, options [
 		t.Errorf("it says %s", out)
 	}
 	for told, want := range map[string]string{
-		strings.Replace(string(text), `"settings": {`, `"settings": {"a b": "1", `, 1):                                                                "is no setting",
+		strings.Replace(string(text), `"settings": {`, `"settings": {"a b": "1", `, 1):                                                                "is not a setting",
 		strings.Replace(string(text), `"settings": {`, `"settings": {"plugin_load_add": "x=/tmp/x.so", "shared_preload_libraries": "/tmp/x.so", `, 1): "by its path",
-		strings.ReplaceAll(string(text), `"path": "/`, `"path": "/../`):                                                                               "is no place of a directory",
+		strings.ReplaceAll(string(text), `"path": "/`, `"path": "/../`):                                                                               "is not the path of a directory",
 		regexp.MustCompile(`"guid": "\d+"`).ReplaceAllString(string(text), `"guid": "7"`):                                                             "or is another snapshot",
-		strings.Replace(string(text), `"snapshot": "`, `"snapshot": "../x/`, 1):                                                                       "is no snapshot of ZFS",
+		strings.Replace(string(text), `"snapshot": "`, `"snapshot": "../x/`, 1):                                                                       "is not a snapshot of ZFS",
 		strings.Replace(string(text), id, "20200101T000000Z-0000", 1):                                                                                 "is not of point",
 		strings.Replace(string(text), `"version": "1`, `"version": "9`, 1):                                                                            "no program of this host starts a copy of",
 		"{": "unexpected end",

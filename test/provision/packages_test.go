@@ -157,7 +157,7 @@ func TestPackagesSayWhatIsInTheWay(t *testing.T) {
 		t.Errorf("a package that nobody has: %v", err)
 	}
 	_, err = packages.Recipe(context.Background(), m.h, packages.Want{Names: []string{"-o=Dir::Bin::dpkg=/tmp/x"}})
-	if err == nil || !strings.Contains(err.Error(), "no name of a package") {
+	if err == nil || !strings.Contains(err.Error(), "not a package name") {
 		t.Errorf("an option in place of a name: %v", err)
 	}
 }

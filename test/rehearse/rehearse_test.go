@@ -223,7 +223,7 @@ func TestInterrupted(t *testing.T) {
 		if e.code != 3 {
 			t.Errorf("exit code %d", e.code)
 		}
-		program.Reads(t, e.errs, "^plumb: the rehearsal was interrupted", "^hint: plumb rehearse --resume goes on")
+		program.Reads(t, e.errs, "^plumb: the rehearsal was interrupted", "^hint: plumb rehearse --resume continues it")
 		program.Reads(t, e.out, "rehearsal of "+server, "interrupted")
 		p.nothingLeft()
 	}

@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"damaged":           {Found{Backups: []Taken{damaged}}, "pages of the server were damaged"},
 		"of the future":     {Found{Backups: []Taken{ahead}}, "is of the future"},
 		"in the clear":      {Found{Backups: []Taken{proven}, Plain: true}, "not encrypted"},
-		"a hole":            {Found{Backups: []Taken{proven}, Holes: []string{"x to y"}}, "a hole: x to y"},
+		"a hole":            {Found{Backups: []Taken{proven}, Holes: []string{"x to y"}}, "a gap: x to y"},
 	} {
 		var said []string
 		for _, u := range Judge(now, c.f, day) {

@@ -71,7 +71,7 @@ func Judge(now time.Time, f Found, every time.Duration) (all []Fault) {
 		wrong("", "what is in the store is not encrypted")
 	}
 	for _, h := range f.Holes {
-		wrong("make a backup: what comes behind the hole is reached from one that begins there", "the archived log has a hole: %s", h)
+		wrong("make a backup: what comes after the gap is reached from one that begins there", "the archived log has a gap: %s", h)
 	}
 	if proven := Proven(f.Backups); proven == nil {
 		help := "plumb verify --restore proves one"

@@ -74,7 +74,7 @@ func parseStone(text, id string) (s Stone, err error) {
 	rest, is := strings.CutPrefix(text, stoneHead)
 	head, was, whole := strings.Cut(rest, "\n")
 	if !is || !whole {
-		return s, fmt.Errorf("read the stone of %s: it is none", id)
+		return s, fmt.Errorf("read the stone of %s: it is not one", id)
 	}
 	var form struct {
 		Form int `json:"form"`

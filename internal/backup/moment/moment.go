@@ -295,7 +295,7 @@ func (a At) plain(ctx context.Context, d host.Streamer) error {
 		return fmt.Errorf("look for links in what was unpacked: %w", err)
 	}
 	if name, _, is := strings.Cut(found.String(), "\n"); is {
-		return hint.With(fmt.Errorf("the base has a link, or something else that is no file: %.200q", strings.TrimPrefix(name, a.Data+"/")),
+		return hint.With(fmt.Errorf("the base has a link, or something else that is not a file: %.200q", strings.TrimPrefix(name, a.Data+"/")),
 			"restore it by hand, as a user of no server: --command 'tar -x -C DIR', and look where it leads")
 	}
 	return nil

@@ -91,16 +91,16 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 	case onBtrfs && kind == manifest.ZFS:
 		return hint.Usage(fmt.Sprintf("%q is a directory, and the backup is of ZFS", p.Under), "name a dataset that has room for it: tank")
 	case !onBtrfs && kind == manifest.Btrfs:
-		return hint.Usage(fmt.Sprintf("%q is no path, and the backup is of btrfs", p.Under), "name a directory on one that has room for it: /srv")
+		return hint.Usage(fmt.Sprintf("%q is not a path, and the backup is of btrfs", p.Under), "name a directory on one that has room for it: /srv")
 	case onBtrfs:
 		st, err := p.Restore.Do.Stat(ctx, p.Under)
 		if err == nil && !st.Mode.IsDir() {
-			err = fmt.Errorf("%s is no directory", p.Under)
+			err = fmt.Errorf("%s is not a directory", p.Under)
 		}
 		return hint.With(err, "name a directory that is there and has room for the backup: it is restored below it, and taken away")
 	}
 	if !zfs.IsDataset(p.Under) {
-		return hint.Usage(fmt.Sprintf("%q is no dataset", p.Under), "name one that has room for the backup: tank")
+		return hint.Usage(fmt.Sprintf("%q is not a dataset", p.Under), "name one that has room for the backup: tank")
 	}
 	pools, err := p.Restore.Do.Output(ctx, zfs.Pools()...)
 	if err != nil {

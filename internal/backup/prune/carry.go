@@ -40,7 +40,7 @@ type Trouble struct {
 func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, err error) {
 	defer func() {
 		if errors.Is(err, store.ErrFull) {
-			err = hint.With(err, "a prune writes small objects before it removes any, and what it marks goes only when the grace is over: make some room first, by a larger quota or by removing what is not Plumb's")
+			err = hint.With(err, "a prune writes small objects before it removes any, and what it marks is removed only after the grace period: make some room first, by a larger quota or by removing what is not Plumb's")
 		}
 	}()
 	p, locks, unknown, err := p.locked(ctx)
@@ -303,7 +303,7 @@ func (w work) giveUp(ctx context.Context, s survey, f *folder) error {
 	// A run that went on before the claim was read shows in this list; one that does so later, by the claim.
 	if err := w.Store.List(ctx, manifest.Folder(f.id), func(i store.Info) error {
 		if !s.old(i.Modified, w.Grace) {
-			return fmt.Errorf("%w: a run goes on with it", store.ErrChanged)
+			return fmt.Errorf("%w: a run continues it", store.ErrChanged)
 		}
 		return nil
 	}); err != nil {

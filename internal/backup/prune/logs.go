@@ -247,7 +247,7 @@ func (l *logOf) why(lim limit) string {
 	case lim.by == "":
 		return "no backup that stays says that it begins in it"
 	case !lim.there && lim.doubt != "":
-		return "backup " + lim.by + " begins at " + lim.at.Text + " by the name of an object, which is no proof: " + lim.doubt
+		return "backup " + lim.by + " begins at " + lim.at.Text + " by the name of an object, which proves nothing: " + lim.doubt
 	case !lim.there:
 		return "backup " + lim.by + " begins at " + lim.at.Text + ", which is not in the archive, and no other that stays begins in it"
 	case lim.of != "" && slices.ContainsFunc(l.stock, func(k *piece) bool {

@@ -218,8 +218,8 @@ func (p *Plan) doubt(bad []*folder) {
 	if len(bad) > 1 {
 		more = fmt.Sprintf(", and %d more", len(bad)-1)
 	}
-	p.stop("put it right, or remove that object by hand; --trust KEY when another host of yours has signed it",
-		"%s cannot be read, or is not believed, and may need any other: %v%s", what(bad[0]), bad[0].bad, more)
+	p.stop("repair it, or remove that object by hand; --trust KEY if another host of yours signed it",
+		"%s cannot be read, or is not believed, and may need any of the others: %v%s", what(bad[0]), bad[0].bad, more)
 }
 
 var words = keep.Words{Thing: "backup", Remove: "remove", Prove: "prove a newer one (plumb verify --restore)"}
@@ -340,7 +340,7 @@ func (p Pruner) lost(s survey, f *folder, neededBy string) Lost {
 	case neededBy != "":
 		l.Goes, l.Why = false, neededBy+" needs it, and its manifest is gone"
 	case !l.Goes:
-		l.Why = "it is being made, or was killed and can go on until " + f.newest.Add(p.Grace).UTC().Format(time.DateTime+" UTC")
+		l.Why = "it is being made, or was killed and can continue until " + f.newest.Add(p.Grace).UTC().Format(time.DateTime+" UTC")
 	}
 	return l
 }
@@ -348,24 +348,24 @@ func (p Pruner) lost(s survey, f *folder, neededBy string) Lost {
 // brake says why nothing at all had better go.
 func (p Pruner) brake(plan *Plan, s survey, o Options, lock time.Duration) {
 	if d := s.at.Sub(p.Now()).Abs(); d > apart {
-		plan.stop("set the clock that is wrong right", "the clocks of the store and of this machine are %s apart: here it is %s, there %s",
+		plan.stop("correct the clock that is wrong", "the clocks of the store and of this machine are %s apart: here it is %s, there %s",
 			units.Span(d), p.Now().UTC().Format(time.DateTime), s.at.UTC().Format(time.DateTime))
 	}
 	if s.newest.Modified.After(s.at.Add(slack)) {
-		plan.stop("look which clock is wrong: it says how old everything is", "a clock jumped: by the store's own clock %s is from a time that is still to come", s.newest.Name)
+		plan.stop("find out which clock is wrong: it decides how old everything is", "a clock jumped: by the store's own clock %s is from the future", s.newest.Name)
 	}
 	for _, id := range s.ids {
 		f := s.folders[id]
 		for _, base := range bases(f) {
 			if b := s.folders[base]; b != nil && b.m != nil && b.m.Began.After(f.m.Began.Add(slack)) {
-				plan.stop("set the clock right, or remove the backups with a wrong time by name", "a clock jumped: backup %s needs %s, and has the earlier time", id, base)
+				plan.stop("correct the clock, or remove the backups with a wrong time by ID", "a clock jumped: backup %s needs %s, and has the earlier time", id, base)
 			}
 		}
 	}
 	reach := o.Rules.Reach()
 	if lock > 0 && lock < reach && !o.ShortLock {
-		plan.stop("let the store lock for as long, or keep for less; if it is meant so, say --short-lock",
-			"the rules keep backups for %s, and the store locks objects for %s only: after that whoever has the login can remove them", units.Age(int64(reach.Seconds())), units.Age(int64(lock.Seconds())))
+		plan.stop("lock objects for as long, or keep backups for less; if it is intended, give --short-lock",
+			"the rules keep backups for %s, and the store locks objects only for %s: after that anybody with the login can remove them", units.Age(int64(reach.Seconds())), units.Age(int64(lock.Seconds())))
 	}
 }
 
@@ -393,7 +393,7 @@ func named(points []protect.Point, facts map[string]keep.Facts, o Options) ([]ke
 	}
 	for id := range goes {
 		if k := facts[id].Kept; len(k) > 0 {
-			return nil, fmt.Errorf("backup %s cannot go: %s", id, strings.Join(k, "; "))
+			return nil, fmt.Errorf("backup %s cannot be removed: %s", id, strings.Join(k, "; "))
 		}
 	}
 	left := map[stack.Ref]int{}
@@ -405,13 +405,13 @@ func named(points []protect.Point, facts map[string]keep.Facts, o Options) ([]ke
 		left[pt.Server.Ref]++
 		for _, id := range facts[pt.ID].Needs {
 			if goes[id] {
-				return nil, hint.With(fmt.Errorf("backup %s cannot go: %s needs it", id, pt.ID), "name that one too")
+				return nil, hint.With(fmt.Errorf("backup %s cannot be removed: %s needs it", id, pt.ID), "name that one too")
 			}
 		}
 	}
 	for ref, n := range left {
 		if n == 0 {
-			return nil, hint.With(fmt.Errorf("that is all there is of %s, and the last backup never goes", ref), "when it is to go all the same, remove the prefix in the store by hand")
+			return nil, hint.With(fmt.Errorf("those are all backups of %s, and the last one is never removed", ref), "if you want that all the same, remove the prefix in the store by hand")
 		}
 	}
 	return keep.Named(points, facts, goes, words), nil

@@ -79,11 +79,11 @@ const MaxName = 512
 // stores, and one of them is a directory of files.
 func Check(name string) error {
 	if name == "" || len(name) > MaxName {
-		return fmt.Errorf("%q is no name of an object: it has 1 to %d bytes", name, MaxName)
+		return fmt.Errorf("%q is not an object name: it has 1 to %d bytes", name, MaxName)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part[0] == '.' || strings.Trim(part, letters) != "" {
-			return fmt.Errorf("%q is no name of an object: letters, digits and . _ - = between slashes, and no part that begins with a dot", name)
+			return fmt.Errorf("%q is not an object name: letters, digits and . _ - = between slashes, and no part that begins with a dot", name)
 		}
 	}
 	return nil

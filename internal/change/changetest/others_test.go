@@ -78,17 +78,17 @@ func TestPreconditions(t *testing.T) {
 	defer func() { sleep.Process.Kill(); sleep.Wait() }()
 	from := change.Thing{Path: dir + "/from"}
 	for want, a := range map[string]change.Act{
-		"is there already":         aDirectory(dir + "/from"),
-		"link is there already":    aDirectory(dir + "/link"),
-		"not empty: it holds":      {Remove: &change.Remove{Thing: from, Empty: true}},
-		"another than the one":     {Remove: &change.Remove{Thing: from, Identity: "device 0:0 inode 1"}},
-		"in use by process":        {Remove: &change.Remove{Thing: from, Unused: true, Keep: true}},
-		"from is in use by":        {Copy: &change.Copy{From: dir + "/from", To: dir + "/to", Unused: true}},
-		"open can be written by":   {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
-		"others than root":         {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
-		"is no directory, or a":    {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
-		"no directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
-		"link is no directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},
+		"is there already":            aDirectory(dir + "/from"),
+		"link is there already":       aDirectory(dir + "/link"),
+		"not empty: it holds":         {Remove: &change.Remove{Thing: from, Empty: true}},
+		"another than the one":        {Remove: &change.Remove{Thing: from, Identity: "device 0:0 inode 1"}},
+		"in use by process":           {Remove: &change.Remove{Thing: from, Unused: true, Keep: true}},
+		"from is in use by":           {Copy: &change.Copy{From: dir + "/from", To: dir + "/to", Unused: true}},
+		"open can be written by":      {Copy: &change.Copy{From: dir + "/from", To: open + "/to"}},
+		"others than root":            {Copy: &change.Copy{From: dir + "/from", To: sticky + "/to"}},
+		"is not a directory, or is a": {Copy: &change.Copy{From: dir + "/open", To: dir + "/link/to"}},
+		"not a directory that can be": {Copy: &change.Copy{From: dir + "/from", To: dir + "/from/to"}},
+		"link is not a directory":     {Copy: &change.Copy{From: dir + "/link", To: dir + "/to"}},
 	} {
 		was := everything(t, dir)
 		c := onDisk(t, dir, a)

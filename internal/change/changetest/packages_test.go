@@ -46,7 +46,7 @@ func TestFromAnotherState(t *testing.T) {
 	draft, err := c.draft(t.Context())
 	must(t, err)
 	_, err = c.executor(c.Doer).Apply(t.Context(), draft, change.ApplyOptions{})
-	if r, refused := errors.AsType[*change.Refusal](err); !refused || r.What != "make the plan anew" {
+	if r, refused := errors.AsType[*change.Refusal](err); !refused || r.What != "make the plan again" {
 		t.Errorf("done where one of the packages came in another way: %v", err)
 	}
 }

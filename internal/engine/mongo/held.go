@@ -35,7 +35,7 @@ var locking = []string{"fsync", "fsyncUnlock"}
 // Exec implements host.ChangeSession. It has no time limit but the context's.
 func (s *heldSession) Exec(ctx context.Context, statement string) error {
 	if name, _, err := readCommand(statement); err != nil || !slices.Contains(locking, name) {
-		return fmt.Errorf("%w: %s is none of fsync and fsyncUnlock", host.ErrRefused, statement)
+		return fmt.Errorf("%w: %s is neither fsync nor fsyncUnlock", host.ErrRefused, statement)
 	}
 	command, _, err := parseCommand(statement)
 	if err != nil {

@@ -109,7 +109,7 @@ func written(w change.Want) (string, error) {
 			return strconv.FormatInt(n, 10), nil
 		}
 	}
-	return "", &change.Refusal{Why: fmt.Sprintf("%s is no value of %s", w.To, w.Knob.Name)}
+	return "", &change.Refusal{Why: fmt.Sprintf("%s is not a value of %s", w.To, w.Knob.Name)}
 }
 
 // obsolete refuses what the server's release does not have.

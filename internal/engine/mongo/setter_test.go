@@ -130,7 +130,7 @@ func TestRecipeRefuses(t *testing.T) {
 		{server{errs: map[string]error{"query mongo:127.0.0.1:27018 " + flowLook: host.ErrDenied}}, "enable_flow_control", stack.Bool(true), "not allowed"},
 		{server{errs: map[string]error{"query mongo:127.0.0.1:27018 " + flowLook: host.ErrDown}}, "enable_flow_control", stack.Bool(true), "cannot connect"},
 		{server{image: true, nofile: true}, "enable_flow_control", stack.Bool(true), "/etc/mongod.conf"},
-		{server{}, "enable_flow_control", stack.Text("perhaps"), "perhaps is no value"},
+		{server{}, "enable_flow_control", stack.Text("perhaps"), "perhaps is not a value"},
 	} {
 		_, err := c.recipe(t, c.name, c.to)
 		if r, ok := errors.AsType[*change.Refusal](err); !ok || !strings.Contains(r.Why, c.want) {

@@ -55,7 +55,7 @@ func Verified(dsn string) bool {
 func OfURL(text string) (dsn string, err error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return "", errors.New("it is no URL")
+		return "", errors.New("it is not a URL")
 	}
 	cfg := mysql.NewConfig()
 	cfg.User = u.User.Username()
@@ -68,7 +68,7 @@ func OfURL(text string) (dsn string, err error) {
 	case name == "":
 		return "", errors.New("it names neither a host nor a socket")
 	case strings.ContainsAny(name, "()"): // user@unix(/path)/ with a scheme before it
-		return "", errors.New("the driver's protocol(address) is no part of a URL")
+		return "", errors.New("the driver's protocol(address) is not a part of a URL")
 	default:
 		if strings.Contains(name, ":") {
 			name = "[" + name + "]"

@@ -59,7 +59,7 @@ func (a *alteration) question() string {
 // readVariable asks what the variable is.
 func (a *alteration) readVariable() error {
 	if strings.Trim(a.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return &change.Refusal{Why: a.name + " is no name of a variable"}
+		return &change.Refusal{Why: a.name + " is not the name of a variable"}
 	}
 	a.v = variable{catalogue: a.want.Fact.Type, static: a.want.Fact.EffectOn(a.thing) == catalog.Restart}
 	switch {
@@ -153,7 +153,7 @@ func (a *alteration) readValue() error {
 	case len(a.v.words) > 0 && (a.v.kind == "ENUM" || a.v.kind == "BOOLEAN"):
 		i := slices.IndexFunc(a.v.words, func(w string) bool { return strings.EqualFold(w, a.to) })
 		if i < 0 {
-			return &change.Refusal{Why: fmt.Sprintf("%s is none of the values of %s: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
+			return &change.Refusal{Why: fmt.Sprintf("%s is not one of the values of %s: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
 		}
 		a.to = a.v.words[i]
 		return nil
@@ -178,7 +178,7 @@ func (a *alteration) readSet() error {
 		}
 	}
 	if a.to != "" && len(out) != len(given) {
-		return &change.Refusal{Why: fmt.Sprintf("%s holds a word that is none of %s's: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
+		return &change.Refusal{Why: fmt.Sprintf("%s holds a word that is not one of %s's: %s", a.to, a.name, strings.Join(a.v.words, ", "))}
 	}
 	a.to = strings.Join(out, ",")
 	return nil
@@ -188,7 +188,7 @@ func (a *alteration) readSet() error {
 func (a *alteration) readNumber() error {
 	n, ok := new(big.Rat).SetString(a.to)
 	if !ok {
-		return &change.Refusal{Why: fmt.Sprintf("%s is no number", a.to)}
+		return &change.Refusal{Why: fmt.Sprintf("%s is not a number", a.to)}
 	}
 	least, hasLeast := new(big.Rat).SetString(a.v.least)
 	most, hasMost := new(big.Rat).SetString(a.v.most)

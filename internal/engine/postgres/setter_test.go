@@ -96,7 +96,7 @@ func TestRecipeRefuses(t *testing.T) {
 		{"environment", standing{row: strings.Replace(connections, "configuration file", "environment variable", 1)}, "max_connections", stack.Int(200), "on its environment"},
 		{"too much", standing{row: connections}, "max_connections", stack.Int(300000), "300000 is outside the server's range, 1 to 262143"},
 		{"too little", standing{row: workMem}, "work_mem", stack.Int(1 << 10), "1kB is outside the server's range, 64kB to 2147483647kB"},
-		{"no such word", standing{row: "wal_level\treplica\t\tpostmaster\tenum\tdefault\t\\N\t\\N\tminimal|replica|logical"}, "wal_level", stack.Text("archive"), "none of its values: minimal, replica, logical"},
+		{"no such word", standing{row: "wal_level\treplica\t\tpostmaster\tenum\tdefault\t\\N\t\\N\tminimal|replica|logical"}, "wal_level", stack.Text("archive"), "not one of its values: minimal, replica, logical"},
 		{"standby", standing{server: server("\tf\t17", "\tt\t17"), row: connections}, "max_connections", stack.Int(50), "must not be lower than the primary's"},
 		{"Amazon", standing{server: server("\\N", "rdsadmin"), row: workMem}, "work_mem", stack.Int(1 << 20), "Amazon RDS"},
 		{"Google", standing{server: server("\\N", "cloudsqladmin"), row: workMem}, "work_mem", stack.Int(1 << 20), "Google Cloud"},

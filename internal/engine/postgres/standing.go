@@ -125,7 +125,7 @@ func (a *alteration) rights() error {
 	case a.server.major >= 15:
 		a.needs = append(a.needs, fmt.Sprintf("GRANT ALTER SYSTEM ON PARAMETER %s TO %s, or a superuser", a.name, a.server.role))
 	default:
-		a.needs = append(a.needs, fmt.Sprintf("a superuser: %s is none, and ALTER SYSTEM needs one before PostgreSQL 15", a.server.role))
+		a.needs = append(a.needs, fmt.Sprintf("a superuser: %s is not one, and ALTER SYSTEM needs one before PostgreSQL 15", a.server.role))
 	}
 	if !a.server.reloads {
 		a.needs = append(a.needs, fmt.Sprintf("GRANT EXECUTE ON FUNCTION pg_reload_conf() TO %s, or a superuser", a.server.role))

@@ -62,7 +62,7 @@ func wantedOf(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 				return wanted{text: e, shown: shown}, nil
 			}
 		}
-		return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is none of its values: %s", v, strings.Join(r.enum, ", "))}
+		return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is not one of its values: %s", v, strings.Join(r.enum, ", "))}
 	case "string", "":
 		return wantedText(v)
 	}
@@ -99,7 +99,7 @@ func wantedText(v stack.Value) (wanted, error) {
 func wantedNumber(f *catalog.Fact, r knobRow, v stack.Value) (wanted, error) {
 	n, ok := v.Number()
 	if !ok {
-		return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is no number", v)}
+		return wanted{}, &change.Refusal{Why: fmt.Sprintf("%s is not a number", v)}
 	}
 	own := n // in the setting's unit
 	factor := inFact(f, r.unit)

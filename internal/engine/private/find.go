@@ -63,7 +63,7 @@ func (p programs) Names() (all []string) {
 func (p programs) Find(ctx context.Context, d host.Doer, s experiment.Server, mayFetch bool) (lab.Program, error) {
 	one, known := p.sources[s.Engine]
 	if !known {
-		return lab.Program{}, fmt.Errorf("%q is no engine of this family", s.Engine)
+		return lab.Program{}, fmt.Errorf("%q is not an engine of this family", s.Engine)
 	}
 	if s.Basedir != "" {
 		return p.unpacked(ctx, d, s)

@@ -53,7 +53,7 @@ func postgresCreate(name, value string) error {
 		}
 	case "encoding", "locale":
 		if !plain.MatchString(value) {
-			return fmt.Errorf("create: %s is %q, which is no name of one", name, value)
+			return fmt.Errorf("create: %s is %q, which is not the name of one", name, value)
 		}
 	default:
 		return hint.With(fmt.Errorf("create: initdb is not told of %s", name), "create knows data_checksums, wal_segment_size, encoding and locale; others are settings")

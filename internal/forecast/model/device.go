@@ -24,7 +24,7 @@ func (d Device) Predict(n int) Result {
 	points = slices.CompactFunc(points, func(a, b stats.Point) bool { return a.Threads == b.Threads })
 	for _, p := range points {
 		if p.Threads < 1 || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
-			return refused("leave it out, or measure it again", "%d threads with %g operations a second are no measurement", p.Threads, p.Rate)
+			return refused("leave it out, or measure it again", "%d threads with %g operations a second are not a measurement", p.Threads, p.Rate)
 		}
 	}
 	if n < 1 {

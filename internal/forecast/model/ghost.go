@@ -52,7 +52,7 @@ func (g Ghosts) Predict(bytes float64) Result {
 	}
 	r := Result{Model: "ghost hits", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
 		How: fmt.Sprintf("%.2f %% of the reads miss now; ghosts of %s would have saved %.0f %% of them", 100*now, size(kept), 100*g.Hits/g.Misses)}}}
-	r.Assumptions = []string{"the load goes on as it was", "the slope holds as far as the ghosts reach, and no further",
+	r.Assumptions = []string{"the load continues as it was", "the slope holds as far as the ghosts reach, and no further",
 		"little is prefetched: hits of ghosts by prefetching count as well, and its misses do not"}
 	if g.Kept <= 0 {
 		r.Assumptions = append(r.Assumptions, "the ghosts reach over as many bytes as the cache has, which was not read")

@@ -45,7 +45,7 @@ func (c LimitCurve) Predict(iops float64) Result {
 	}
 	for _, p := range points {
 		if !(p.IOPS > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) {
-			return refused("leave it out, or measure it again", "a volume of %g IOPS with %g operations a second is no measurement", p.IOPS, p.Rate)
+			return refused("leave it out, or measure it again", "a volume of %g IOPS with %g operations a second is not a measurement", p.IOPS, p.Rate)
 		}
 	}
 	low, high := points[0], points[len(points)-1]

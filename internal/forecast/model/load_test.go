@@ -97,7 +97,7 @@ func TestExtraRefuses(t *testing.T) {
 	}
 	faster := Extra{{100, 110}, {200, 244.4}} // the same time less for each operation
 	for _, at := range []float64{150, 2000} {
-		if r := faster.Predict(at); r.Refusal == nil || !strings.Contains(r.Refusal.Why, "is no cost") {
+		if r := faster.Predict(at); r.Refusal == nil || !strings.Contains(r.Refusal.Why, "is not a cost") {
 			t.Errorf("%g without it: %+v", at, r.Values)
 		}
 	}

@@ -108,7 +108,7 @@ func TestWearRefuses(t *testing.T) {
 		"less than 14":       {at(0, 3), at(10, 9)},
 		"0.0 days":           {at(0, 9), at(30, 3)}, // of the drive that is there now
 		"it only falls, from 100 to 97 %: that is what is left": {at(0, 100), at(30, 99), at(50, 99), at(60, 97)},
-		"is no reading":            {at(0, 9), at(30, math.NaN())},
+		"is not a reading":         {at(0, 9), at(30, math.NaN())},
 		"lasts at least until 203": {at(0, 5), at(60, 6)},
 	} {
 		r := Wear("sda", all)

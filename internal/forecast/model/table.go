@@ -111,7 +111,7 @@ func (t Table) Parts(column string) ([]float64, error) {
 	return each(t, column, func(text string) (float64, error) {
 		part, err := ReadNumber(text)
 		if err == nil && !(part >= 0 && part <= 1) {
-			err = hint.With(fmt.Errorf("%q is no part of one", forecast.Clip(text)), "5 % is 0.05")
+			err = hint.With(fmt.Errorf("%q is not between 0 and 1", forecast.Clip(text)), "5 % is 0.05")
 		}
 		return part, err
 	})
@@ -139,7 +139,7 @@ func each[T any](t Table, column string, read func(string) (T, error)) (all []T,
 func ReadNumber(text string) (float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXpP_") {
-		return 0, hint.With(fmt.Errorf("%q is no number", forecast.Clip(text)), "such as 1234567.8, with a point, and without commas and letters")
+		return 0, hint.With(fmt.Errorf("%q is not a number", forecast.Clip(text)), "such as 1234567.8, with a point, and without commas and letters")
 	}
 	return n, nil
 }
@@ -148,5 +148,5 @@ func readTime(text string) (time.Time, error) {
 	if at, is := forecast.Moment(text); is {
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("%q is no date such as 2026-11-25 or 2026-11-25T06:00:00Z", forecast.Clip(text))
+	return time.Time{}, fmt.Errorf("%q is not a date such as 2026-11-25 or 2026-11-25T06:00:00Z", forecast.Clip(text))
 }

@@ -17,7 +17,7 @@ func TestReadTable(t *testing.T) {
 	if err != nil || sizes[0] != 16384 || sizes[1] != 1.5*gib || sizes[2] != 95*gib {
 		t.Error(sizes, err)
 	}
-	if _, err := x.Numbers("size"); err == nil || !strings.Contains(err.Error(), `line 3, size: "16K" is no number`) || !strings.Contains(hint.Of(err), "letters") {
+	if _, err := x.Numbers("size"); err == nil || !strings.Contains(err.Error(), `line 3, size: "16K" is not a number`) || !strings.Contains(hint.Of(err), "letters") {
 		t.Errorf("a size is taken for a number: %v, hint %q", err, hint.Of(err))
 	}
 	if rates, err := x.Numbers("rate"); err != nil || rates[0] != 100.5 {
@@ -49,7 +49,7 @@ func TestReadTable(t *testing.T) {
 	}
 	if parts, err := ReadTable("a.csv", []byte("error\n0.05\n5\n")); err != nil {
 		t.Error(err)
-	} else if _, err := parts.Parts("error"); err == nil || !strings.Contains(err.Error(), `line 3, error: "5" is no part of one`) || hint.Of(err) != "5 % is 0.05" {
+	} else if _, err := parts.Parts("error"); err == nil || !strings.Contains(err.Error(), `line 3, error: "5" is not between 0 and 1`) || hint.Of(err) != "5 % is 0.05" {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }

@@ -167,7 +167,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	r.Assumptions = []string{
 		"the trace is what reaches this cache: behind another one it shows only that one's misses, and tells nothing of making that one larger",
 		"the cache drops what was used least recently, or nearly so",
-		"the load goes on as it was traced",
+		"the load continues as it was traced",
 	}
 	even := max(0, 1-bytes/(t.Blocks()*block))
 	r.Rivals = []Rival{{Name: "reuse distances", Value: missed, Error: math.NaN(), Weight: 1}, {Name: "even reads", Value: even, Error: math.NaN()}}

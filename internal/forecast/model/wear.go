@@ -88,7 +88,7 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 	}
 	for _, w := range all {
 		if !(w.Percent >= 0 && w.Percent <= 255) {
-			return no("leave it out", "%s: %g %% used is no reading", name, w.Percent)
+			return no("leave it out", "%s: %g %% used is not a reading", name, w.Percent)
 		}
 	}
 	return all, nil

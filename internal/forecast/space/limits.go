@@ -58,7 +58,7 @@ func longestGap(s forecast.Series) string {
 
 // assume says what must stay as it is.
 func assume(r Result, each int, change *Change, bounded bool) []string {
-	list := []string{fmt.Sprintf("what is added goes on as in the last %s: in stretches like those", units.Count(r.History, "day"))}
+	list := []string{fmt.Sprintf("what is added continues as in the last %s: in stretches like those", units.Count(r.History, "day"))}
 	if bounded {
 		list = []string{"it is emptied as it was: what is written leaves again after as long as until now"}
 	}

@@ -32,7 +32,7 @@ func unpack(ctx context.Context, d host.Doer, jar, dir string, wanted func(membe
 			continue
 		}
 		if !filepath.IsLocal(f.Name) || !f.Mode().IsRegular() {
-			return fmt.Errorf("unpack: %q would lie outside its directory, or is no file", f.Name)
+			return fmt.Errorf("unpack: %q would lie outside its directory, or is not a file", f.Name)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -123,7 +123,7 @@ func (g Group) Processes(ctx context.Context, h host.Reader) (pids []int, err er
 	for _, word := range strings.Fields(string(text)) {
 		pid, err := strconv.Atoi(word)
 		if err != nil || pid <= 1 {
-			return nil, fmt.Errorf("read %s: %q is no number of a process of ours", file, word)
+			return nil, fmt.Errorf("read %s: %q is not the PID of one of our processes", file, word)
 		}
 		pids = append(pids, pid)
 	}

@@ -38,7 +38,7 @@ func listener(conn net.Conn) (trust.Process, error) {
 func credentials(conn net.Conn) (*unix.Ucred, error) {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
-		return nil, errors.New("it is no Unix socket")
+		return nil, errors.New("it is not a Unix socket")
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {

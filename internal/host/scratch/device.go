@@ -111,7 +111,7 @@ func deviceOf(dir string) (major, minor uint32, err error) {
 	}
 	source := parseMountSource(mounts, path)
 	if err := unix.Stat(source, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFBLK {
-		return 0, 0, fmt.Errorf("mounted from %q, which is no block device here", source)
+		return 0, 0, fmt.Errorf("mounted from %q, which is not a block device here", source)
 	}
 	return unix.Major(st.Rdev), unix.Minor(st.Rdev), nil
 }

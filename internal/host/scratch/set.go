@@ -121,7 +121,7 @@ func listAt(path string) ([]byte, error) {
 		return nil, f.fail("stat", 0, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > longestManifest {
-		return nil, fmt.Errorf("read %s: it is no list of test files: %w", path, ErrForeign)
+		return nil, fmt.Errorf("read %s: it is not a list of test files: %w", path, ErrForeign)
 	}
 	data := make([]byte, st.Size)
 	return data, f.ReadAt(data, 0)
@@ -177,7 +177,7 @@ func (s *Set) File(i int, flags Flags) (*File, error) {
 func (e Entry) owns(st *unix.Stat_t) error {
 	switch {
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return fmt.Errorf("it is no plain file: %w", ErrForeign)
+		return fmt.Errorf("it is not a plain file: %w", ErrForeign)
 	case st.Ino != e.Inode:
 		return fmt.Errorf("its inode is %d, the test file's was %d: %w", st.Ino, e.Inode, ErrForeign)
 	case st.Nlink != 1:

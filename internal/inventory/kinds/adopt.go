@@ -92,7 +92,7 @@ func proveGUID(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 // whose GUID the caller named.
 func adoptDataset(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 	if !datasetNamed(t.Name) {
-		return errors.New("that is no dataset below another")
+		return errors.New("that is not a dataset below another")
 	}
 	out, err := d.Run(ctx, zfs.Marks(RunProperty, t.Name)...)
 	if err != nil {
@@ -111,7 +111,7 @@ func adoptDataset(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 
 func adoptPool(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 	if !zfs.IsPool(t.Name) {
-		return errors.New("that is no name of a pool")
+		return errors.New("that is not a pool name")
 	}
 	return adoptGUID(ctx, d, t, t.Proof["run"] != "", "zpool get guid "+t.Name)
 }
@@ -139,7 +139,7 @@ func adoptFile(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 		return err
 	}
 	if !st.Mode.IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	return adoptInode(ctx, d, t, st)
 }
@@ -152,7 +152,7 @@ func adoptTree(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 		return err
 	}
 	if !st.Mode.IsDir() {
-		return errors.New("it is no directory")
+		return errors.New("it is not a directory")
 	}
 	text, err := d.ReadFile(ctx, t.Name+"/"+inventory.Marker)
 	if err != nil {

@@ -40,7 +40,7 @@ func freeDataset(ctx context.Context, d host.Doer, t inventory.Thing) error {
 func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
 	if !datasetNamed(name) {
-		return foreign("it is no name of a lab's dataset")
+		return foreign("it is not the name of a lab's dataset")
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()

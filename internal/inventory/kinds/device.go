@@ -15,7 +15,7 @@ import (
 func (h holder) logicalVolume(ctx context.Context, e inventory.Entry) error {
 	group, name, ok := strings.Cut(e.Thing.Name, "/")
 	if !ok || group == "" || strings.HasPrefix(group, "-") || !strings.HasPrefix(name, "plumb-clone-") || strings.ContainsAny(name, `"'\ `) {
-		return foreign("it is no name of a clone of ours")
+		return foreign("it is not the name of one of our clones")
 	}
 	which := `lv_name="` + name + `"`
 	if uuid := e.Thing.Proof["uuid"]; uuid != "" {
@@ -29,7 +29,7 @@ func (h holder) logicalVolume(ctx context.Context, e inventory.Entry) error {
 func (h holder) image(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
 	if !strings.HasPrefix(path.Base(name), "plumb-clone-") {
-		return foreign("it is no name of a clone of ours")
+		return foreign("it is not the name of one of our clones")
 	}
 	out, err := h.Do.Run(ctx, "rbd", "info", "--format", "json", "--", name)
 	if err != nil && strings.Contains(err.Error(), "No such file") {

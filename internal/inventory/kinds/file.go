@@ -118,14 +118,14 @@ var errUnmarked = foreign("it holds no %s", inventory.Marker)
 func (h holder) ownTree(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
 	if !ordinary(name) {
-		return foreign("it is no directory of a lab")
+		return foreign("it is not a directory of a lab")
 	}
 	st, err := h.Do.Stat(ctx, name)
 	if err != nil {
 		return err
 	}
 	if _, err := h.Do.Readlink(ctx, name); err == nil || !st.Mode.IsDir() {
-		return foreign("it is no directory")
+		return foreign("it is not a directory")
 	}
 	text, err := h.Do.ReadFile(ctx, path.Join(name, inventory.Marker))
 	if errors.Is(err, fs.ErrNotExist) {

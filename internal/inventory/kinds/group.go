@@ -15,7 +15,7 @@ import (
 func (h holder) group(ctx context.Context, e inventory.Entry) error {
 	dir := e.Thing.Name
 	if !strings.HasPrefix(dir, "/sys/fs/cgroup/") || path.Clean(dir) != dir {
-		return foreign("it is no control group")
+		return foreign("it is not a control group")
 	}
 	return inventory.Until(ctx, patience, func() (bool, error) {
 		text, err := h.Do.ReadFile(ctx, path.Join(dir, "cgroup.procs"))

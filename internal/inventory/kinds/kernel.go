@@ -20,7 +20,7 @@ func (h holder) limit(ctx context.Context, e inventory.Entry) error {
 		return nil
 	}
 	if !isLimit(e.Thing) {
-		return foreign("it is no limit of a device")
+		return foreign("it is not a limit of a device")
 	}
 	text, err := h.Do.ReadFile(ctx, e.Thing.Name)
 	if errors.Is(err, fs.ErrNotExist) {

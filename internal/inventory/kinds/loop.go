@@ -44,7 +44,7 @@ func (h holder) ownLoops(ctx context.Context, e inventory.Entry) []string {
 func (h holder) loop(ctx context.Context, e inventory.Entry) error {
 	name := path.Base(e.Thing.Name)
 	if e.Whole && (e.Thing.Name != "/dev/"+name || !strings.HasPrefix(name, "loop")) {
-		return foreign("it is no loop device")
+		return foreign("it is not a loop device")
 	}
 	if len(h.ownLoops(ctx, e)) == 0 {
 		if there := h.backing(ctx, name); e.Whole && there != "" {

@@ -47,7 +47,7 @@ func freeMount(ctx context.Context, d host.Doer, t inventory.Thing) error {
 // mount unmounts what is on top of a directory, as long as it is ours.
 func (h holder) mount(ctx context.Context, e inventory.Entry) error {
 	if !ordinary(e.Thing.Name) {
-		return foreign("it is no directory of a lab")
+		return foreign("it is not a directory of a lab")
 	}
 	for _, argv := range [][]string{{"umount", e.Thing.Name}, {"umount", "-l", e.Thing.Name}} {
 		err := inventory.Until(ctx, patience, func() (bool, error) {

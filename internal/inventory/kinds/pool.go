@@ -23,7 +23,7 @@ const poolTime = 2 * time.Minute
 func (h holder) pool(ctx context.Context, e inventory.Entry) error {
 	name := e.Thing.Name
 	if !zfs.IsPool(name) {
-		return foreign("it is no name of a pool")
+		return foreign("it is not a pool name")
 	}
 	ctx, cancel := context.WithTimeout(ctx, poolTime)
 	defer cancel()

@@ -114,7 +114,7 @@ func (h holder) process(ctx context.Context, e inventory.Entry) error {
 	}
 	pid, err := strconv.Atoi(e.Thing.Name)
 	if err != nil || pid <= 1 {
-		return foreign("%q is no number of a process of ours", e.Thing.Name)
+		return foreign("%q is not the PID of one of our processes", e.Thing.Name)
 	}
 	st, err := readStat(ctx, h.Do, pid)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -53,7 +53,7 @@ func (c *checker) check() {
 	}
 	for name := range sorted(c.setup.Host) {
 		if !sysctlName.MatchString(name) {
-			c.errorf("host."+name, "%s is no sysctl of the machine: write vm.dirty_bytes", name)
+			c.errorf("host."+name, "%s is not a sysctl of the machine: write vm.dirty_bytes", name)
 		}
 	}
 }

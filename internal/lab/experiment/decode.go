@@ -26,7 +26,7 @@ func (r *reader) setups() {
 		tree := copyTree(r.base)
 		for _, c := range v.changes {
 			if !put(tree, c.path, c.at, c.value) {
-				r.doc.Errorf(c.at, "%s leads nowhere: what it goes through is no key: value", c.path)
+				r.doc.Errorf(c.at, "%s leads nowhere: a part of it before the last is not a mapping", c.path)
 			}
 		}
 		u := r.setup(tree)

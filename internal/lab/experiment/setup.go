@@ -122,7 +122,7 @@ func ParseBytes(s string) (Bytes, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n >= 0 && n*float64(factor) <= 1<<60) {
-		return 0, fmt.Errorf("%q is no size: want something like 4G, 512M or 16K", s)
+		return 0, fmt.Errorf("%q is not a size: want something like 4G, 512M or 16K", s)
 	}
 	return Bytes(n * float64(factor)), nil
 }

@@ -141,7 +141,7 @@ func (r *reader) settings(n *strictyaml.Node, what string) map[string]string {
 	out := map[string]string{}
 	r.doc.Entries(n, what, func(key, value *strictyaml.Node) {
 		if !settingName.MatchString(key.Value) {
-			r.doc.Errorf(key, "%.40q is no name of a setting", key.Value)
+			r.doc.Errorf(key, "%.40q is not the name of a setting", key.Value)
 			return
 		}
 		out[key.Value] = r.line(value, what+"."+key.Value)

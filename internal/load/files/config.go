@@ -72,7 +72,7 @@ func (c IOConfig) sequential() bool {
 
 var (
 	errAsync = errors.New(`file-io-mode "async" is not offered: with queued requests the time of a submission is taken for the time of a request; use sync with as many threads as requests under way`)
-	errMmap  = errors.New(`file-io-mode "mmap" is not offered: what a page fault costs is no request's time, and databases that are measured by it hardly exist; use sync`)
+	errMmap  = errors.New(`file-io-mode "mmap" is not offered: what a page fault costs is not part of any request's time, and databases that are measured by it hardly exist; use sync`)
 )
 
 const (

@@ -14,7 +14,7 @@ func hinted(help, format string, args ...any) error {
 	return hint.With(fmt.Errorf(format, args...), help)
 }
 
-const again = "what is in stays: prepare again goes on from there, cleanup takes it away"
+const again = "what is loaded stays: prepare again continues from there, cleanup removes it"
 
 // codes of errors that have a meaning here, of both engines.
 var (

@@ -208,7 +208,7 @@ func TestFillInterrupted(t *testing.T) {
 			return manyRows(b, i)
 		}
 		_, err := fill.Fill(ctx, a.server(), plan, fill.Options{Workers: 2, Range: 50 << 10})
-		wantError(t, err, "interrupted", "prepare again goes on from there")
+		wantError(t, err, "interrupted", "prepare again continues from there")
 		r, err := fill.Fill(t.Context(), a.server(), somePlan(20), fill.Options{Verify: fill.Content, Range: 60 << 10})
 		ok(t, err)
 		if !r.Resumed || r.Bytes == 0 {

@@ -56,7 +56,7 @@ func TestFillTrouble(t *testing.T) {
 				a, _ := onSmallDisk(t, engine)
 				err := inTime(t, a, somePlan(2000))
 				t.Log(err)
-				wantError(t, err, "prepare again goes on from there")
+				wantError(t, err, "prepare again continues from there")
 			})
 			t.Run("ServerLost", func(t *testing.T) {
 				a, s := onSmallDisk(t, engine)
@@ -64,7 +64,7 @@ func TestFillTrouble(t *testing.T) {
 				defer killer.Stop()
 				err := inTime(t, a, somePlan(200))
 				t.Log(err)
-				wantError(t, err, "prepare again goes on from there")
+				wantError(t, err, "prepare again continues from there")
 			})
 		})
 	}

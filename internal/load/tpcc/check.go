@@ -120,7 +120,7 @@ func (c Config) ours(state fill.State) error {
 	case state.Settings == nil:
 		return hint.With(errors.New("there are no tables of tpcc in this database"), prepareHint)
 	case !state.Complete:
-		return hint.With(errors.New("the tables of tpcc are not completely loaded"), "load tpcc prepare goes on where it was ended")
+		return hint.With(errors.New("the tables of tpcc are not completely loaded"), "load tpcc prepare continues where it ended")
 	}
 	matter := slices.DeleteFunc(settings(c), func(s load.Setting) bool { return s.Name == "seed" || s.Name == "generator" })
 	return state.Matches(matter)

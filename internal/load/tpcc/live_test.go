@@ -104,7 +104,7 @@ func specification(t *testing.T, s load.Server) {
 	a := admin(t, s)
 	ok(t, a.Exec(t.Context(), "UPDATE plumb_load SET kind = 'undone' WHERE kind = 'done'"))
 	_, err = tpcc.Check(t.Context(), c, tpcc.CheckOptions{})
-	refused(t, err, "goes on")
+	refused(t, err, "continues")
 	ok(t, a.Exec(t.Context(), "UPDATE plumb_load SET kind = 'done' WHERE kind = 'undone'"))
 	other := c
 	other.Warehouses = 3

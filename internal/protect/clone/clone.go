@@ -117,7 +117,7 @@ func (m Maker) make(ctx context.Context, p protect.Point, o Options, until State
 	if err != nil {
 		err = fmt.Errorf("clone point %s: %w", p.ID, err)
 		if until == Refreshing {
-			return Clone{}, hint.With(err, "the clone is gone, and its name, port and mask are kept: plumb clone refresh it once more, or drop it")
+			return Clone{}, hint.With(err, "the clone is gone, and its name, port and mask are kept: plumb clone refresh it again, or drop it")
 		}
 		return Clone{}, errors.Join(err, k.Do.Remove(context.WithoutCancel(ctx), m.file(o.Name)))
 	}
@@ -322,9 +322,9 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	case replica && source == nil:
 		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL says it")
 	case replica && p.ByOthers():
-		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could go on", was.Name), "plumb snapshot takes a point that has one")
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could continue", was.Name), "plumb snapshot takes a point that has one")
 	case !replica && source != nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is no replica, so --source and --slot say nothing", was.Name), "leave them out")
+		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot say nothing", was.Name), "leave them out")
 	}
 	return m.Maker.There(ctx, p.Members)
 }

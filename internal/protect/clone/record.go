@@ -151,9 +151,9 @@ func read(ctx context.Context, h host.Reader, file string) (c Clone, err error) 
 func odd(c Clone, file string) (err error) {
 	switch {
 	case c.Form < 1 || c.Name+".json" != path.Base(file):
-		err = errors.New("it is no clone of this name")
+		err = errors.New("it is not a clone of this name")
 	case !slices.Contains([]State{Making, Made, Dropping, Refreshing}, c.State):
-		err = fmt.Errorf("%q is no state of a clone", c.State)
+		err = fmt.Errorf("%q is not a state of a clone", c.State)
 	}
 	return hint.With(err, "repair the file, or move it away: plumb inventory shows what was made of the clone")
 }

@@ -29,8 +29,8 @@ func TestEditedClones(t *testing.T) {
 	d := deaf{hosttest.LiveDoer(t)}
 	m := Maker{Dir: t.TempDir(), Maker: instance.Maker{Keeper: &protect.Keeper{Do: d, Books: t.TempDir()}}}
 	for name, c := range map[string]struct{ text, want string }{
-		"dev":  {`{"form": 1, "name": "dev", "state": "maed"}`, `"maed" is no state of a clone`},
-		"copy": {`{"form": 1, "name": "dev", "state": "made"}`, "it is no clone of this name"},
+		"dev":  {`{"form": 1, "name": "dev", "state": "maed"}`, `"maed" is not a state of a clone`},
+		"copy": {`{"form": 1, "name": "dev", "state": "made"}`, "it is not a clone of this name"},
 		"half": {`{"form": 1, "name": "half", "sta`, "half.json: unexpected end"},
 	} {
 		file := filepath.Join(m.Dir, name+".json")

@@ -65,7 +65,7 @@ func (z Freezer) freeze(ctx context.Context, d host.Launcher, sv protect.Server,
 	}
 	f := &frozen{d: d, pid: sv.PID, still: func(context.Context) (bool, error) { return false, nil }}
 	if err := f.arm(ctx, limit); err != nil {
-		return nil, hint.With(fmt.Errorf("start the process that lets it go on if we cannot: %w", err), "it needs root, and setsid, timeout and sh")
+		return nil, hint.With(fmt.Errorf("start the process that lets it continue if we cannot: %w", err), "it needs root, and setsid, timeout and sh")
 	}
 	within, cancel := context.WithTimeout(ctx, limit/2) // the other half is for the copy
 	defer cancel()
@@ -113,7 +113,7 @@ func (f *frozen) settled(ctx context.Context) error {
 // Whole implements protect.Frozen. A thread that ran has been switched to.
 func (f *frozen) Whole(ctx context.Context) error {
 	if ended, err := f.man.Ended(); ended {
-		return errors.Join(errors.New("the process that lets it go on has ended, so that it went on in the midst"), err)
+		return errors.Join(errors.New("the process that lets it continue has ended, so it continued in the middle"), err)
 	}
 	still, err := f.still(ctx)
 	if err == nil && !still {
@@ -144,7 +144,7 @@ func (f *frozen) Thaw(ctx context.Context) error {
 	if still, err := f.still(ctx); err == nil && !still || errors.Is(err, fs.ErrNotExist) {
 		return nil // the other did it
 	}
-	return fmt.Errorf("let the server go on: %w", failed)
+	return fmt.Errorf("let the server continue: %w", failed)
 }
 
 // runs tells how often each thread of the server was given a processor: a text that changes
@@ -262,7 +262,7 @@ func (f *frozen) will(s step, do func() error) error {
 		return fmt.Errorf("the name of a control group cannot be passed on: %q", line)
 	}
 	if _, err := io.WriteString(f.man, line+"\n"); err != nil {
-		return errors.New("the process that lets it go on has ended")
+		return errors.New("the process that lets it continue has ended")
 	}
 	f.steps = append(f.steps, s)
 	return do()

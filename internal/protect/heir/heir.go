@@ -74,7 +74,7 @@ func (a *armed) End(ctx context.Context, back bool) error {
 	case a.code == 0 || a.code == Acted && !back:
 		return nil
 	case a.code == Acted:
-		return errors.New("what was held was given back in the midst, because it took too long")
+		return errors.New("what was held was released midway, because it took too long")
 	}
 	return hint.With(fmt.Errorf("the process that gives the server back if we cannot: %w", a.err), "look whether it was given back; if not: "+strings.Join(a.will, "; "))
 }

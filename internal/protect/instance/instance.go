@@ -151,7 +151,7 @@ func (m Maker) There(ctx context.Context, members []protect.Member) error {
 // rename things.
 func (m Maker) place(ctx context.Context, name string) (string, error) {
 	if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
-		return "", hint.Usage(fmt.Sprintf("%q is no name for a copy", name), "use letters, digits, - and _")
+		return "", hint.Usage(fmt.Sprintf("%q is not a valid name for a copy", name), "use letters, digits, - and _")
 	}
 	if _, err := m.Keeper.Do.Run(ctx, "mkdir", "-p", "-m", "711", "--", m.Dir); err != nil {
 		return "", err

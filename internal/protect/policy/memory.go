@@ -133,7 +133,7 @@ func Remember(ctx context.Context, h host.Reader, file string) (m Memory, err er
 		return m, err
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
-		return Memory{}, hint.With(fmt.Errorf("read %s: %w", file, err), "remove it: plumb protect run makes it anew")
+		return Memory{}, hint.With(fmt.Errorf("read %s: %w", file, err), "remove it: plumb protect run makes it again")
 	}
 	if m.Form > form {
 		return Memory{}, fmt.Errorf("read %s: %w", file, hint.Newer("it is a status", m.Form, form))

@@ -181,7 +181,7 @@ func (p *parser) server(n *strictyaml.Node) string {
 	case err != nil || ref.Name == "":
 		p.Errorf(n, "server is all, or a server as plumb check names it, such as %s:3306, not %q", product.Kinds()[0], text)
 	case !product.IsServer(ref.Kind):
-		p.Errorf(n, "%q is no kind of server%s", ref.Kind, strictyaml.Meant(ref.Kind, product.Kinds()))
+		p.Errorf(n, "%q is not a kind of server%s", ref.Kind, strictyaml.Meant(ref.Kind, product.Kinds()))
 	}
 	return text
 }
@@ -333,7 +333,7 @@ func parseSpan(text string) (time.Duration, error) {
 		if n, ok := strings.CutSuffix(text, unit); ok {
 			d, err := time.ParseDuration(n + "h")
 			if err != nil || d > longest/time.Duration(hours) {
-				return 0, fmt.Errorf("%q is no length of time", text)
+				return 0, fmt.Errorf("%q is not a length of time", text)
 			}
 			return d * time.Duration(hours), nil
 		}

@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		"points: [{server: all, every: -5h}]": "between 1m and five years",
 		"points: [{server: all, every: 10s}]": "between 1m and five years",
 		"points: [{server: all, every: 99999999w}]":                                      "every is a length of time",
-		"points:\n  - server: mysqll:3306\n    every: 1h":                                `:2:13: "mysqll" is no kind of server; did you mean`,
+		"points:\n  - server: mysqll:3306\n    every: 1h":                                `:2:13: "mysqll" is not a kind of server; did you mean`,
 		"points: [{server: mysql, every: 1h}]":                                           "server is all, or",
 		"points: [{server: all, every: 1h, keep: 7x}]":                                   `the term "7x"`,
 		"points: [{server: all, every: 1h, mode: lock}]":                                 "did you mean",

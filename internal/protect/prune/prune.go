@@ -250,7 +250,7 @@ func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect
 	}
 	facts := p.Facts(ctx, p.Keeper.Do, all)
 	if f.Record() && !facts[now.ID].Ended {
-		return errors.New("all of its snapshots were gone when that was decided, and that is not so any more")
+		return errors.New("all of its snapshots were gone when that was decided, and no longer are")
 	}
 	return plan.Again(p.Keeper.Now(), now.ID, all, facts)
 }

@@ -21,7 +21,7 @@ import (
 type Engine interface {
 	// Way reads the log of a server from a position on, proves that nothing is missing in it,
 	// and finds where a replay ends. It only reads.
-	Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to Target) (Way, error)
+	Way(ctx context.Context, d host.Streamer, sv protect.Server, from Start, to Target) (Way, error)
 	// Replay plays a way into a copy, closed and just recovered, and proves that the copy
 	// stands at its end.
 	Replay(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, w Way) error
@@ -37,6 +37,13 @@ type Recoverer interface {
 	// Prepare gives a copy, before its first start, what of the log it replays: nothing where the way
 	// has no end. It opens a timeline that is newer than to.Newest.
 	Prepare(ctx context.Context, d host.Streamer, c *protect.Copy, w Way, to Target) error
+}
+
+// Start is where a way begins, and what tells the log of that moment from another in which the place comes again.
+type Start struct {
+	protect.Position
+	Apart bool      // its GTIDs were read later than its place, and others wrote meanwhile
+	Until time.Time // it was read by then; zero where nobody knows
 }
 
 // Transaction is one entry of a log.
@@ -109,7 +116,7 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	if ahead {
 		r.Way.From = p.Position
 		if !to.Point() {
-			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, Known(p), to)
+			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, StartOf(p), to)
 		}
 		if err == nil {
 			err = recovers.Prepare(ctx, m.Keeper.Do, &c.Copy, r.Way, to)
@@ -126,7 +133,7 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	from, err := engine.Recovered(ctx, a, c.Copy)
 	if err == nil && !ahead {
 		doing("reading the log")
-		r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, from, to)
+		r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, Start{Position: from, Apart: true, Until: p.Times.Until()}, to) // Replay compares the logs themselves
 	}
 	if err == nil {
 		doing(fmt.Sprintf("replaying %d transactions", r.Way.Count))
@@ -146,13 +153,14 @@ func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect
 	return r, err
 }
 
-// Known gives where a copy of a point stands at least: a drill has found it further than what the server
+// StartOf gives where a copy of a point stands at least: a drill has found it further than what the server
 // said just before.
-func Known(p protect.Point) protect.Position {
+func StartOf(p protect.Point) Start {
+	s := Start{Position: p.Position, Apart: p.Mode != protect.ModeLocked || p.Fell() != "", Until: p.Times.Until()}
 	if p.Drill != nil && p.Drill.OK && p.Drill.Position.LSN != "" {
-		return p.Drill.Position
+		s.Position = p.Drill.Position
 	}
-	return p.Position
+	return s
 }
 
 // Owner is the beginning of whom the inventory names for what a replay made; its ID follows.

@@ -67,18 +67,18 @@ func Parse(text string) (Target, error) {
 	if at, err := time.ParseInLocation(wall, text, time.Local); err == nil {
 		return t, hint.Usage("--to "+text+" names no time zone", fmt.Sprintf("say which: --to '%s UTC', or as this host's clock says --to '%s'", text, at.Format(wall+" -0700")))
 	}
-	return t, hint.Usage(fmt.Sprintf("--to %q is no moment", text), "give a date with its zone, such as '2026-11-23 03:12:00 Europe/Berlin', a GTID, FILE:POSITION of a binary log, or a place in the WAL")
+	return t, hint.Usage(fmt.Sprintf("--to %q is not a moment", text), "give a date with its zone, such as '2026-11-23 03:12:00 Europe/Berlin', a GTID, FILE:POSITION of a binary log, or a place in the WAL")
 }
 
 // zoned reads a date of a named zone, which must have been there once.
 func (t Target) zoned(date, zone string) (Target, error) {
 	in, err := time.LoadLocation(zone)
 	if err != nil || zone == "Local" {
-		return t, hint.Usage(fmt.Sprintf("%q is no time zone that is known here", zone), "give an offset, such as +0100")
+		return t, hint.Usage(fmt.Sprintf("%q is not a time zone known here", zone), "give an offset, such as +0100")
 	}
 	at, err := time.ParseInLocation(wall, date, in)
 	if err != nil {
-		return t, hint.Usage(fmt.Sprintf("%q is no date", date), "give it as "+wall)
+		return t, hint.Usage(fmt.Sprintf("%q is not a date", date), "give it as "+wall)
 	}
 	if at.Format(wall) != date {
 		return t, hint.Usage(fmt.Sprintf("%s was skipped by the clocks of %s", date, zone), "give it with an offset, such as +0100")

@@ -49,9 +49,9 @@ func meant(source dataset, sent *Sent) func(zfs.Head) error {
 		_, ours := source.of(h.To)
 		switch {
 		case !ours:
-			return hint.With(fmt.Errorf("the target asks to go on with a stream of another dataset than %s", source.name), wayOut(sent))
+			return hint.With(fmt.Errorf("the target asks to continue a stream of another dataset than %s", source.name), wayOut(sent))
 		case h.Raw != (sent.Way == wayRaw):
-			return hint.With(errors.New("the target asks to go on with a stream that is not "+sent.Way), wayOut(sent))
+			return hint.With(errors.New("the target asks to continue a stream that is not "+sent.Way), wayOut(sent))
 		}
 		return nil
 	}

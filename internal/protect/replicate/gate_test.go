@@ -35,7 +35,7 @@ func TestGate(t *testing.T) {
 		"in the clear":         {stream(8, false), wayRaw, "is not raw"},
 		"raw where it was not": {stream(8, true), wayPlain, "is not plain"},
 		"of another dataset":   {stream(9, true), wayRaw, "of another dataset than tank/db"},
-		"no stream":            {[]byte(strings.Repeat("no", 99)), wayPlain, "no stream of one snapshot"},
+		"no stream":            {[]byte(strings.Repeat("no", 99)), wayPlain, "not a stream of one snapshot"},
 	} {
 		for _, size := range []int{1, 50, 1000} {
 			var to bytes.Buffer
@@ -72,9 +72,9 @@ func TestReceivedStreams(t *testing.T) {
 		"one":             {stream(7, false), ""},
 		"a raw one":       {stream(7, true), ""},
 		"nothing":         {nil, ""},
-		"of several":      {of(16, 2), "no stream of one snapshot"},
+		"of several":      {of(16, 2), "not a stream of one snapshot"},
 		"of a volume":     {of(32, 3), "it is of a volume"},
-		"no stream":       {[]byte(strings.Repeat("no", 99)), "no stream of one snapshot"},
+		"no stream":       {[]byte(strings.Repeat("no", 99)), "not a stream of one snapshot"},
 		"cut in its head": {stream(7, false)[:20], "ends in its first record"},
 	} {
 		for _, in := range []io.Reader{bytes.NewReader(try.text), iotest.OneByteReader(bytes.NewReader(try.text))} {

@@ -22,7 +22,7 @@ type Receiver struct {
 // Receive runs what was asked for over SSH: the commands that a Replicator types, and no others.
 func (r Receiver) Receive(ctx context.Context, command string, in io.Reader, out io.Writer) error {
 	if !isOurs(r.Only) {
-		return hint.Usage(strconv.Quote(r.Only)+" is no dataset below a pool", "plumb receive --only pool/dataset")
+		return hint.Usage(strconv.Quote(r.Only)+" is not a dataset below a pool", "plumb receive --only pool/dataset")
 	}
 	words := allowed(r.Only, command)
 	if words == nil {

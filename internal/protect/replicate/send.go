@@ -173,7 +173,7 @@ func (s *sending) way(ctx context.Context, source, replica dataset) (string, err
 	case had != "" && !isWay(had):
 		return "", fmt.Errorf("a newer plumb began it: it was sent %q, which this one does not know", had)
 	case had != "" && (had == wayRaw) != (want == wayRaw):
-		return "", hint.With(fmt.Errorf("it was sent %s before, and now would be %s: mixed, later raw streams would be refused", had, want), "go on as before, or begin anew with another target")
+		return "", hint.With(fmt.Errorf("it was sent %s before, and now would be %s: mixed, later raw streams would be refused", had, want), "continue as before, or start over with another target")
 	case had != "":
 		return had, nil
 	case replica.there:
@@ -203,14 +203,14 @@ func baseOf(source, replica dataset, m protect.Member) (string, error) {
 	switch {
 	case !ok && common:
 		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here: it was taken there after what both have in common, or destroyed here", last.name),
-			"nothing of the target is rolled back: destroy it there when nobody needs it, or begin anew with another target")
+			"nothing of the target is rolled back: destroy it there when nobody needs it, or start over with another target")
 	case !ok:
 		return "", hint.With(fmt.Errorf("the target's newest snapshot %s is not known here, nor any other of it: what both had in common was destroyed here", last.name),
-			"nothing of the target is rolled back: begin anew with another target")
+			"nothing of the target is rolled back: start over with another target")
 	case base.birth > this.birth:
 		return "", hint.With(fmt.Errorf("the target has a newer point already: %s", last.name), "send a point that is newer than that")
 	case replica.values["written"] != "" && replica.values["written"] != "-" && replica.values["written"] != "0":
-		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: zfs rollback "+last.name+" throws that away there, or begin anew with another target")
+		return "", hint.With(fmt.Errorf("the target was written to since %s", last.name), "nothing of it is rolled back: zfs rollback "+last.name+" throws that away there, or start over with another target")
 	}
 	return base.name, nil
 }

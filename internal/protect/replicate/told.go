@@ -84,22 +84,22 @@ func odd(p protect.Point, of string, snapshot func(protect.Member) bool) string 
 	}
 	for _, d := range sv.Dirs {
 		if !place(d.Path) || d.Link != "" && !place("/"+d.Link) {
-			return fmt.Sprintf("%q is no place of a directory", d.Path)
+			return fmt.Sprintf("%q is not the path of a directory", d.Path)
 		}
 	}
 	for _, m := range p.Members {
 		if !place(m.Mountpoint) || m.Within != "" && !place("/"+m.Within) || !snapshot(m) {
-			return fmt.Sprintf("%q on %q is no snapshot of %s", m.Snapshot, m.Mountpoint, of)
+			return fmt.Sprintf("%q on %q is not a snapshot of %s", m.Snapshot, m.Mountpoint, of)
 		}
 	}
 	for name, value := range sv.Settings {
 		if !settingName.MatchString(name) || !said(value) {
-			return fmt.Sprintf("%q is no setting", name)
+			return fmt.Sprintf("%q is not a setting", name)
 		}
 	}
 	for name, text := range p.Files {
 		if name != "data/backup_label" && name != "data/tablespace_map" || len(text) > 64<<10 || strings.ContainsRune(text, 0) {
-			return fmt.Sprintf("%q is no file that a copy needs", name)
+			return fmt.Sprintf("%q is not a file that a copy needs", name)
 		}
 	}
 	return ""

@@ -36,7 +36,7 @@ func TestHearAny(t *testing.T) {
 		p.Members[0].GUID = guid
 		text, err := json.Marshal(p)
 		must(t, err)
-		if _, err := HearAny(bytes.NewReader(text), p.ID); err == nil || !strings.Contains(err.Error(), "no snapshot of ZFS or btrfs") {
+		if _, err := HearAny(bytes.NewReader(text), p.ID); err == nil || !strings.Contains(err.Error(), "not a snapshot of ZFS or btrfs") {
 			t.Errorf("the GUID %q: %v", guid, err)
 		}
 	}
@@ -55,15 +55,15 @@ func TestHear(t *testing.T) {
 		"names no server":                  func(p *protect.Point) { p.Server.Ref.Kind = "../mysql" },
 		"it names no server":               func(p *protect.Point) { p.Server.Version = "10.11\n" },
 		"has no parts":                     func(p *protect.Point) { p.Members = nil },
-		"no place of a directory":          func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
-		"is no place of a directory":       func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
-		"no snapshot of ZFS":               func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
-		"is no snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
-		"\" is no snapshot of ZFS":         func(p *protect.Point) { p.Members[0].GUID = "all" },
-		"on \"/x\\ny\" is no snapshot":     func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
-		"no setting":                       func(p *protect.Point) { p.Server.Settings["a\nb"] = "1" },
-		"is no setting":                    func(p *protect.Point) { p.Server.Settings["a"] = "1\nplugin_load = x" },
-		"no file that a copy needs":        func(p *protect.Point) { p.Files = map[string]string{"../../etc/cron.d/x": "y"} },
+		"not the path of a directory":      func(p *protect.Point) { p.Server.Dirs[0].Path = "/var/../etc" },
+		"is not the path of a directory":   func(p *protect.Point) { p.Server.Dirs[0].Link = "../../x" },
+		"not a snapshot of ZFS":            func(p *protect.Point) { p.Members[0].Mountpoint = "/" },
+		"is not a snapshot of ZFS":         func(p *protect.Point) { p.Members[0].Snapshot = "tank/../db@x" },
+		"\" is not a snapshot of ZFS":      func(p *protect.Point) { p.Members[0].GUID = "all" },
+		"on \"/x\\ny\" is not a snapshot":  func(p *protect.Point) { p.Members[0].Mountpoint = "/x\ny" },
+		"not a setting":                    func(p *protect.Point) { p.Server.Settings["a\nb"] = "1" },
+		"is not a setting":                 func(p *protect.Point) { p.Server.Settings["a"] = "1\nplugin_load = x" },
+		"not a file that a copy needs":     func(p *protect.Point) { p.Files = map[string]string{"../../etc/cron.d/x": "y"} },
 		"not of point":                     func(p *protect.Point) { p.ID = "20261123T210500Z-4f3b" },
 		"is not of point":                  func(p *protect.Point) { p.Form = protect.Form + 1 },
 		"what is told of the point is too": func(p *protect.Point) { p.Host = strings.Repeat("x", mostPoint) },

@@ -135,14 +135,14 @@ func (c *checking) left(ctx context.Context, name string) {
 	case err != nil:
 		c.note("whether zfs allow gives rights on " + name + " cannot be seen: they would not come along")
 	case zfs.OwnRights(out, name):
-		c.note("rights that zfs allow gives on " + name + " itself stay with the dataset of before: give them again")
+		c.note("rights that zfs allow gives on " + name + " itself stay with the old dataset: give them again")
 	}
 	out, err = c.h.Output(ctx, zfs.BookmarksOf(name)...)
 	switch n := len(zfs.Names(out)); {
 	case err != nil:
 		c.note("whether " + name + " has bookmarks cannot be seen: they would not come along")
 	case n > 0:
-		c.note(units.Count(n, "bookmark") + " of " + name + " will stay with the dataset of before: what is sent from there begins anew")
+		c.note(units.Count(n, "bookmark") + " of " + name + " will stay with the old dataset: what is sent from there starts over")
 	}
 }
 

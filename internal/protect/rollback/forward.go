@@ -56,12 +56,8 @@ func (c *checking) way(ctx context.Context) error {
 	if c.plan.to == nil {
 		c.plan.to = c.o.To
 	}
-	from := c.plan.Point.Position
-	if _, ahead := e.(replay.Recoverer); ahead {
-		from = replay.Known(c.plan.Point)
-	}
-	w, err := e.Way(ctx, c.r.Keeper.Do, c.now.Server, from, *c.plan.to)
-	c.plan.Way = &w
+	w, err := e.Way(ctx, c.r.Keeper.Do, c.now.Server, replay.StartOf(c.plan.Point), *c.plan.to)
+	c.plan.Way, c.notes = &w, append(c.notes, w.Notes...)
 	return err
 }
 

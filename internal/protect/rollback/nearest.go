@@ -87,7 +87,7 @@ func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []stri
 	if len(passed) == 0 {
 		first := all[len(all)-1]
 		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, first.Times.Began.UTC().Format(time.DateTime+" UTC")),
-			"a backup from before leads there: plumb backup list shows them")
+			"an earlier backup leads there: plumb backup list shows them")
 	}
 	return hint.With(fmt.Errorf("no point of %s leads to %s: %s", ref, to.Text, strings.Join(passed, "; ")),
 		"plumb drill proves a point; --unproven takes one that is not")

@@ -51,7 +51,7 @@ func (c *checking) others(ctx context.Context) error {
 			text += fmt.Sprintf(" and %d more", n-len(first))
 		}
 		return hint.With(fmt.Errorf("%s not of the server changed on its datasets since the point, and would go back with it: %s", units.Count(n, "file"), text),
-			"--others takes them along, and what is there now stays in the datasets of before; or move them elsewhere first")
+			"--others takes them along, and what is there now stays in the old datasets; or move them elsewhere first")
 	}
 	return nil
 }

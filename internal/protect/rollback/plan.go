@@ -46,7 +46,7 @@ type Plan struct {
 	Target  host.Target
 	Volumes []Volume
 	Moves   []string // snapshots that go with the promoted clones, with their holds, and come back with an undo
-	Stay    []string // snapshots taken after the point: they stay with the datasets of before
+	Stay    []string // snapshots taken after the point: they stay with the old datasets
 	Clones  []string // of the snapshots that move: they stay as they are
 	Others  []string // files that are not the server's, and changed since the point: they go back with it
 	Stop    []string // the commands
@@ -205,7 +205,7 @@ func (c *checking) cluster(context.Context) error {
 		return errors.New("who follows it is not known: it is not in the stack")
 	}
 	if role, _ := db.Get("replication_role"); c.plan.Point.Position.Timeline > 0 && role.String() == "standby" {
-		return hint.With(errors.New("it is a standby: rolled back it would be a server of its own"), "roll its primary back, or make it anew with plumb clone --replica")
+		return hint.With(errors.New("it is a standby: rolled back it would be a server of its own"), "roll its primary back, or make it again with plumb clone --replica")
 	}
 	if c.o.Replicas {
 		return nil
@@ -223,7 +223,7 @@ func (c *checking) cluster(context.Context) error {
 		yes, _ := v.Bool()
 		text, isText := v.Text()
 		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
-			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made anew (plumb clone --replica)")
+			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made again (plumb clone --replica)")
 		}
 	}
 	return nil
@@ -235,8 +235,8 @@ var following = []struct {
 	texts      []string
 }{
 	{"replicas", "replicas are connected to it", nil},
-	{"is_replica", "it is a replica itself, of a server that goes on", nil},
-	{"replication_role", "it is a replica itself, of a server that goes on", []string{"standby"}},
+	{"is_replica", "it is a replica itself, of a server that keeps running", nil},
+	{"replication_role", "it is a replica itself, of a server that keeps running", []string{"standby"}},
 	{"galera", "it takes part in a cluster", nil},
 	{"group_members", "it takes part in a replication group", nil},
 	{"slots", "it has replication slots", nil},

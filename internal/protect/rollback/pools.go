@@ -82,6 +82,6 @@ func (c *checking) reserved(ctx context.Context, root Volume) error {
 		return hint.With(fmt.Errorf("%s are reserved for %s, which would be reserved once more for what takes its place, and only %s are free", units.Bytes(need), root.Name, units.Bytes(free)),
 			"zfs set reservation=none refreservation=none "+root.Name+" (and below it), and set them again afterwards; or plumb prune makes room")
 	}
-	c.note(units.Bytes(need) + " stay reserved for the dataset of before as well, " + root.Before)
+	c.note(units.Bytes(need) + " stay reserved for the old dataset as well, " + root.Before)
 	return nil
 }

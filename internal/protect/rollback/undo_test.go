@@ -87,7 +87,7 @@ func TestPointsThatAreAwayFailNothing(t *testing.T) {
 		t.Error("the journal does not say that it replaced the server's data")
 	}
 	sh(t, strings.Join(c.plan.Stop, " "))
-	if _, err := r.Run(t.Context(), plan, change.Begin{}); err == nil || !strings.Contains(err.Error(), "does not listen") {
+	if _, err := r.Run(t.Context(), plan, change.Begin{}); err == nil || !strings.Contains(err.Error(), "no longer listens") {
 		t.Errorf("a server that does not listen is rolled back: %v", err)
 	}
 }

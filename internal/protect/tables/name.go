@@ -22,7 +22,7 @@ func (n Name) Called(own string) Name { return append(append(Name{}, n[:len(n)-1
 // Parse reads parts with points between them. A part in quotes or back-ticks can hold
 // anything, and that sign twice for itself.
 func Parse(text string) (n Name, err error) {
-	bad := hint.Usage(fmt.Sprintf("%q is no name of a table", text), "give DATABASE.TABLE, for PostgreSQL DATABASE.SCHEMA.TABLE; a part with a point in it in \" or `")
+	bad := hint.Usage(fmt.Sprintf("%q is not a table name", text), "give DATABASE.TABLE, for PostgreSQL DATABASE.SCHEMA.TABLE; a part with a point in it in \" or `")
 	for rest := text; ; {
 		var part string
 		if rest == "" {

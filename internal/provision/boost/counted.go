@@ -57,7 +57,7 @@ func counted(s *stack.Stack, server stack.Ref) string {
 	case is("galera"), number("group_members") > 1, t.Text("replica_set") != "":
 		return "the other members of its cluster count on what it acknowledged"
 	case number("replicas") > 0:
-		return "its replicas could have commits that it has lost, and would have to be built anew"
+		return "its replicas could have commits that it has lost, and would have to be rebuilt"
 	case is("is_replica"), t.Text("replication_role") == "standby":
 		return "its source may wait for its acknowledgement of each commit, which would not be true"
 	}

@@ -69,7 +69,7 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 	}{
 		"one":       {[]string{"1"}, nil, ""},
 		"two":       {[]string{"1", "2"}, nil, "one of several"},
-		"a source":  {[]string{"1"}, set("replicas", stack.Int(1)), "built anew"},
+		"a source":  {[]string{"1"}, set("replicas", stack.Int(1)), "rebuilt"},
 		"a replica": {[]string{"1"}, set("is_replica", stack.Bool(true)), "acknowledgement"},
 		"a standby": {[]string{"1"}, set("replication_role", stack.Text("standby")), "acknowledgement"},
 		"galera":    {[]string{"1"}, set("galera", stack.Bool(true)), "members of its cluster"},

@@ -134,7 +134,7 @@ func (l *Lender) run(ctx context.Context, r *Result, until time.Time) error {
 	case e = <-ended:
 	case <-time.After(time.Until(until)):
 		r.Over = true
-		l.Say("the time is over: the values go back now, and the command goes on")
+		l.Say("the time is over: the values go back now, and the command continues")
 		if err := l.giveBack(ctx, r.Number); err != nil {
 			l.Say(err.Error())
 		}

@@ -64,7 +64,7 @@ func Add(ctx context.Context, h host.Reader, s *stack.Stack, pool string, class 
 		return a, hint.With(fmt.Errorf("there is no pool %s on this host", pool), "zpool list shows them")
 	}
 	if d.IsFile() {
-		return a, change.Refuse("name a device: ls -l /dev/disk/by-id", "%s is no device, and a file is as slow as what it lies on", d.Path)
+		return a, change.Refuse("name a device: ls -l /dev/disk/by-id", "%s is not a device, and a file is as slow as what it lies on", d.Path)
 	}
 	fuse := Fuse(s)
 	there, state, err := Find(ctx, h, fuse, pool, d.Path)

@@ -113,7 +113,7 @@ func between(a, b look) (Window, error) {
 			case !known || !still:
 				return w, fmt.Errorf("%s has no %s", arcstats, name)
 			case after < before:
-				return w, errors.New("the counters began anew meanwhile: the module was loaded again")
+				return w, errors.New("the counters were reset meanwhile: the module was loaded again")
 			}
 			*c.into += after - before
 		}

@@ -73,7 +73,7 @@ func Look(ctx context.Context, h host.Reader, d spec.Disk) (Disk, error) {
 		return l.d, fmt.Errorf("look at %s: %w", d.Path, err)
 	}
 	if st.Mode&fs.ModeDevice == 0 || st.Mode&fs.ModeCharDevice != 0 {
-		return l.d, &change.Refusal{Why: d.Path + " is no disk", What: "name a block device; of a file the path does not begin with /dev"}
+		return l.d, &change.Refusal{Why: d.Path + " is not a disk", What: "name a block device; of a file the path does not begin with /dev"}
 	}
 	l.d.Number = fmt.Sprintf("%d:%d", st.RdevMajor, st.RdevMinor)
 	l.d.Node = st.Resolved
@@ -105,14 +105,14 @@ func (l *look) file() (Disk, error) {
 	l.d.File, l.d.Size, l.d.Node = true, d.Size, d.Path
 	dir := path.Dir(d.Path)
 	if st, err := l.h.Stat(l.ctx, dir); err != nil || !st.Mode.IsDir() || st.Resolved != dir {
-		return l.d, &change.Refusal{Why: dir + " is no directory, or a link", What: "make it: mkdir -p " + dir}
+		return l.d, &change.Refusal{Why: dir + " is not a directory, or is a link", What: "make it: mkdir -p " + dir}
 	}
 	names, err := l.h.Glob(l.ctx, d.Path)
 	if err != nil {
 		return l.d, err
 	}
 	if len(names) > 0 {
-		return l.d, &change.Refusal{Why: d.Path + " is there already, and a file for a trial is made anew", What: "name a file that is not there, or remove it"}
+		return l.d, &change.Refusal{Why: d.Path + " is there already, and a file for a trial must be new", What: "name a file that is not there, or remove it"}
 	}
 	fsOf, err := l.h.Statfs(l.ctx, dir)
 	if err == nil && int64(fsOf.AvailBytes) < d.Size {

@@ -129,7 +129,7 @@ func lsn(text string) (uint64, error) {
 	a, err := strconv.ParseUint(high, 16, 32)
 	b, err2 := strconv.ParseUint(low, 16, 32)
 	if err = errors.Join(err, err2); err != nil || !ok {
-		return 0, fmt.Errorf("%q is no position in a log", text)
+		return 0, fmt.Errorf("%q is not a position in a log", text)
 	}
 	return a<<32 | b, nil
 }

@@ -293,26 +293,46 @@ func (l Layout) memory(then *stack.Stack) {
 	}
 }
 
-// Over gives what the server takes at least once some steps are done, where that is more than the spec says is its own: no rule
-// lowers what was set for it before.
-func (l Layout) Over(s *stack.Stack, steps []advise.Step) (takes int64, over bool) {
-	if l.Memory == 0 {
-		return 0, false
-	}
+// after gives the stack with some steps done, and its memory counted again.
+func (l Layout) after(s *stack.Stack, steps []advise.Step) *stack.Stack {
 	then := s.Clone()
 	for _, step := range steps {
 		if t := then.Find(step.Knob.Of); t != nil {
 			t.Setting(step.Knob.Name, step.To, source, stack.Origin{From: stack.FromLocal})
 		}
 	}
+	budget.Apply(then)
 	l.memory(then)
-	db := then.Find(l.Server)
-	if db == nil {
-		return 0, false
+	return then
+}
+
+// Demand is what a server takes once some steps are done, beside what the spec says is its own.
+type Demand struct {
+	Least   int64  // what it takes at least
+	Over    bool   // whether that is more than the spec says
+	Unknown string // why nobody knows whether it is; "" when it is known, or nothing is said of its memory
+}
+
+// Demand gives it.
+func (l Layout) Demand(s *stack.Stack, steps []advise.Step) Demand {
+	if l.Memory == 0 {
+		return Demand{}
 	}
-	all, _ := then.Follow(db, "memory")
-	for _, m := range all {
-		takes, _ = m.Int("known")
+	then := l.after(s, steps)
+	var all []*stack.Thing
+	if db := then.Find(l.Server); db != nil {
+		all, _ = then.Follow(db, "memory")
 	}
-	return takes, takes > l.Memory
+	if len(all) != 1 {
+		return Demand{Unknown: "the memory of the host is not known"}
+	}
+	least, known := all[0].Int("known")
+	d := Demand{Least: least, Over: known && least > l.Memory}
+	if _, whole := all[0].Int("expected"); !whole && !d.Over {
+		d.Unknown = "not all is known that it takes"
+		if g, ok := then.GapFor(all[0].Ref, "expected"); ok {
+			d.Unknown = g.Why
+		}
+	}
+	return d
 }

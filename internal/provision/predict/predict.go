@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/budget"
 	"plumb/internal/catalog"
 	"plumb/internal/product"
 	"plumb/internal/provision"
@@ -47,23 +48,27 @@ func Predict(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge)
 		if !p.follow(steps) {
 			break
 		}
+		p.count(l)
 	}
 	p.split(l, born)
-	verdicts := judge(p.Stack)
-	p.rest(verdicts, cat, l)
+	check := l
+	check.Memory = 0 // of which it knows nothing
+	p.count(check)
+	p.rest(judge(p.Stack), cat, l)
 	return p
 }
 
 // Settings gives what the rules advise of a host as it is, round after round, for the server of a
 // layout and what it lies on: findings above a note, that a value mends.
 func Settings(s *stack.Stack, l Layout, cat *catalog.Catalog, judge advise.Judge) []advise.Step {
-	p := Prediction{Stack: s.Clone()}
+	p := Prediction{Stack: s.Clone(), was: s}
 	l = l.on(p.Stack)
 	l.memory(p.Stack)
 	for range most {
 		if !p.follow(advised(judge(p.Stack), p.Stack, cat, l, func(stack.Ref) bool { return false })) {
 			break
 		}
+		p.count(l)
 	}
 	return p.Settings
 }
@@ -131,6 +136,10 @@ func (p *Prediction) follow(steps []advise.Step) (changed bool) {
 	}
 	return changed
 }
+
+// count counts the memory again with what was set so far. It is of the host as it was read: what a server has served, and how many
+// came, is of the load, which is forgotten in the prediction.
+func (p *Prediction) count(l Layout) { budget.Take(p.Stack, l.after(p.was, p.Settings)) }
 
 // split parts what things are born with from what is set on those that are there.
 func (p *Prediction) split(l Layout, born func(stack.Ref) bool) {

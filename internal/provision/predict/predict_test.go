@@ -118,55 +118,124 @@ func TestPredictKeepsToItsServer(t *testing.T) {
 	}
 }
 
+// large gives a host with 64 GiB of memory and one server, which has a buffer pool of that size and more data.
+func large(t *testing.T, k check.Knowledge, pool int64) (s *stack.Stack, ref stack.Ref, data string) {
+	t.Helper()
+	s, ref, data = recorded(t, "mariadb-ext4", k.Catalog)
+	ints(s.Find(ref), map[string]int64{"innodb_buffer_pool_size": pool, "innodb_data_size": 200 * gib, "buffer_pool_reads": 10 << 20, "innodb_page_size": 16 << 10, "uptime": 9000})
+	s.Find(ref).Set("buffer_pool_reads_per_second", stack.Float(900), "test")
+	ints(s.Host(), map[string]int64{"memory_total": 64 * gib, "memory_available": 55 * gib})
+	budget.Apply(s)
+	return s, ref, data
+}
+
+const gib = 1 << 30
+
+func ints(t *stack.Thing, facts map[string]int64) {
+	for name, n := range facts {
+		t.Set(name, stack.Int(n), "test")
+	}
+}
+
+// pools gives what the buffer pool of a server is set to; 0: it is left as it is.
+func pools(steps []advise.Step, ref stack.Ref) (to int64) {
+	for _, step := range steps {
+		if step.Knob == (stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}) {
+			to, _ = step.To.Int()
+		}
+	}
+	return to
+}
+
 // The memory that a spec gives a server is its own: what the rest of the host takes, an ARC above all, is not counted against it, and
 // it is not given more for what the host has.
 func TestMemoryIsTheServersOwn(t *testing.T) {
-	const gib = 1 << 30
 	k := knowledge(t)
-	s, ref, data := recorded(t, "mariadb-ext4", k.Catalog)
-	db := s.Find(ref)
-	ints := func(t *stack.Thing, facts map[string]int64) {
-		for name, n := range facts {
-			t.Set(name, stack.Int(n), "test")
-		}
-	}
-	ints(db, map[string]int64{"innodb_buffer_pool_size": 4 * gib, "innodb_data_size": 200 * gib, "buffer_pool_reads": 10 << 20, "innodb_page_size": 16 << 10, "uptime": 9000})
-	db.Set("buffer_pool_reads_per_second", stack.Float(900), "test")
-	ints(s.Host(), map[string]int64{"memory_total": 64 * gib, "memory_available": 15 * gib})
+	s, ref, data := large(t, k, 4*gib)
+	ints(s.Host(), map[string]int64{"memory_available": 15 * gib})
 	var see stack.Observation
 	ints(see.New("zfs", "module"), map[string]int64{"arc_size": 40 * gib, "arc_limit": 60 * gib, "zfs_arc_max": 0})
 	see.New("pool", "other")
 	s.Add("test", see)
-	s.Things = slices.DeleteFunc(s.Things, func(t *stack.Thing) bool { return t.Ref.Kind == "memory" })
-	delete(db.Links, "memory")
 	budget.Apply(s)
 	for memory, want := range map[int64][2]int64{24 * gib: {16 * gib, 24 * gib}, 8 * gib: {5 * gib, 8 * gib}} {
 		l := planned(ref, data, provision.Volume{})
 		l.Memory = memory
-		var to int64
-		for _, step := range predict.Settings(s, l, k.Catalog, k.Verdicts) {
-			if step.Knob == (stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}) {
-				to, _ = step.To.Int()
-			}
-		}
-		if to < want[0] || to > want[1] {
+		if to := pools(predict.Settings(s, l, k.Catalog, k.Verdicts), ref); to < want[0] || to > want[1] {
 			t.Errorf("with %d bytes of memory, the buffer pool gets %d", memory, to)
 		}
-		if takes, over := l.Over(s, nil); over {
-			t.Errorf("of %d bytes of memory it takes %d", memory, takes)
+		if d := l.Demand(s, nil); d.Over || d.Unknown != "" || d.Least < 4*gib {
+			t.Errorf("of %d bytes of memory: %+v", memory, d)
 		}
 	}
 	little, none := planned(ref, data, provision.Volume{}), planned(ref, data, provision.Volume{})
 	little.Memory = 2 * gib
-	if takes, over := little.Over(s, nil); !over || takes < 4*gib {
-		t.Errorf("a buffer pool of 4 GiB in 2 GiB of memory: it takes %d, over %v", takes, over)
+	if d := little.Demand(s, nil); !d.Over || d.Least < 4*gib {
+		t.Errorf("a buffer pool of 4 GiB in 2 GiB of memory: %+v", d)
 	}
 	lower := []advise.Step{{Knob: stack.Knob{Of: ref, Name: "innodb_buffer_pool_size"}, To: stack.Int(gib)}}
-	if takes, over := little.Over(s, lower); over {
-		t.Errorf("once it is lowered, it takes %d", takes)
+	if d := little.Demand(s, lower); d.Over || d.Unknown != "" {
+		t.Errorf("once it is lowered: %+v", d)
 	}
-	if _, over := none.Over(s, nil); over {
-		t.Error("nothing is said of its memory")
+	if d := none.Demand(s, nil); d != (predict.Demand{}) {
+		t.Errorf("nothing is said of its memory: %+v", d)
+	}
+}
+
+// What is not known of a server's memory is not taken for nothing: nobody says then that it keeps to its own.
+func TestUnknownMemoryIsNotEnough(t *testing.T) {
+	k := knowledge(t)
+	s, ref, data := large(t, k, 4*gib)
+	l := planned(ref, data, provision.Volume{})
+	l.Memory = 8 * gib
+	for what, c := range map[string]struct {
+		of   stack.Ref
+		fact string
+		want string
+	}{
+		"a part": {ref, "max_used_connections", "needs " + ref.String() + "#max_used_connections, which is not known"},
+		"all":    {s.Host().Ref, "memory_total", "the memory of the host is not known"},
+	} {
+		blind := s.Clone()
+		delete(blind.Find(c.of).Facts, c.fact)
+		if what == "all" {
+			delete(blind.Find(ref).Links, "memory")
+		}
+		if d := l.Demand(blind, nil); d.Over || d.Unknown != c.want {
+			t.Errorf("%s: %+v", what, d)
+		}
+	}
+	delete(s.Find(ref).Facts, "max_used_connections")
+	l.Memory = 2 * gib
+	if d := l.Demand(s, nil); !d.Over || d.Unknown != "" {
+		t.Errorf("what is known is too much already: %+v", d)
+	}
+}
+
+// A buffer pool that was set before for more than the spec gives the server is lowered, and what is said of the memory then is of the
+// pool as it will be. What check says goes by the memory of the host alone.
+func TestThePoolKeepsToItsMemory(t *testing.T) {
+	k := knowledge(t)
+	for _, c := range []struct{ pool, memory, least, most int64 }{
+		{12 * gib, 8 * gib, 4 * gib, 6 * gib},
+		{15 * gib / 2, 8 * gib, 4 * gib, 6 * gib},
+		{80 * gib, 0, 32 * gib, 32 * gib}, // more than the host has
+		{80 * gib, 8 * gib, 4 * gib, 6 * gib},
+		{4 * gib, 8 * gib, 0, 0},
+	} {
+		s, ref, data := large(t, k, c.pool)
+		l := planned(ref, data, provision.Volume{})
+		l.Memory = c.memory
+		p := predict.Predict(s, l, k.Catalog, k.Verdicts)
+		if to := pools(p.Settings, ref); to < c.least || to > c.most {
+			t.Errorf("%+v: the pool is set to %d", c, to)
+		}
+		for _, f := range p.Left {
+			t.Errorf("%+v: above a note is left: %s %s", c, f.Rule.ID, f.Cases[0].Title)
+		}
+		if d := l.Demand(s, p.Settings); d.Over || d.Unknown != "" {
+			t.Errorf("%+v: %+v", c, d)
+		}
 	}
 }
 

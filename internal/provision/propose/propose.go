@@ -110,7 +110,7 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 		}
 	}
 	if p.engine == nil {
-		return false, hint.With(fmt.Errorf("%s is none of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
+		return false, hint.With(fmt.Errorf("%s is not one of the servers that Plumb provisions", want.Product), "it provisions MariaDB, MySQL, Percona Server and PostgreSQL")
 	}
 	flavor := want.Product
 	if len(p.Stack.OfKind(kind)) > 0 || want.Name != "" {

@@ -268,10 +268,20 @@ func (p *planning) settings(ctx context.Context) error {
 			s.Steps[i].Recipe.Restart = []change.Op{{Argv: p.stop}, {Argv: p.start}}
 		}
 	}
-	if takes, over := p.Layout.Over(p.Stack, steps); over {
-		s.Notes = append(s.Notes, fmt.Sprintf("with its settings %s takes %s at least, and server.memory is %s: nothing here lowers what was set before", p.Home.Server, units.Bytes(takes), units.Bytes(p.Layout.Memory)))
-	}
+	s.Notes = append(s.Notes, p.demand(steps)...)
 	p.Stages = append(p.Stages, s)
+	return nil
+}
+
+// demand says whether the server keeps to the memory that the spec gives it.
+func (p *planning) demand(steps []advise.Step) []string {
+	memory := units.Bytes(p.Layout.Memory)
+	switch d := p.Layout.Demand(p.Stack, steps); {
+	case d.Over:
+		return []string{fmt.Sprintf("with its settings %s takes %s at least, and server.memory is %s: nothing here lowers what else was set before", p.Home.Server, units.Bytes(d.Least), memory)}
+	case d.Unknown != "":
+		return []string{fmt.Sprintf("whether %s keeps to server.memory, which is %s, is not known: %s", p.Home.Server, memory, d.Unknown)}
+	}
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (r *reader) size(n *strictyaml.Node, what string, low int64) int64 {
 func parseSize(text string) (int64, error) {
 	part := sizeWord.FindStringSubmatch(text)
 	if part == nil {
-		return 0, fmt.Errorf("%.40q is no size: write bytes, or a number and one of K, M, G, T and P, which are powers of 1024", text)
+		return 0, fmt.Errorf("%.40q is not a size: write bytes, or a number and one of K, M, G, T and P, which are powers of 1024", text)
 	}
 	factor := int64(1)
 	if part[2] != "" {

@@ -160,7 +160,7 @@ func readKept(text []byte) (k kept, err error) {
 		return k, err
 	}
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") {
-		return k, fmt.Errorf("%q is no name of a rehearsal", k.Name)
+		return k, fmt.Errorf("%q is not the name of a rehearsal", k.Name)
 	}
 	for i := range k.Proposal.Stages {
 		s := &k.Proposal.Stages[i]
@@ -193,12 +193,12 @@ func toResume(all []kept, name string) (kept, error) {
 	case len(open) > 0:
 		help = "there is " + hint.OneOf(open)
 	case len(ended) > 0:
-		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h goes on with the last one whose budget was used up", ended[0])
+		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h continues the last one whose budget was used up", ended[0])
 	}
 	if name != "" {
 		return kept{}, hint.Usage(fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help)
 	}
-	return kept{}, hint.With(errors.New("there is no rehearsal to go on with"), help)
+	return kept{}, hint.With(errors.New("there is no rehearsal to continue"), help)
 }
 
 // Resume goes on where a rehearsal was cut off, or its budget ended: the one

@@ -157,7 +157,7 @@ func (x *Runner) Run(ctx context.Context) (*Outcome, error) {
 		x.ended = interrupted
 		err = fmt.Errorf("the rehearsal was interrupted (%w)", err)
 		if x.kept.Name != "" {
-			err = hint.With(err, "plumb rehearse --resume goes on")
+			err = hint.With(err, "plumb rehearse --resume continues it")
 		}
 	default:
 		x.ended = cmp.Or(x.ended, brokenOff)

@@ -88,7 +88,7 @@ func (x *Runner) confirm(ctx context.Context, s *rehearse.Search) error {
 	if stage, err = stage.Within(x.left() - closingTime); err != nil {
 		return err
 	}
-	r, err := x.try(ctx, stage.Experiment, "search, the best anew")
+	r, err := x.try(ctx, stage.Experiment, "search, the best again")
 	s.Confirm(r)
 	return err
 }

@@ -157,7 +157,7 @@ func (c *Cluster) tell(t *stack.Thing, obs *stack.Observation) {
 	t.Set("ceph_hosts", stack.Int(int64(len(c.Hosts))), "ceph osd tree")
 	c.room(t, obs)
 	if c.Scrubs == "" {
-		obs.Gap(t.Ref, "when Ceph scrubs was not told", "let the key read the configuration: ceph config get osd osd_scrub_begin_hour", "ceph_scrub_hours")
+		obs.Gap(t.Ref, "when Ceph scrubs is not known", "let the key read the configuration: ceph config get osd osd_scrub_begin_hour", "ceph_scrub_hours")
 		return
 	}
 	t.Set("ceph_scrub_hours", stack.Text(c.Scrubs), "ceph config get osd")

@@ -160,7 +160,7 @@ func remount(ctx context.Context, h host.Reader, o option, point string) (change
 		}
 	}
 	if i < 0 {
-		return change.Act{}, &change.Refusal{Why: point + " is not mounted any more"}
+		return change.Act{}, &change.Refusal{Why: point + " is no longer mounted"}
 	}
 	m := mounts[i]
 	keep := []string{"remount"}

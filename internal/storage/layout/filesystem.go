@@ -107,26 +107,13 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 	return change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
 		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
-		Undo:      []change.Op{script(isEmpty, f.Device.Path, f.Type), d.Forget()},
+		Undo:      []change.Op{isEmpty(f.Device.Path, f.Type), d.Forget()},
 		Absent:    []change.Op{d.IsUsed()},
 		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},
 		Unchanged: &look,
 		Moved:     &change.Moved{Identity: id, State: id},
 	}}
 }
-
-// isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand. Of btrfs it looks at all
-// subvolumes, whichever is mounted without a word.
-const isEmpty = within + `at=$(mktemp -d) all=ro
-[ "$2" != btrfs ] || all=ro,subvolid=5
-mount -t "$2" -o "$all" "$1" "$at" || { rmdir "$at"; echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
-in=$(within "$at") || in="what cannot be read"
-umount "$at"; rmdir "$at"
-[ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`
-
-// hidesNothing refuses a place in which something is by now: what is mounted there would hide it.
-const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is not empty any more: nothing is mounted there" >&2; exit 1; }; }
-`
 
 // mount mounts it, on a directory that nobody can write to.
 func mount(f spec.Filesystem, uuid, at, options string) change.Act {

@@ -24,7 +24,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	case err != nil:
 		return "", "", err
 	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
-		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is no file that root alone can read", file)
+		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is not a file that root alone can read", file)
 	}
 	in, err := h.Statfs(ctx, file)
 	if err != nil {
@@ -41,7 +41,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	case st.Size >= 8 && st.Size <= 513:
 		return "passphrase", note, nil
 	}
-	return "", "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is no key", file, st.Size)
+	return "", "", change.Refuse("a key has 32 bytes, 64 hexadecimal digits, or is a passphrase of 8 to 512 characters", "%s has %d bytes, and is not a key", file, st.Size)
 }
 
 // encrypted refuses a pool that is there and not encrypted, where the spec names a key: what is in it stays readable.
@@ -51,7 +51,7 @@ func encrypted(ctx context.Context, h host.Reader, p spec.Pool) error {
 		return fmt.Errorf("see whether the pool %s is encrypted: %w", p.Name, err)
 	}
 	if strings.TrimSpace(string(out)) == "off" {
-		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: nothing encrypts it with the key %s any more", p.Name, p.Key)
+		return change.Refuse("another name makes a new pool; without key the data lie in this one as they are", "the pool %s is there, and is not encrypted: it can no longer be encrypted with the key %s", p.Name, p.Key)
 	}
 	return nil
 }

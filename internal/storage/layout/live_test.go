@@ -246,8 +246,8 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	for _, op := range []change.Op{script(isEmpty, f.Device.Path, f.Type), mount(f, newUUID(), at, "rw").Switch.Undo[0]} {
-		unmounted := slices.Contains(op.Argv, isEmpty) // it is when this looks
+	for _, op := range []change.Op{isEmpty(f.Device.Path, f.Type), mount(f, newUUID(), at, "rw").Switch.Undo[0]} {
+		unmounted := op.Argv[0] == "unshare" // it is when this looks
 		with := func(script string) {
 			x.sh(`mountpoint -q "$2" || mount "$1" "$2"; cd "$2/lost+found"; eval "$3"; cd /; [ "$4" = false ] || umount "$2"`, f.Device.Path, at, script, fmt.Sprint(unmounted))
 		}

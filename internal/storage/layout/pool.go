@@ -247,13 +247,6 @@ func (m *poolMaking) create(props, root map[string]string) {
 // imported in the place of the new one.
 const unknownPool = `! zpool import 2>/dev/null | sed -n 's/^ *pool: //p' | grep -qxF -e "$1" || { echo "there is another pool $1, which is not imported: zpool import shows it; choose another name, or import it" >&2; exit 1; }`
 
-// destroyPool destroys a pool with nothing in it, whoever asks, and however. Its own dataset was made as one that cannot be mounted:
-// who has changed that may have put something there.
-const destroyPool = `[ "$(zfs get -H -o value canmount "$1")" = off ] || { echo "the dataset $1 could be mounted, and may hold something: the pool is kept; mount it and look, then zfs set canmount=off $1" >&2; exit 1; }
-[ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || { echo "the pool $1 holds other datasets or snapshots: it is kept" >&2; exit 1; }
-[ "$(zfs get -H -o value mounted "$1")" != yes ] || { echo "the pool $1 is mounted: it is kept" >&2; exit 1; }
-zpool destroy "$1"`
-
 // vdevs gives them as zpool create takes them.
 func vdevs(p spec.Pool) (words []string) {
 	width := p.Width

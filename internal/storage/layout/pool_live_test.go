@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -272,5 +274,51 @@ func TestAnExportedPoolIsNotGone(t *testing.T) {
 		if now := x.state(); now != was {
 			t.Errorf("%s: undo left\n%s\nof\n%s", what, now, was)
 		}
+	}
+}
+
+// A look that is killed leaves its mount to zfs-fuse: the next look ends it, keeps what holds something as it was, and destroys what holds
+// nothing.
+func TestALookThatIsKilledIsFollowedByAnother(t *testing.T) {
+	x := newBox(t)
+	x.fuse()
+	pool, at, bin := "plumb"+strings.ReplaceAll(filepath.Base(x.Dir), "-", "")+"k", filepath.Join(x.Dir, "mnt"), t.TempDir()
+	x.OnClose(func() error {
+		_ = exec.Command("zpool", "destroy", "-f", pool).Run()
+		return nil
+	})
+	x.sh(`zpool create -m none -O canmount=off "$1" "$2"
+printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$@"\n' >"$3/find"; chmod 755 "$3/find"`, pool, x.disk("look", 64).Path, bin)
+	data, acts := pool+"/db/data", x.datasets(pool, at)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`printf theirs >"$1/file"; zfs unmount "$2"`, at, data)
+	op := acts[slices.IndexFunc(acts, func(a change.Act) bool { return a.Make != nil && a.Make.Dataset == data })].Make.Undo[0]
+	killed := func() {
+		t.Helper()
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env, c.SysProcAttr = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH")), &syscall.SysProcAttr{Setpgid: true}
+		if out, err := c.CombinedOutput(); !strings.Contains(fmt.Sprint(err), "killed") {
+			t.Fatalf("it was to be killed amid the look: %v: %s", err, out)
+		}
+		where := strings.TrimSpace(x.sh(`findmnt -n -o TARGET -S "$1"`, data))
+		if !strings.HasPrefix(where, "/run/plumb-look.") {
+			t.Fatalf("it is mounted at %q", where)
+		}
+		t.Cleanup(func() { os.Remove(where); os.Remove(filepath.Dir(where)) })
+	}
+	killed()
+	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), data+" holds file: it is kept") {
+		t.Fatalf("a file in it: %v", err)
+	}
+	if got := x.sh(`zfs get -H -o value canmount,mountpoint,mounted "$1"`, data); got != "noauto\n"+at+"\nno\n" {
+		t.Errorf("it is kept as\n%s", got)
+	}
+	x.sh(`zfs mount "$1"; rm "$2/file"`, data, at)
+	killed()
+	if err := x.undo(number, change.UndoOptions{Force: true}); err != nil || strings.Contains(x.sh("zfs list -H -o name"), data) {
+		t.Errorf("nothing in it: %v", err)
 	}
 }

@@ -16,10 +16,6 @@ import (
 	"plumb/internal/zfs"
 )
 
-// emptyProperty says of a dataset that nothing is in it: it was never mounted, or was looked into before
-// it was unmounted. Only such a one is destroyed.
-const emptyProperty = "org.plumb:empty"
-
 // Volume implements provision.Storage.
 func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o provision.Owner) (provision.Making, error) {
 	if v.Dataset == "" {
@@ -101,35 +97,16 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 
 // dataset makes it, and does not mount it yet.
 func dataset(name string, properties map[string]string) change.Act {
-	words := []string{markProperty + "={mark}", emptyProperty + "=yes"}
+	words := []string{markProperty + "={mark}"}
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
 		words = append(words, key+"="+properties[key])
 	}
 	return change.Act{Make: &change.Make{
 		Thing: change.Thing{Dataset: name}, Empty: true,
 		Do:   []change.Op{{Argv: zfs.Create(name, words...)}},
-		Undo: []change.Op{script(destroyEmpty, name, emptyProperty, properties["canmount"])},
+		Undo: []change.Op{script(destroyEmpty, name, properties["canmount"], properties["mountpoint"])},
 	}}
 }
-
-// within finds what is in a directory, below the empty lost+found of an ext4 too. A directory that cannot be read to its end is no
-// empty one: the command fails, and with it the script that asks.
-const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -printf '%P' -quit; }
-`
-
-// destroyEmpty destroys a dataset that was looked into: now, or when it was unmounted. One that somebody has let be mounted since
-// may hold something again.
-const destroyEmpty = within + `if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
-  at=$(zfs get -H -o value mountpoint "$1")
-  in=$(within "$at")
-  [ -z "$in" ] || { echo "$1 is not empty: it is kept" >&2; exit 1; }
-  zfs unmount "$1"
-  zfs set "canmount=$3" "$1"
-  zfs set "$2=yes" "$1" # should destroying it fail now, it is known next time
-elif [ "$(zfs get -H -o value "$2" "$1")" != yes ] || [ "$(zfs get -H -o value canmount "$1")" != "$3" ]; then
-  echo "$1 is not mounted, so nobody can see whether it is empty: it is kept; zfs mount $1 shows it" >&2; exit 1
-fi
-zfs destroy "$1"`
 
 // mountDataset mounts it, on a directory that nobody can write to.
 func mountDataset(t tools, name, at string) change.Act {
@@ -141,17 +118,15 @@ func mountDataset(t tools, name, at string) change.Act {
 		On: "the mount of " + at, After: kind + name, From: change.None, Either: true, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{Mounted: at},
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
-`+hidesNothing+`hides_nothing "$3"
-zfs set "$2=no" "$1"
+`+hidesNothing+`hides_nothing "$2"
 zfs set canmount=on "$1"
-[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, emptyProperty, at)},
+[ "$(zfs get -H -o value mounted "$1")" = yes ] || zfs mount "$1"`, name, at)},
 		Undo: []change.Op{script(within+`if [ "$(zfs get -H -o value mounted "$1")" = yes ]; then
   in=$(within "$2")
   [ -z "$in" ] || { echo "$2 holds $in: it stays mounted" >&2; exit 1; }
   zfs unmount "$1"
   zfs set canmount=noauto "$1"
-  zfs set "$3=yes" "$1"
-fi`, name, at, emptyProperty)},
+fi`, name, at)},
 	}}
 }
 
@@ -188,7 +163,7 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:
-		return out, change.Refuse("name a place without links", "%s is no directory, or a link", v.At)
+		return out, change.Refuse("name a place without links", "%s is not a directory, or is a link", v.At)
 	}
 	return owned(ctx, h, v.At, o)
 }

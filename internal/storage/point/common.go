@@ -155,7 +155,7 @@ func bind(ctx context.Context, d host.Doer, log *inventory.Log, from, source, di
 func realDirectory(ctx context.Context, d host.Doer, name, is string) error {
 	st, err := d.Stat(ctx, name)
 	if err == nil && (st.Resolved != is || !st.Mode.IsDir()) {
-		err = fmt.Errorf("%s is no directory but leads to %s", name, st.Resolved)
+		err = fmt.Errorf("%s is not a directory but leads to %s", name, st.Resolved)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func ebsInstance(ctx context.Context, h host.Reader) (string, error) {
 	text, err := h.ReadFile(ctx, "/sys/class/dmi/id/board_asset_tag")
 	id := strings.TrimSpace(string(text))
 	if err == nil && !strings.HasPrefix(id, "i-") {
-		err = fmt.Errorf("%q is no id of an EC2 instance", id)
+		err = fmt.Errorf("%q is not the ID of an EC2 instance", id)
 	}
 	if err != nil {
 		return "", hint.With(fmt.Errorf("find out which EC2 instance this is: %w", err), "instances before Nitro do not tell: use --with and a command of your own")

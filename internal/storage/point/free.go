@@ -57,7 +57,7 @@ func (Reflink) Free(ctx context.Context, h host.Reader, m protect.Member) (float
 func freeAt(ctx context.Context, h host.Reader, dir string) (float64, error) {
 	space, err := h.Statfs(ctx, dir)
 	if err == nil && space.TotalBytes == 0 {
-		err = fmt.Errorf("how large the filesystem at %s is is not told", dir)
+		err = fmt.Errorf("the size of the filesystem at %s is not known", dir)
 	}
 	if err != nil {
 		return 0, err

@@ -261,7 +261,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 			}
 		}
 		if err == nil && t.Proof["uuid"] == "" {
-			err = fmt.Errorf("%s is no clone of the snapshot that was taken", name)
+			err = fmt.Errorf("%s is not a clone of the snapshot that was taken", name)
 		}
 		return err
 	})

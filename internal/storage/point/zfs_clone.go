@@ -108,7 +108,7 @@ func inPoolOf(c protect.Copier, v protect.Volume, t inventory.Thing) bool {
 func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	st, err := h.Stat(ctx, dir)
 	if err == nil && !st.Mode.IsDir() {
-		err = errors.New("it is no directory")
+		err = errors.New("it is not a directory")
 	}
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func checkDatasetWords(v experiment.Volume) error {
 		return hint.With(errors.New("a volume that is a dataset has no size, devices or pool of its own"), "volume.kind: zpool has")
 	}
 	if !zfs.IsDataset(v.Parent) {
-		return hint.With(fmt.Errorf("volume.parent %q: that is no dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")
+		return hint.With(fmt.Errorf("volume.parent %q: that is not a dataset", v.Parent), "it is a name such as tank or tank/db, without a slash before it")
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
 		if ours(name) || strings.ContainsAny(name, "=: \t\n") || name == "" {

@@ -153,7 +153,7 @@ func TestDatasetThatCannotBeMade(t *testing.T) {
 		"not for an experiment":  {Parent: pool, Properties: map[string]string{"mountpoint": "/etc"}},
 		"what others have":       {Parent: pool, Properties: map[string]string{"reservation": "100M"}},
 		"cannot be limited":      {Parent: pool, Profile: "gp3"},
-		"that is no dataset":     {Parent: pool + "@today"},
+		"that is not a dataset":  {Parent: pool + "@today"},
 		"of its own":             {Parent: pool, Size: 1 << 30},
 		"make the dataset":       {Parent: pool, Properties: map[string]string{"recordsize": "3K"}},
 		"cannot be done on a da": {Parent: pool, Clone: "reflink"},

@@ -25,10 +25,10 @@ func TestDatasetWords(t *testing.T) {
 		v    experiment.Volume
 		says string
 	}{
-		{experiment.Volume{}, "that is no dataset"},
-		{experiment.Volume{Parent: "-r"}, "that is no dataset"},
-		{experiment.Volume{Parent: "tank@today"}, "that is no dataset"},
-		{experiment.Volume{Parent: "/tank"}, "that is no dataset"},
+		{experiment.Volume{}, "that is not a dataset"},
+		{experiment.Volume{Parent: "-r"}, "that is not a dataset"},
+		{experiment.Volume{Parent: "tank@today"}, "that is not a dataset"},
+		{experiment.Volume{Parent: "/tank"}, "that is not a dataset"},
 		{experiment.Volume{Parent: "tank", Profile: "gp3"}, "cannot be limited"},
 		{experiment.Volume{Parent: "tank", Vdevs: 2}, "no size, devices or pool"},
 		{experiment.Volume{Parent: "tank", Pool: map[string]string{"ashift": "12"}}, "no size, devices or pool"},

@@ -21,7 +21,7 @@ func parseStat(data []byte) (paces, error) {
 	for i := range n {
 		v, err := strconv.ParseUint(f[i], 10, 64)
 		if err != nil {
-			return paces{}, fmt.Errorf("its field %d is no count: %w", i+1, err)
+			return paces{}, fmt.Errorf("its field %d is not a count: %w", i+1, err)
 		}
 		n[i] = float64(v)
 	}

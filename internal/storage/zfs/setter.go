@@ -24,7 +24,7 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 	a := alteration{ctx: ctx, h: h, seen: s, want: w, thing: s.Find(w.Knob.Of), name: w.Knob.Name, of: w.Knob.Of.Name}
 	switch {
 	case w.Image && w.Knob.Of.Kind != "zfs":
-		return change.Recipe{}, &change.Refusal{Why: "a pool is no file of an image", What: "run plumb fix on the host that has it"}
+		return change.Recipe{}, &change.Refusal{Why: "a pool is not a file of an image", What: "run plumb fix on the host that has it"}
 	case w.Knob.Of.Kind == "zfs":
 		return a.parameter()
 	}
@@ -132,7 +132,7 @@ func (a *alteration) harmless() error {
 	case slices.Contains([]string{"mountpoint", "canmount", "overlay"}, a.name):
 		return &change.Refusal{Why: "it moves the files away under those who have them open", What: "stop the servers there, and use zfs set"}
 	case a.name == "readonly" && a.want.To.String() == "on":
-		return &change.Refusal{Why: "the servers there could not write any more", What: "stop them, and use zfs set"}
+		return &change.Refusal{Why: "the servers there could no longer write", What: "stop them, and use zfs set"}
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func TestSetterOfDatasetsRefuses(t *testing.T) {
 		to   stack.Value
 		want string
 	}{
-		"volsize": {stack.Int(50), "loses what lies at its end"}, "refquota": {stack.Int(10), "holds more"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could not write"},
+		"volsize": {stack.Int(50), "loses what lies at its end"}, "refquota": {stack.Int(10), "holds more"}, "quota": {stack.Int(10), "holds more than that"}, "readonly": {stack.Text("on"), "could no longer write"},
 		"mountpoint": {stack.Text("/w"), "moves the files away"}, "direct": {stack.Text("standard"), "has no property direct"},
 	} {
 		_, err := Setter{}.Recipe(t.Context(), hosttest.Map{}, &s, change.Want{Knob: stack.Knob{Of: ds.Ref, Name: name}, To: c.to, Fact: cat.Fact("dataset", name)})

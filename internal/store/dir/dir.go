@@ -194,7 +194,7 @@ func (d *Dir) open(name string) (*os.File, fs.FileInfo, error) {
 	}
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a file")
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())

@@ -100,7 +100,7 @@ func endpoint(text string) (*url.URL, error) {
 	case strings.Contains(text, "@"):
 		return nil, hint.With(errors.New("its endpoint has a login in it"), "the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it; an endpoint is https://HOST or https://HOST:PORT")
 	case err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" || strings.Trim(at.Path, "/") != "":
-		return nil, hint.With(fmt.Errorf("%q is no endpoint", text), "an endpoint is https://HOST or https://HOST:PORT")
+		return nil, hint.With(fmt.Errorf("%q is not an endpoint", text), "an endpoint is https://HOST or https://HOST:PORT")
 	}
 	return at, nil
 }

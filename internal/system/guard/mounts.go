@@ -19,7 +19,7 @@ var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]{1,200}\.service$`)
 // mounts them: systemd has no unit for such a mount before zfs-mount.service has made it.
 func Mounts(ctx context.Context, h host.Reader, unit string, dirs []string, zfs bool) (acts []change.Act, err error) {
 	if !unitName.MatchString(unit) {
-		return nil, fmt.Errorf("%q is no name of a service", unit)
+		return nil, fmt.Errorf("%q is not a service name", unit)
 	}
 	reload, err := reload(ctx, h)
 	if err != nil {

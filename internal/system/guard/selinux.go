@@ -30,7 +30,7 @@ func SELinux(ctx context.Context, h host.Reader, label Label, dirs []string) (ac
 		return nil, err
 	}
 	if !labelName.MatchString(string(label)) {
-		return nil, fmt.Errorf("%q is no type of SELinux", label)
+		return nil, fmt.Errorf("%q is not an SELinux type", label)
 	}
 	for _, dir := range dirs {
 		if err := plainPath(dir); err != nil {

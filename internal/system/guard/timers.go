@@ -30,7 +30,7 @@ type Disks struct {
 // has set a timer, there is nothing to do. The notes say what a person has to set up.
 func PoolTimers(ctx context.Context, h host.Reader, pool string, disks Disks) (acts []change.Act, notes []string, err error) {
 	if !poolName.MatchString(pool) {
-		return nil, nil, fmt.Errorf("%q is no name of a pool", pool)
+		return nil, nil, fmt.Errorf("%q is not a pool name", pool)
 	}
 	cron, err := cronOf(ctx, h)
 	if err != nil {

@@ -102,7 +102,7 @@ func (a apt) absent(accounts []string) (left []string, err error) {
 func (a apt) simulate(missing []string) (s simulated, err error) {
 	for _, n := range missing {
 		if !isPackage(n) {
-			return s, fmt.Errorf("%q is no name of a package", n)
+			return s, fmt.Errorf("%q is not a package name", n)
 		}
 	}
 	text, err := a.h.Output(a.ctx, slices.Concat(simulation, missing)...)

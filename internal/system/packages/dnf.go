@@ -29,7 +29,7 @@ func (d dnf) recipe(w Want) (r change.Recipe, err error) {
 	var missing, lines []string
 	for _, n := range w.rpms() {
 		if !isRPM(n) {
-			return r, fmt.Errorf("%q is no name of a package", n)
+			return r, fmt.Errorf("%q is not a package name", n)
 		}
 		if line := n + " " + isInstalled; !slices.Contains(strings.Split(string(text), "\n"), line) {
 			missing, lines = append(missing, n), append(lines, line)

@@ -27,7 +27,7 @@ func (Setter) Kinds() []string { return []string{"process"} }
 // Recipe implements change.Setter.
 func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w change.Want) (change.Recipe, error) {
 	if w.Image {
-		return change.Recipe{}, &change.Refusal{Why: "a process is no file of an image", What: "put a drop-in for its unit into the image"}
+		return change.Recipe{}, &change.Refusal{Why: "a process is not a file of an image", What: "put a drop-in for its unit into the image"}
 	}
 	p := s.Find(w.Knob.Of)
 	most := hardLimit(ctx, h, p.Ref.Name, w)

@@ -71,7 +71,7 @@ func Status(all []archive.Status, now time.Time, lag time.Duration, screen page.
 			p.Hang(page.Normal, "  ", sourceText(one, now))
 		}
 		if len(s.Sources) == 0 {
-			p.Hang(page.Normal, "  ", "nothing was archived since it runs")
+			p.Hang(page.Normal, "  ", "nothing was archived since it started")
 		}
 		for _, wrong := range s.Trouble(now, lag) {
 			p.Hang(page.Bold, "  ! ", wrong)
@@ -91,7 +91,7 @@ func sourceText(s archive.Source, now time.Time) string {
 	if !s.Whole.IsZero() {
 		words = append(words, "all that was written until "+units.Span(now.Sub(s.Whole).Round(time.Second))+" ago")
 	}
-	return strings.Join(append(words, fmt.Sprintf("%s with %s since the service runs", units.Count(int(s.Pieces), "piece"), units.Measured(float64(s.Bytes)))), ", ")
+	return strings.Join(append(words, fmt.Sprintf("%s with %s since the service started", units.Count(int(s.Pieces), "piece"), units.Measured(float64(s.Bytes)))), ", ")
 }
 
 // List says what is archived.
@@ -104,14 +104,14 @@ func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Scree
 	p.Line(page.Bold, "Archived in "+from)
 	for _, s := range all {
 		if s.Hole != "" {
-			p.Hang(page.Bold, "  ! ", "a hole: "+s.Hole+" is not there")
+			p.Hang(page.Bold, "  ! ", "a gap: "+s.Hole+" is missing")
 		}
 		p.Hang(page.Normal, "  "+page.Columns(page.OneLine(s.Server), 32)+"  ", fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes))))
 	}
 	for _, one := range pruned {
 		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", prunedText(one))
 	}
-	p.Para(page.Dim, 0, "As the names of the objects say. Whether they are signed and whole is seen by plumb restore --to.")
+	p.Para(page.Dim, 0, "This goes by the names of the objects. plumb restore --to checks whether they are signed and complete.")
 	return p.String()
 }
 
@@ -121,7 +121,7 @@ func prunedText(one Pruned) string {
 	}
 	text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, one.Since.UTC().Format("2006-01-02 15:04:05 MST"), one.By)
 	if one.Left > 0 {
-		text += fmt.Sprintf("; %s from before not gone yet", is(one.Left))
+		text += fmt.Sprintf("; %s still there from before", is(one.Left))
 	}
 	if one.Doubt != "" {
 		text += ", which is not believed: " + one.Doubt

@@ -162,7 +162,7 @@ func Proven(m manifest.Manifest, d protect.Drill, notes []string, screen page.Sc
 	for _, note := range notes {
 		p.Para("", 2, note)
 	}
-	p.Para(page.Dim, 0, "What was restored for it was taken away.")
+	p.Para(page.Dim, 0, "What was restored for it has been removed.")
 	return p.String()
 }
 
@@ -187,11 +187,11 @@ func Made(to []string, r backup.Result, screen page.Screen) string {
 	}
 	line := fmt.Sprintf("Sent %s in %s, %s a second of what was backed up.", bytesText(r.Sent), units.Span(r.Took), units.Measured(float64(r.Bytes()-r.Skipped)/max(r.Took.Seconds(), 0.001)))
 	if r.GoesOn && r.Skipped > 0 {
-		line += fmt.Sprintf(" It went on where an earlier run had ended, which had sent %s.", bytesText(r.Skipped))
+		line += fmt.Sprintf(" It continued an earlier run, which had sent %s.", bytesText(r.Skipped))
 	}
 	p.Para(page.Normal, 0, line)
 	if r.Whole != "" {
-		p.Para(page.Normal, 0, "All of it was sent: "+r.Whole+".")
+		p.Para(page.Normal, 0, "This is a full backup: "+r.Whole+".")
 	}
 	p.Para(page.Dim, 0, "The store lists all its objects, and its manifest was read back. That does not prove that it can be restored: plumb verify does.")
 	return p.String()
@@ -274,7 +274,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 	case kind == manifest.Command:
 		done = ""
 	case kind == manifest.Btrfs && len(all) > 0 && strings.HasPrefix(all[0].Dataset, "/"):
-		done = "Only root enters " + path.Dir(all[0].Dataset) + " until you chmod it. "
+		done = "Only root can enter " + path.Dir(all[0].Dataset) + " until you chmod it. "
 	}
 	p.Para(page.Dim, 0, done+"A server on it would be the same server as the one that was backed up: give it an identity of its own before it meets that one.")
 	return p.String()
@@ -290,6 +290,6 @@ func Verified(all []backup.Verified, took time.Duration, screen page.Screen) str
 		}
 		p.Hang(page.Normal, v.ID+"  ", fmt.Sprintf("%s, all there and of the right size; %d read (%s of the streams), %s", units.Count(int(v.Objects), "object"), v.Read, bytesText(v.Bytes), opened))
 	}
-	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". That a server starts on it is not proven by this: plumb verify --restore tries it.")
+	p.Para(page.Dim, 0, "Read in "+units.Span(took)+". This does not prove that a server starts on it: plumb verify --restore does.")
 	return p.String()
 }

@@ -4,14 +4,14 @@ import "plumb/internal/archive"
 
 // Behind warns of a base without its log: what can be restored then, and what not.
 func Behind(b archive.Behind) string {
-	why := "no log is archived beside this base"
+	why := "no log is archived beside this base backup"
 	switch {
 	case b.Doubt != "":
-		why = "what lies beside this base in the place of its log is not the log (" + b.Doubt + ")"
+		why = "what lies beside this base backup in the place of its log is not the log (" + b.Doubt + ")"
 	case b.Log:
-		why = "the archive beside this base does not have the place in the log at which it begins, so far"
+		why = "so far, the archive beside this base backup lacks the log position at which it begins"
 	}
-	return why + ": " + alone(b) + ". plumb archive run keeps the log, and plumb archive status says how that goes"
+	return why + ": " + alone(b) + ". plumb archive run archives the log, and plumb archive status shows its state"
 }
 
 // alone says what a base is without its log.

@@ -15,11 +15,11 @@ import (
 func TestBehind(t *testing.T) {
 	yes, no := true, false
 	for want, b := range map[string]archive.Behind{
-		"no log is archived beside this base: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
-		"no log is archived beside this base: without the log no server starts on it.":                             {Alone: &no},
-		"no log is archived beside this base: at best it can be restored as it was when it ended.":                 {},
-		"in the place of its log is not the log (archive/x is not believed): it can be restored":                   {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
-		"does not have the place in the log at which it begins, so far: it can be restored":                        {Log: true, Alone: &yes},
+		"no log is archived beside this base backup: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
+		"no log is archived beside this base backup: without the log no server starts on it.":                             {Alone: &no},
+		"no log is archived beside this base backup: at best it can be restored as it was when it ended.":                 {},
+		"in the place of its log is not the log (archive/x is not believed): it can be restored":                          {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
+		"lacks the log position at which it begins: it can be restored":                                                   {Log: true, Alone: &yes},
 	} {
 		if got := Behind(b); !strings.Contains(got, want) {
 			t.Errorf("%q, and it should say %q", got, want)

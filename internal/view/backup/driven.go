@@ -61,7 +61,7 @@ func Driven(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet
 	if f.Newest != "" {
 		text := "The log is archived up to " + f.Newest + "."
 		if f.Unjudged != "" {
-			text += " Whether it has holes is not known: " + f.Unjudged + "."
+			text += " Whether it has gaps is not known: " + f.Unjudged + "."
 		}
 		p.Para(page.Normal, 0, text)
 	}
@@ -99,7 +99,7 @@ func drivenWords(b driven.Taken) string {
 
 // drivenSheet says what must be kept elsewhere: who restores on another machine has nothing but that.
 func drivenSheet(p *page.Page, tool string, s driven.Set) {
-	p.Para(page.Normal, 0, "The key that opens them is in "+s.KeyFile()+". Keep a copy of that file where the server is not: without it nobody restores them. On another machine:")
+	p.Para(page.Normal, 0, "The key that opens them is in "+s.KeyFile()+". Keep a copy of that file elsewhere: without it nobody can restore them. On another machine:")
 	more := ""
 	if s.Endpoint != "" {
 		more = " --endpoint '" + s.Endpoint + "' --region '" + s.Region + "'"
@@ -110,7 +110,7 @@ func drivenSheet(p *page.Page, tool string, s driven.Set) {
 // DrivenMoment says where a backup was restored.
 func DrivenMoment(b driven.Taken, dir, to string, next, notes []string, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, "Restored backup "+b.Label+" to "+dir+", for a start that goes on to "+to)
+	p.Line(page.Bold, "Restored backup "+b.Label+" to "+dir+"; when it is started, the server recovers to "+to)
 	for _, note := range notes {
 		p.Para(page.Normal, 0, note)
 	}

@@ -37,9 +37,9 @@ func Moment(m manifest.Manifest, w moment.Way, to, dir string, took time.Duratio
 	}
 	p.Line(page.Bold, head)
 	if w.Files == 0 {
-		p.Hang(page.Normal, "  ", "no archived log is replayed: it is the base as it was when it ended")
+		p.Hang(page.Normal, "  ", "no archived log is replayed: this is the base backup as it was when it ended")
 	} else {
-		p.Hang(page.Normal, "  ", fmt.Sprintf("%s after the base, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes)))
+		p.Hang(page.Normal, "  ", fmt.Sprintf("%s after the base backup, from %s to %s: %s with %s of log", units.Count(w.Count, "transaction"), w.From, w.Last, units.Count(w.Files, "piece"), bytesText(w.Bytes)))
 	}
 	for _, t := range w.Before {
 		p.Hang(page.Dim, "  replayed      ", transaction(t))

@@ -60,7 +60,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 		p.Line(page.Bold, "Pruned before")
 	}
 	for _, l := range plan.Leaving {
-		text := "its objects go after " + l.From.UTC().Format(time.DateTime) + " UTC"
+		text := "its objects are removed after " + l.From.UTC().Format(time.DateTime) + " UTC"
 		if l.Why != "" {
 			text = l.Why
 		}
@@ -95,7 +95,7 @@ func logs(p *page.Page, plan prune.Plan) {
 			p.Hang(page.Normal, "    ", "goes "+amount(l.Goes)+": marked before, and no backup needs it")
 		}
 		if l.Then.Pieces > 0 {
-			p.Hang(page.Normal, "    ", fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go when the grace is over", amount(l.Then), l.Begins, l.By))
+			p.Hang(page.Normal, "    ", fmt.Sprintf("marked %s before %s, where backup %s begins, the first that stays: they go after the grace period", amount(l.Then), l.Begins, l.By))
 		}
 		text := "stays " + amount(l.Stays)
 		if l.Why != "" {
@@ -115,7 +115,7 @@ func stopped(p *page.Page, brakes []keep.Brake) {
 		p.Hang(page.Dim, "         ", b.Hint)
 	}
 	if len(brakes) > 0 {
-		p.Para(page.Normal, 0, "Nothing at all goes.")
+		p.Para(page.Normal, 0, "Nothing at all is removed.")
 	}
 }
 
@@ -130,7 +130,7 @@ func Pruned(d prune.Done, screen page.Screen) string {
 		p.Hang(page.Red, "stays  "+l.ID+"  ", l.Why)
 	}
 	for _, id := range d.Back {
-		p.Hang(page.Normal, "back   "+id+"  ", "another backup needs it, and it is no more being removed")
+		p.Hang(page.Normal, "back   "+id+"  ", "another backup needs it, so it is no longer being removed")
 	}
 	if stopped(p, d.Plan.Brakes); len(d.Plan.Brakes) > 0 {
 		return p.String()
@@ -147,7 +147,7 @@ func Pruned(d prune.Done, screen page.Screen) string {
 	for _, l := range d.Logs {
 		text := "The log of " + l.Server + ": " + amount(l.Gone) + " removed"
 		if l.Marked != "" {
-			text += "; what comes before " + l.Marked + " goes when the grace is over"
+			text += "; what comes before " + l.Marked + " goes after the grace period"
 		}
 		p.Para(page.Normal, 0, text+".")
 	}

@@ -60,8 +60,8 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		p.Line(page.Normal, "On another machine, with a key that opens them in key.txt:")
 		p.Line(page.Normal, "  "+("plumb backup list --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)))
 		p.Line(page.Normal, "  "+("plumb restore --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)+" --identity key.txt --into "+into(s)))
-		p.Para(page.Normal, 0, "In place of --into: a base of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; what another command gave to a file or a command, with --output FILE or --command 'LINE'.")
-		p.Para(page.Dim, 0, "There is no secret here. Keep this and the key where this machine is not, and the login of the store too: without the key nobody opens the backups.")
+		p.Para(page.Normal, 0, "In place of --into: a base backup of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; the output of another command to a file or a command, with --output FILE or --command 'LINE'.")
+		p.Para(page.Dim, 0, "This sheet contains no secret. Keep it, the key and the login of the store away from this machine: without the key nobody can open the backups.")
 	}
 	return p.String()
 }
@@ -94,7 +94,7 @@ func Copied(from, to string, all []backup.Copied, took time.Duration, screen pag
 		sent += c.Sent
 		p.Hang(page.Normal, "  "+c.ID+"  ", text)
 	}
-	p.Para(page.Normal, 0, fmt.Sprintf("Sent %s in %s. Each object was compared with what was signed before it was written.", bytesText(sent), units.Span(took)))
+	p.Para(page.Normal, 0, fmt.Sprintf("Sent %s in %s. Each object was compared with its signed hash before it was written.", bytesText(sent), units.Span(took)))
 	return p.String()
 }
 

@@ -46,7 +46,7 @@ func Shown(from string, chain []backup.Found, behind map[string]archive.Behind, 
 	if b, is := behind[f.ID]; is && !b.Archived {
 		row("log", short(b))
 	} else if is {
-		row("log", "the place at which it begins is archived")
+		row("log", "the position at which it begins is archived")
 	}
 	return p.String()
 }

@@ -150,7 +150,7 @@ func paragraphs(text string) []para {
 type adviceHTML struct {
 	Number int
 	Text   string
-	Why    string // why it is not in the plan; "" for what is no setting
+	Why    string // why it is not in the plan; "" for what is not a setting
 }
 
 // byHand lists what the findings ask for and the plan does not have, each once.

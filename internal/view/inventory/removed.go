@@ -44,7 +44,7 @@ func Swept(all []inventory.Swept, screen page.Screen) string {
 			gone++
 		case errors.Is(s.Err, inventory.ErrForeign):
 			foreign++
-			what = "left alone: it is not the lab's any more"
+			what = "left alone: it is no longer the lab's"
 		default:
 			failed++
 			what = "still there: " + s.Err.Error()

@@ -100,7 +100,7 @@ func (w *writer) hostpath() {
 	at, kind := w.At, w.Spec.Filesystem.Type
 	w.WriteString("\n")
 	w.comment("On each node, before: "+kind+" mounted at "+at+", as plumb provision makes it, aligned to its array and with the mount options that the rules give.",
-		"Volumes are directories there. A class says nothing of mkfs and mount options, and the size of a claim is not enforced.")
+		"Volumes are directories there. A class says nothing of mkfs and mount options. The size of a claim is not enforced, and cannot be raised.")
 	w.storageClass(w.class(""), "openebs.io/local", func() {
 		w.line(4, "openebs.io/cas-type", "local")
 		w.line(4, "cas.openebs.io/config", "- name: StorageType\n  value: \"hostpath\"\n- name: BasePath\n  value: "+strconv.QuoteToASCII(at)+"\n")

@@ -187,6 +187,25 @@ func TestParametersStay(t *testing.T) {
 	}
 }
 
+// TestWhatStaysIsSaid: of a volume for the WAL, which stays once it is there, and of claims, whose size stays where their class
+// does not let them grow.
+func TestWhatStaysIsSaid(t *testing.T) {
+	zfs, ext4, mariadb := written(t, onZFS("postgres")), written(t, onExt4("postgres")), written(t, onZFS("mariadb"))
+	for text, has := range map[string]bool{zfs: true, ext4: false, mariadb: false} {
+		wal := documents(t, text)
+		_, there := wal[len(wal)-1]["spec"].(map[string]any)["walStorage"]
+		if says := strings.Contains(text, "has walStorage once keeps it"); says != has || there != has {
+			t.Errorf("walStorage %v, that it stays %v:\n%s", there, says, text)
+		}
+	}
+	for text, grows := range map[string]bool{zfs: true, ext4: false} {
+		may, _ := documents(t, text)[0]["allowVolumeExpansion"].(bool)
+		if says := strings.Contains(text, "cannot be raised"); may != grows || says == grows {
+			t.Errorf("the class lets claims grow %v, that they cannot %v:\n%s", may, says, text)
+		}
+	}
+}
+
 // TestHostpathIsWhereTheFilesystemIs: the provisioner reads its settings as YAML within an annotation.
 func TestHostpathIsWhereTheFilesystemIs(t *testing.T) {
 	doc := documents(t, written(t, onExt4("postgres")))[0]

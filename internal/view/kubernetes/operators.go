@@ -52,7 +52,7 @@ func (w *writer) oneVolume(operator string) string {
 	return said
 }
 
-// mariadb is for mariadb-operator (k8s.mariadb.com_mariadbs.yaml, July 2026).
+// mariadb is for mariadb-operator (k8s.mariadb.com_mariadbs.yaml of 26.6, July 2026).
 func (w *writer) mariadb() {
 	w.part("k8s.mariadb.com/v1alpha1", "MariaDB", w.oneVolume("mariadb-operator"),
 		"Settings go into spec.myCnf. It says nothing of the kernel, of ZFS's memory, and of O_DIRECT's worth on ZFS: plumb check on the node does.")
@@ -61,7 +61,7 @@ func (w *writer) mariadb() {
 	w.line(4, "storageClassName", w.class("data"))
 }
 
-// percona is for Percona's operators for MySQL (deploy/crd.yaml of both, August and March 2026).
+// percona is for Percona's operators for MySQL (deploy/crd.yaml of 1.2 and later, August 2026, and of 1.19 and later, March 2026).
 func (w *writer) percona() {
 	for _, o := range []struct{ apiVersion, kind, server, name string }{
 		{"ps.percona.com/v1", "PerconaServerMySQL", "mysql", "Percona Operator for MySQL"},
@@ -76,10 +76,14 @@ func (w *writer) percona() {
 	}
 }
 
-// cloudNativePG is for CloudNativePG (postgresql.cnpg.io_clusters.yaml, August 2026).
+// cloudNativePG is for CloudNativePG (postgresql.cnpg.io_clusters.yaml of 1.30 and later, August 2026).
 func (w *writer) cloudNativePG() {
-	w.part("postgresql.cnpg.io/v1", "Cluster", "Settings go into spec.postgresql.parameters. It says nothing of the kernel and of ZFS's memory: plumb check on the node does.",
-		"instances is how many servers there are: each has volumes of its own.")
+	about := []string{"Settings go into spec.postgresql.parameters. It says nothing of the kernel and of ZFS's memory: plumb check on the node does.",
+		"instances is how many servers there are: each has volumes of its own."}
+	if w.log() != "" { // docs/src/storage.md, "Volume for WAL"
+		about = append(about, "A cluster that has walStorage once keeps it: CloudNativePG does not take it away again.")
+	}
+	w.part("postgresql.cnpg.io/v1", "Cluster", about...)
 	w.WriteString("  instances: 3\n  storage:\n")
 	w.line(4, "size", dataSize)
 	w.line(4, "storageClass", w.class("data"))

@@ -73,7 +73,7 @@ func Plugin(from io.Reader, now time.Time, l Limits) (line string, state State) 
 		return UnknownLine("the metrics cannot be read: " + err.Error()), Unknown
 	}
 	if all["plumb_build_info"] == nil {
-		return UnknownLine("these are no metrics of plumb"), Unknown
+		return UnknownLine("these are not metrics of Plumb"), Unknown
 	}
 	var j judged
 	j.windows(all, now, l)

@@ -40,7 +40,7 @@ func Text(form string, e Emission, cat *catalog.Catalog) (string, error) {
 	case "ansible":
 		return b.ansible(), nil
 	}
-	return "", fmt.Errorf("%q is no form of a playbook: want one of %s", form, strings.Join(Forms(), ", "))
+	return "", fmt.Errorf("%q is not a form of a playbook: want one of %s", form, strings.Join(Forms(), ", "))
 }
 
 // playbook is one plan written for other tools.

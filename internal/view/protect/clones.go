@@ -36,7 +36,7 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 		}
 		p.Hang(page.Normal, "  of      ", of+", "+purpose(c))
 		if protect.IsForeign(c.Point) && c.Purpose != protect.ForBrowse {
-			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill tells more of what it is made of")
+			p.Hang(page.Yellow, "  proof   ", "none: it was started as after a power cut; plumb drill of its point proves more")
 		}
 		if c.Follows != "" {
 			ink := page.Normal
@@ -63,12 +63,12 @@ func state(c clone.Clone) string {
 	case clone.Making:
 		return ": not complete; it is being made, or a killed run left it"
 	case clone.Refreshing:
-		return ": gone, and being made anew, or a killed run left it: refresh it once more, or drop it"
+		return ": gone, and being made anew, or a killed run left it: refresh it again, or drop it"
 	case clone.Ended:
 		if c.Purpose == protect.ForBrowse {
-			return ": its files are not mounted any more; refresh it, or drop it"
+			return ": its files are no longer mounted; refresh it, or drop it"
 		}
-		return ": its server does not run any more; refresh it, or drop it"
+		return ": its server no longer runs; refresh it, or drop it"
 	case clone.Dropping:
 		return ": being dropped, or a killed run left it"
 	}

@@ -70,7 +70,7 @@ type ClonesJSON struct {
 // CloneJSON is one running copy of a point. The statements of its mask are not in it.
 type CloneJSON struct {
 	Name    string        `json:"name"`
-	State   string        `json:"state"` // making, made, ended (its server does not run, or its files are not mounted any more), refreshing, dropping
+	State   string        `json:"state"` // making, made, ended (its server does not run, or its files are no longer mounted), refreshing, dropping
 	Point   string        `json:"point"` // ID
 	Purpose string        `json:"purpose"`
 	Product string        `json:"product"`
@@ -159,7 +159,7 @@ type RunJSON struct {
 	Kind   string           `json:"kind"` // "protect-run"
 	DryRun bool             `json:"dry_run"`
 	Policy string           `json:"policy"` // its file
-	Busy   bool             `json:"busy"`   // another run was at work: nothing was done
+	Busy   bool             `json:"busy"`   // another run was in progress: nothing was done
 	Done   []policy.Outcome `json:"done"`   // of a dry run: what is due
 }
 

@@ -38,7 +38,7 @@ type RollbackJSON struct {
 	Change   int           `json:"change,omitempty"` // its number in the journal, for plumb undo
 	Before   []string      `json:"before"`           // datasets that hold, or would hold, the state of just before
 	Moves    []string      `json:"moves"`            // snapshots that go with the promoted clones
-	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the datasets of before
+	Stay     []string      `json:"stay"`             // snapshots taken after the point: they stay with the old datasets
 	Others   []string      `json:"others,omitempty"` // files that are not the server's and changed since the point: they go back with it
 	Notes    []string      `json:"notes"`            // what does not come along, and what could not be seen
 	Position string        `json:"position,omitempty"`
@@ -112,7 +112,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	}
 	row("start", []string{strings.Join(plan.Start, " ")})
 	if plan.Opens > 0 {
-		row("timeline", []string{fmt.Sprintf("it goes on on timeline %d", plan.Opens)})
+		row("timeline", []string{fmt.Sprintf("it continues on timeline %d", plan.Opens)})
 	}
 	row("go along", plan.Moves)
 	row("stay there", plan.Stay)
@@ -123,7 +123,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 		row("replay", []string{units.Count(w.Count, "transaction") + " from " + w.From.String() + ", and no more"})
 		row("up to", transactions(w.Before))
 		row("not", transactions(w.After))
-		p.Para(page.Dim, 0, "What comes later stays with the datasets of before, in their tables and in their log.")
+		p.Para(page.Dim, 0, "What came later stays in the old datasets, in their tables and in their log.")
 	}
 	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
 	return p.String()

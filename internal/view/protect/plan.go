@@ -77,7 +77,7 @@ func modeOf(p *page.Page, m protect.Mode, chosen bool) {
 		p.Hang(page.Yellow, "  doubt: ", d)
 	}
 	if len(m.Will) > 0 {
-		p.Hang(page.Normal, "  if plumb dies: ", "another process, which is there first, runs "+strings.Join(m.Will, "; "))
+		p.Hang(page.Normal, "  if plumb dies: ", "another process, started beforehand, runs "+strings.Join(m.Will, "; "))
 	}
 	if len(m.Order) > 0 {
 		p.Hang(page.Normal, "  one by one: ", strings.Join(m.Order, ", "))

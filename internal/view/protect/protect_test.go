@@ -89,7 +89,7 @@ func TestInexactDrill(t *testing.T) {
 func TestEndedClone(t *testing.T) {
 	all := clones()
 	all[0].State = clone.Ended
-	if text := Clones(all[:1], narrow); !strings.Contains(text, "does not run any more") {
+	if text := Clones(all[:1], narrow); !strings.Contains(text, "no longer runs") {
 		t.Errorf("it says %s", text)
 	}
 }

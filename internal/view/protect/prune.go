@@ -27,7 +27,7 @@ func Prune(plans []keep.Plan, screen page.Screen) string {
 		p.Para(page.Normal, 2, sum(plan))
 	}
 	if slices.ContainsFunc(plans, func(plan keep.Plan) bool { return slices.ContainsFunc(plan.Going(), forgets) }) {
-		p.Para(page.Normal, 2, "What is not destroyed is on no list of Plumb any more. If its storage comes back it is still there, takes room, and is to be removed by hand.")
+		p.Para(page.Normal, 2, "What was not destroyed is no longer on any list of Plumb. If its storage comes back, it is still there, takes space, and must be removed by hand.")
 	}
 	return p.String()
 }
@@ -91,7 +91,7 @@ func Pruned(done []prune.Outcome, screen page.Screen) string {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s destroyed.", units.Count(len(destroyed), "point")))
 	}
 	if len(dropped) > 0 {
-		p.Para(page.Normal, 0, fmt.Sprintf("%s dropped, of which nothing but the record was there.", units.Count(len(dropped), "point")))
+		p.Para(page.Normal, 0, fmt.Sprintf("%s dropped, of which only the record was left.", units.Count(len(dropped), "point")))
 	}
 	if len(forgotten) > 0 {
 		p.Para(page.Normal, 0, fmt.Sprintf("%s forgotten. What did not answer is not destroyed.", units.Count(len(forgotten), "point")))

@@ -154,7 +154,7 @@ var sent = replicate.Result{Point: "20261123T210500Z-4f3a", Target: "ssh://vault
 
 var back = rollback.Plan{Point: proven(), Server: server, Stop: []string{"systemctl", "stop", "mariadb.service"}, Start: []string{"systemctl", "start", "mariadb.service"},
 	Volumes: []rollback.Volume{{Member: proven().Members[0], Before: "tank/db/data.before-x"}}, Moves: []string{"tank/db/data@older"}, Stay: []string{"tank/db/data@later"}, Others: []string{"/srv/db/export/today.csv"},
-	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the dataset of before: what is sent from there begins anew"}}}
+	Recipe: change.Recipe{Notes: []string{"1 bookmark of tank/db/data will stay with the old dataset: what is sent from there starts over"}}}
 
 var oneTable = tables.Plan{Point: proven(), Server: server, Table: tables.Name{"shop", "orders"}, As: tables.Name{"shop", "old orders"}, Content: "rows 2, checksum 7, definition 1/2/1/0",
 	Statements: []string{"CREATE TABLE `plumb_x` (\n  `id` int\n)", "INSERT INTO `shop`.`plumb_x` (`id`) VALUES …", "RENAME TABLE `shop`.`plumb_x` TO `shop`.`old orders`"},

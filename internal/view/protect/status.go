@@ -14,7 +14,7 @@ func Status(s policy.Status, screen page.Screen) string {
 	p := page.NewPage(screen)
 	switch {
 	case s.Policy == "":
-		p.Para(page.Dim, 0, "There is no policy: nothing is asked for, and nothing is done by itself.")
+		p.Para(page.Dim, 0, "There is no policy: nothing is required, and nothing is done automatically.")
 	default:
 		text := "Policy " + s.Policy
 		if !s.LastRun.IsZero() {
@@ -127,7 +127,7 @@ func Run(r policy.Report, dryRun bool, screen page.Screen) string {
 	}
 	switch {
 	case r.Busy:
-		p.Line(page.Normal, "Another run is at work: nothing was done.")
+		p.Line(page.Normal, "Another run is in progress: nothing was done.")
 	case len(r.Done) == 0:
 		p.Line(page.Normal, "Nothing is due.")
 	}

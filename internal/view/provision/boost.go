@@ -97,7 +97,7 @@ func BoostOutcome(p boost.Plan, r boost.Result, screen page.Screen) string {
 	}
 	o.Para(page.Normal, 0, text+".")
 	if r.Over {
-		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before: the rest of it ran with the values of before.", length(p.For)))
+		o.Para(page.Yellow, 0, fmt.Sprintf("The time of %s was over before: the rest of it ran with the old values.", length(p.For)))
 	}
 	for _, l := range r.Left {
 		o.Para(page.Yellow, 0, "Somebody changed it meanwhile, and it was left so: "+l+".")

@@ -22,7 +22,7 @@ func CacheAddition(a cache.Addition, screen page.Screen) string {
 	if a.Disk.Erases() {
 		o.Para(page.Yellow, 0, fmt.Sprintf("What is on it is lost: %s.", strings.Join(a.Disk.On, ", ")))
 	} else {
-		o.Para(page.Normal, 0, fmt.Sprintf("It is proven to be empty (%s read), and is looked at once more just before.", units.Bytes(a.Disk.Read)))
+		o.Para(page.Normal, 0, fmt.Sprintf("It is proven to be empty (%s read), and is looked at again just before.", units.Bytes(a.Disk.Read)))
 	}
 	for _, n := range a.Notes {
 		o.Hang(page.Normal, "  - ", n)

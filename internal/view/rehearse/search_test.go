@@ -79,7 +79,7 @@ func TestSearchSaysWhetherItIsWorthIt(t *testing.T) {
 func TestSearchSaysWhetherThePlanHasIt(t *testing.T) {
 	s := foundNumbers()
 	for want, set := range map[string]func(){"": func() {}, "The plan of what is kept has these values.": func() { s.InPlan = true },
-		"does not have these values: it was not measured anew.": func() { s.InPlan, s.Why = false, "it was not measured anew" }} {
+		"does not have these values: it was not measured again.": func() { s.InPlan, s.Why = false, "it was not measured again" }} {
 		s.InPlan, s.Why = false, ""
 		set()
 		text := strings.Join(strings.Fields(Search(s, 1, page.Screen{Width: 100})), " ")

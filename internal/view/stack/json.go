@@ -29,11 +29,11 @@ func Document(s *stack.Stack, version string) StackJSON {
 func Parse(text []byte) (*stack.Stack, error) {
 	var doc StackJSON
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("it is no document of plumb stack --json: %w", err)
+		return nil, fmt.Errorf("it is not a document of plumb stack --json: %w", err)
 	}
 	switch {
 	case doc.Kind != "stack" || doc.Stack == nil:
-		return nil, errors.New("it is no document of plumb stack --json")
+		return nil, errors.New("it is not a document of plumb stack --json")
 	case doc.Plumb != page.JSONVersion:
 		return nil, fmt.Errorf("it is of version %d, and this Plumb knows version %d", doc.Plumb, page.JSONVersion)
 	}

@@ -58,10 +58,10 @@ func TestAStackIsReadBack(t *testing.T) {
 		t.Error("a stack that was written and read back is another")
 	}
 	for bad, says := range map[string]string{
-		"":                              "no document",
-		`{"kind": "check"}`:             "no document",
-		`{"kind": "stack"}`:             "no document",
-		`{"kind": "stack", "stack": 1}`: "no document",
+		"":                              "not a document",
+		`{"kind": "check"}`:             "not a document",
+		`{"kind": "stack"}`:             "not a document",
+		`{"kind": "stack", "stack": 1}`: "not a document",
 		strings.Replace(string(want), `"plumb":1`, `"plumb":2`, 1): "it is of version 2",
 	} {
 		if _, err := Parse([]byte(bad)); err == nil || !strings.Contains(err.Error(), says) {

@@ -111,7 +111,7 @@ func (m model) age() (string, page.Ink) {
 func (m model) limits() []string {
 	var out []string
 	if m.ended != "" {
-		out = append(out, m.paint(page.Red, page.Cut("Nothing is sampled any more: "+m.ended, m.width)))
+		out = append(out, m.paint(page.Red, page.Cut("Sampling has ended: "+m.ended, m.width)))
 	}
 	servers := m.shown.Servers
 	if len(servers) == 0 {

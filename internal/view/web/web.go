@@ -180,7 +180,7 @@ func (s *Server) refuse(r *http.Request) (int, string) {
 	case r.Method != http.MethodGet:
 		return http.StatusMethodNotAllowed, "only GET"
 	case r.URL.Host != "" || r.URL.Scheme != "" || !strings.HasPrefix(r.RequestURI, "/"):
-		return http.StatusBadRequest, "this is no proxy"
+		return http.StatusBadRequest, "this is not a proxy"
 	case !slices.Contains(s.hosts, r.Host):
 		return http.StatusMisdirectedRequest, "this host is not served here"
 	case r.URL.RawQuery != "" || r.URL.ForceQuery:

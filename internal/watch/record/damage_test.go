@@ -157,7 +157,7 @@ func TestForeignTablesAreRefused(t *testing.T) {
 		func() error { _, err := OpenReader(t.Context(), other); return err },
 		func() error { _, err := Open(t.Context(), Options{Dir: other}); return err },
 	} {
-		if err := open(); err == nil || !strings.Contains(err.Error(), "no recording") {
+		if err := open(); err == nil || !strings.Contains(err.Error(), "not a recording") {
 			t.Errorf("somebody else's database: %v", err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestFullDiskIsSaidAndRecordingGoesOn(t *testing.T) {
 	free <- 6
 	select {
 	case got := <-said:
-		if got != "recording goes on" {
+		if got != "recording continues" {
 			t.Errorf("it says %q", got)
 		}
 	case <-time.After(time.Minute):

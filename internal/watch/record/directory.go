@@ -76,7 +76,7 @@ func plain(dir string) error {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s in it is no file, but %s", File+suffix, kindOf(info))
+			return fmt.Errorf("%s in it is not a file, but %s", File+suffix, kindOf(info))
 		}
 	}
 	return nil

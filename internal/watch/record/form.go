@@ -84,7 +84,7 @@ func check(ctx context.Context, db *sql.DB) error {
 	form := ""
 	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'form'`).Scan(&form)
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqliteError || errors.Is(err, sql.ErrNoRows) {
-		return hint.With(errors.New("it is no recording"), "name the directory that plumb watch record writes")
+		return hint.With(errors.New("it is not a recording"), "name the directory that plumb watch record writes")
 	}
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func explain(err error) error {
 	case sqliteIO:
 		help = "look into the kernel's log for errors of the disk"
 	case sqliteCorrupt, sqliteNotADB:
-		help = "the file " + File + " is damaged: move the directory away, and recording begins anew; sqlite3's .recover may get something out of it"
+		help = "the file " + File + " is damaged: move the directory away, and recording starts over; sqlite3's .recover may get something out of it"
 	case sqliteFull:
 		help = "the disk is full: make room"
 	}

@@ -95,7 +95,7 @@ func TestFilesystemThatOthersFillIsLeftAlone(t *testing.T) {
 	if err := os.Remove(stuffing); err != nil {
 		t.Fatal(err)
 	}
-	if got := next(t, said); got != "recording goes on" {
+	if got := next(t, said); got != "recording continues" {
 		t.Errorf("it says %q", got)
 	}
 	closed(t, w)

@@ -106,7 +106,7 @@ func readLines(from io.Reader, do func(Item) error) error {
 func readFirst(text []byte) error {
 	var first firstLine
 	if err := json.Unmarshal(text, &first); err != nil || first.Form == 0 {
-		return hint.With(errors.New("it is no part of a recording"), "plumb watch export --format jsonl writes one")
+		return hint.With(errors.New("it is not a part of a recording"), "plumb watch export --format jsonl writes one")
 	}
 	if first.Form > Form {
 		return hint.With(fmt.Errorf("it is of form %d, and this plumb knows form %d: %w", first.Form, Form, ErrNewer), "read it with that plumb")

@@ -22,13 +22,13 @@ func TestLinesThatAreNone(t *testing.T) {
 	}
 	whole := pack(first + strings.Repeat(`{"lost":{"since":"2026-11-25T03:00:00Z","until":"2026-11-25T03:01:00Z","why":"x"}}`+"\n", 50))
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":           {"", "no part of a recording"},
-		"another document":  {"{\"servers\":[]}\n", "no part of a recording"},
+		"nothing":           {"", "not a part of a recording"},
+		"another document":  {"{\"servers\":[]}\n", "not a part of a recording"},
 		"a line cut off":    {first + `{"lost":{"since`, "line 2: unexpected end"},
 		"a line of nothing": {first + "{}\n", "line 2: it holds neither"},
 		"no time":           {first + `{"batch":{"source":"block","every":1000000000}}` + "\n", "line 2: it holds a batch without its time"},
 		"a null thing":      {first + `{"at":"2026-11-25T03:00:00Z","picture":{"things":[null]}}` + "\n", "line 2: it is damaged: a thing in it is null"},
-		"a packed nothing":  {pack(""), "no part of a recording"},
+		"a packed nothing":  {pack(""), "not a part of a recording"},
 		"a packed head":     {"\x1f\x8b", "decompress it"},
 		"packed, cut off":   {whole[:len(whole)-12], "line "},
 		"a newer form":      {`{"plumb_recording":99}` + "\n", "of form 99"},

@@ -316,7 +316,7 @@ func (w *Writer) write() {
 			c := w.take()
 			if err := w.store.save(f, losses, c); err == nil {
 				if stopped != "" {
-					w.opt.Say("recording goes on")
+					w.opt.Say("recording continues")
 				}
 				stopped = ""
 				w.queue.wrote(f)

@@ -74,6 +74,7 @@ func said(t *testing.T, r Result, release string) {
 	line := map[string]string{Bookworm: "2.1", Trixie: "2.3"}[release]
 	for _, want := range []string{`serial "empty" from`, `serial "LVM-X" from`, "\nashift\t12\n", "\ncompatibility\topenzfs-" + line, "\nautotrim\ton\n", "\nkeyformat\traw\n", "\nrecordsize\t16K\nmounted\tyes\n",
 		"what is on /dev/disk/by-id/virtio-b (serial b) is lost: ext2, ext3 or ext4", "\nExecStartPre=-/usr/sbin/zfs load-key -r tank\n", "\nowner: mysql:mysql 700\n", "\nagain: acts: 0\n", "\nundo: well\n", "\nzero: a b sa sb la lb c \n", "\nleft: \n", "\nchange: 2\n",
+		"\nkept: 1 on /srv/db no\n", "\nkept: 1 noauto /srv/db no\n", "\ngone: \n",
 		"stride:", "nofail,noatime 0 2\n", "Permission denied", "\nundone: \n", "\nend\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)

@@ -38,7 +38,7 @@ func (e Engine) Describe(ctx context.Context, h host.Reader, s *stack.Stack, db 
 	}
 	thing := s.Find(db)
 	if thing == nil || local.Contained {
-		return protect.Server{}, target, hint.With(fmt.Errorf("%s runs in a container: what it calls a path is none of this host's", db), "snapshot its volume with --with COMMAND")
+		return protect.Server{}, target, hint.With(fmt.Errorf("%s runs in a container: what it calls a path is not one of this host", db), "snapshot its volume with --with COMMAND")
 	}
 	p, err := observe.ProgramOf(local.For(ctx), h, local.PID)
 	if err != nil {

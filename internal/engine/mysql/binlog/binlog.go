@@ -65,7 +65,7 @@ func Scan(r io.Reader, f func(Event) error) error {
 	case "\xfdbin":
 		return ErrEncrypted
 	default:
-		return errors.New("it is no binary log")
+		return errors.New("it is not a binary log")
 	}
 	return (&scan{r: r, at: 4}).all(f)
 }
@@ -132,7 +132,7 @@ func (s *scan) next() (e Event, err error) {
 	size := int64(le.Uint32(h[9:]))
 	e = Event{Time: time.Unix(int64(le.Uint32(h[:])), 0).UTC(), Type: h[4], Server: le.Uint32(h[5:]), At: s.at, End: s.at + size}
 	if size < header || size > most {
-		return e, fmt.Errorf("at %d is no event", s.at)
+		return e, fmt.Errorf("there is no event at %d", s.at)
 	}
 	if e.Type == encrypted {
 		return e, ErrEncrypted

@@ -61,7 +61,7 @@ func (Loader) Loss(t *stack.Thing) []string {
 	}
 	loss := []string{"if the machine goes down, the commits of the last " + every + " (innodb_flush_log_at_timeout); nothing if only the server does"}
 	if on, _ := t.Bool("log_bin"); on {
-		loss = append(loss, "if the machine goes down, also what the binary log had not on disk, which can be more, and other commits than those that the tables lost: replicas may have to be built anew")
+		loss = append(loss, "if the machine goes down, also what the binary log had not on disk, which can be more, and other commits than those that the tables lost: replicas may have to be rebuilt")
 	}
 	if n, known := t.Int("innodb_redo_log_capacity"); known && n < 1<<30 {
 		loss = append(loss, fmt.Sprintf("nothing, but a load would go faster with more redo than %s (innodb_redo_log_capacity); making it smaller again takes its time, so it is left alone", units.Bytes(n)))
@@ -71,5 +71,5 @@ func (Loader) Loss(t *stack.Thing) []string {
 
 // After implements boost.Loader.
 func (Loader) After() []string {
-	return []string{"ANALYZE TABLE each table that was loaded: sampled statistics of before are far off until then"}
+	return []string{"ANALYZE TABLE each table that was loaded: the old sampled statistics are far off until then"}
 }

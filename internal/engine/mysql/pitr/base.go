@@ -106,7 +106,7 @@ func chunkOf(r io.Reader) (c chunk, err error) {
 	return c, unexpected(err)
 }
 
-var errNoStream = errors.New("it is no stream of a backup")
+var errNoStream = errors.New("it is not a stream of a backup")
 
 // path reads a name.
 func (c *chunk) path(r io.Reader) error {

@@ -105,7 +105,7 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 }
 
 // errFormer is why a log cannot be gone on with that joins on, as far as anybody can tell: the marks of its last record are of another key.
-var errFormer = errors.New("the signing key of this host was replaced: what its server has is archived anew")
+var errFormer = errors.New("the signing key of this host was replaced: what its server has is archived again")
 
 // find asks the store where the last run came to.
 func (f *Follower) find(ctx context.Context, k *archive.Keeper) error {
@@ -199,7 +199,7 @@ func (f *Follower) at(ctx context.Context, k *archive.Keeper, files []string) (a
 	switch {
 	case at >= 0 && f.ends && at+1 < len(files):
 		if !binlog.Follows(f.file, name(files[at+1])) {
-			return 0, fmt.Sprintf("behind %s comes %s", f.file, name(files[at+1])), nil
+			return 0, fmt.Sprintf("after %s comes %s", f.file, name(files[at+1])), nil
 		}
 		if p, err := f.read(ctx, k, files[at]); err != nil || p.to != f.to {
 			return at, "", err
@@ -212,7 +212,7 @@ func (f *Follower) at(ctx context.Context, k *archive.Keeper, files []string) (a
 		f.left = left{series: f.series, file: name(files[0]), why: f.why}
 		return 0, "", nil
 	}
-	return 0, fmt.Sprintf("the server has no %s any more, of which %d bytes are archived: what came behind them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to), nil
+	return 0, fmt.Sprintf("the server no longer has %s, of which %d bytes are archived: what came after them is lost if it was purged (binlog_expire_logs_seconds, expire_logs_days, PURGE), and is another log if it was reset", f.file, f.to), nil
 }
 
 // piece is what was found behind what is archived.

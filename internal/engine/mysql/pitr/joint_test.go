@@ -179,7 +179,7 @@ func TestJoins(t *testing.T) {
 		}
 	}
 	for what, b := range map[string]manifest.Manifest{"amid an event": baseAt("binlog.000001", len(begin())+7, between), "behind the end": baseAt("binlog.000001", 1<<20, between), "another file": baseAt("binlog.000009", 4, between)} {
-		if w, err := (Engine{}).Plan(t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "there is a hole: no log in the archive goes on at") {
+		if w, err := (Engine{}).Plan(t.Context(), l.shelf, b, moment.Asked{To: replay.Target{Text: "the end"}}); err == nil || !strings.Contains(err.Error(), "there is a gap: no log in the archive continues at") {
 			t.Errorf("%s: %+v, %v", what, w, err)
 		}
 	}
@@ -215,7 +215,7 @@ func TestPlaceThatIsNotInTheLog(t *testing.T) {
 	to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
 	first := len(begin()) + len(change(1))
 	for offset, want := range map[int]string{first: "", first + len(rotate("binlog.000002")): "", first + 1: "amid an event", 1 << 20: "it ends at"} {
-		w, err := point.Seek(t.Context(), log, sv, protect.Position{File: "binlog.000001", Offset: int64(offset)}, to)
+		w, err := point.Seek(t.Context(), log, sv, replay.Start{Position: protect.Position{File: "binlog.000001", Offset: int64(offset)}}, to)
 		switch {
 		case want == "" && (err != nil || w.Count != 1):
 			t.Errorf("at %d: %+v, %v", offset, w, err)
@@ -244,7 +244,7 @@ func TestLogBrokeOff(t *testing.T) {
 		t.Fatal("it goes on")
 	}
 	w, err := Engine{}.Plan(t.Context(), l.shelf, first, latest)
-	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off behind binlog.000001:") {
+	if err != nil || w.Count != 1 || len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "the log broke off after binlog.000001:") {
 		t.Errorf("%+v, %v", w, err)
 	}
 	file, offset, _ := strings.Cut(w.Last, ":") // as the note tells it, and no further
@@ -430,7 +430,7 @@ func TestNotReady(t *testing.T) {
 	base := baseAt("binlog.000002", 1234, time.Now())
 	base.Facts[factVersion] = "99.1.2-MariaDB"
 	under := t.TempDir()
-	for dir, want := range map[string]string{under: under + " is there", filepath.Join(under, "new"): "no server here is of the release of MariaDB 99.1.2", "new": "is no path of a directory"} {
+	for dir, want := range map[string]string{under: under + " is there", filepath.Join(under, "new"): "no server here is of the release of MariaDB 99.1.2", "new": "is not the path of a directory"} {
 		_, err := r.Run(t.Context(), base, dir, os.Getuid(), os.Getgid(), moment.Asked{})
 		if err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%s: %v", dir, err)

@@ -14,15 +14,15 @@ import (
 	"plumb/internal/protect"
 )
 
-// Names, places and GTIDs come again: after RESET MASTER, and on a server that was restored, a log begins with the same. So the log of a
-// base is told by times as well: the file in which the base ends was there when the base was made, what comes behind that place was
-// not, and of two files of that name the later one took the place of the other.
+// Names, places and GTIDs come again, as binlog.Joint says. So the log of a base is told by times as well: the file in which the base
+// ends was there when the base was made, what comes behind that place was not, and of two files of that name the later one took the
+// place of the other.
 
 // origin is how a file of a series begins.
 type origin struct {
 	log   *shelfLog
 	head  string    // its first event: another file of the same name has another
-	made  time.Time // by the clock of the server, when the statement began that had it made: so never too late
+	made  time.Time // as the session had it that had it made
 	first bool      // no transaction is known to come before it: a log begins with it
 }
 
@@ -37,7 +37,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		switch {
 		case bad == nil:
 			could = append(could, o)
-		case !errors.Is(bad, errOther):
+		case !errors.Is(bad, binlog.ErrOther):
 			unknown = append(unknown, fmt.Sprintf("whether the series %s is of the log of the base is not known: %v", o.log.series, bad))
 		}
 		if why == nil {
@@ -66,7 +66,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		return nil, nil, why
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
-	if now.first && (now.made.After(b.began) || now.made.Equal(b.began) && b.at.GTID == "") { // in whole seconds
+	if now.first && b.meanwhile(now.made) {
 		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, clock(now.made), now.log.sayso())
 	}
 	for _, o := range could {
@@ -75,6 +75,12 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 		}
 	}
 	return fit, unknown, nil
+}
+
+// meanwhile tells whether a log may have been begun while a base was made, behind its place. All are in whole seconds: where a base
+// began in that of its log, its GTIDs tell that something was written before the place, unless it ended in that second too.
+func (b base) meanwhile(made time.Time) bool {
+	return made.After(b.began) || made.Equal(b.began) && (b.at.GTID == "" || made.Equal(b.ended))
 }
 
 // several tells whether there are files of more than one log.
@@ -107,8 +113,9 @@ func (l *shelfLog) origin(ctx context.Context, b base) (o origin, err error) {
 		return o, err
 	case o.head == "":
 		return o, fmt.Errorf("%s does not begin as a binary log does", b.at.File)
-	case o.made.After(b.ended):
-		return o, fmt.Errorf("%w: %s of the series %s was made at %s, and the base ended at %s%s", errOther, b.at.File, l.series, clock(o.made), clock(b.ended), l.sayso())
+	}
+	if why := (binlog.Place{Until: b.ended}).Later(o.made); why != "" {
+		return o, fmt.Errorf("%s of the series %s: %w: %s%s", b.at.File, l.series, binlog.ErrOther, why, l.sayso())
 	}
 	return o, nil
 }
@@ -121,8 +128,8 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 		return nil
 	}
 	e, err := l.s.Entry(ctx, p)
-	if err == nil && e.Kept.Before(b.began) {
-		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", errOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
+	if err == nil && e.Kept.Before(b.began.Add(time.Second)) { // that it began in is in whole seconds, and its place was read at its end
+		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 		made, began, ended time.Time // the log, and the base
 		want               string
 	}{
-		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES was made at"},
+		"begun when the base had ended": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now.Add(-2 * time.Hour), "binlog.000001 of the series SERIES: it is another log: it was made at"},
 		"begun while the base was made": {now.Add(-time.Hour), now.Add(-3 * time.Hour), now, "was begun at"},
 		"begun when the base began":     {now.Add(-time.Hour), now.Add(-time.Hour), now, "was begun at"},
 		"further when the base began":   {now.Add(-9 * time.Hour), now.Add(time.Hour), now.Add(2 * time.Hour), "the series SERIES had come past binlog.000001:"},
@@ -62,6 +62,35 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 		}
 		if w, err := l.latest(b, "mysql/"+series); err != nil || w.Count != 1 {
 			t.Errorf("%s, and somebody says that it is the same: %+v, %v", name, w, err)
+		}
+	}
+}
+
+// Times of bases are whole seconds. Where the log was begun in the one in which a base began, and ended, nothing tells which came first;
+// GTIDs do where the base ended later. What was archived in the second in which a base began was written before its end.
+func TestOneSecond(t *testing.T) {
+	at := time.Now().Truncate(time.Second).Add(-time.Hour)
+	for name, c := range map[string]struct {
+		made, began, ended, kept time.Time
+		want                     string
+	}{
+		"all in one":          {at, at, at, time.Now(), "was begun at"},
+		"begun as it ended":   {at, at.Add(-time.Hour), at, time.Now(), "was begun at"},
+		"begun as it began":   {at, at, at.Add(time.Second), time.Now(), ""},
+		"kept as it began":    {at.Add(-time.Hour), at, at.Add(time.Hour), at.Add(200 * time.Millisecond), "had come past binlog.000001:"},
+		"kept a second later": {at.Add(-time.Hour), at, at.Add(time.Hour), at.Add(time.Second), ""},
+	} {
+		l := newLog(t)
+		l.k.Now = func() time.Time { return c.kept }
+		l.files("binlog.000001")
+		head := append(beginAt(c.made), committed()...)
+		l.write("binlog.000001", head, gtid(2), change(2), commit())
+		l.turns()
+		b := baseAt("binlog.000001", len(head), c.ended)
+		b.Began, b.Facts[factGTID] = c.began, "3-7-1"
+		w, err := l.latest(b, "")
+		if c.want == "" && (err != nil || w.Count != 1) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %+v, %v", name, w, err)
 		}
 	}
 }

@@ -241,7 +241,7 @@ func TestBreaks(t *testing.T) {
 		"purged": {func(l *log) {
 			l.files("binlog.000003")
 			l.write("binlog.000003", begin(), change(7))
-		}, "has no binlog.000001 any more", map[string][][]byte{"binlog.000003": {begin(), change(7)}}},
+		}, "no longer has binlog.000001", map[string][][]byte{"binlog.000003": {begin(), change(7)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLog(t)

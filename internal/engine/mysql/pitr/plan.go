@@ -14,6 +14,7 @@ import (
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
+	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/product"
@@ -109,7 +110,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	}
 	atEnd := a.To.File == way.Stop.File && a.To.Offset == way.Stop.Offset
 	if len(way.After) == 0 && !a.To.Point() && !atEnd {
-		last := "nothing behind the base"
+		last := "nothing after the base backup"
 		if n := len(way.Before); n > 0 {
 			last = "a commit of " + way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05 MST")
 		}
@@ -143,7 +144,7 @@ func later(logs []*shelfLog, log *shelfLog) []string {
 	if next == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("the log broke off behind %s: what the archive has from %s of the series %s on does not join on, and is not replayed", log.end(), next.names[0], next.series)}
+	return []string{fmt.Sprintf("the log broke off after %s: what the archive has from %s of the series %s on does not continue it, and is not replayed", log.end(), next.names[0], next.series)}
 }
 
 // before tells whether a moment comes before a base, as far as that is known without the log.
@@ -208,7 +209,7 @@ func find(ctx context.Context, logs []*shelfLog, b base, sv protect.Server, to r
 
 // nowhere is the error of a base behind which the archive has nothing.
 func nowhere(b base, why error) error {
-	return moment.Unreached(fmt.Errorf("there is a hole: no log in the archive goes on at %s, where the base ends: %w", at(b.at.File, b.at.Offset), why))
+	return moment.Unreached(fmt.Errorf("there is a gap: no log in the archive continues at %s, where the base backup ends: %w", at(b.at.File, b.at.Offset), why))
 }
 
 // way finds the way in a series, if that goes on where a base ends. That is seen while the file is read anyway.
@@ -218,9 +219,9 @@ func (l *shelfLog) way(ctx context.Context, b base, sv protect.Server, to replay
 	}
 	j := &joint{from: b.at}
 	l.joint = j
-	way, err = point.Seek(ctx, l, sv, b.at, to)
+	way, err = point.Seek(ctx, l, sv, replay.Start{Position: b.at}, to)
 	l.joint = nil
-	if j.why != nil && (err == nil || errors.Is(j.why, errOther)) {
+	if j.why != nil && (err == nil || errors.Is(j.why, binlog.ErrOther)) {
 		err = j.why
 	}
 	return way, j.seen && j.why == nil, err

@@ -97,7 +97,7 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 }
 
 func (l *shelfLog) hole(file string, to int64) error {
-	return fmt.Errorf("there is a hole: what comes behind %s is not in the archive", at(file, to))
+	return fmt.Errorf("there is a gap: what comes after %s is not in the archive", at(file, to))
 }
 
 // behind leaves out what was written before.

@@ -24,7 +24,7 @@ func (Engine) Stretches(all []archive.Piece) (out []archive.Stretch) {
 			default:
 				s := archive.Stretch{Server: p.Server, Series: p.Series, From: at(p.File, p.From)}
 				if i > 0 {
-					s.Hole = "what comes behind " + at(end.File, end.To)
+					s.Hole = "what comes after " + at(end.File, end.To)
 				}
 				out = append(out, s)
 			}

@@ -118,7 +118,7 @@ func strays(ctx context.Context, a load.Admin, c protect.Copy) (protect.Check, e
 	}
 	for _, row := range rows.Values {
 		if at := host.Text(row, 0); !observe.Within(at, c.Root) && !observe.Within(at, c.Run) {
-			out.Wrong = at + " is none of the copy's"
+			out.Wrong = at + " is not one of the copy's"
 		}
 	}
 	return out, nil

@@ -101,7 +101,7 @@ func programOf(exe string, args []string) ([]string, error) {
 		case path.IsAbs(args[i]):
 			return append([]string{exe}, args[1:i+1]...), nil
 		default:
-			return nil, fmt.Errorf("its loader was given %s, which is no absolute path", args[i])
+			return nil, fmt.Errorf("its loader was given %s, which is not an absolute path", args[i])
 		}
 	}
 	return nil, errors.New("its loader was given no program")

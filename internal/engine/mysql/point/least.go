@@ -122,12 +122,12 @@ func Domains(text string) (map[uint32]int64, error) {
 		}
 		part := strings.Split(one, "-")
 		if len(part) != 3 {
-			return nil, fmt.Errorf("%q is no GTID", one)
+			return nil, fmt.Errorf("%q is not a GTID", one)
 		}
 		domain, err := strconv.ParseUint(part[0], 10, 32)
 		last, err2 := strconv.ParseInt(part[2], 10, 64)
 		if err != nil || err2 != nil || last < 0 {
-			return nil, fmt.Errorf("%q is no GTID", one)
+			return nil, fmt.Errorf("%q is not a GTID", one)
 		}
 		all[uint32(domain)] = max(all[uint32(domain)], last)
 	}

@@ -67,7 +67,7 @@ func (n *neutral) whole() error {
 		case err != nil:
 			return fmt.Errorf("its %s directory is missing in the copy: %w", dir.Role, err)
 		case !st.Mode.IsDir():
-			return fmt.Errorf("its %s directory %s is none", dir.Role, at)
+			return fmt.Errorf("its %s directory %s is not a directory", dir.Role, at)
 		case st.Resolved != above+dir.Path:
 			return fmt.Errorf("its %s directory %s leads to %s", dir.Role, at, st.Resolved)
 		}

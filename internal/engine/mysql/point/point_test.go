@@ -165,7 +165,7 @@ func TestLag(t *testing.T) {
 
 // TestWayWithoutWAL: archived WAL is none of a server that has a binary log.
 func TestWayWithoutWAL(t *testing.T) {
-	_, err := new(Engine).Way(t.Context(), nil, protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, protect.Position{}, replay.Target{Archive: "/wal"})
+	_, err := new(Engine).Way(t.Context(), nil, protect.Server{Ref: stack.Ref{Kind: "mysql", Name: "3306"}}, replay.Start{}, replay.Target{Archive: "/wal"})
 	if hint.AsUsage(err) == nil || !strings.Contains(err.Error(), "in /wal no log of mysql:3306 is looked for") {
 		t.Error(err)
 	}

@@ -38,7 +38,7 @@ func named(schema, name string, of tables.Name) string {
 // Free implements tables.Engine.
 func (*Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables.Name) error {
 	if len(as) != 2 {
-		return hint.Usage(fmt.Sprintf("%q is no name of a table here", as), "give DATABASE.TABLE")
+		return hint.Usage(fmt.Sprintf("%q is not a table name here", as), "give DATABASE.TABLE")
 	}
 	if len([]rune(as.Own())) > 64 {
 		return hint.Usage("the name is longer than 64 letters", "give another with --as")

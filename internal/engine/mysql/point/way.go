@@ -20,22 +20,24 @@ import (
 var _ replay.Engine = (*Engine)(nil)
 
 // Way implements replay.Engine. No program leaves out what a file of the server's own has amid others.
-func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
+func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
 	w, err := Seek(ctx, d, sv, from, to)
 	if err == nil && len(w.Cut) > 0 {
-		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing behind it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
 	}
 	return w, err
 }
 
 // Seek finds the way in a log of which files can be cut.
-func Seek(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
+func Seek(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
 	if to.Archive != "" {
 		return replay.Way{}, hint.Usage(fmt.Sprintf("in %s no log of %s is looked for: WAL is of PostgreSQL", to.Archive, sv.Ref), "leave out --wal: the binary log is found where it is")
 	}
-	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from}, stands: protect.Position{File: from.File, Offset: from.Offset}, last: map[string]string{}, seen: map[string]string{}}
+	s := &seeking{ctx: ctx, o: ownerOf(d, sv), sv: sv, to: to, way: replay.Way{From: from.Position}, stands: protect.Position{File: from.File, Offset: from.Offset}, last: map[string]string{}, seen: map[string]string{}}
+	_, number := binlog.Number(from.File)
+	s.joint = binlog.Joint{First: number == 1, Place: binlog.Place{Offset: from.Offset, GTIDs: from.GTID, Apart: from.Apart, Until: from.Until}}
 	if err := s.seek(); err != nil {
-		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the binary log: %w", place(from), to.Text, err)
+		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the binary log: %w", place(from.Position), to.Text, err)
 	}
 	return s.way, nil
 }
@@ -52,6 +54,7 @@ type seeking struct {
 	next string   // that the one before named
 	cut  bool     // it has no end, as far as it was read: the server died
 
+	joint  binlog.Joint     // sees the first file
 	blank  []string         // files in which nothing is
 	stands protect.Position // the end of the last file in which something is
 
@@ -124,7 +127,7 @@ func (s *seeking) files() error {
 // file reads one file, and proves that it goes on where the one before ended.
 func (s *seeking) file() error {
 	if s.next != "" && s.next != s.all[s.at] {
-		return s.missing(fmt.Sprintf("the log before it goes on in %s", s.next))
+		return s.missing(fmt.Sprintf("the log before it continues in %s", s.next))
 	}
 	if s.at > 0 && !binlog.Follows(s.all[s.at-1], s.all[s.at]) {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
@@ -153,8 +156,13 @@ func (s *seeking) file() error {
 	case catErr != nil && !errors.Is(catErr, errEnough):
 		return catErr
 	}
-	if s.at == 0 && s.end < s.way.From.Offset {
-		return s.other(fmt.Sprintf("it ends at %d", s.end))
+	if s.at == 0 {
+		if err := s.joint.End(); err != nil {
+			return s.other(err)
+		}
+		if s.joint.Doubt != "" {
+			s.way.Notes = append(s.way.Notes, fmt.Sprintf("%s may be another than the point's, unless a clock was wrong or a session set the time: %s; the two are compared before anything is stopped", s.all[0], s.joint.Doubt))
+		}
 	}
 	if blank {
 		s.blank = append(s.blank, s.way.Files[s.at])
@@ -168,11 +176,10 @@ func (s *seeking) file() error {
 	return s.close()
 }
 
-// other is the error of a log that has the file in which the point stands, and not its place. Names come again: after RESET MASTER, and
-// on a server that was restored.
-func (s *seeking) other(why string) error {
-	return hint.With(fmt.Errorf("it is another log than that of the point, which stands at %d: %s", s.way.From.Offset, why),
-		"from this point nothing but the point itself can be reached; take one that is of the log that the server has now (plumb protect list)")
+// other is the error of a log in which the point does not stand: it may have its file, and even its place.
+func (s *seeking) other(why error) error {
+	return hint.With(fmt.Errorf("the point is not of the log that the server has: %w", why), "was RESET MASTER typed since, or the server restored? take a point of the log that it has now (plumb protect list); "+
+		"if only a clock was wrong, plumb clone starts a copy of the point, into which the log can be replayed by hand")
 }
 
 // died leaves out the transaction in which the server died: it rolled it back when it started again, and its log goes on without it.
@@ -195,8 +202,10 @@ func (s *seeking) missing(why string) error {
 
 // event takes one event.
 func (s *seeking) event(e binlog.Event) error {
-	if at := s.way.From.Offset; s.at == 0 && e.At < at && at < e.End {
-		return s.other(fmt.Sprintf("there it is amid an event, from %d to %d", e.At, e.End))
+	if s.at == 0 {
+		if err := s.joint.Event(e); err != nil {
+			return s.other(err)
+		}
 	}
 	if gtid, yes := e.Begins(); yes {
 		if err := s.close(); err != nil {

@@ -46,7 +46,7 @@ const tries = 8
 func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool, out *series.Plan) error {
 	digest, database, _ := strings.Cut(of.ID, "/")
 	if !isDigest(digest) {
-		return errors.New("it is no single statement")
+		return errors.New("it is not a single statement")
 	}
 	t, err := v.learn(ctx, h)
 	if err != nil {

@@ -167,7 +167,7 @@ func (d Donor) send(ctx context.Context, c io.Writer, state State, dir string) e
 		}
 	}
 	if !has {
-		return fmt.Errorf("%s holds no %s: it is no data directory", dir, redo)
+		return fmt.Errorf("%s holds no %s: it is not a data directory", dir, redo)
 	}
 	began := time.Now()
 	line, err := writeHeader(c, header{version, state.String(), false})
@@ -242,7 +242,7 @@ func (l *loan) waitFor(word string, limit time.Duration) (string, error) {
 		l.end <- nil
 		return "", hint.With(errors.Join(errors.New("no point could be taken"), err), "see `plumb sst --help` for the rights that the server's user needs")
 	case <-time.After(limit):
-		return "", fmt.Errorf("no point came about in %s", units.Span(limit))
+		return "", fmt.Errorf("no point was made in %s", units.Span(limit))
 	}
 }
 

@@ -193,7 +193,7 @@ func (j Joiner) receive(ctx context.Context, conn net.Conn) (State, error) {
 		return state, nil
 	}
 	if j.Request.Binlog != "" {
-		j.Log("the binary log goes on with a gap: make replicas that follow this node anew")
+		j.Log("the binary log continues with a gap: rebuild the replicas that follow this node")
 	}
 	if ctx.Err() != nil { // another server may run on the directory by now
 		return state, ctx.Err()

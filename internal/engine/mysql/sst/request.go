@@ -42,7 +42,7 @@ var stateForm = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-
 func parseState(text string) (State, error) {
 	m := stateForm.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return State{}, fmt.Errorf("%.80q is no position in a cluster's history: want UUID:SEQNO", text)
+		return State{}, fmt.Errorf("%.80q is not a position in a cluster's history: want UUID:SEQNO", text)
 	}
 	return State{m[1], m[2]}, nil
 }

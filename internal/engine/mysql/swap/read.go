@@ -183,7 +183,7 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 		above := path.Dir(p.kept)
 		st, err := h.Stat(ctx, above)
 		if err != nil {
-			return fmt.Errorf("see where the data of before are kept: %w", err)
+			return fmt.Errorf("see where the old data are kept: %w", err)
 		}
 		room, err := h.Statfs(ctx, above)
 		if err != nil {

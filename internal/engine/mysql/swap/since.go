@@ -40,7 +40,7 @@ func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (l
 // between counts what was written from one moment to another.
 func between(then, now stood) (lost provision.Lost, err error) {
 	if now.next < then.next {
-		return lost, fmt.Errorf("transactions from %d to %d are no number of them", then.next, now.next)
+		return lost, fmt.Errorf("the ID of the next transaction went back, from %d to %d", then.next, now.next)
 	}
 	lost = provision.Lost{Transactions: now.next - then.next, In: "InnoDB", But: "what was written to tables of other engines"}
 	if now.gtid == nil {

@@ -96,5 +96,5 @@ func (Loader) Loss(t *stack.Thing) []string {
 
 // After implements boost.Loader.
 func (Loader) After() []string {
-	return []string{"ANALYZE what was loaded (vacuumdb --all --analyze-in-stages): until then plans are made with the statistics of before"}
+	return []string{"ANALYZE what was loaded (vacuumdb --all --analyze-in-stages): until then plans are made with the old statistics"}
 }

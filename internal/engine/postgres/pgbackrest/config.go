@@ -24,7 +24,7 @@ const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.
 // Check implements driven.Whole.
 func (Tool) Check(s driven.Set) error {
 	if !driven.IsName(s.Name) {
-		return hint.Usage(fmt.Sprintf("%q is no name for a stanza", s.Name), "use small letters, digits, - and _")
+		return hint.Usage(fmt.Sprintf("%q is not a valid stanza name", s.Name), "use small letters, digits, - and _")
 	}
 	for _, file := range []string{s.Config, s.Private, s.Run, s.Server.Dir("data"), s.CA} {
 		if strings.Trim(file, plain) != "" {
@@ -36,7 +36,7 @@ func (Tool) Check(s driven.Set) error {
 	case err != nil:
 		return err
 	case at.bucket == "" && strings.Trim(at.path, plain) != "":
-		return hint.Usage(fmt.Sprintf("%q is no directory for a repository", at.path), "use a path of letters, digits, ., - and _")
+		return hint.Usage(fmt.Sprintf("%q is not a directory for a repository", at.path), "use a path of letters, digits, ., - and _")
 	case at.bucket == "":
 	case at.host == "":
 		return hint.Usage("pgBackRest needs the endpoint of the bucket", "--endpoint https://s3.REGION.amazonaws.com, or that of your store")
@@ -63,7 +63,7 @@ func place(s driven.Set) (p at, err error) {
 		return at{path: path.Clean(u.Path)}, nil
 	case "s3":
 	default:
-		return p, hint.Usage(fmt.Sprintf("%q is no place for a repository that Plumb sets up", s.URL), "s3://bucket/prefix or file:///directory")
+		return p, hint.Usage(fmt.Sprintf("%q is not a place for a repository that Plumb sets up", s.URL), "s3://bucket/prefix or file:///directory")
 	}
 	p = at{path: path.Clean("/" + u.Path), bucket: u.Host}
 	if s.Endpoint == "" {
@@ -74,7 +74,7 @@ func place(s driven.Set) (p at, err error) {
 	}
 	e, err := url.Parse(s.Endpoint)
 	if err != nil || e.Scheme != "https" || e.Host == "" || strings.Trim(e.Path, "/") != "" {
-		return p, hint.Usage(fmt.Sprintf("%q is no endpoint that pgBackRest can use", s.Endpoint), "https://host:port: it speaks TLS alone")
+		return p, hint.Usage(fmt.Sprintf("%q is not an endpoint that pgBackRest can use", s.Endpoint), "https://host:port: it speaks TLS alone")
 	}
 	p.host, p.port = e.Hostname(), e.Port()
 	p.amazon = strings.HasSuffix(p.host, ".amazonaws.com")
@@ -146,7 +146,7 @@ func (Tool) Secrets(s driven.Set, l driven.Login) (key, login string, err error)
 	case l.Key == "" && l.Secret == "":
 		return key, "[global]\n" + typeName + "=auto\n", nil // the role of the machine
 	case strings.ContainsAny(l.Key+l.Secret, "\n\r\x00") || l.Key == "" || l.Secret == "":
-		return "", "", errors.New("the login of the bucket is no login")
+		return "", "", errors.New("the access key or the secret of the bucket is missing, or has a line break")
 	}
 	return key, "[global]\n" + keyName + "=" + l.Key + "\n" + secretName + "=" + l.Secret + "\n", nil
 }

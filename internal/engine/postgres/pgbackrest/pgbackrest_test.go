@@ -68,14 +68,14 @@ func TestCheck(t *testing.T) {
 		"no endpoint":     {s3(func(s *driven.Set) { s.Endpoint = "" }), "the endpoint of the bucket"},
 		"no region":       {s3(func(s *driven.Set) { s.Region = "" }), "the region of the bucket"},
 		"a login":         {s3(func(s *driven.Set) { s.URL = "s3://me:secret@bucket/x" }), "is not understood"},
-		"another store":   {s3(func(s *driven.Set) { s.URL = "gs://bucket/x" }), "no place for a repository"},
+		"another store":   {s3(func(s *driven.Set) { s.URL = "gs://bucket/x" }), "not a place for a repository"},
 		"a blank":         {s3(func(s *driven.Set) { s.Server.Dirs[0].Path = "/srv/my data" }), "without quoting"},
 		"a quote":         {s3(func(s *driven.Set) { s.Config = "/etc/'; rm -rf /" }), "without quoting"},
-		"a stanza":        {s3(func(s *driven.Set) { s.Name = "../x" }), "no name for a stanza"},
-		"an option":       {s3(func(s *driven.Set) { s.Name = "-x" }), "no name for a stanza"},
-		"a long stanza":   {s3(func(s *driven.Set) { s.Name = strings.Repeat("x", 61) }), "no name for a stanza"},
-		"an odd place":    {func() driven.Set { s := set(); s.URL = "file:///srv/a%0ab"; return s }(), "no directory for a repository"},
-		"not even a path": {func() driven.Set { s := set(); s.URL = "file:///a b"; return s }(), "no directory for a repository"},
+		"a stanza":        {s3(func(s *driven.Set) { s.Name = "../x" }), "not a valid stanza name"},
+		"an option":       {s3(func(s *driven.Set) { s.Name = "-x" }), "not a valid stanza name"},
+		"a long stanza":   {s3(func(s *driven.Set) { s.Name = strings.Repeat("x", 61) }), "not a valid stanza name"},
+		"an odd place":    {func() driven.Set { s := set(); s.URL = "file:///srv/a%0ab"; return s }(), "not a directory for a repository"},
+		"not even a path": {func() driven.Set { s := set(); s.URL = "file:///a b"; return s }(), "not a directory for a repository"},
 	} {
 		err := Tool{}.Check(c.s)
 		said := ""

@@ -27,7 +27,7 @@ func (Tool) Choose(all []driven.Taken, a moment.Asked) (b driven.Taken, err erro
 		return b, errNone
 	}
 	if a.To.GTID != "" || a.To.File != "" {
-		return b, hint.Usage(a.To.Text+" is no moment of PostgreSQL", "--to takes a date with its zone, an LSN, or latest")
+		return b, hint.Usage(a.To.Text+" is not a moment of PostgreSQL", "--to takes a date with its zone, an LSN, or latest")
 	}
 	want, isPlace := wal.Place(a.To.LSN)
 	for _, one := range all {
@@ -67,12 +67,12 @@ func (t Tool) Copied(ctx context.Context, d host.Streamer, s driven.Set, b drive
 	for n := 0; last != "" && s.Segment > 0 && f.Newest > last && f.Newest[:8] == last[:8]; n++ {
 		one := next(last, s.Segment)
 		if n == mostReplayed {
-			notes = append(notes, fmt.Sprintf("the archive goes on to %s; the first %d files behind the backup were replayed", f.Newest, n))
+			notes = append(notes, fmt.Sprintf("the archive continues to %s; the first %d files after the backup were replayed", f.Newest, n))
 			break
 		}
 		err := call(ctx, d, s, asked{command: []string{"archive-get", one, path.Join(data, "pg_wal", one), "--pg1-path=" + data}, limit: 10 * time.Minute})
 		if is(err, 1) {
-			notes = append(notes, one+" is missing in the archive, which goes on to "+f.Newest+": nothing behind it can be replayed")
+			notes = append(notes, one+" is missing in the archive, which continues to "+f.Newest+": nothing after it can be replayed")
 			break
 		}
 		if err != nil {
@@ -81,7 +81,7 @@ func (t Tool) Copied(ctx context.Context, d host.Streamer, s driven.Set, b drive
 		last = one
 	}
 	if f.Newest != "" && last != "" && f.Newest[:8] != last[:8] {
-		notes = append(notes, "the archive goes on on a later timeline, of which nothing was replayed")
+		notes = append(notes, "the archive continues on a later timeline, of which nothing was replayed")
 	}
 	sv := s.Server
 	sv.Ref = stack.Ref{Kind: product.Postgres, Name: "restored"}
@@ -110,7 +110,7 @@ func (Tool) Finish(ctx context.Context, d host.Streamer, s driven.Set, b driven.
 		return nil, nil, err
 	}
 	next = []string{fmt.Sprintf("start it as its user, with the programs of PostgreSQL %d: pg_ctl -D %s start", major, a.Dir),
-		"it fetches the log from the repository up to the moment, with " + s.Config + ", and then goes on on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends"}
+		"it fetches the log from the repository up to the moment, with " + s.Config + ", and then continues on a timeline of its own; when the archive does not reach the moment, it says so in its log and ends"}
 	if !a.Replace {
 		next = append(next, "postgresql.auto.conf keeps it from the network, from archiving and from replication; the one of the backup is postgresql.auto.conf.before")
 	}

@@ -74,7 +74,7 @@ func checkText(name string, size int64, head []byte) error {
 	case size > mostText:
 		return fmt.Errorf("%s has %d bytes, and %d is the most", name, size, mostText)
 	case bytes.IndexByte(head, 0) >= 0:
-		return errors.New(name + " is no text")
+		return errors.New(name + " is not text")
 	}
 	return nil
 }

@@ -37,12 +37,12 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 	if a.Proof {
 		return fetchAll(ctx, d, s, in.pieces, a, "pg_wal")
 	}
-	recovers, after := alone(), "it recovers with the log that is in it, and then goes on on a timeline of its own"
+	recovers, after := alone(), "it recovers with the log that is in it, and then continues on a timeline of its own"
 	if !a.Alone {
 		if err := in.fetch(ctx, d, s, a); err != nil {
 			return err
 		}
-		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then goes on on a timeline of its own; plumb.wal can go when it has"
+		recovers, after = recovery(w.Last, in.timeline), "it replays the log up to the moment, and then continues on a timeline of its own; plumb.wal can go when it has"
 	}
 	notes, err := Settle(ctx, d, a, in.base.major, recovers)
 	if err != nil {
@@ -124,7 +124,7 @@ umask 077
 data=$1 major=$2 replace=$3 recovery=$4 neutral=$5
 cd -P -- "$data"
 [ "$(pwd -P)" = "$data" ] || { echo "it leads to $(pwd -P)" >&2; exit 1; }
-[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is no base backup of PostgreSQL" >&2; exit 1; }
+[ -f PG_VERSION ] && [ -f backup_label ] && [ -f global/pg_control ] || { echo "it is not a base backup of PostgreSQL" >&2; exit 1; }
 read -r version < PG_VERSION
 [ "$version" = "$major" ] || { echo "it holds data of PostgreSQL $version, and was taken for $major" >&2; exit 1; }
 rm -f standby.signal recovery.signal postmaster.pid postmaster.opts

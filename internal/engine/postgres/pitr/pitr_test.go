@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 		{name, 2 * size, head(7, 2, 5*size), "bytes, and says"},
 		{name, size, []byte("text"), "does not begin"},
 		{"00000002.history", 40, []byte("1\t0/5000000\tno recovery target\n"), ""},
-		{"00000002.history", 40, make([]byte, 40), "is no text"},
+		{"00000002.history", 40, make([]byte, 40), "is not text"},
 		{"00000002.history", 2 << 20, []byte("1"), "is the most"},
 		{name + ".00000028.backup", 40, []byte("START"), ""},
 		{"../" + name, size, head(7, 2, 5*size), "not a file that PostgreSQL archives"},

@@ -147,9 +147,9 @@ func (p *planning) plan() ([]archive.Piece, error) {
 	p.until = c.until
 	if len(pieces) == 0 {
 		if gone, err := p.s.Beginning(p.ctx, Server(p.b.system)); err == nil && place(p.b.start, 0).Before(gone.Gone) {
-			return nil, moment.Unreached(fmt.Errorf("%s, in which the base begins, is not in the archive: %w", missing, gone.Pruned()))
+			return nil, moment.Unreached(fmt.Errorf("%s, in which the base backup begins, is not in the archive: %w", missing, gone.Pruned()))
 		}
-		return nil, moment.Unreached(fmt.Errorf("there is a hole: %s, in which the base begins, is not in the archive", missing))
+		return nil, moment.Unreached(fmt.Errorf("there is a gap: %s, in which the base backup begins, is not in the archive", missing))
 	}
 	start := p.b.start / p.w.size * p.w.size
 	end, err := p.scan(pieces, start)
@@ -193,16 +193,16 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 	}
 	switch {
 	case hole:
-		return hint.With(fmt.Errorf("there is a hole: %s is not in the archive, and later files are", missing), "up to the hole, --to reaches "+to+" at most")
+		return hint.With(fmt.Errorf("there is a gap: %s is not in the archive, and later files are", missing), "up to the gap, --to reaches "+to+" at most")
 	case end < have && have-end > p.w.size:
-		return hint.With(fmt.Errorf("there is a hole: the log in the archive is damaged at %s", wal.Text(end)), "up to there, --to reaches "+to+" at most")
+		return hint.With(fmt.Errorf("there is a gap: the log in the archive is damaged at %s", wal.Text(end)), "up to there, --to reaches "+to+" at most")
 	case p.to.Point():
 		return nil
 	}
 	if at, ok := wal.Place(p.to.LSN); ok && at <= end {
 		return nil // nothing was committed at or behind it: all there is comes before
 	}
-	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or behind the moment is in it", p.to.Text, to), "--to latest takes all that is there")
+	return hint.With(fmt.Errorf("the archive ends before %s: its last is %s, and no commit at or after the moment is in it", p.to.Text, to), "--to latest takes all that is there")
 }
 
 // scan reads the log.

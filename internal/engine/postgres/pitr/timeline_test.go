@@ -123,7 +123,7 @@ func TestTimelineThatWasLeft(t *testing.T) {
 			}
 		}
 		w.archive(wal.Name(2, 4*size, size), w.segment(2, 4, 22))
-		if way, err := w.plan(2*size + 80); err == nil || !strings.Contains(err.Error(), "there is a hole: "+wal.Name(2, 3*size, size)) {
+		if way, err := w.plan(2*size + 80); err == nil || !strings.Contains(err.Error(), "there is a gap: "+wal.Name(2, 3*size, size)) {
 			t.Errorf("%q: a later segment of the next timeline: %+v, %v", ending, way, err)
 		}
 		w.archive(wal.Name(2, 3*size, size), next)

@@ -93,7 +93,7 @@ func newWindow(all []archive.Piece) (*window, error) {
 // sizes is the error of an archive in which not all segments are of one size, as the names of two objects say.
 func sizes(one, other archive.Piece) error {
 	return hint.With(fmt.Errorf("a segment has %d bytes by its name (%s), and another has %d (%s)", one.To, one.Name(), other.To, other.Name()),
-		"all segments of a server have one size: one of the two was put there by somebody else, and is to be removed")
+		"all segments of a server have one size: one of the two was put there by somebody else, and has to be removed")
 }
 
 // partial is how the name of a segment ends that was the last of its timeline when another was begun in it.
@@ -132,7 +132,7 @@ func (w *window) follow(timeline, base int, end uint64) error {
 	if way, known := w.ways[timeline]; known {
 		w.way = way
 	} else if timeline != base {
-		return fmt.Errorf("there is a hole: %08X.history is not in the archive", timeline)
+		return fmt.Errorf("there is a gap: %08X.history is not in the archive", timeline)
 	}
 	at := slices.IndexFunc(w.way, func(one stretch) bool { return one.timeline == base })
 	if at < 0 || at+1 < len(w.way) && end > w.way[at+1].from {

@@ -114,7 +114,7 @@ func endpoint(s *protect.Source) (name, number string, err error) {
 		name = strings.Trim(s.Address[:at], "[]")
 	}
 	if at < 0 || at+1 >= len(s.Address) || strings.Trim(s.Address[at+1:], "0123456789") != "" {
-		return "", "", fmt.Errorf("%s is no address of PostgreSQL", s.Address)
+		return "", "", fmt.Errorf("%s is not an address of PostgreSQL", s.Address)
 	}
 	return name, s.Address[at+1:], nil
 }

@@ -43,7 +43,7 @@ func (e Engine) Describe(ctx context.Context, h host.Reader, s *stack.Stack, db 
 		return protect.Server{}, host.Target{}, err
 	}
 	if found.Local.Contained {
-		return protect.Server{}, host.Target{}, hint.With(fmt.Errorf("%s runs in a container: what it calls a path is none of this host's", db), "run Plumb in the container's host namespace, or snapshot its volume with --with COMMAND")
+		return protect.Server{}, host.Target{}, hint.With(fmt.Errorf("%s runs in a container: what it calls a path is not one of this host", db), "run Plumb in the container's host namespace, or snapshot its volume with --with COMMAND")
 	}
 	d := description{ctx: found.Local.For(ctx), h: h, found: found, sv: protect.Server{Ref: db, Flavor: "postgres", PID: found.Local.PID, Settings: map[string]string{}}}
 	for _, step := range []func() error{d.says, d.process, d.dirs} {
@@ -158,7 +158,7 @@ func (d *description) real(name string) (string, error) {
 	}
 	to := strings.TrimPrefix(st.Resolved, root)
 	if !st.Mode.IsDir() || !path.IsAbs(to) || strings.ContainsAny(to, "\n") {
-		return "", fmt.Errorf("%s leads to %q, which is no directory", name, to)
+		return "", fmt.Errorf("%s leads to %q, which is not a directory", name, to)
 	}
 	return to, nil
 }

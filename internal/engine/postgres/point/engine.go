@@ -71,7 +71,7 @@ func position(rows host.Rows, err error) (p protect.Position, _ error) {
 	}
 	p.LSN = host.Text(row, 0)
 	if _, ok := wal.Place(p.LSN); !ok {
-		return protect.Position{}, fmt.Errorf("read where the server stands: %q is no place in its log", p.LSN)
+		return protect.Position{}, fmt.Errorf("read where the server stands: %q is not a position in its log", p.LSN)
 	}
 	p.Timeline, err = strconv.Atoi(host.Text(row, 1))
 	return p, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 )
@@ -176,6 +177,33 @@ func TestReplicaOfPoint(t *testing.T) {
 		s.exec("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = 'plumb_replica'")
 		if text, err := os.ReadFile(c.Run + "/postgresql.conf"); err != nil || strings.Contains(string(text), "secret") {
 			t.Error("the password is in the configuration", err)
+		}
+	})
+}
+
+// TestAnotherHistoryHasThePlace: a commit that lies before the place of a point, and is of a time when the point was there already, is of
+// another history. What lies behind the place is of any time.
+func TestAnotherHistoryHasThePlace(t *testing.T) {
+	versions(t, func(t *testing.T, bin string) {
+		s := newSource(t, bin, "")
+		s.exec("CREATE TABLE early AS SELECT 1 AS n")
+		until := time.Now()
+		s.exec("CREATE TABLE late AS SELECT 1 AS n")
+		at, err := s.e.Position(t.Context(), s.doer, s.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := time.Now()
+		s.exec("CREATE TABLE behind AS SELECT 1 AS n")
+		to := replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)}
+		if to.Now, err = s.e.Position(t.Context(), s.doer, s.target); err != nil {
+			t.Fatal(err)
+		}
+		for want, by := range map[string]time.Time{"": there, "the point is not of the WAL that the server has": until} {
+			w, err := s.e.Way(t.Context(), s.doer, s.sv, replay.Start{Position: at, Until: by}, to)
+			if want == "" && (err != nil || w.Count == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "") {
+				t.Errorf("%q: %+v, %v", want, w, err)
+			}
 		}
 	})
 }

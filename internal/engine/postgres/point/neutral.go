@@ -55,7 +55,7 @@ func (n neutral) sound() error {
 	c := n.c
 	for _, name := range []string{c.Server.Dir("data"), c.Run, n.data} {
 		if !path.IsAbs(name) || path.Clean(name) != name || strings.ContainsAny(name, "\n\x00") {
-			return fmt.Errorf("%q is no path of a directory", name)
+			return fmt.Errorf("%q is not the path of a directory", name)
 		}
 	}
 	switch {

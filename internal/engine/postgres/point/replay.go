@@ -122,7 +122,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	pg_tblspc/*) at "$data/pg_tblspc" ;;
 	esac
-	[ -L "${1##*/}" ] || { echo "$1 is no link any more"; exit 1; }
+	[ -L "${1##*/}" ] || { echo "$1 is no longer a link"; exit 1; }
 	ln -s -f -n -T -- "$2" "${1##*/}"
 	at "$data"
 	shift 2

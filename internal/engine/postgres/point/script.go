@@ -51,7 +51,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	pg_tblspc/*) at "$data/pg_tblspc" ;;
 	esac
-	[ -L "${1##*/}" ] || fail "$1 is no link any more"
+	[ -L "${1##*/}" ] || fail "$1 is no longer a link"
 	[ -d "$2" ] || fail "$2 is missing in the copy"
 	[ "$(cd -P -- "$2" && pwd -P)" = "$2" ] || fail "$2 leads out of the copy"
 	ln -s -f -n -T -- "$2" "${1##*/}"

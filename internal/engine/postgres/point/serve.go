@@ -163,7 +163,7 @@ func (Engine) Follow(ctx context.Context, a load.Admin, c protect.Copy) error {
 		return err
 	}
 	if c.Purpose != protect.ForReplica || len(rows.Values) != 1 || host.Text(rows.Values[0], 0) != "t" {
-		return errors.New("the copy was started as a server of its own, and cannot follow any more")
+		return errors.New("the copy was started as a server of its own, and can no longer follow")
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (Engine) Caught(ctx context.Context, a load.Admin, _ protect.Copy) (string,
 	case behind > 0:
 		return fmt.Sprintf("it has yet to replay %d bytes", behind), nil
 	case behind < 0:
-		return "its source has not told yet where it stands", nil
+		return "its source has not said yet where it stands", nil
 	}
 	return "", nil
 }

@@ -40,7 +40,7 @@ func (Engine) Drop(of tables.Name) string { return "DROP TABLE IF EXISTS " + qua
 // Free implements tables.Engine.
 func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables.Name) error {
 	if len(as) != 3 {
-		return hint.Usage(fmt.Sprintf("%q is no name of a table here", as), "give DATABASE.SCHEMA.TABLE")
+		return hint.Usage(fmt.Sprintf("%q is not a table name here", as), "give DATABASE.SCHEMA.TABLE")
 	}
 	if len(as.Own()) > 63 {
 		return hint.Usage("the name is longer than 63 bytes", "give another with --as")
@@ -167,7 +167,7 @@ func (t *carrying) exists() error {
 	case r[1] == "p":
 		return hint.With(fmt.Errorf("%s is a partitioned table, which has no rows of its own", t.of), "bring its partitions back one by one, with --as, and attach them")
 	case r[1] != "r":
-		return hint.With(fmt.Errorf("%s is no table", t.of), clone)
+		return hint.With(fmt.Errorf("%s is not a table", t.of), clone)
 	case r[2] == "t":
 		return hint.With(fmt.Errorf("%s is a temporary table", t.of), clone)
 	case r[2] == "u":

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/hint"
@@ -17,10 +18,10 @@ import (
 )
 
 // Way implements replay.Engine.
-func (Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from protect.Position, to replay.Target) (replay.Way, error) {
-	s := &seeking{ctx: ctx, d: d, sv: sv, argv: sv.As(d.About().Root), to: to, way: replay.Way{From: from}}
+func (Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
+	s := &seeking{ctx: ctx, d: d, sv: sv, argv: sv.As(d.About().Root), to: to, way: replay.Way{From: from.Position}, until: from.Until}
 	if err := s.seek(); err != nil {
-		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the WAL: %w", from, to.Text, err)
+		return replay.Way{}, fmt.Errorf("find the way from %s to %s in the WAL: %w", from.Position, to.Text, err)
 	}
 	return s.way, nil
 }
@@ -35,8 +36,10 @@ type seeking struct {
 	way  replay.Way
 	from uint64
 	size uint64
-	last wal.Record // that is replayed
-	stop bool       // the target was passed
+
+	until time.Time  // what lies before from was written by then
+	last  wal.Record // that is replayed
+	stop  bool       // the target was passed
 }
 
 var errEnough = errors.New("enough was read")
@@ -130,9 +133,20 @@ func (s *seeking) missing(at uint64) error {
 		"name the directory in which archived WAL lies, with --wal DIR, or take a later point (plumb protect list)")
 }
 
+// other is the error of WAL that has the place of the point, on its timeline, and was written when the point was there already. Only a
+// server that somebody set back by hand goes on on a timeline that it was on.
+func (s *seeking) other(r wal.Record) error {
+	const clock = "2006-01-02 15:04:05.000 MST"
+	return hint.With(fmt.Errorf("the point is not of the WAL that the server has: before its place, at %s, that has a commit of %s, and the point was there by %s", wal.Text(r.At), r.Committed.UTC().Format(clock), s.until.UTC().Format(clock)),
+		"was the server set back? take a point of the WAL that it has now (plumb protect list); if only a clock was wrong, plumb clone starts a copy of the point")
+}
+
 // record takes one record.
 func (s *seeking) record(r wal.Record) error {
 	if !r.Committed.IsZero() {
+		if r.At < s.from && !s.until.IsZero() && r.Committed.After(s.until) {
+			return s.other(r)
+		}
 		t := replay.Transaction{File: wal.Name(s.way.From.Timeline, r.At, s.size), Offset: int64(r.At % s.size), Time: r.Committed, GTID: wal.Text(r.At), What: fmt.Sprintf("transaction %d", r.XID)}
 		hit := !s.to.Time.IsZero() && !r.Committed.Before(s.to.Time)
 		if at, ok := wal.Place(s.to.LSN); ok {

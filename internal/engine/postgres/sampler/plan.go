@@ -91,7 +91,7 @@ func parseID(id string) (query, role, database int64, ok bool) {
 func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool, out *series.Plan) error {
 	query, role, database, single := parseID(of.ID)
 	if !single {
-		return errors.New("it is no single statement")
+		return errors.New("it is not a single statement")
 	}
 	t, err := v.learn(ctx, h)
 	if err != nil {
@@ -113,7 +113,7 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 	row := rows.Values[0]
 	text := host.Text(row, 0)
 	if !statement.Plannable(text, true) {
-		return errors.New("it is no SELECT, INSERT, UPDATE, DELETE or MERGE that can surely be explained without running any of it")
+		return errors.New("it is not a SELECT, INSERT, UPDATE, DELETE or MERGE that can surely be explained without running any of it")
 	}
 	if !powerful {
 		rows, err := v.Ask(ctx, h, postgres.RightsQuery)

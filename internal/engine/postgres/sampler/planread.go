@@ -26,7 +26,7 @@ type node struct {
 func readPlan(text []byte) ([]series.PlanStep, error) {
 	var all []struct{ Plan node }
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, errors.New("read the server's plan: it is no JSON of a plan")
+		return nil, errors.New("read the server's plan: it is not a plan in JSON")
 	}
 	var steps []series.PlanStep
 	for _, p := range all {

@@ -53,7 +53,7 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	at := func(i int) string { return host.Text(rows.Values[0], i) }
 	part := configFile.FindStringSubmatch(at(0))
 	if part == nil {
-		return c, change.Refuse("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is no cluster of Debian's packages: its configuration is %s", home.Server, at(0))
+		return c, change.Refuse("use initdb and pg_upgrade by hand, as the manual of PostgreSQL says", "%s is not a cluster of Debian's packages: its configuration is %s", home.Server, at(0))
 	}
 	c = cluster{version: part[1], name: part[2], conf: path.Dir(at(0)), port: at(1), uid: home.UID, gid: home.GID, data: home.Data}
 	segment, err := strconv.ParseInt(at(3), 10, 64)
@@ -82,11 +82,11 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 	case at(10) != "0":
 		err = change.Refuse("pg_upgradecluster, after a point (plumb snapshot)", "it has %s tablespaces: what an upgrade makes there is not taken back", at(10))
 	case at(11) != "0":
-		err = change.Refuse("drop them, and make them anew afterwards", "it has %s replication slots, which the new server would not have", at(11))
+		err = change.Refuse("drop them, and make them again afterwards", "it has %s replication slots, which the new server would not have", at(11))
 	case at(12) != "0":
-		err = change.Refuse("stop them, and build them anew afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
+		err = change.Refuse("stop them, and rebuild them afterwards", "%s replicas read from it, and cannot follow an upgrade", at(12))
 	case at(13) != "f":
-		err = change.Refuse("upgrade its primary, and build it anew", "it is a standby")
+		err = change.Refuse("upgrade its primary, and rebuild it", "it is a standby")
 	}
 	return c, err
 }

@@ -48,7 +48,7 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 	out := &course.Swap
 	out.Acts = append(out.Acts, stop(old, n, w.Home, look), byHand(old), upgrade(old, n), start(n, w.Home, look, shows))
 	out.Notes = []string{
-		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before anything stands still",
+		"pg_upgrade --check reads the running server and a new cluster that is thrown away, just before the stop; what it refuses ends the swap before the server stops",
 		fmt.Sprintf("the server stands still while %s are copied", units.Measured(float64(old.size))),
 		fmt.Sprintf("the old cluster stays in %s, as it was when it was stopped, and takes its room until pg_dropcluster %s %s", old.data, old.version, old.name),
 		"its configuration is taken over; what ALTER SYSTEM has set too",
@@ -162,7 +162,7 @@ func (Swapper) Since(ctx context.Context, h host.Reader, home provision.Home) (l
 	first, err := strconv.ParseInt(string(part[1]), 10, 64)
 	now, err2 := strconv.ParseInt(host.Text(rows.Values[0], 1), 10, 64)
 	if err != nil || err2 != nil || now < first {
-		return lost, fmt.Errorf("transactions from %s to %s are no number of them", part[1], host.Text(rows.Values[0], 1))
+		return lost, fmt.Errorf("transactions from %s to %s cannot be counted", part[1], host.Text(rows.Values[0], 1))
 	}
 	return provision.Lost{Transactions: now - first}, nil
 }

@@ -90,7 +90,17 @@ udevadm settle
 echo "zero: $(ends)"
 echo "left: $(zpool list -H -o name; ls -d /srv/db /etc/systemd/system/zfs-mount.service.d/plumb-key-tank.conf 2>/dev/null)"
 /in/disks make /root/pool.yaml /srv/db | grep "^change"
-/in/disks undo 2
+# Nobody sees what is in a dataset without its key. What a look that was killed has left is looked into again.
+kept() { echo "kept: $(/in/disks force 2 2>&1 | grep -c "tank/db/data $1: it is kept") $(zfs get -H -o value canmount,mountpoint,mounted tank/db/data | xargs)"; }
+zfs unmount tank/db/data; zfs unload-key tank
+kept "cannot be looked into"
+zfs load-key -L file:///root/key tank
+mkdir -m 700 /run/plumb-look.0123456789
+zfs set mountpoint=/run/plumb-look.0123456789/in tank/db/data; zfs set canmount=noauto tank/db/data; zfs mount tank/db/data
+touch /run/plumb-look.0123456789/in/theirs
+kept "holds theirs"
+zfs mount tank/db/data; rm /srv/db/theirs
+/in/disks force 2 && rmdir /srv/db && echo "gone: $(zpool list -H -o name)" # zfs mount has made the directory
 udevadm settle
 
 # ext4 and XFS on an array that tells of its chunks.

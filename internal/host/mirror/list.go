@@ -1,4 +1,4 @@
-package change
+package mirror
 
 import (
 	"bytes"
@@ -53,17 +53,66 @@ func parseCopied(text []byte) map[string]copied {
 	return all
 }
 
-// maxList is how much is written down of a move at most.
+// List holds what was copied, so that who goes on where another was killed copies only what changed since. It is kept in a
+// file, of which nobody else may write.
+type List struct {
+	// Noted, where it is given, is called whenever what is copied so far is on the disk, with the number of files.
+	Noted func(ctx context.Context, files int) error
+
+	do      host.Streamer
+	file    string
+	recs    map[string]copied
+	pending strings.Builder // what is not yet written down
+	files   int
+	bytes   int64
+}
+
+// How often progress is written down: no more than so much is copied again after a crash.
+const (
+	noteFiles = 256
+	noteBytes = 256 << 20
+)
+
+// maxList is how much a list holds at most, in bytes.
 const maxList = 1 << 30
 
-// readCopied reads the file of a move; nothing when there is none yet.
-func readCopied(ctx context.Context, do host.Streamer, file string) (map[string]copied, error) {
+// Open reads the list in a file; it is empty when there is none yet.
+func Open(ctx context.Context, do host.Streamer, file string) (*List, error) {
+	l := &List{do: do, file: file, recs: map[string]copied{}}
 	if _, err := do.Stat(ctx, file); errors.Is(err, fs.ErrNotExist) {
-		return map[string]copied{}, nil
+		return l, nil
 	}
 	out := limited.NewBuffer(maxList, errors.New("it holds more files than can be listed"))
 	if _, err := do.Pipe(ctx, host.Pipe{Argv: []string{"cat", "--", file}, Out: out}); err != nil {
 		return nil, err
 	}
-	return parseCopied(out.Bytes()), nil
+	l.recs = parseCopied(out.Bytes())
+	return l, nil
+}
+
+// note keeps what is known of a file; it is written down once it is on the disk.
+func (l *List) note(ctx context.Context, to *tree.Root, key string, c copied, bytes int64) error {
+	l.recs[key] = c
+	l.pending.WriteString(c.line(key))
+	l.files, l.bytes = l.files+1, l.bytes+bytes
+	if l.files < noteFiles && l.bytes < noteBytes {
+		return nil
+	}
+	return l.flush(ctx, to)
+}
+
+func (l *List) flush(ctx context.Context, to *tree.Root) error {
+	if l.files == 0 {
+		return nil
+	}
+	if err := to.Sync(); err != nil {
+		return err
+	}
+	text := l.pending.String()
+	l.pending.Reset()
+	l.files, l.bytes = 0, 0
+	if err := l.do.Append(ctx, l.file, []byte(text)); err != nil || l.Noted == nil {
+		return err
+	}
+	return l.Noted(ctx, len(l.recs))
 }

@@ -1,0 +1,136 @@
+package binlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Names, places and GTIDs come again: after RESET MASTER, and on a server that was restored, a log begins with the same. So whether a
+// log is the one in which a place was read is told by what comes before the place, and by times: the file was there when it was read.
+
+// ErrOther says of a log that it is another than the one in which a place was read.
+var ErrOther = errors.New("it is another log")
+
+// Place is where the log of a server stood, and what else is known of that moment. What is not known is zero.
+type Place struct {
+	Offset int64     // in its file: an event ends there
+	GTIDs  string    // the last of each domain, of MariaDB
+	Apart  bool      // they were read later than the place: those before it are none that are later
+	Until  time.Time // it was read by then
+}
+
+// Later says of a file that was made at a time, as its first event has it, that it was not there yet when the place was read; "" where
+// nothing speaks against it. That time is in whole seconds. The session that had the file made can have set it (SET timestamp), as a replica does for each transaction
+// that it applies; the first file of a log is made as the server starts, or by RESET MASTER.
+func (p Place) Later(at time.Time) string {
+	if p.Until.IsZero() || !at.After(p.Until) {
+		return ""
+	}
+	const clock = "2006-01-02 15:04:05 MST"
+	return fmt.Sprintf("it was made at %s, and the place was read by %s", at.UTC().Format(clock), p.Until.UTC().Format(clock))
+}
+
+// Joint sees the events of a file go by, from the first on, and finds out whether it is of the log in which a place was read.
+type Joint struct {
+	Place
+	First  bool   // the file is the first of a log, by its name
+	Joined bool   // it is, and the place is behind
+	Doubt  string // it may be another all the same: so says a time that somebody may have set
+	end    int64
+	made   time.Time
+	last   map[string]uint64 // the number of the last GTID of each domain and server
+}
+
+// In reads a file as far as it takes to find that out.
+func (j *Joint) In(r io.Reader) error {
+	err := Scan(r, func(e Event) error {
+		if err := j.Event(e); err != nil || !j.Joined {
+			return err
+		}
+		return errJoined
+	})
+	switch {
+	case errors.Is(err, errJoined):
+		return nil
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF):
+		return j.End()
+	}
+	return err
+}
+
+var errJoined = errors.New("it goes on there")
+
+// Event takes the next event. Those behind the place are none of its business.
+func (j *Joint) Event(e Event) error {
+	switch {
+	case j.Joined:
+		return nil
+	case e.At >= j.Offset:
+		return j.End()
+	case e.End > j.Offset:
+		return fmt.Errorf("%w: at %d it is amid an event, from %d to %d", ErrOther, j.Offset, e.At, e.End)
+	}
+	j.end = e.End
+	switch gtid, begins := e.Begins(); {
+	case e.Type == Format:
+		j.made = e.Time
+	case e.Type == GTIDList:
+		j.First = len(e.List()) == 0
+		for _, gtid := range e.List() {
+			j.note(gtid)
+		}
+	case begins:
+		j.note(gtid)
+	}
+	return nil
+}
+
+// End says that no event follows before the place.
+func (j *Joint) End() error {
+	if j.Joined {
+		return nil
+	}
+	const head = 4 // where the first event begins
+	if end := max(j.end, head); end != j.Offset {
+		return fmt.Errorf("%w: it ends at %d, and not at %d", ErrOther, end, j.Offset)
+	}
+	if j.Doubt = j.Later(j.made); j.Doubt != "" && j.First {
+		return fmt.Errorf("%w: %s", ErrOther, j.Doubt)
+	}
+	for gtid := range strings.SplitSeq(j.GTIDs, ",") {
+		of, n, is := number(gtid)
+		last, has := j.last[of]
+		switch {
+		case !is: // of MySQL, which has sets
+		case j.Apart && last > n:
+			return fmt.Errorf("%w: before %d it has %s-%d, and the server had come no further than %s", ErrOther, j.Offset, of, last, gtid)
+		case !j.Apart && (!has || last != n):
+			return fmt.Errorf("%w: %s is not the last of its domain before %d", ErrOther, gtid, j.Offset)
+		}
+	}
+	j.Joined = true
+	return nil
+}
+
+func (j *Joint) note(gtid string) {
+	if of, n, is := number(gtid); is {
+		if j.last == nil {
+			j.last = map[string]uint64{}
+		}
+		j.last[of] = n
+	}
+}
+
+// number takes a GTID of MariaDB apart: of which domain and server it is, and its number.
+func number(gtid string) (of string, n uint64, is bool) {
+	i := strings.LastIndexByte(gtid, '-')
+	if strings.Count(gtid, "-") != 2 {
+		return "", 0, false
+	}
+	n, err := strconv.ParseUint(gtid[i+1:], 10, 64)
+	return gtid[:i], n, err == nil
+}

@@ -1,0 +1,76 @@
+package layout
+
+import "plumb/internal/change"
+
+// within finds what is in a directory, below the empty lost+found of an ext4 too. A directory that cannot be read to its end is no
+// empty one: the command fails, and with it the script that asks.
+const within = `within() { find "$1" -xdev -mindepth 1 ! -path "$1/lost+found" -printf '%P' -quit; }
+`
+
+// hidesNothing refuses a place in which something is by now: what is mounted there would hide it.
+const hidesNothing = `hides_nothing() { [ -z "$(ls -A -- "$1")" ] || { echo "$1 is not empty any more: nothing is mounted there" >&2; exit 1; }; }
+`
+
+// isEmpty refuses a filesystem with anything in it, also one that somebody has unmounted by hand. It is mounted where only this command
+// sees it, and no longer than it lives: a mount that is left would keep the disk busy. Of btrfs it looks at all subvolumes, whichever
+// is mounted without a word.
+func isEmpty(device, kind string) change.Op {
+	options := "ro"
+	if kind == "btrfs" {
+		options += ",subvolid=5"
+	}
+	return change.Op{Argv: []string{"unshare", "--mount", "--propagation", "private", "sh", "-ec", within + `mount -t "$2" -o "$3" "$1" /mnt || { echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
+in=$(within /mnt) || in="what cannot be read"
+umount /mnt
+[ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`, "sh", device, kind, options}}
+}
+
+// lookInto refuses a dataset with anything in it, also one that is not mounted: it is mounted in a directory that only root can enter,
+// for it brings its own mode. No property tells that nothing is in it, as others may be allowed to set properties. zfs-fuse mounts
+// elsewhere than in a namespace of ours, so a look that is killed can leave its mount: it is known by its place, and ended by the
+// next one, which gives a dataset that is kept the properties that it was made with ($2 and $3). Each order of setting the two is such that
+// zfs mounts it nowhere else: it mounts what is given a mountpoint while canmount is on, and removes the directory that was its mountpoint.
+const lookInto = within + `mounted() { [ "$(zfs get -H -o value mounted "$1")" = yes ]; }
+mounted_at() { [ "$(findmnt -n -o SOURCE -M "$2")" = "$1" ]; }
+kept() { echo "$1 $2: it is kept" >&2; exit 1; }
+look_into() {
+  [ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || kept "$1" "holds other datasets or snapshots"
+  can=$(zfs get -H -o value canmount "$1")
+  place=$(zfs get -H -o value mountpoint "$1")
+  case "$place" in
+  ` + change.Looking + `*/in)
+    can=$2 place=$3 ;;
+  *)
+    if mounted "$1"; then
+      mounted_at "$1" "$place" || kept "$1" "is mounted elsewhere than its mountpoint $place says"
+      in=$(within "$place")
+      [ -z "$in" ] || kept "$1" "holds $in"
+    fi ;;
+  esac
+  ! mounted "$1" || zfs unmount "$1"
+  at=$(mktemp -d ` + change.Looking + `XXXXXXXXXX) why="cannot be looked into"
+  mkdir "$at/in"
+  zfs set "mountpoint=$at/in" "$1"
+  zfs set canmount=noauto "$1"
+  zfs mount "$1" || :
+  if mounted_at "$1" "$at/in"; then
+    why="cannot be read"
+    ! in=$(within "$at/in") || why=${in:+holds $in}
+    zfs unmount "$1"
+  fi
+  zfs set "mountpoint=$place" "$1"
+  zfs set "canmount=$can" "$1"
+  [ ! -d "$at/in" ] || rmdir "$at/in"
+  rmdir "$at"
+  [ -z "$why" ] || kept "$1" "$why"
+}
+`
+
+// destroyEmpty destroys a dataset that was looked into.
+const destroyEmpty = lookInto + `look_into "$@"
+zfs destroy "$1"`
+
+// destroyPool destroys a pool with nothing in it, whoever asks, and however: its own dataset, which was made as one that cannot be
+// mounted, is looked into too.
+const destroyPool = lookInto + `look_into "$1" off none
+zpool destroy "$1"`
