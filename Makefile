@@ -28,7 +28,7 @@ BUILD   := $(GO) build -ldflags "-s -w"
 # race detector. Only dist also trims the paths.
 export CGO_ENABLED := 0
 
-.PHONY: all fuzz demo test test-real lint golden bench man dist clean
+.PHONY: all fuzz demo test tests tools vet test-real lint golden bench man dist clean
 
 all:
 	$(BUILD) -o plumb .
@@ -52,8 +52,11 @@ TURNS := ./test/points ./test/real $(addprefix ./internal/,protect/replicate pro
          storage/point storage/volume storage/zfs) ./test/boost
 # With the race detector watch/record takes longest.
 RACE := internal/watch/record internal
-test: all lint
+test: all vet
 	@test/setup.sh test
+	@$(MAKE) --no-print-directory -k -j2 tools tests
+
+tests:
 	@$(GO) run ./test/report -rerun $(RERUN) -waiting $(WAITING) -turns "$(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
@@ -79,11 +82,17 @@ counted:
 	@test/setup.sh test-real
 	@$(GO) run ./test/counted $(COUNTED)
 
-lint:
+lint: vet tools
+
+# It compiles every package, and comes before what would otherwise compile them at the same time.
+vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) vet ./...
 	@$(GO) test . ./test
-	@$(GO) run ./test/lint
+
+# In make test they look at the code while tests run, many of which wait; what they find fails the run as well.
+tools:
+	@nice $(GO) run ./test/lint
 
 golden:
 	$(GO) run ./test/coverage -write

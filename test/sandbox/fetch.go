@@ -68,8 +68,8 @@ func cacheDir(name string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// once fetches what is not in the cache yet. The tests of several packages run
-// at the same time, and want the same server.
+// once fetches what is not in the cache yet: without a program, or a directory, that is there when all is. The tests of
+// several packages run at the same time, and want the same server.
 func once(dir, program string, fetch func() error) error {
 	lock, err := locked.File(dir + ".lock")
 	if err != nil {

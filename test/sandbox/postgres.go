@@ -17,7 +17,7 @@ type PostgresOptions struct {
 	Name     string   // of the instance; "" for postgres
 	Bindir   string   // directory with initdb and postgres; "" for the newest installed
 	Datadir  string   // "" for a directory of the box
-	WALdir   string   // initdb --waldir; "" for inside the data directory
+	WALdir   string   // as with initdb --waldir; "" for inside the data directory
 	Settings string   // lines for postgresql.conf
 	Port     int      // names the socket; TCP listens on 127.0.0.1 when TCP is set
 	TCP      bool     //
@@ -80,16 +80,21 @@ func libraryPath(bin string) []string {
 }
 
 func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
-	args := []string{"-D", data, "-U", "postgres", "-A", cmp.Or(o.Auth, "trust"), "-E", "UTF8", "--no-locale", "--no-sync"}
-	if o.WALdir != "" {
-		args = append(args, "--waldir="+o.WALdir)
-	}
 	if _, err := os.Stat(filepath.Join(data, "PG_VERSION")); err == nil {
 		return nil // started again on its old data, with its old settings
 	}
-	cmd := b.asServer(exec.Command(filepath.Join(bin, "initdb"), append(args, o.Initdb...)...))
-	cmd.Env = append(os.Environ(), libraryPath(bin)...)
-	if _, err := output(cmd); err != nil {
+	program := filepath.Join(bin, "initdb")
+	args := append([]string{"-U", "postgres", "-A", cmp.Or(o.Auth, "trust"), "-E", "UTF8", "--no-locale", "--no-sync"}, o.Initdb...)
+	err := b.fillPostgres(program, data, args, func(data string) error {
+		cmd := b.asServer(exec.Command(program, append([]string{"-D", data}, args...)...))
+		cmd.Env = append(os.Environ(), libraryPath(bin)...)
+		_, err := output(cmd)
+		return err
+	})
+	if err == nil && o.WALdir != "" {
+		err = b.moveWAL(data, o.WALdir)
+	}
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(flush(data), flush(cmp.Or(o.WALdir, data))); err != nil {
@@ -105,5 +110,12 @@ func (b *Box) initdb(bin, data, run string, o PostgresOptions) error {
 	}
 	defer conf.Close()
 	_, err = fmt.Fprintf(conf, "\nlisten_addresses = '%s'\nport = %d\nunix_socket_directories = '%s'\n%s\n", listen, o.Port, run, o.Settings)
+	return err
+}
+
+// moveWAL does what initdb does with --waldir.
+func (b *Box) moveWAL(data, to string) error {
+	const script = `mkdir -p -m 700 "$2" && mv "$1"/pg_wal/* "$2" && rmdir "$1/pg_wal" && ln -s "$2" "$1/pg_wal"`
+	_, err := output(b.asServer(exec.Command("sh", "-ec", script, "sh", data, to)))
 	return err
 }
