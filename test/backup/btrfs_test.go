@@ -159,7 +159,7 @@ func TestParentPrunedOnBtrfs(t *testing.T) {
 	must(t, point.Btrfs{}.Destroy(t.Context(), f.b.Do, first.Members[:1]))
 	second := f.point(t)
 	res := f.up(t, second, false)
-	if res.Streams[0].Base != nil || res.Streams[1].Base != nil || !strings.Contains(res.Whole, old.ID+" cannot be built on: this host does not have all of its snapshots") {
+	if res.Streams[0].Base != nil || res.Streams[1].Base != nil || !strings.Contains(res.Whole, old.ID+" cannot be built on: this host no longer has all of its snapshots") {
 		t.Errorf("%+v: %q", res.Streams, res.Whole)
 	}
 	if res := f.up(t, f.point(t), true); res.Streams[0].Base != nil || res.Whole != "" {

@@ -3,9 +3,11 @@
 # to its number, below everything that a filesystem does, so the lab itself has nothing to limit.
 set -e
 disk() { echo "/dev/disk/by-id/virtio-$1"; }
-# The least that OpenZFS takes: the data must not fit.
-echo $((64 << 20)) >/sys/module/zfs/parameters/zfs_arc_min
+# The least that OpenZFS takes: the data must not fit. It ignores a limit that is not above zfs_arc_min.
+echo $((32 << 20)) >/sys/module/zfs/parameters/zfs_arc_min
 echo $((64 << 20)) >/sys/module/zfs/parameters/zfs_arc_max
+limit=$(awk '$1 == "c_max" {print $3}' /proc/spl/kstat/zfs/arcstats)
+[ "$limit" = $((64 << 20)) ] || { echo "the ARC's limit is $limit"; exit 1; }
 mkfs.xfs -q "$(disk xfs)"
 mkdir -p /lab
 mount "$(disk xfs)" /lab
