@@ -3,7 +3,6 @@ package change
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
@@ -17,9 +16,6 @@ func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
 	m, err := mounts.At(ctx, d, dir)
 	return m != nil, err
 }
-
-// below tells whether a path is a directory or in it.
-func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
 
 // unused refuses a directory in which a process works or has a file open. All processes must be seen where it is to be sure.
 func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {

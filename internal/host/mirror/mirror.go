@@ -142,7 +142,7 @@ func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 	}
 	gone := ""
 	for _, e := range there {
-		if is[e.Name] == e.Kind || gone != "" && below(e.Name, gone) {
+		if is[e.Name] == e.Kind || gone != "" && tree.Below(e.Name, gone) {
 			continue
 		}
 		gone = e.Name
@@ -150,7 +150,7 @@ func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 			return err
 		}
 		for name := range m.there {
-			if below(name, gone) {
+			if tree.Below(name, gone) {
 				delete(m.there, name)
 			}
 		}
@@ -238,6 +238,3 @@ func (m *Mirror) Whole(ctx context.Context) (moved int64, err error) {
 	}
 	return moved, m.compare(ctx, list)
 }
-
-// below tells whether a name is that of a directory or of something in it.
-func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }

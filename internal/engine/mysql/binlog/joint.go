@@ -24,8 +24,8 @@ type Place struct {
 }
 
 // Later says of a file that was made at a time, as its first event has it, that it was not there yet when the place was read; "" where
-// nothing speaks against it. That time is in whole seconds. The session that had the file made can have set it (SET timestamp), as a replica does for each transaction
-// that it applies; the first file of a log is made as the server starts, or by RESET MASTER.
+// nothing speaks against it. That time is in whole seconds. The session that had the file made can have set it (SET timestamp), as a
+// replica does for each transaction that it applies; the first file of a log is made as the server starts, or by RESET MASTER.
 func (p Place) Later(at time.Time) string {
 	if p.Until.IsZero() || !at.After(p.Until) {
 		return ""
