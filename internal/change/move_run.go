@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mirror"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 	"plumb/internal/units"
 )
@@ -175,7 +176,7 @@ func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error
 		if !path.IsAbs(to) {
 			to = path.Join(pair.From, path.Dir(e.Name), to)
 		}
-		in := func(dir string) bool { return tree.Below(path.Clean(to), dir) }
+		in := func(dir string) bool { return paths.Within(path.Clean(to), dir) }
 		if goes := m.o.Pairs[0]; path.IsAbs(e.Link) && goes.At != goes.From && in(goes.From) {
 			return &Refusal{Why: fmt.Sprintf("the link %s/%s names the directory %s, which will be %s", pair.From, e.Name, goes.From, goes.At), What: "make it a relative link"}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 )
 
@@ -142,7 +143,7 @@ func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 	}
 	gone := ""
 	for _, e := range there {
-		if is[e.Name] == e.Kind || gone != "" && tree.Below(e.Name, gone) {
+		if is[e.Name] == e.Kind || paths.Within(e.Name, gone) {
 			continue
 		}
 		gone = e.Name
@@ -150,7 +151,7 @@ func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 			return err
 		}
 		for name := range m.there {
-			if tree.Below(name, gone) {
+			if paths.Within(name, gone) {
 				delete(m.there, name)
 			}
 		}

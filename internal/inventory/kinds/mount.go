@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 )
@@ -92,7 +92,7 @@ func mountsBelow(ctx context.Context, h host.Reader, dir string) ([]string, erro
 	dir = resolved(ctx, h, dir)
 	var below []string
 	for _, m := range all {
-		if m.Point == dir || strings.HasPrefix(m.Point, dir+"/") {
+		if paths.Within(m.Point, dir) {
 			below = append(below, m.Point)
 		}
 	}

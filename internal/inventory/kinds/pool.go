@@ -93,7 +93,7 @@ func (h holder) unmountDead(ctx context.Context, name string) error {
 	}
 	var bad []error
 	for _, m := range slices.Backward(all) {
-		if m.Type == "fuse.zfs" && (m.Source == name || strings.HasPrefix(m.Source, name+"/")) {
+		if m.Type == "fuse.zfs" && zfs.Within(m.Source, name) {
 			_, err := h.Do.Run(ctx, "umount", "-l", m.Point)
 			bad = append(bad, err)
 		}

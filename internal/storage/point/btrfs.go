@@ -13,6 +13,7 @@ import (
 	"plumb/internal/btrfs"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
@@ -40,22 +41,13 @@ func (b Btrfs) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 			sub = name
 		}
 	}
-	within, ok := below(root, sub)
+	within, ok := paths.Cut(root, sub)
 	return protect.Volume{Storage: b.Name(), Name: sub, Pool: fs.Text("source"), Mountpoint: fs.Text("mountpoint"), Within: within}, ok
-}
-
-// below gives the path from one directory to another inside it.
-func below(name, dir string) (string, bool) {
-	if dir == "/" {
-		return strings.TrimPrefix(name, "/"), true
-	}
-	rest, ok := strings.CutPrefix(name, dir)
-	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
 
 // Place implements protect.Placer: a subvolume need not be mounted to be one of its own.
 func (b Btrfs) Place(ctx context.Context, h host.Reader, v protect.Volume, name string) (protect.Volume, error) {
-	rest, ok := below(name, v.Mountpoint)
+	rest, ok := paths.Cut(name, v.Mountpoint)
 	if !ok {
 		return v, fmt.Errorf("%s is not on the mount at %s", name, v.Mountpoint)
 	}
@@ -74,7 +66,7 @@ func (b Btrfs) Place(ctx context.Context, h host.Reader, v protect.Volume, name 
 		return v, err
 	}
 	at := path.Join("/", v.Name, v.Within)
-	if deeper, ok := below("/"+of.Path, at); ok && deeper != "" {
+	if deeper, ok := paths.Cut("/"+of.Path, at); ok && deeper != "" {
 		v.Mountpoint, v.Within = path.Join(v.Mountpoint, deeper), ""
 	}
 	v.Name = "/" + of.Path
@@ -91,10 +83,10 @@ func (t btrfsMount) holding(ctx context.Context, h host.Reader, name string) (bt
 	}
 	var inside []string
 	for _, s := range all {
-		if _, ok := below(name, "/"+s.Path); ok && len(s.Path) >= len(found.Path) {
+		if paths.Within(name, "/"+s.Path) && len(s.Path) >= len(found.Path) {
 			found = s
 		}
-		if in, ok := below("/"+s.Path, name); ok && in != "" && !strings.HasPrefix(s.Path, pointsDir+"/") {
+		if in, ok := paths.Cut("/"+s.Path, name); ok && in != "" && !strings.HasPrefix(s.Path, pointsDir+"/") {
 			inside = append(inside, "/"+s.Path)
 		}
 	}
@@ -286,7 +278,7 @@ func (b Btrfs) At(ctx context.Context, h host.Reader, dir string) (protect.Membe
 
 // CopyOf implements protect.Copier.
 func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
-	name, ok := below(t.Name, t.Proof["top"])
+	name, ok := paths.Cut(t.Name, t.Proof["top"])
 	return protect.Volume{Storage: b.Name(), Name: "/" + name, Pool: t.Proof["filesystem"], Within: t.Proof["within"]}, ok && t.Kind == inventory.Subvolume
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -179,7 +180,7 @@ func room(s *stack.Stack, vols []protect.Volume) error {
 		var at *stack.Thing
 		for _, t := range s.OfKind("filesystem") {
 			point := t.Text("mountpoint")
-			if _, ok := below(v.Mountpoint, point); ok && point != "" && (at == nil || len(point) > len(at.Text("mountpoint"))) {
+			if paths.Within(v.Mountpoint, point) && (at == nil || len(point) > len(at.Text("mountpoint"))) {
 				at = t
 			}
 		}

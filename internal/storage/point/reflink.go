@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -50,7 +51,7 @@ func (r Reflink) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) 
 
 // Place implements protect.Placer.
 func (r Reflink) Place(ctx context.Context, h host.Reader, v protect.Volume, name string) (protect.Volume, error) {
-	rest, ok := below(name, v.Mountpoint)
+	rest, ok := paths.Cut(name, v.Mountpoint)
 	st, err := h.Stat(ctx, name)
 	switch {
 	case err != nil:

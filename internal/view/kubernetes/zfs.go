@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/provision"
+	"plumb/internal/zfs"
 )
 
 // datasets writes the classes of OpenEBS's ZFS-LocalPV, one for each role. Names and values are those
@@ -44,7 +45,7 @@ func (w *writer) datasets() error {
 func (w *writer) inherited(v provision.Volume) map[string]string {
 	all := map[string]string{}
 	for _, above := range w.Volumes { // what is above comes first
-		if above.Dataset == v.Dataset || strings.HasPrefix(v.Dataset, above.Dataset+"/") {
+		if zfs.Within(v.Dataset, above.Dataset) {
 			maps.Copy(all, above.Properties)
 		}
 	}
