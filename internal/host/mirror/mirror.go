@@ -134,24 +134,23 @@ func (m *Mirror) adopt(list []tree.Entry) {
 	}
 }
 
-// vanish removes what is there no more.
+// vanish removes what is no more on the side that is copied. With a directory all below it is gone, which the list need not name
+// next: "db-old" comes between "db" and "db/a".
 func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 	_, to := m.sides()
 	is := map[string]byte{}
 	for _, e := range list {
 		is[e.Name] = e.Kind
 	}
-	gone := ""
 	for _, e := range there {
-		if is[e.Name] == e.Kind || paths.Within(e.Name, gone) {
+		if _, still := m.there[e.Name]; !still || is[e.Name] == e.Kind {
 			continue
 		}
-		gone = e.Name
 		if err := m.step(ctx, "remove", e.Name, func() error { return to.Remove(e.Name) }); err != nil {
 			return err
 		}
 		for name := range m.there {
-			if paths.Within(name, gone) {
+			if paths.Within(name, e.Name) {
 				delete(m.there, name)
 			}
 		}
