@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"plumb/internal/host"
+	"plumb/internal/host/await"
 	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
@@ -50,7 +51,7 @@ func (h holder) mount(ctx context.Context, e inventory.Entry) error {
 		return foreign("it is not a directory of a lab")
 	}
 	for _, argv := range [][]string{{"umount", e.Thing.Name}, {"umount", "-l", e.Thing.Name}} {
-		err := inventory.Until(ctx, patience, func() (bool, error) {
+		err := await.Until(ctx, patience, func() (bool, error) {
 			mine, err := h.ownMount(ctx, e)
 			if err != nil || !mine {
 				return true, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/zfs"
@@ -40,7 +41,7 @@ func (h holder) pool(ctx context.Context, e inventory.Entry) error {
 	if err := h.ownPool(ctx, e); err != nil {
 		return err
 	}
-	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+	return await.Until(ctx, 3*patience, func() (bool, error) {
 		if _, err := h.Do.Run(ctx, zfs.DestroyPool(name)...); err == nil {
 			return true, nil
 		}

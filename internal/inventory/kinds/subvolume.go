@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/btrfs"
 	"plumb/internal/host"
+	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 )
@@ -122,7 +123,7 @@ func (h holder) received(ctx context.Context, e inventory.Entry) error {
 	if !h.belowTree(ctx, name) {
 		return foreign("it lies in no directory of ours")
 	}
-	return inventory.Until(ctx, patience, func() (bool, error) { // what received it may be just ending
+	return await.Until(ctx, patience, func() (bool, error) { // what received it may be just ending
 		_, err := h.Do.Run(ctx, btrfs.Remove(name)...)
 		if err != nil && inventory.Missing(ctx, h.Do, name) {
 			err = nil

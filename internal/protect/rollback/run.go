@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
+	"plumb/internal/host/await"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -106,13 +107,12 @@ func (r Rollback) answer(ctx context.Context, plan Plan) (protect.Position, erro
 	if err != nil {
 		return protect.Position{}, err
 	}
-	for end := time.Now().Add(time.Minute); ; {
-		p, err := e.Position(ctx, r.Keeper.Do, plan.Target)
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
-			return p, err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	var p protect.Position
+	err = await.Until(ctx, time.Minute, func() (bool, error) {
+		p, err = e.Position(ctx, r.Keeper.Do, plan.Target)
+		return err == nil, err
+	})
+	return p, err
 }
 
 // Undoing does what takes changes back. While a rollback is among them nobody takes or destroys a point of what is swapped, and then it

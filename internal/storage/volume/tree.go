@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -110,7 +111,7 @@ const patience = 15 * time.Second
 // insist repeats a command while something is busy: a server that has just
 // ended holds its files for a moment.
 func (t *tree) insist(ctx context.Context, argv ...string) error {
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		err := t.run(ctx, argv...)
 		return err == nil, err
 	})
