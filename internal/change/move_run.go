@@ -95,7 +95,7 @@ func (m *moving) mountPoints(ctx context.Context, r *mirror.Mirror) error {
 		return err
 	}
 	for _, name := range names {
-		if !mirror.Matches(r.Skip, name) || r.Old.Kind(name) != 'd' || r.New.Kind(name) == 'd' {
+		if !paths.Matches(r.Skip, name) || r.Old.Kind(name) != 'd' || r.New.Kind(name) == 'd' {
 			continue
 		}
 		if err := m.step(ctx, "make directory", r.New.Path+"/"+name, func() error { return r.New.MakeDir(name) }); err != nil {
@@ -131,7 +131,7 @@ func (m *moving) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		names = slices.DeleteFunc(names, func(name string) bool { return mirror.Matches(p.Skip, name) }) // what is mounted in it
+		names = slices.DeleteFunc(names, func(name string) bool { return paths.Matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
 			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names)), What: "data are moved to an empty filesystem or directory"}
 		}

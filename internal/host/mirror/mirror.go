@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,13 +47,8 @@ func (m *Mirror) sides() (from, to *tree.Root) {
 func (m *Mirror) skips(r *tree.Root) func(string) bool {
 	return func(name string) bool {
 		top, _, _ := strings.Cut(name, "/")
-		return Matches(m.Skip, top) || r == m.Old && len(m.Only) > 0 && !Matches(m.Only, top) && !m.also[top]
+		return paths.Matches(m.Skip, top) || r == m.Old && len(m.Only) > 0 && !paths.Matches(m.Only, top) && !m.also[top]
 	}
-}
-
-// Matches tells whether a name is one of some patterns.
-func Matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 }
 
 func (m *Mirror) list(ctx context.Context, r *tree.Root, live bool) ([]tree.Entry, error) {

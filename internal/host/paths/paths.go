@@ -2,7 +2,11 @@
 // the names are clean, and both absolute or both relative to the same directory.
 package paths
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // Within tells whether a name is that of a directory, or of something below it.
 func Within(name, dir string) bool {
@@ -21,4 +25,9 @@ func Cut(name, dir string) (rest string, within bool) {
 		return "", false
 	}
 	return strings.TrimPrefix(rest, "/"), true
+}
+
+// Matches tells whether a name fits one of some patterns, as path.Match has it.
+func Matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { fits, _ := path.Match(p, name); return fits })
 }

@@ -2,9 +2,7 @@ package sampler
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"plumb/internal/host/paths"
 	"plumb/internal/product"
@@ -94,7 +92,8 @@ func (s sorter) roleOf(name string) string {
 	slices.SortStableFunc(around, func(a, b place) int { return len(b.dir) - len(a.dir) })
 	for _, f := range s.files {
 		for _, p := range around {
-			if p.role == f.Role && matches(f.Patterns, strings.TrimPrefix(strings.TrimPrefix(name, p.dir), "/")) {
+			rest, _ := paths.Cut(name, p.dir)
+			if p.role == f.Role && paths.Matches(f.Patterns, rest) {
 				return f.Role
 			}
 		}
@@ -105,10 +104,6 @@ func (s sorter) roleOf(name string) string {
 		}
 	}
 	return ""
-}
-
-func matches(patterns []string, rel string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, rel); return ok })
 }
 
 // spoil notes which sums are not whole because a directory was not read whole:
