@@ -129,7 +129,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if l.dryRun {
 		w, _, err = r.Plan(ctx, m, asked)
 	} else {
-		w, err = r.Run(ctx, m, l.directory, uid, gid, asked)
+		w, err = r.Run(ctx, m, moment.Place{Dir: l.directory, UID: uid, GID: gid}, asked)
 	}
 	v.wipe()
 	if err != nil {
