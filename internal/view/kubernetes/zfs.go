@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/provision"
+	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
 
@@ -86,7 +87,7 @@ func unsaid(v provision.Volume) string {
 func parameter(key, value string) (string, bool) {
 	switch key {
 	case "recordsize":
-		n, ok := bytesOf(value)
+		n, ok := units.ParseBytes(value)
 		if !ok || n < 512 || n > 128<<10 || n&(n-1) != 0 {
 			return "", false
 		}
@@ -103,19 +104,4 @@ func parameter(key, value string) (string, bool) {
 		return value, err == nil && n >= 1 && n <= map[string]int{"gzip": 9, "zstd": 19}[kind] && strconv.Itoa(n) == level
 	}
 	return "", false
-}
-
-// bytesOf reads a size as ZFS writes it: 16384, 16K, 1M.
-func bytesOf(value string) (int64, bool) {
-	shift := 0
-	if i := len(value) - 1; i > 0 {
-		switch value[i] {
-		case 'K', 'k':
-			shift, value = 10, value[:i]
-		case 'M', 'm':
-			shift, value = 20, value[:i]
-		}
-	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	return n << shift, err == nil && n > 0 && n < 1<<40
 }
