@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/await"
 	"plumb/internal/host/mirror"
 	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
@@ -228,7 +229,7 @@ func (m *moving) oldNow() (func(int, Pair) string, bool, error) {
 
 // idle waits until nobody has anything open any more.
 func (m *moving) idle(ctx context.Context, where ...func(int, Pair) string) error {
-	return insist(ctx, sitting, func() (final bool, err error) {
+	return await.Until(ctx, sitting, func() (bool, error) {
 		for i, p := range m.o.Pairs {
 			for _, at := range where {
 				if err := unused(ctx, m.k.Doer, at(i, p), !m.k.Doer.About().Root); err != nil {

@@ -23,7 +23,7 @@ func Until(ctx context.Context, within time.Duration, f func() (done bool, err e
 		if done {
 			return err
 		}
-		if time.Now().After(late) {
+		if !time.Now().Before(late) {
 			if err == nil {
 				err = errStill
 			}

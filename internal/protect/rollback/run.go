@@ -10,7 +10,6 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
-	"plumb/internal/host/await"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -101,18 +100,13 @@ func (r Rollback) say(what string) {
 	}
 }
 
-// answer reads where the server stands now: that it listens is not yet that it answers.
+// answer reads where the server stands now.
 func (r Rollback) answer(ctx context.Context, plan Plan) (protect.Position, error) {
 	e, err := r.Keeper.EngineOf(plan.Server)
 	if err != nil {
 		return protect.Position{}, err
 	}
-	var p protect.Position
-	err = await.Until(ctx, time.Minute, func() (bool, error) {
-		p, err = e.Position(ctx, r.Keeper.Do, plan.Target)
-		return err == nil, err
-	})
-	return p, err
+	return protect.Stands(ctx, r.Keeper.Do, e, plan.Target)
 }
 
 // Undoing does what takes changes back. While a rollback is among them nobody takes or destroys a point of what is swapped, and then it
