@@ -6,7 +6,3 @@
 // that is slow holds up nobody either: it has a queue, and what does not fit is
 // a gap in what it gets.
 package sampler
-
-import (
-
-)
