@@ -137,7 +137,7 @@ func Pruned(d prune.Done, screen page.Screen) string {
 	}
 	text := fmt.Sprintf("%s pruned", units.Count(len(d.Marked), "backup"))
 	if len(d.Marked) > 0 {
-		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --take-back ID brings one back"
+		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --undo ID brings one back"
 	}
 	p.Para(page.Normal, 0, text+".")
 	if d.Objects > 0 {
