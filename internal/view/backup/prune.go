@@ -21,9 +21,9 @@ type PruneJSON struct {
 	Keep    string                    `json:"keep"`              // the rules; "" when backups were named
 	Servers []protectview.ServerPrune `json:"servers"`           //
 	Leaving []prune.Leaving           `json:"leaving"`           // pruned before, and not gone yet
-	Lost    []prune.Lost              `json:"unending"`          // never ended
+	Lost    []prune.Lost              `json:"unfinished"`        // never ended
 	Logs    []prune.Log               `json:"logs"`              // archived, of each server
-	Brakes  []keep.Brake              `json:"brakes"`            // why nothing at all goes
+	Brakes  []keep.Brake              `json:"safety_stops"`      // why nothing at all goes
 	Unknown string                    `json:"unknown,omitempty"` // what could not be asked of the store
 	Done    *prune.Done               `json:"done,omitempty"`    // of no dry run
 }

@@ -130,7 +130,7 @@ type WatchIndex struct {
 	Name     string     `json:"name"`
 	Unread   bool       `json:"unread"`
 	Since    *time.Time `json:"since,omitempty"` // nothing has read it since then
-	DoneBy   string     `json:"done_by"`         // the index that does its work too
+	DoneBy   string     `json:"covered_by"`      // the index that does its work too
 }
 
 // WatchVerdict is a limit that holds a server back.
