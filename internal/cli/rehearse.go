@@ -60,7 +60,7 @@ func (a *app) rehearse() *cobra.Command {
 		Short: "measure in a sandbox what each step of the advice brings here",
 		Long: `Rehearse tries the advice of check before you follow it. It compares the server as
 it is, with all advice, and with each step alone, in random order and block by
-block, until the verdicts are certain or the budget is used up. For each step it
+block, until the verdicts are certain or --max-time is over. For each step it
 says whether it helps, makes no difference, harms, or is undecided, with intervals,
 and what it costs. Advice that does not help is reported as such, however famous
 it is.
@@ -137,7 +137,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.DurationVar(&f.budget, "max-time", 20*time.Minute, "end within this time")
 	fl.BoolVar(&f.withoutOne, "without-one", false, "compare all advice with all but one step, instead of each step alone with the server as it is")
 	fl.BoolVar(&f.allowHost, "allow-host", false, "also try settings of the whole machine, and restore them after each trial")
-	fl.BoolVar(&f.search, "search", false, "afterwards search for the best values of the few numeric settings, within the budget")
+	fl.BoolVar(&f.search, "search", false, "afterwards search for the best values of the few numeric settings, in what is left of --max-time")
 	fl.StringVar(&f.dir, "dir", "", "make the sandbox below `DIR` (default: on the filesystem of the server's data)")
 	fl.BoolVar(&f.resume, "resume", false, "continue the last unfinished rehearsal, or the named one")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried, how long it takes and what it needs, and do nothing")
