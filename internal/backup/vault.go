@@ -179,7 +179,7 @@ func (v Vault) latest(all []Found, server string) (manifest.Manifest, error) {
 func (v Vault) gone(ctx context.Context, id, server string) error {
 	if manifest.IsID(id) {
 		if _, err := v.Get(ctx, id); errors.Is(err, signed.ErrRemoved) {
-			return hint.With(err, "plumb backup prune --take-back "+id+" brings it back, as long as its objects are there")
+			return hint.With(err, "plumb backup prune --undo "+id+" brings it back, as long as its objects are there")
 		}
 	}
 	return hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")

@@ -161,10 +161,10 @@ func (s MemberState) Usable(m Member) error {
 
 // Set is the volumes on which one server keeps data.
 type Set struct {
-	Volumes []Volume `json:"volumes"`          // parents before what is mounted in them
-	Apart   string   `json:"apart,omitempty"`  // why their snapshots are not of one moment; "" when they are
-	Strays  []Stray  `json:"strays,omitempty"` // files the server writes that lie on none of them
-	Others  []string `json:"others,omitempty"` // servers and programs that have files open on them too
+	Volumes []Volume `json:"volumes"`                 // parents before what is mounted in them
+	Apart   string   `json:"apart,omitempty"`         // why their snapshots are not of one moment; "" when they are
+	Strays  []Stray  `json:"outside_files,omitempty"` // files the server writes that lie on none of them
+	Others  []string `json:"others,omitempty"`        // servers and programs that have files open on them too
 }
 
 // seen gives snapshots of a storage, each for all places in which the server sees something of it.

@@ -172,7 +172,7 @@ func TestReadingWritesNothing(t *testing.T) {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
 		}, 0},
 		{[]string{"check", "--tape", tape}, streams, 0},
-		{[]string{"watch", "metrics", "--once", "--every", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
+		{[]string{"watch", "metrics", "--once", "--interval", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "plumb.prom")
 		}, 0},
 		{[]string{"watch", "--once", "--for", "17s", "--plans"}, streams, 0},
@@ -181,7 +181,7 @@ func TestReadingWritesNothing(t *testing.T) {
 		{[]string{"watch", "export", "--dir", recording, "--from", time.Now().UTC().Format("2006-01-02T15:04Z"), "--output", filepath.Join(text, "part.om")}, func(name string) bool {
 			return below(recording)(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "part.om")
 		}, time.Minute},
-		{[]string{"watch", "capture", "--on", "client/idle", "--most", "1", "--dir", captures}, below(captures), 2 * time.Minute},
+		{[]string{"watch", "capture", "--on", "client/idle", "--max-captures", "1", "--dir", captures}, below(captures), 2 * time.Minute},
 		{[]string{"watch", "serve", "--port", "0", "--token-file", filepath.Join(text, "token")}, func(name string) bool {
 			return streams(name) || name == filepath.Join(text, "token")
 		}, 15 * time.Second},

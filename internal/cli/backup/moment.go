@@ -36,7 +36,7 @@ type later struct {
 
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.directory, "directory", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
+	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
 	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
 	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
 	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES takes that series, whatever its times say")
@@ -49,7 +49,7 @@ func (l *later) check(c *cobra.Command) error {
 	if l.directory == "" {
 		for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
 			if c.Flags().Changed(name) {
-				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --directory /srv/restored")
+				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --dir /srv/restored")
 			}
 		}
 		return nil

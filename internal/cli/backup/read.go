@@ -126,7 +126,7 @@ func (v *verbs) restore() *cobra.Command {
 	var t target
 	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
+		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --dir DIR --to MOMENT)",
 		Short: "restore a backup to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup (the newest, without ID) and what it needs. Several objects
 are fetched at once; each is compared with the signed manifest, decrypted and
@@ -143,7 +143,7 @@ copy data out: without its identity, replication and outward connections, as the
 user plumb-verify without network, answering root on a socket. plumb clone list
 shows it, and plumb clone drop removes it.
 
---directory unpacks a base backup (what pg_basebackup or mariadb-backup gave to
+--dir unpacks a base backup (what pg_basebackup or mariadb-backup gave to
 plumb backup) and replays the log that plumb archive has kept, up to --to. What
 was committed at that moment or later is not replayed. All of that log is read
 before anything is written, and a missing part is refused. --to base replays
@@ -153,7 +153,7 @@ nothing, and needs no archive.
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
   plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into /srv/restored
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
-  plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
+  plumb restore --from s3://backups/db1 --identity key.txt --dir /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.check(c); err != nil {
@@ -183,8 +183,8 @@ nothing, and needs no archive.
 	shell.OnlyWith(c, "force", "output")
 	shell.OnlyWith(c, "start", "into")
 	shell.OnlyWith(c, "memory", "start")
-	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
-	c.MarkFlagsOneRequired("into", "output", "command", "directory")
+	c.MarkFlagsMutuallyExclusive("into", "output", "command", "dir")
+	c.MarkFlagsOneRequired("into", "output", "command", "dir")
 	if err := c.MarkFlagRequired("identity"); err != nil {
 		panic(err)
 	}

@@ -62,10 +62,10 @@ type Clone struct {
 	Memory  int64             `json:"memory"`           // that was asked for
 	Limits  []protect.Limit   `json:"limits,omitempty"` // of what its server can take from all else
 	Number  int               `json:"number"`
-	Masks   []string          `json:"masks,omitempty"`   // statements that ran before it listened
-	Ready   time.Duration     `json:"ready_ns"`          // from the request to its first answer
-	Follows string            `json:"follows,omitempty"` // how a replica followed its source when it was made
-	Astray  bool              `json:"astray,omitempty"`  // it did not
+	Masks   []string          `json:"masks,omitempty"`         // statements that ran before it listened
+	Ready   time.Duration     `json:"ready_ns"`                // from the request to its first answer
+	Follows string            `json:"follows,omitempty"`       // how a replica followed its source when it was made
+	Astray  bool              `json:"not_following,omitempty"` // it did not follow it
 }
 
 // owner is whom the inventory names for what a clone is made of.

@@ -301,11 +301,11 @@ func (p *Policy) Backs() bool {
 func (p *parser) drill(n *strictyaml.Node) *Drill {
 	d := &Drill{}
 	p.Object(n, "drill", strictyaml.Fields{
-		"every":  func(v *strictyaml.Node) { d.Every = p.span(v, "every", time.Minute) },
-		"checks": func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
-		"ready":  func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
-		"limit":  func(v *strictyaml.Node) { d.Limit = p.span(v, "limit", time.Minute) },
-		"memory": func(v *strictyaml.Node) { d.Memory = p.size(v, "memory", 1<<20) },
+		"every":    func(v *strictyaml.Node) { d.Every = p.span(v, "every", time.Minute) },
+		"checks":   func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
+		"ready":    func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
+		"max_time": func(v *strictyaml.Node) { d.Limit = p.span(v, "max_time", time.Minute) },
+		"memory":   func(v *strictyaml.Node) { d.Memory = p.size(v, "memory", 1<<20) },
 	}, "every")
 	return d
 }

@@ -75,7 +75,7 @@ func (p *planning) dataAt() (string, error) {
 // settled refuses another place for data that are on their volume already.
 func (p *planning) settled(at string) error {
 	return hint.With(fmt.Errorf("the data are on %s already, at %s: they are given the place server.at (%s) only as they are moved there", p.to(), p.Home.Data, at),
-		"leave server.at out, or take the provision away first (--take-away)")
+		"leave server.at out, or undo the provision first (--undo)")
 }
 
 // Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named
