@@ -121,7 +121,8 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer o.close()
-	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User}}}
+	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User},
+		Again: "the same command again continues where it stands; --back takes all of it back"}}
 	given, err := dsn.Read(v.DSN)
 	if err != nil {
 		return err
@@ -242,6 +243,9 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 // prepare brings the programs of the new version, and tries them. Where that fails, they go again.
 func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, to provision.Swap) error {
 	if !first.Done {
+		if err := w.dropFirst(ctx); err != nil {
+			return err
+		}
 		if _, err := w.run.Stage(ctx, first); err != nil {
 			return err
 		}
@@ -253,14 +257,19 @@ func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, 
 	if err == nil {
 		return nil
 	}
-	all, left := w.run.Stages(ctx)
-	if left == nil && len(all) > 0 && isFirst(all[len(all)-1]) {
-		left = w.Executor.Undo(context.WithoutCancel(ctx), []int{all[len(all)-1].Number}, change.UndoOptions{})
-	}
-	if left != nil {
+	if left := w.dropFirst(context.WithoutCancel(ctx)); left != nil {
 		err = fmt.Errorf("%w (and what was fetched for it is still there: %w)", err, left)
 	}
 	return err
+}
+
+// dropFirst takes back what was fetched for a swap that has not come: packages that have been updated since are others.
+func (w *swap) dropFirst(ctx context.Context) error {
+	all, err := w.run.Stages(ctx)
+	if err != nil || len(all) == 0 || !isFirst(all[len(all)-1]) {
+		return err
+	}
+	return w.Executor.Undo(ctx, []int{all[len(all)-1].Number}, change.UndoOptions{})
 }
 
 // stageOf makes a part of a swap ready to be carried out.
