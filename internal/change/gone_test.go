@@ -2,10 +2,12 @@ package change
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 )
@@ -68,6 +70,33 @@ func TestWhatHoldsDataStaysAsItIs(t *testing.T) {
 		if failed != nil || all[0].Open() == o.Keep || o.Keep && (err != nil || all[0].Acts[0].State != Left || all[0].Acts[1].State != Left) {
 			t.Errorf("%+v: %v, %v, %+v", o, err, failed, all[0].Acts)
 		}
+	}
+}
+
+// What others have put into what was made is seen before anything is touched, also where a switch was turned in it since.
+func TestWhatHoldsDataIsSeenFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at, state := dir+"/data", dir+"/state"
+	put(t, state, "none")
+	sh := func(script string) []Op { return []Op{{Argv: []string{"sh", "-ec", script, "sh", state}}} }
+	acts := append(given(at, false)[:1], Act{Switch: &Switch{On: "the mount", Inspect: Inspection{File: state}, From: "none", After: "ours", Do: sh(`echo ours >"$1"`), Undo: sh(`echo none >"$1"`)}})
+	k := real(t, hosttest.LiveDoer(t), t.TempDir())
+	stage := func(acts []Act) {
+		t.Helper()
+		draft := Draft{Steps: []Prepared{{Step: Step{Knob: knob("a")}, Recipe: Recipe{Acts: acts}}}}
+		if _, err := k.Apply(t.Context(), draft, ApplyOptions{Begin: Begin{Of: "provision tank"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stage(acts)
+	put(t, at+"/ibdata1", "theirs")
+	for i, want := range []string{"--keep leaves these", "undo change 2 first"} {
+		err := k.Undo(t.Context(), []int{1}, UndoOptions{})
+		if d, drifted := errors.AsType[*Drifted](err); !drifted || d.Drifts[0].Place != at || got(t, state) != "ours" || !strings.Contains(hint.Of(err), want) {
+			t.Errorf("%v (%s), and the switch is %s", err, hint.Of(err), got(t, state))
+		}
+		stage(given(fmt.Sprint(dir, "/later", i), false))
 	}
 }
 

@@ -152,15 +152,28 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 			}
 			if err == nil && d != nil && !(d.Nested && nested) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
+				if n := c.laterStage(all); n > 0 && d.Others {
+					d.Hint = fmt.Sprintf("undo change %d first, which is a later stage of the same; or all of it, such as with plumb provision --take-away", n)
+				}
 				drifts = append(drifts, *d)
 			}
-			nested = nested || p.Act.form() > 1
+			nested = nested || p.Act.Edit == nil && p.Act.Switch == nil
 		}
 	}
 	if drifts != nil {
 		return &Drifted{drifts}
 	}
 	return nil
+}
+
+// laterStage gives the last change in force of what a change is a stage of; 0: none came after it.
+func (c *Change) laterStage(all []*Change) (last int) {
+	for _, later := range all {
+		if c.Of != "" && later.Of == c.Of && later.Number > c.Number && later.Open() {
+			last = later.Number
+		}
+	}
+	return last
 }
 
 // lastFirst refuses to give a server the data that it had before a change, while a later change that moved or replaced its

@@ -217,7 +217,6 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	}
 	first := stageOf(w, programsOf+to.String(), "", course.First)
 	s := stageOf(w, fmt.Sprintf("%s from %s to %s", w.home.Server, from, to), way.How, course.Swap)
-	s.ForData()
 	if err := v.Print(view.Swap(first, s, way, !byHand && w.try != nil, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
@@ -272,9 +271,11 @@ func (w *swap) dropFirst(ctx context.Context) error {
 	return w.Executor.Undo(ctx, []int{all[len(all)-1].Number}, change.UndoOptions{})
 }
 
-// stageOf makes a part of a swap ready to be carried out.
+// stageOf makes a part of a swap ready to be carried out. What brings the programs is of the data too: it has those of the way back.
 func stageOf(w *swap, name, why string, m provision.Making) provision.Stage {
-	return provision.Stage{Name: name, Why: why, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof, Done: m.Done()}
+	s := provision.Stage{Name: name, Why: why, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof, Done: m.Done()}
+	s.ForData()
+	return s
 }
 
 // goBack starts what was before.

@@ -17,11 +17,11 @@ func TestDropFirst(t *testing.T) {
 	dir, ref := t.TempDir(), stack.Ref{Kind: "mysql", Name: "3306"}
 	k := change.NewExecutor(hosttest.LiveDoer(t), "test")
 	k.Dir = filepath.Join(dir, "journal")
-	w := &swap{opened: opened{Lender: &boost.Lender{Executor: k}}, run: provision.Run{Executor: k, Of: "swap " + ref.String()}}
+	w := &swap{opened: opened{Lender: &boost.Lender{Executor: k}}, run: provision.Run{Executor: k, Of: "swap " + ref.String()}, home: provision.Home{Server: ref}}
 	stage := func(name, made string) {
 		t.Helper()
 		acts := []change.Act{{Make: &change.Make{Thing: change.Thing{Path: filepath.Join(dir, made)}, Directory: &change.Dir{Perm: 0o700, UID: -1, GID: -1}}}}
-		if _, err := w.run.Stage(t.Context(), provision.Stage{Name: name, Steps: []change.Prepared{provision.Step(ref, name, acts)}}); err != nil {
+		if _, err := w.run.Stage(t.Context(), stageOf(w, name, "", provision.Making{Acts: acts})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,6 +36,9 @@ func TestDropFirst(t *testing.T) {
 	stage("mysql:3306 from MariaDB 10.11 to MariaDB 11.8", "swapped")
 	if err := w.dropFirst(t.Context()); err != nil || !there("fetched") || !there("swapped") {
 		t.Errorf("the way back is gone: %v", err)
+	}
+	if err := k.Undo(t.Context(), []int{2}, change.UndoOptions{Force: true}); err == nil || !there("fetched") {
+		t.Errorf("the packages of the way back are gone: %v", err)
 	}
 }
 
