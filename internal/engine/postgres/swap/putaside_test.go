@@ -53,6 +53,33 @@ func TestWhatWasBegunGoes(t *testing.T) {
 	}
 }
 
+// A cluster in which a server runs is not put aside.
+func TestAServerThatRunsIsNotPutAside(t *testing.T) {
+	n, put, back := newPutAside(t)
+	put(n.data + "/PG_VERSION")
+	put(n.conf + "/upgraded-by-plumb")
+	hasty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("sleep", "60")
+	server.Dir = n.data
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	path := hasty + ":" + os.Getenv("PATH")
+	out, err := back(path)
+	if _, gone := os.Stat(n.data); err == nil || gone != nil || !strings.Contains(out, " runs in "+n.data) {
+		t.Errorf("%v: %s", err, out)
+	}
+	_ = server.Process.Kill()
+	_ = server.Wait()
+	out, err = back(path)
+	if _, there := os.Stat(n.data); err != nil || there == nil {
+		t.Errorf("once it is gone: %v: %s", err, out)
+	}
+}
+
 // The way back is refused once the programs of the old server are gone: nothing could start it.
 func TestOldProgramsAreThere(t *testing.T) {
 	still := byHand(cluster{version: "15", name: "main", conf: "/etc/postgresql/15/main"}).Switch.Still
