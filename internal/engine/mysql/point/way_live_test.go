@@ -124,3 +124,72 @@ func TestLogsAreCompared(t *testing.T) {
 		}
 	})
 }
+
+// The sets of MySQL tell a log that was reset and written anew from the point's, also where GTIDs have tags: they are read as the
+// server wrote them.
+func TestAnotherLogOfMySQL(t *testing.T) {
+	onEach(t, func(s *source) {
+		if !s.options.Native {
+			t.Skip("MariaDB has no sets of GTIDs")
+		}
+		conn, _ := s.session()
+		defer conn.Close()
+		tagged := func(v string) {
+			for _, q := range []string{"SET SESSION gtid_next = 'AUTOMATIC:plumb'", "INSERT INTO shop.t (v) VALUES ('" + v + "')", "SET SESSION gtid_next = 'AUTOMATIC'"} {
+				if _, err := conn.ExecContext(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		where := func() protect.Position {
+			at, err := s.engine.Position(t.Context(), s.doer, s.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		s.exec("RESET BINARY LOGS AND GTIDS", "INSERT INTO shop.t (v) VALUES ('a')", "INSERT INTO shop.t (v) VALUES ('b')")
+		tagged("c")
+		amid := where() // uuid:1-2:plumb:1
+		uuid, _, _ := strings.Cut(amid.GTID, ":")
+		if want := uuid + ":1-2:plumb:1"; amid.GTID != want {
+			t.Fatalf("it stands at %s, want %s", amid.GTID, want)
+		}
+		s.exec("FLUSH BINARY LOGS")
+		head := where()
+		s.exec("INSERT INTO shop.t (v) VALUES ('d')")
+		tagged("e")
+		for name, c := range map[string]struct {
+			at    protect.Position
+			gtids string
+			apart bool
+			count int
+			want  string // an error
+			note  string
+		}{
+			"amid a file":                   {amid, ":1-2:plumb:1", false, 2, "", ""},
+			"one less":                      {amid, ":1:plumb:1", false, 0, uuid + ":2, which the server had not executed", ""},
+			"one with a tag less":           {amid, ":1-2", false, 0, uuid + ":plumb:1, which the server had not executed", ""},
+			"one less, and read apart":      {amid, ":1:plumb:1", true, 2, "", ""},
+			"one more":                      {amid, ":1-3:plumb:1", false, 2, "", "had executed " + uuid + ":3"},
+			"a new file":                    {head, ":1-2:plumb:1", false, 2, "", ""},
+			"a new file, one less":          {head, ":1-2", false, 0, uuid + ":plumb:1, which", ""},
+			"a new file, one less, apart":   {head, ":1-2", true, 0, uuid + ":plumb:1, which", ""},
+			"a new file, of a server ahead": {head, ":1-2:plumb:1-7", false, 2, "", "had executed " + uuid + ":plumb:7"},
+		} {
+			from := replay.Start{Position: c.at, Apart: c.apart}
+			from.GTID = uuid + c.gtids
+			w, err := s.engine.Way(t.Context(), s.doer, s.sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "") || c.want == "" && (err != nil || w.Count != c.count) {
+				t.Errorf("%s: %+v, %v", name, w, err)
+			}
+			if notes := strings.Join(w.Notes, "; "); (notes != "") != (c.note != "") || !strings.Contains(notes, c.note) {
+				t.Errorf("%s: notes %q", name, notes)
+			}
+		}
+		w, err := s.engine.Way(t.Context(), s.doer, s.sv, replay.Start{Position: amid}, replay.Target{Text: "a tag", GTID: uuid + ":plumb:2"})
+		if err != nil || w.Count != 1 || w.After[0].GTID != uuid+":plumb:2" || w.Stop.GTID != uuid+":3" {
+			t.Errorf("up to one with a tag: %+v, %v", w, err)
+		}
+	})
+}
