@@ -322,7 +322,7 @@ func (f *file) reading(of string, r reading) error {
 }
 
 // later tells whether a moment had not come yet.
-func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !at.Before(f.end) }
+func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !written(at).Before(f.end) }
 
 // add takes what was used at a time, of which a line tells.
 func (t *Table) add(d Day, line int) { t.Days, t.lines = append(t.Days, d), append(t.lines, line) }
@@ -414,6 +414,9 @@ func (f *file) readings() (Readings, error) {
 		order := t.inOrder()
 		if err := f.twice(t, order); err != nil {
 			return Readings{}, err
+		}
+		for i := range t.Days {
+			t.Days[i].Date = written(t.Days[i].Date)
 		}
 		r.Tables = append(r.Tables, *t)
 	}

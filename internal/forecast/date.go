@@ -31,15 +31,15 @@ func Moment(s string) (at time.Time, is bool) {
 		return at, true
 	}
 	at, form := momentOf(s)
-	return at, form != ""
+	return at.UTC(), form != ""
 }
 
-// momentOf gives the form that fits as well; "" for none.
+// momentOf gives the form that fits as well, and the moment with the offset that it has; "" for none.
 func momentOf(s string) (at time.Time, form string) {
 	for _, form := range forms {
 		// in UTC: else what an abbreviation is depends on the machine
 		if at, err := time.ParseInLocation(form, s, time.UTC); err == nil {
-			return at.UTC(), form
+			return at, form
 		}
 	}
 	return time.Time{}, ""
@@ -75,7 +75,7 @@ func (d *dates) parse(s string, line int) (time.Time, error) {
 		return possible(at, s)
 	}
 	if at, err := time.ParseInLocation(d.form, s, time.UTC); d.form != "" && err == nil {
-		return possible(at.UTC(), s)
+		return possible(at, s)
 	}
 	day, clock, err := atClock(s)
 	if err != nil {
@@ -173,8 +173,16 @@ func (d *dates) agree() error {
 
 // possible leaves out dates at which no disk was filled.
 func possible(at time.Time, s string) (time.Time, error) {
-	if y := at.Year(); y < 1970 || y > 2200 {
-		return time.Time{}, fmt.Errorf("%q is not a date of a disk", Clip(s))
+	for _, y := range []int{at.Year(), at.UTC().Year()} {
+		if y < 1970 || y > 2200 {
+			return time.Time{}, fmt.Errorf("%q is not a date of a disk", Clip(s))
+		}
 	}
 	return at, nil
+}
+
+// written is a moment as it is written, without its offset: a reading at midnight is of that day, in summer and in winter.
+func written(at time.Time) time.Time {
+	_, offset := at.Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
 }

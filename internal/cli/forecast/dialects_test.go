@@ -66,7 +66,7 @@ func TestTheSameInEveryDialect(t *testing.T) {
 	values := growth(400)
 	base := written("date,used_bytes", values, plain)
 	results, err := asked(t, base)
-	want := quantilesOf(t, "plain", results, err)
+	want, last := quantilesOf(t, "plain", results, err), results[0].Made
 	lines := strings.SplitAfter(strings.TrimSuffix(base, "\n"), "\n")
 	shuffled := slices.Clone(lines[1:])
 	shuffled[len(shuffled)-1] += "\n"
@@ -96,6 +96,7 @@ func TestTheSameInEveryDialect(t *testing.T) {
 		"times with a zone": written("timestamp,used", values, func(day time.Time, v float64) string {
 			return fmt.Sprintf("%s,%.0f", day.Add(22*time.Hour).In(time.FixedZone("", -18000)).Format(time.RFC3339), v)
 		}),
+		"midnights in London": written("timestamp,used", values, london),
 		"the day first": written("date,used", values, func(day time.Time, v float64) string {
 			return fmt.Sprintf("%s,%.0f", day.Format("02.01.2006 15:04"), v)
 		}),
@@ -108,7 +109,11 @@ func TestTheSameInEveryDialect(t *testing.T) {
 		"with what is free of its own": written("date,used,free", values, func(day time.Time, v float64) string { return fmt.Sprintf("%s,%.0f", plain(day, v), 1e12-v) }),
 	} {
 		results, err := asked(t, text)
-		for i, v := range quantilesOf(t, name, results, err) {
+		q := quantilesOf(t, name, results, err)
+		if made := results[0].Made; !made.Equal(last) {
+			t.Errorf("%s: it ends on %s, want %s", name, made, last)
+		}
+		for i, v := range q {
 			if math.Abs(v-want[i]) > 1e-6*want[i] {
 				t.Errorf("%s: %.0f, want %.0f", name, v, want[i])
 			}
@@ -122,6 +127,15 @@ func hourly(day time.Time, v float64) string {
 		rows = append(rows, fmt.Sprintf("%s,%.0f", day.Add(time.Duration(hour)*time.Hour).Format(time.DateTime), v-1e6*float64(23-hour)))
 	}
 	return strings.Join(rows, "\n")
+}
+
+// london writes the midnight of a day there, which in summer is still of the day before by UTC.
+func london(day time.Time, v float64) string {
+	offset := "+00:00"
+	if month := day.Format("01-02"); month >= "03-31" && month < "10-27" {
+		offset = "+01:00"
+	}
+	return fmt.Sprintf("%sT00:00:00%s,%.0f", day.Format(time.DateOnly), offset, v)
 }
 
 func owners(day time.Time, v float64) string {
