@@ -17,7 +17,7 @@ import (
 // asked forecasts what a text says.
 func asked(t *testing.T, text string) ([]space.Result, error) {
 	t.Helper()
-	f := spaceFlags{source: source{csv: "-"}, at: "+90d"}
+	f := spaceFlags{source: source{csv: "-"}, at: "+30d"}
 	all, _, err := f.read(t.Context(), strings.NewReader(text))
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func quantilesOf(t *testing.T, name string, results []space.Result, err error) f
 
 // TestTheSameInEveryDialect: however a file writes the same days, the forecast is the same.
 func TestTheSameInEveryDialect(t *testing.T) {
-	values := growth(400)
+	values := growth(200)
 	base := written("date,used_bytes", values, plain)
 	results, err := asked(t, base)
 	want, last := quantilesOf(t, "plain", results, err), results[0].Made
@@ -163,7 +163,7 @@ func TestRangesOfEveryShape(t *testing.T) {
 	walk := growth(5000)
 	for name, values := range map[string][]float64{
 		"5000 days":          walk,
-		"31 days":            walk[:31],
+		"15 days":            walk[:15],
 		"a removal of half":  slices.Concat(walk[:200], shape(200, func(day int) float64 { return walk[200+day] / 2 })),
 		"a removal at last":  slices.Concat(walk[:399], []float64{walk[399] / 10}),
 		"nothing at first":   slices.Concat(make([]float64, 60), walk[:340]),
