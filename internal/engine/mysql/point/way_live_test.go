@@ -8,6 +8,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/test/sandbox"
 )
 
 // fill empties the log of a server, and has it write as many bytes and GTIDs as each time before.
@@ -196,6 +197,44 @@ func TestAnotherLogOfMySQL(t *testing.T) {
 		w, err := s.engine.Way(t.Context(), s.doer, s.sv, replay.Start{Position: amid}, replay.Target{Text: "a tag", GTID: uuid + ":plumb:2"})
 		if err != nil || w.Count != 1 || w.After[0].GTID != uuid+":plumb:2" || w.Stop.GTID != uuid+":3" {
 			t.Errorf("up to one with a tag: %+v, %v", w, err)
+		}
+	})
+}
+
+// A position that is read while others commit is in the log: what the log has of them already, the GTIDs may not have yet. Under a lock
+// they have all of it.
+func TestPositionsUnderLoad(t *testing.T) {
+	onEachWith(t, func(_ *sandbox.Box, o *sandbox.MySQLOptions) { o.Settings += "sync_binlog = 1\n" }, func(s *source) {
+		conn, _ := s.session()
+		defer conn.Close()
+		typed := func(statement string) {
+			if _, err := conn.ExecContext(s.t.Context(), statement); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		_, stop := s.load()
+		var all []replay.Start
+		for i := range 40 {
+			locked := i%2 == 0
+			switch {
+			case i%10 == 5:
+				typed("FLUSH BINARY LOGS")
+			case locked:
+				typed("FLUSH TABLES WITH READ LOCK")
+			}
+			at, err := s.engine.Position(s.t.Context(), s.doer, s.target)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			typed("UNLOCK TABLES")
+			all = append(all, replay.Start{Position: at, Apart: !locked, Until: time.Now()})
+		}
+		stop()
+		for _, from := range all {
+			w, err := s.engine.Way(s.t.Context(), s.doer, s.sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+			if err != nil || len(w.Notes) > 0 {
+				s.t.Errorf("from %+v: %+v, %v", from, w.Notes, err)
+			}
 		}
 	})
 }
