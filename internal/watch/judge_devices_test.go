@@ -193,31 +193,6 @@ func TestALimitOrTheDeviceItself(t *testing.T) {
 	}
 }
 
-// TestALimitIsRaisedInTime: within 25 s, wherever in a window the credits end, with a second in which the queue fills.
-func TestALimitIsRaisedInTime(t *testing.T) {
-	sessions := map[series.Class]float64{series.ClassRead: 10, series.ClassCPU: 2}
-	for before := 30; before < 35; before++ {
-		m := &made{}
-		m.add(calm)
-		m.add(load{seconds: before, reads: 2000, each: 0.2, sessions: sessions})
-		limited := m.at
-		m.add(load{seconds: 1, reads: 900, each: 4, sessions: sessions, psi: 0.8})
-		m.add(load{seconds: 30, reads: 500, each: 20, sessions: sessions, psi: 0.8})
-		j := judge()
-		j.Picture(start, picture())
-		raised := slices.IndexFunc(m.batches, func(b series.Batch) bool {
-			j.Batch(b)
-			return find(j.Moment(j.Known()), "limit/volume") != nil
-		})
-		if raised < 0 {
-			t.Fatalf("%d s before: never raised", before)
-		}
-		if took := m.batches[raised].At.Sub(limited); took > 25*time.Second+time.Second/10 {
-			t.Errorf("%d s before: raised after %s, want 25 s", before, took)
-		}
-	}
-}
-
 // TestADeviceThatBecomesSlowIsNoLongerFine: that a device is as fast as ever ends when it is not, at the latest when
 // what it is instead is raised; also where something lies below of which nothing is known, and where it hangs.
 func TestADeviceThatBecomesSlowIsNoLongerFine(t *testing.T) {
