@@ -23,3 +23,14 @@ func TestCommitsInAGroupWaitForTheLog(t *testing.T) {
 		t.Errorf("another condition: %s", got)
 	}
 }
+
+// TestMetadataLocksAreLocks: the names are those of MDL_key::m_namespace_to_wait_state_name in sql/mdl.cc of MySQL 8.0.
+func TestMetadataLocksAreLocks(t *testing.T) {
+	for _, of := range []string{"global read", "backup", "tablespace metadata", "schema metadata", "table metadata", "stored function metadata", "stored procedure metadata",
+		"trigger metadata", "event metadata", "commit", "locking service", "spatial reference system", "acl cache", "column statistics", "resource groups metadata",
+		"foreign key metadata", "check constraint metadata"} {
+		if got := (look{state: "Waiting for " + of + " lock", timed: true}).class(); got != series.ClassLock {
+			t.Errorf("%s: %s", of, got)
+		}
+	}
+}
