@@ -26,8 +26,11 @@ GROUP BY 1, 2, 3, 7 LIMIT 2000`
 // see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do.
 const notOurs = `(application_name IS DISTINCT FROM 'plumb' OR usename IS DISTINCT FROM session_user OR client_addr IS DISTINCT FROM inet_client_addr())`
 
-// running are the states of a session that runs a statement.
-func running(state string) bool { return state == "active" || state == "fastpath function call" }
+// running are the states of a session that can be running a statement. With track_activities off it does not say whether it does; then it
+// waits for its client when it does not.
+func running(state string) bool {
+	return state == "active" || state == "fastpath function call" || state == "disabled"
+}
 
 // tally is what the groups of activeQuery add up to.
 type tally struct {
@@ -103,19 +106,19 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 }
 
 // listQuery asks for the sessions that are shown, the longest first, and who
-// blocks those that wait for a lock. pg_blocking_pids holds up the lock manager
+// blocks those that wait for a lock. An autovacuum worker is no client, and can block some. pg_blocking_pids holds up the lock manager
 // for a moment, and is asked about no others.
 func listQuery(t traits) string {
 	id := "NULL"
 	if t.major >= 14 {
 		id = "a.query_id"
 	}
-	return fmt.Sprintf(`SELECT a.pid, a.usename, host(a.client_addr), a.datname, a.state, a.wait_event_type, a.wait_event,
+	return fmt.Sprintf(`SELECT a.pid, coalesce(a.usename, a.backend_type), host(a.client_addr), a.datname, a.state, a.wait_event_type, a.wait_event,
 extract(epoch FROM clock_timestamp() - CASE WHEN a.state IN ('active', 'fastpath function call') THEN a.query_start ELSE a.state_change END),
 extract(epoch FROM clock_timestamp() - a.xact_start), %s, a.usesysid, a.datid,
 CASE WHEN a.wait_event_type = 'Lock' THEN array_to_string(pg_blocking_pids(a.pid), ',') END
-FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND backend_type = 'client backend'
-AND (state IN ('active', 'fastpath function call') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%')
+FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND (backend_type = 'autovacuum worker' OR backend_type = 'client backend'
+AND (state IN ('active', 'fastpath function call', 'disabled') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%'))
 ORDER BY coalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`, id, notOurs, series.MostSessions)
 }
 
