@@ -34,7 +34,8 @@ func (j *Judge) derive(w *judged) {
 // server adds what is derived of a server.
 func (j *Judge) server(w *judged, db *stack.Thing) {
 	known := j.shares(w, db)
-	j.blocker(db)
+	j.blocker(w, db)
+	j.latch(w, db)
 	j.coming(w, db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
@@ -195,7 +196,7 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	case why:
 		gap(w.stack, d.Ref, g.Why, g.Hint, "response_ratio_most")
 	}
-	j.pinned(d)
+	j.pinned(w, d)
 }
 
 // response sets how long requests took, and how much longer than unloaded.

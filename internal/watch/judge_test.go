@@ -158,6 +158,18 @@ func TestTheRootOfLocksIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhoHoldsTheLocksIsNotTold: that sessions wait is said all the same, and nobody is named; that none waits is no reason to
+// say that it is not known.
+func TestWhoHoldsTheLocksIsNotTold(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLock: 2}, list: []series.Session{{Of: db, ID: 8, Active: true, Class: series.ClassLock}}})
+	v := find(m.run(judge()), "lock/blocked")
+	if v == nil || strings.Contains(v.Say, "root") || strings.Contains(v.Say, "not there") || !strings.Contains(v.Say, "waits for locks") {
+		t.Errorf("%+v", v)
+	}
+}
+
 // TestAChain: what waits for the log waits for the disk below it.
 func TestAChain(t *testing.T) {
 	m := &made{}
