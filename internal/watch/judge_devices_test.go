@@ -74,6 +74,47 @@ func TestAnIntruder(t *testing.T) {
 	}
 }
 
+// TestWhatAServerWroteBefore: the kernel writes out what a server has changed for a while after it did. Those bytes are not somebody else's.
+func TestWhatAServerWroteBefore(t *testing.T) {
+	before, flushed := calm, full
+	before.writes, flushed.writes = true, true
+	for late, want := range map[float64]bool{0: true, 1: false} { // as a share of what the disk writes
+		m := &made{}
+		m.add(before)
+		m.add(flushed)
+		for i, b := range m.batches {
+			for k := range b.Readings {
+				if b.Readings[k].Name == "pages_written" {
+					b.Readings[k].Value = late * flushed.reads * 16384 / 4096 * float64(max(0, i/3-calm.seconds))
+				}
+			}
+		}
+		m.own(0)
+		if got := m.feed(judge(), picture()); find(got, "intruder/others") != nil != want {
+			t.Errorf("%v of what is written was changed before: raised %q, want others %v; %+v", late, ids(got), want, unknownOf(got, "intruder/others"))
+		}
+	}
+}
+
+// TestADiskThatDiscards: fstrim keeps requests under way while nothing is read or written, and does not have the disk hang.
+func TestADiskThatDiscards(t *testing.T) {
+	for discards, want := range map[float64]bool{0: true, 40: false} {
+		m := &made{}
+		m.add(calm)
+		trim := load{seconds: 40, sessions: calm.sessions}
+		m.add(trim)
+		m.hang(trim)
+		for i := range m.batches {
+			if m.batches[i].Source == "block" {
+				m.batches[i].Set(disk, "discards", discards*float64(i/3))
+			}
+		}
+		if got := m.feed(judge(), picture()); find(got, "device/hung") != nil != want {
+			t.Errorf("%v discards a second: raised %q", discards, ids(got))
+		}
+	}
+}
+
 // onHidden has the filesystem be one on a device, sda, of which nobody knows what it lies on.
 func onHidden() *stack.Stack {
 	p := picture()
