@@ -95,7 +95,11 @@ func (l look) class() series.Class {
 	if l.locked {
 		return series.ClassLock
 	}
+	state, stated := lookUp(byState, strings.ToLower(l.state))
 	if c, ok := lookUp(byEvent, l.event); ok && l.event != "" {
+		if c == series.ClassLatch && stated && strings.HasPrefix(l.event, "wait/synch/cond/") {
+			return state // a condition is how it waits, and not for what: table locks have that of the thread
+		}
 		return c
 	}
 	if strings.HasPrefix(l.event, "wait/io/file/") {
@@ -107,8 +111,8 @@ func (l look) class() series.Class {
 		}
 		return series.ClassOther
 	}
-	if c, ok := lookUp(byState, strings.ToLower(l.state)); ok {
-		return c
+	if stated {
+		return state
 	}
 	switch {
 	case l.event != "":

@@ -34,3 +34,20 @@ func TestMetadataLocksAreLocks(t *testing.T) {
 		}
 	}
 }
+
+// TestAConditionIsNoLatchWhereTheStateSaysMore: a session that waits for a lock of a MyISAM table waits on the condition of its thread.
+func TestAConditionIsNoLatchWhereTheStateSaysMore(t *testing.T) {
+	for _, c := range []struct {
+		state, event string
+		want         series.Class
+	}{
+		{"Waiting for table level lock", "wait/synch/cond/mysys/my_thread_var::suspend", series.ClassLock},
+		{"Sending data", "wait/synch/cond/mysys/my_thread_var::suspend", series.ClassLatch},
+		{"Waiting for table level lock", "wait/synch/mutex/innodb/trx_mutex", series.ClassLatch},
+		{"Commit", "wait/io/file/innodb/innodb_data_file", series.ClassWrite},
+	} {
+		if got := (look{state: c.state, event: c.event, operation: "write", timed: true}).class(); got != c.want {
+			t.Errorf("%s, %s: %s, want %s", c.state, c.event, got, c.want)
+		}
+	}
+}

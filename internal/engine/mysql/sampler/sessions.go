@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
