@@ -181,7 +181,12 @@ func (j *Judge) blocker(w *judged, t *stack.Thing) {
 	id, blocks := root(s.list)
 	switch waits := s.samples[len(s.samples)-1].classes[series.ClassLock] > 0; {
 	case blocks == 0 && waits: // what holds a lock need not be a session: a prepared transaction is none
-		gap(w.stack, t.Ref, "sessions wait for locks, and the server does not say who holds them", w.hintFor(t.Ref, "blocked_by"), about...)
+		g, _ := w.stack.GapFor(t.Ref, "blocked_by")
+		if !slices.Contains(g.Facts, "blocked_by") { // it is about something else
+			g.Hint = ""
+			g.Why = "sessions wait for locks, and the server does not say who holds them"
+		}
+		gap(w.stack, t.Ref, g.Why, g.Hint, about...)
 		return
 	case blocks == 0:
 		t.Absent("sessions", about...)

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,13 +98,21 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
+	prepared := false
 	for _, row := range rows.Values {
 		if s, ok := v.session(row); ok {
 			b.Sessions = append(b.Sessions, s)
 		}
+		prepared = prepared || slices.Contains(strings.Split(host.Text(row, 12), ","), noSession)
+	}
+	if prepared {
+		b.Gap(v.Ref, "a prepared transaction holds a lock that sessions wait for, and it has no session", "see pg_prepared_xacts; COMMIT PREPARED or ROLLBACK PREPARED ends it", "blocked_by")
 	}
 	return nil
 }
+
+// noSession is what pg_blocking_pids says of a prepared transaction.
+const noSession = "0"
 
 // listQuery asks for the sessions that are shown, the longest first, and who
 // blocks those that wait for a lock. An autovacuum worker is no client, and can block some. pg_blocking_pids holds up the lock manager
@@ -139,7 +148,7 @@ func (v *Server) session(row []*string) (series.Session, bool) {
 	if s.Class, s.Active = classOf(at(5), at(6)); at(5) != "" {
 		s.Wait = at(5) + ":" + at(6)
 	}
-	seen := map[int64]bool{0: true} // 0 is a prepared transaction, which no session has
+	seen := map[int64]bool{0: true} // a prepared transaction, which no session has
 	for _, text := range strings.Split(at(12), ",") {
 		if pid, err := strconv.ParseInt(text, 10, 64); err == nil && !seen[pid] && len(s.BlockedBy) < series.MostSessions {
 			seen[pid] = true // several parallel workers of it
