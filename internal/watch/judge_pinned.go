@@ -46,7 +46,7 @@ func (j *Judge) pinned(w *judged, d *stack.Thing) {
 		d.SetAbsent("did_before", "/proc/diskstats")
 		return
 	}
-	now := together(last)
+	now := average(last)
 	if now.bytes > 0 {
 		j.set(d, "did_before", j.devices.best[d.Ref].times(now))
 	}
@@ -71,8 +71,8 @@ func newestFor(all []second, to time.Time, long time.Duration) []second {
 	return nil
 }
 
-// together is what a device did in some seconds on average.
-func together(all []second) second {
+// average is what a device did in some seconds on average.
+func average(all []second) second {
 	mean := func(of func(second) float64) float64 { return meanOf(all, of) }
 	return second{iops: mean(func(s second) float64 { return s.iops }), bytes: mean(func(s second) float64 { return s.bytes }),
 		reads: mean(func(s second) float64 { return s.reads }), queue: mean(func(s second) float64 { return s.queue })}
