@@ -87,7 +87,7 @@ func TestALimitIsRaisedInTime(t *testing.T) {
 		for second := free; second < free+after; second++ {
 			for name, batches := range map[string][]series.Batch{
 				"all in time": d.seen(free+after, nil, 0),
-				"late":        d.seen(free+after, map[int]time.Duration{second: 800 * time.Millisecond}, 0),
+				"late":        d.seen(free+after, map[int]time.Duration{second: 850 * time.Millisecond}, 0),
 				"missed":      d.seen(free+after, nil, second),
 			} {
 				what := fmt.Sprintf("limit after %s, second %d %s", d.from, second, name)
