@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -31,6 +32,7 @@ func TestActivityIsNotTracked(t *testing.T) {
 	idle, busy := l.Held("SET track_activities = off"), l.Held("SET track_activities = off")
 	rests, works := l.idOf(idle), l.idOf(busy)
 	l.Later(busy, "SELECT pg_sleep(600)")
+	defer func() { l.Exec(fmt.Sprintf("SELECT pg_terminate_backend(%d)", works)) }()
 	b := l.Until("sessions", "one that works", func(b series.Batch) bool { return samplertest.Reads(b, "sessions_active") == 1 })
 	listed := func(id int64) bool {
 		return slices.ContainsFunc(b.Sessions, func(s series.Session) bool { return s.ID == id && s.Active })
