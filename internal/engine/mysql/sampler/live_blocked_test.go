@@ -3,6 +3,7 @@ package sampler
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"plumb/internal/engine/samplertest"
 	"plumb/internal/series"
@@ -50,5 +51,23 @@ func TestWhoLockedTables(t *testing.T) {
 	})
 	if _, err := holder.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAReplicaThatWaitsIsIdle: the appliers of a MySQL that has nothing to apply run no statement of a client, though they look as if they did.
+func TestAReplicaThatWaitsIsIdle(t *testing.T) {
+	sandbox.NeedTime(t, "MySQL is fetched: PLUMB_REAL=1")
+	base, loader, err := sandbox.MySQLTree()
+	sandbox.Need(t, err)
+	for name, settings := range map[string]string{"On": "performance_schema_consumer_events_waits_current = ON", "Off": "performance_schema = OFF"} {
+		t.Run(name, func(t *testing.T) {
+			l := start(t, sandbox.MySQLOptions{Basedir: base, Loader: loader, Native: true, Settings: settings})
+			l.Exec("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_USER = 'nobody'", "START REPLICA SQL_THREAD")
+			for appliers := 0; appliers == 0; time.Sleep(l.Pause) {
+				sandbox.Need(t, l.DB.QueryRow("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'system user' AND COMMAND = 'Query'").Scan(&appliers))
+			}
+			l.Until("sessions", "that none is active", func(b series.Batch) bool { return samplertest.Reads(b, "sessions_active") == 0 })
+			l.Exec("STOP REPLICA")
+		})
 	}
 }
