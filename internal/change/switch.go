@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
-	"plumb/internal/host/await"
 	"plumb/internal/host/memory"
 )
 

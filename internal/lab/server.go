@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
@@ -152,7 +152,7 @@ func (s *server) stop(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Log.Remove(ctx, s.thing))
 	default:
 	}
-	err := await.End(context.WithoutCancel(ctx), s.running, s.stopBy, downTime)
+	err := await.End(context.WithoutCancel(ctx), s.running, downTime, func() error { return s.running.Signal(s.stopBy) })
 	if err != nil {
 		err = fmt.Errorf("stop the server: %w", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/load"
 	"plumb/internal/stack"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 )

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/zfs"
 )

@@ -9,8 +9,8 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 )
 

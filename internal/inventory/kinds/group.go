@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"plumb/internal/host/await"
+	"plumb/internal/await"
 	"plumb/internal/inventory"
 	"slices"
 	"strconv"

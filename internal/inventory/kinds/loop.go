@@ -3,7 +3,7 @@ package kinds
 import (
 	"context"
 	"path"
-	"plumb/internal/host/await"
+	"plumb/internal/await"
 	"plumb/internal/inventory"
 	"slices"
 	"strings"

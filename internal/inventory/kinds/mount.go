@@ -6,8 +6,8 @@ import (
 	"path"
 	"slices"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"

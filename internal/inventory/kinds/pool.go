@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/zfs"

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/host/proc"
 	"plumb/internal/inventory"
 )

@@ -7,9 +7,9 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/btrfs"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 )

@@ -8,9 +8,9 @@ import (
 	"path"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/load"
 	"plumb/internal/protect"

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/host/group"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
@@ -399,7 +399,7 @@ func (c *Copy) Stop(ctx context.Context) error {
 	if c.running == nil {
 		return nil
 	}
-	err := await.End(ctx, c.running, c.stopBy, downTime)
+	err := await.End(ctx, c.running, downTime, func() error { return c.running.Signal(c.stopBy) })
 	if err != nil {
 		err = fmt.Errorf("stop the copy of %s: %w", c.Server.Ref, err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/protect"
 )
 

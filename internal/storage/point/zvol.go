@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/stack"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/host/group"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/await"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/mysql/client"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/host/await"
 	"plumb/internal/lab"
 	"plumb/internal/load"
 	"plumb/internal/protect"
@@ -211,7 +211,7 @@ func (r *replaying) answer(p host.Running) (a load.Admin, err error) {
 
 // ended ends the server in an orderly way.
 func ended(ctx context.Context, p host.Running) error {
-	if err := await.End(ctx, p, host.Terminate, downTime); err != nil {
+	if err := await.End(ctx, p, downTime, func() error { return p.Signal(host.Terminate) }); err != nil {
 		return fmt.Errorf("stop the server that replayed the log: %w", err)
 	}
 	return p.Err()

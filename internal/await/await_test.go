@@ -7,21 +7,18 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"plumb/internal/host"
 )
 
-// program is one that was started. It ends some time after a signal, or never.
+// program ends some time after it was asked to, or never.
 type program struct {
-	host.Running
-	ends time.Duration // after a signal; 0 for never
+	ends time.Duration // after end; 0 for never
 	done chan struct{}
 	err  error
 }
 
 func (p *program) Done() <-chan struct{} { return p.done }
 func (p *program) Err() error            { return p.err }
-func (p *program) Signal(host.Signal) error {
+func (p *program) end() error {
 	if p.ends > 0 {
 		time.AfterFunc(p.ends, func() { close(p.done) })
 	}
@@ -37,9 +34,9 @@ func TestAnswer(t *testing.T) {
 		want          string
 		takes         time.Duration
 	}{
-		"answers":         {answers: 2 * time.Second, takes: 2 * time.Second},
-		"never":           {want: "no answer within 1m0s: not yet", takes: time.Minute},
-		"ends well":       {ends: time.Second, want: "it ended at once", takes: time.Second},
+		"answers":          {answers: 2 * time.Second, takes: 2 * time.Second},
+		"never":            {want: "no answer within 1m0s: not yet", takes: time.Minute},
+		"ends well":        {ends: time.Second, want: "it ended at once", takes: time.Second},
 		"ends in an error": {ends: time.Second, err: errors.New("exit status 1"), want: "exit status 1", takes: time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,12 +65,13 @@ func TestEnd(t *testing.T) {
 		ends time.Duration
 		want string
 	}{
-		"ends":      {time.Second, ""},
-		"goes on":   {0, "had not ended 1m0s after"},
-		"too late":  {2 * time.Minute, "had not ended 1m0s after"},
+		"ends":     {time.Second, ""},
+		"goes on":  {0, "had not ended 1m0s after"},
+		"too late": {2 * time.Minute, "had not ended 1m0s after"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			err := End(t.Context(), &program{ends: c.ends, done: make(chan struct{})}, host.Terminate, time.Minute)
+			p := &program{ends: c.ends, done: make(chan struct{})}
+			err := End(t.Context(), p, time.Minute, p.end)
 			if err == nil != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
 			}
@@ -83,8 +81,12 @@ func TestEnd(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := End(ctx, &program{done: make(chan struct{})}, host.Terminate, time.Minute); !errors.Is(err, context.Canceled) {
+	p := &program{done: make(chan struct{})}
+	if err := End(ctx, p, time.Minute, p.end); !errors.Is(err, context.Canceled) {
 		t.Errorf("who is told to stop gets %v", err)
+	}
+	if err := End(t.Context(), p, time.Minute, func() error { return errNotYet }); err != errNotYet {
+		t.Errorf("what cannot be asked gives %v", err)
 	}
 }
 

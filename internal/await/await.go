@@ -6,9 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"plumb/internal/host"
 )
+
+// Pause waits; with the context it ends early, in its error.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return ctx.Err()
+	}
+}
 
 // step is the pause between two looks.
 const step = 50 * time.Millisecond
@@ -29,16 +37,20 @@ func Until(ctx context.Context, within time.Duration, f func() (done bool, err e
 			}
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if Pause(ctx, step) != nil {
 			return errors.Join(err, ctx.Err())
-		case <-time.After(step):
 		}
 	}
 }
 
-// Answer waits until a program that was started answers: ask gives nil then. One that has ended never will.
-func Answer(ctx context.Context, p host.Running, within time.Duration, ask func(ctx context.Context) error) error {
+// Program is one that was started.
+type Program interface {
+	Done() <-chan struct{} // closed when it has ended
+	Err() error            // tells how, after Done
+}
+
+// Answer waits until a program answers: ask gives nil then. One that has ended never will.
+func Answer(ctx context.Context, p Program, within time.Duration, ask func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
@@ -59,9 +71,9 @@ func Answer(ctx context.Context, p host.Running, within time.Duration, ask func(
 	}
 }
 
-// End asks a program to end, and waits until it has; Err of the program then tells how.
-func End(ctx context.Context, p host.Running, by host.Signal, within time.Duration) error {
-	if err := p.Signal(by); err != nil {
+// End asks a program to end, and waits until it has. How it ended is no error here.
+func End(ctx context.Context, p Program, within time.Duration, ask func() error) error {
+	if err := ask(); err != nil {
 		return err
 	}
 	select {
