@@ -88,3 +88,14 @@ func TestParseBytes(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseBytes(f *testing.F) {
+	for _, text := range []string{"16384", "16K", "1.5g", "8E", "1GB", "9e99", ".", "99999999999999999999T"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, ok := ParseBytes(text); n < 0 || !ok && n != 0 {
+			t.Errorf("%q is %d, %v", text, n, ok)
+		}
+	})
+}
