@@ -24,7 +24,7 @@ import (
 // Btrfs takes points of subvolumes. A volume is named by its path from the top of its
 // filesystem, / for the top itself; the pool is the filesystem's UUID. Snapshots lie in a directory
 // at the top that only root enters, each with a file of facts beside it.
-type Btrfs struct{}
+type Btrfs struct{ synced }
 
 // Name implements protect.Storage.
 func (Btrfs) Name() string { return "btrfs" }
@@ -101,11 +101,6 @@ func (Btrfs) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "
 
 // Room implements protect.Storage.
 func (Btrfs) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
-
-// Settle implements protect.Storage.
-func (Btrfs) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage.
 func (b Btrfs) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, facts map[string]string) ([]protect.Member, error) {

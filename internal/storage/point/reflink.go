@@ -22,7 +22,7 @@ import (
 // writes. The filesystem cannot be frozen for that: a reflink of a frozen one waits for its thaw.
 //
 // A volume is a directory: the name is the device, Within the directory from the filesystem's top.
-type Reflink struct{}
+type Reflink struct{ synced }
 
 // Parts of a point's directory.
 const (
@@ -98,11 +98,6 @@ func (Reflink) Atomic(vols []protect.Volume) string {
 
 // Room implements protect.Storage.
 func (Reflink) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
-
-// Settle implements protect.Storage.
-func (Reflink) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage.
 func (r Reflink) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, facts map[string]string) ([]protect.Member, error) {
