@@ -9,8 +9,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
-	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -204,7 +204,7 @@ func (s Stray) String() string {
 
 // outside tells whether a path lies in a directory of which it was said that no snapshot covers it.
 func (s Set) outside(path string) bool {
-	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return observe.Within(path, stray.Path) })
+	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return paths.Within(path, stray.Path) })
 }
 
 // Lacks tells what of a server none of the volumes holds, but for directories of some roles; "" for nothing.
@@ -225,7 +225,7 @@ func (s Set) Of(path string) (Volume, bool) {
 	var found Volume
 	ok := false
 	for _, v := range s.Volumes {
-		if observe.Within(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
+		if paths.Within(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
 			found, ok = v, true
 		}
 	}

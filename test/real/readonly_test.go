@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/host/paths"
 	"plumb/test/sandbox"
 )
 
@@ -232,7 +233,7 @@ func TestAnXFSThatWasUnmounted(t *testing.T) {
 
 // below are a directory and what is in it, beside what any program may write to.
 func below(dir string) func(string) bool {
-	return func(name string) bool { return streams(name) || name == dir || strings.HasPrefix(name, dir+"/") }
+	return func(name string) bool { return streams(name) || paths.Within(name, dir) }
 }
 
 // streams are what any program may write to, and the control device of ZFS,

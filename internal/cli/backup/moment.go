@@ -13,11 +13,9 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
-	"plumb/internal/backup/store"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	view "plumb/internal/view/backup"
 )
 
@@ -100,7 +98,7 @@ func (p *place) books() (string, error) {
 }
 
 // moment brings a base to a moment.
-func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, l later, id string) error {
+func (v opened) moment(ctx context.Context, l later) error {
 	asked, err := l.asked()
 	if err != nil {
 		return err
@@ -109,19 +107,15 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	keys, vault, err := v.opened(ctx, d, s, o)
-	if err != nil {
-		return err
-	}
-	vault.Bases = func(m manifest.Manifest) bool {
+	v.vault.Bases = func(m manifest.Manifest) bool {
 		return slices.ContainsFunc(v.moments.Engines, func(e moment.Engine) bool { return e.Knows(m) })
 	}
-	m, err := vault.Find(ctx, id, o.server)
+	m, err := v.find(ctx)
 	if err != nil {
 		return err
 	}
-	r := moment.Restore{Restore: o.restoring(d, vault, keys, v.follow(new(standing), o.json)), Do: d, Engines: v.moments.Engines}
-	if r.Books, err = o.books(); err != nil {
+	r := moment.Restore{Restore: v.restoring(v.follow(new(standing), v.o.json)), Do: v.do, Engines: v.moments.Engines}
+	if r.Books, err = v.o.books(); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -129,7 +123,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if l.dryRun {
 		w, _, err = r.Plan(ctx, m, asked)
 	} else {
-		w, err = r.Run(ctx, m, l.directory, uid, gid, asked)
+		w, err = r.Run(ctx, m, moment.Place{Dir: l.directory, UID: uid, GID: gid}, asked)
 	}
 	v.wipe()
 	if err != nil {
@@ -140,5 +134,5 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if l.dryRun {
 		at = ""
 	}
-	return v.Answer(o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
+	return v.Answer(v.o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
 }

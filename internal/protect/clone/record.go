@@ -16,6 +16,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
@@ -119,7 +120,7 @@ func Now(ctx context.Context, h host.Reader, all []Clone) []Clone {
 // mountedBelow tells whether anything is mounted below a directory.
 func mountedBelow(ctx context.Context, h host.Reader, dir string) (bool, error) {
 	all, err := observe.MountTable(ctx, h, "self")
-	return slices.ContainsFunc(all, func(m observe.Mount) bool { return observe.Within(m.Point, dir) }), err
+	return slices.ContainsFunc(all, func(m observe.Mount) bool { return paths.Within(m.Point, dir) }), err
 }
 
 // Get gives the clone of a name.
