@@ -70,6 +70,9 @@ func (e *Edit) reread(ctx context.Context, k *Executor) error {
 }
 
 func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
+		return d, err
+	}
 	text, err := rawOrNone(ctx, k.Doer, e.File)
 	if err != nil {
 		return nil, err
@@ -108,6 +111,12 @@ func (e *Edit) elsewhere(ctx context.Context, k *Executor, p *Recorded) (*Drift,
 }
 
 func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
+	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
+		if d != nil {
+			err = &Drifted{[]Drift{*d}}
+		}
+		return err
+	}
 	if err := k.Doer.Tidy(ctx, e.File); err != nil {
 		return err
 	}

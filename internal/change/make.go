@@ -42,6 +42,8 @@ type Make struct {
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
+	// Still must hold for undo to remove it. What the same change has put into it is taken out before.
+	Still *Still `json:"still,omitempty"`
 	// Moved tells what will be read of a thing whose identity is known before: Do gives it its name
 	// alone, or is told its UUID. No mark is needed to know it.
 	Moved *Moved `json:"moved,omitempty"`
@@ -218,6 +220,12 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 		if len(in) > 0 {
 			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
 		}
+	}
+	if d, err := m.Still.way(ctx, k, m.place()); err != nil || d != nil {
+		if d != nil {
+			d.Nested = true
+		}
+		return d, err
 	}
 	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
 		return &Drift{Place: m.place(), Want: m.kept(p), Found: now}, err
@@ -410,7 +418,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
+	return errors.Join(err, m.Still.known(m.place()), known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {
