@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"plumb/internal/hint"
@@ -72,7 +71,7 @@ func (k *Executor) unwritten(err error) error {
 	switch {
 	case tree.Full(err):
 		return hint.With(err, "make room there and run it again: nothing is done that is not written down")
-	case errors.Is(err, syscall.EROFS):
+	case tree.ReadOnly(err):
 		return hint.With(err, "mount it read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
 	}
 	return err
