@@ -72,7 +72,7 @@ func (k *Executor) unwritten(err error) error {
 	case tree.Full(err):
 		return hint.With(err, "make room there and run it again: nothing is done that is not written down")
 	case tree.ReadOnly(err):
-		return hint.With(err, "mount it read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
+		return hint.With(err, "mount its filesystem read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
 	}
 	return err
 }

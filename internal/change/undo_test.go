@@ -82,7 +82,7 @@ func TestUndoOnAReadOnlyDisk(t *testing.T) {
 		set := m.state()
 		k := m.executor(hosttest.NewFaulty(m.doer, hosttest.Fault{Op: op, Name: Directory + "/*", Err: syscall.EROFS}))
 		err := k.Undo(t.Context(), []int{number}, UndoOptions{})
-		if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "keep the journal") || !strings.Contains(hint.Of(err), "mount it read-write") || !strings.Contains(hint.Of(err), "--state") || m.state() != set {
+		if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "keep the journal") || !strings.Contains(hint.Of(err), "mount its filesystem read-write") || !strings.Contains(hint.Of(err), "--state") || m.state() != set {
 			t.Errorf("%s: %v, %q, %q", op, err, hint.Of(err), m.state())
 		}
 		if err := os.CopyFS(m.dir+"/run/copy", os.DirFS(m.dir+Directory)); err != nil {
