@@ -93,20 +93,16 @@ func split(turns, patterns []string) (alone, others []string, err error) {
 	return alone, slices.DeleteFunc(others, func(p string) bool { return slices.Contains(alone, p) }), nil
 }
 
-// matching lists the packages that patterns match, in the order of the patterns.
+// matching lists the packages that patterns match, each once, in the order of the patterns.
 func matching(patterns []string) (packages []string, err error) {
-	for _, pattern := range patterns {
-		out, err := exec.Command("go", "list", pattern).Output()
-		if err != nil {
-			return nil, fmt.Errorf("go list %s: %w", pattern, err)
-		}
-		for p := range strings.FieldsSeq(string(out)) {
-			if !slices.Contains(packages, p) {
-				packages = append(packages, p)
-			}
-		}
+	if len(patterns) == 0 {
+		return nil, nil // and not that of this directory
 	}
-	return packages, nil
+	out, err := exec.Command("go", slices.Concat([]string{"list"}, patterns)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list %s: %w", strings.Join(patterns, " "), err)
+	}
+	return strings.Fields(string(out)), nil
 }
 
 // together does several things at a time, each to its end.

@@ -290,6 +290,12 @@ func TestTurns(t *testing.T) {
 	if err != nil || tally.bad() || tally.passed != 3 {
 		t.Errorf("%d passed, %v\n%v", tally.passed, err, tally.output)
 	}
+	if _, others, err := split(nil, []string{"./c", "./b", "./..."}); err != nil || !slices.Equal(others, []string{"m/c", "m/b", "m/a"}) {
+		t.Errorf("in order and each once are %q, %v", others, err)
+	}
+	if _, others, err := split(nil, nil); err != nil || len(others) > 0 {
+		t.Errorf("of no pattern there are %q, %v", others, err)
+	}
 	if _, _, err := split([]string{"./gone"}, []string{"./..."}); err == nil {
 		t.Error("a package that is not there took turns")
 	}
