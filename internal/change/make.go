@@ -304,7 +304,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	err = await.Until(ctx, removePatience, func() (bool, error) {
 		ours, id, err := m.ours(ctx, k.Doer, p)
 		if err == nil && id == None {
-			err = m.absent(ctx, k, p)
+			err = m.absent(ctx, k, c, p)
 		}
 		if err != nil || !ours {
 			return true, err
@@ -320,19 +320,19 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		return err == nil, err
 	})
 	if err != nil {
-		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), "undo it again once nothing is in the way; --keep leaves what is left as it is")
+		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), fmt.Sprintf("undo it again once nothing is in the way; plumb undo %d --forget leaves what is left as it is", c.Number))
 	}
 	return err
 }
 
 // absent proves that a thing is not there which is not seen. Of one whose making failed there is
 // nothing to look for: where it was to be made, others may have something.
-func (m *Make) absent(ctx context.Context, k *Executor, p *Recorded) error {
+func (m *Make) absent(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	if p.failed && p.Identity == "" {
 		return nil
 	}
 	if err := m.run(ctx, k, p, m.Absent); err != nil {
-		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), "bring it back and undo it again; --keep leaves it as it is")
+		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), fmt.Sprintf("bring it back and undo it again; plumb undo %d --forget leaves it as it is", c.Number))
 	}
 	return nil
 }

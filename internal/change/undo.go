@@ -274,11 +274,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
-	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
-	if (errors.Is(err, errRemains) || errors.Is(err, errUnseen)) && o.Keep {
-		return k.note(ctx, c, kindLeft, result{N: p.N, Why: err.Error()})
-	}
-	if err != nil || !c.find(p.N).open() {
+	if err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force); err != nil || !c.find(p.N).open() {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})

@@ -45,6 +45,14 @@ type Session struct {
 	BlockedBy []int64       `json:"blocked_by,omitempty"`
 }
 
+// Idle is what a session does that does nothing and is listed, as it has locks: those of LOCK TABLES need no transaction.
+func (s Session) Idle() string {
+	if s.InTx > 0 {
+		return "idle in a transaction"
+	}
+	return "idle"
+}
+
 // Statement is what a server counted of one normalised statement since the
 // counters started. Text never holds a literal.
 type Statement struct {

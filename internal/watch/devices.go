@@ -62,10 +62,11 @@ type counters struct {
 	values map[string]float64
 }
 
-// second is what a device did in one; reads are part of iops.
+// second is what a device did in one, or in as much time as lies between two readings; reads are part of iops.
 type second struct {
-	at                        time.Time
-	iops, reads, bytes, queue float64
+	at                        time.Time // its end
+	over                      time.Duration
+	iops, reads, bytes, queue float64 // a second
 }
 
 func newDevices() devices {
@@ -111,13 +112,14 @@ const mostSeconds = 30
 // moved is how many bytes a second a device moved between two moments; not known
 // where not all of that was seen.
 func (d *devices) moved(of stack.Ref, from, to time.Time) (float64, bool) {
-	sum, n := 0.0, 0
+	var seen []second
+	var over time.Duration
 	for _, s := range d.second[of] {
 		if s.at.After(from) && !s.at.After(to) {
-			sum, n = sum+s.bytes, n+1
+			seen, over = append(seen, s), over+s.over
 		}
 	}
-	return sum / float64(max(n, 1)), n > 0 && float64(n) >= 0.8*to.Sub(from).Seconds()
+	return meanOf(seen, func(s second) float64 { return s.bytes }), over > 0 && over.Seconds() >= 0.8*to.Sub(from).Seconds()
 }
 
 // forgetGone drops what was seen of devices that are not there any more, and not what was learned of them.
@@ -174,7 +176,7 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 		return v - w
 	}
 	s := dt.Seconds()
-	x := second{is.at, (by("reads") + by("writes")) / s, by("reads") / s, (by("read_bytes") + by("written_bytes")) / s, by("queue_ms") / 1000 / s}
+	x := second{is.at, dt, (by("reads") + by("writes")) / s, by("reads") / s, (by("read_bytes") + by("written_bytes")) / s, by("queue_ms") / 1000 / s}
 	if math.IsNaN(x.iops + x.queue) {
 		return
 	}

@@ -34,7 +34,8 @@ func (j *Judge) derive(w *judged) {
 // server adds what is derived of a server.
 func (j *Judge) server(w *judged, db *stack.Thing) {
 	known := j.shares(w, db)
-	j.blocker(db)
+	j.blocker(w, db)
+	j.latch(w, db)
 	j.coming(w, db)
 	active, seen := db.Number("sessions_active")
 	cpus, ok := hostNumber(w.stack, "cpus")
@@ -172,8 +173,20 @@ func (j *Judge) groupLimit(l *stack.Thing) {
 	}
 }
 
+// completed sets how many requests of all kinds a device finishes: one that discards blocks for a minute does not hang.
+func (j *Judge) completed(d *stack.Thing) {
+	reads, ok := d.Number("reads_rate")
+	writes, ok2 := d.Number("writes_rate")
+	discards, _ := d.Number("discards_rate") // not counted before Linux 4.18
+	flushes, _ := d.Number("flushes_rate")   // nor before 5.5
+	if ok && ok2 {
+		j.set(d, "completed", reads+writes+discards+flushes)
+	}
+}
+
 // device sets what is derived of a block device.
 func (j *Judge) device(w *judged, d *stack.Thing) {
+	j.completed(d)
 	if queue, ok := d.Number("queue_ms_rate"); ok {
 		j.set(d, "queue", queue)
 	}
@@ -195,7 +208,7 @@ func (j *Judge) device(w *judged, d *stack.Thing) {
 	case why:
 		gap(w.stack, d.Ref, g.Why, g.Hint, "response_ratio_most")
 	}
-	j.pinned(d)
+	j.pinned(w, d)
 }
 
 // response sets how long requests took, and how much longer than unloaded.
@@ -256,7 +269,10 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 // several, and nothing can be said.
 func (j *Judge) others(w *judged) {
 	w.mixedDisks()
-	total := 0.0
+	total, told := w.changedBefore()
+	if !told {
+		return
+	}
 	var from, to time.Time
 	disks := map[stack.Ref]bool{}
 	for _, kind := range product.Kinds() {
@@ -292,6 +308,15 @@ func (j *Judge) others(w *judged) {
 			j.set(d, "others", max(0, 1-total/moved))
 		}
 	}
+}
+
+// changedBefore is how many bytes of file pages a second reach disks that were not changed meanwhile, but before: after a
+// server has written much, the kernel goes on for half a minute. Nobody counts whose they are, and they may be a server's.
+func (w *judged) changedBefore() (float64, bool) {
+	page, ok := hostNumber(w.stack, "page_size")
+	changed, ok2 := hostNumber(w.stack, "pages_dirtied_rate")
+	written, ok3 := hostNumber(w.stack, "pages_written_rate")
+	return max(0, written-changed) * page, ok && ok2 && ok3
 }
 
 // mixedDisks says of the disks below pools why nobody can tell whose bytes are whose.

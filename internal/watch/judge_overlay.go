@@ -26,6 +26,7 @@ func (j *Judge) lasting(picture *stack.Stack) *stack.Stack {
 			}
 		}
 	}
+	j.linkFiles(s)
 	linkDevices(s)
 	return s
 }

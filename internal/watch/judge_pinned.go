@@ -13,35 +13,31 @@ import (
 // (throttle_compute_wait in util/throttle.c). So what they count over time stays within that of a straight line, while
 // what a busy device does in one second says nothing of the next, and the sum strays.
 const (
-	pinnedSeconds = 8   // so that with two more windows, a second until it settles and one until it is known, it is 25 s
-	pinnedAstray  = 0.1 // seconds' worth
-	leastIOPS     = 20.0
-	leastBytes    = 1 << 20
+	pinnedFor    = 7 * time.Second // so that with two more windows, a second until it settles, one until it is known and one that was not seen, it is 25 s
+	pinnedJitter = time.Second / 2 // by which what was seen may be shorter: not all is read in the same part of a second
+	pinnedAstray = 0.1             // seconds' worth
+	leastIOPS    = 20.0
+	leastBytes   = 1 << 20
 )
 
 // pinned sets whether a device has kept to one number of requests or bytes, and
 // how much more it has done before.
-func (j *Judge) pinned(d *stack.Thing) {
-	all := j.devices.second[d.Ref]
-	if len(all) < pinnedSeconds {
+func (j *Judge) pinned(w *judged, d *stack.Thing) {
+	last := newestFor(j.devices.second[d.Ref], w.to, pinnedFor-pinnedJitter)
+	if len(last) == 0 {
 		return
 	}
-	last := all[len(all)-pinnedSeconds:]
-	of := func(f func(second) float64) (out []float64) {
-		for _, s := range last {
-			out = append(out, f(s))
-		}
-		return out
-	}
-	iops, bytes := of(func(s second) float64 { return s.iops }), of(func(s second) float64 { return s.bytes })
 	held := false
 	for _, x := range []struct {
-		name   string
-		values []float64
-		least  float64
-	}{{"iops_pinned", iops, leastIOPS}, {"bytes_pinned", bytes, leastBytes}} {
+		name  string
+		of    func(second) float64
+		least float64
+	}{
+		{"iops_pinned", func(s second) float64 { return s.iops }, leastIOPS},
+		{"bytes_pinned", func(s second) float64 { return s.bytes }, leastBytes},
+	} {
 		pinned := 0.0
-		if same(x.values, x.least) {
+		if straight(last, x.of, x.least) {
 			pinned, held = 1, true
 		}
 		j.set(d, x.name, pinned)
@@ -50,11 +46,41 @@ func (j *Judge) pinned(d *stack.Thing) {
 		d.SetAbsent("did_before", "/proc/diskstats")
 		return
 	}
-	now := second{iops: mean(iops), bytes: mean(bytes), reads: mean(of(func(s second) float64 { return s.reads })), queue: mean(of(func(s second) float64 { return s.queue }))}
+	now := average(last)
 	if now.bytes > 0 {
 		j.set(d, "did_before", j.devices.best[d.Ref].times(now))
 	}
 }
+
+// newestFor gives the newest seconds, as many as it takes to see so long; none where some of that time was not seen, or
+// where nothing was seen lately. A second that could not be read is in the next one, which then is of two.
+func newestFor(all []second, to time.Time, long time.Duration) []second {
+	var over time.Duration
+	for i := len(all) - 1; i >= 0; i-- {
+		next := to
+		if i < len(all)-1 {
+			next = all[i+1].at.Add(-all[i+1].over)
+		}
+		if gap := next.Sub(all[i].at); gap > 0 && (i < len(all)-1 || gap > furthest) {
+			return nil
+		}
+		if over += all[i].over; over >= long {
+			return all[i:]
+		}
+	}
+	return nil
+}
+
+// average is what a device did in some seconds on average.
+func average(all []second) second {
+	mean := func(of func(second) float64) float64 { return meanOf(all, of) }
+	return second{iops: mean(func(s second) float64 { return s.iops }), bytes: mean(func(s second) float64 { return s.bytes }),
+		reads: mean(func(s second) float64 { return s.reads }), queue: mean(func(s second) float64 { return s.queue })}
+}
+
+// shortest is the least time that tells a rate. What was read late is followed by less than a second, and of a tenth's
+// worth at once that shows too much.
+const shortest = time.Second / 2
 
 // best is what a device did at most in a second, in each minute of the last hour, by how it was asked.
 type best struct{ minutes []bestOf }
@@ -69,7 +95,7 @@ type bestOf struct {
 type manner struct{ reads, size, queue int }
 
 func (b *best) add(x second) {
-	if !(x.iops > 0 && x.bytes > 0) {
+	if !(x.iops > 0 && x.bytes > 0) || x.over < shortest {
 		return
 	}
 	at := x.at.Truncate(time.Minute)
@@ -106,25 +132,27 @@ func (b *best) times(now second) (most float64) {
 	return most
 }
 
-// same tells whether what is counted each second keeps to a line.
-func same(values []float64, least float64) bool {
-	m := mean(values)
+// straight tells whether what is counted keeps to a line. A rate counts for as long as it was seen: one of a fifth of a
+// second is off by half where a tenth's worth came at once, and its sum is not.
+func straight(all []second, of func(second) float64, least float64) bool {
+	m := meanOf(all, of)
 	if math.IsNaN(m) || m < least {
 		return false
 	}
 	astray := 0.0
-	for _, v := range values {
-		if astray += v - m; math.Abs(astray) > pinnedAstray*m {
+	for _, s := range all {
+		if astray += (of(s) - m) * s.over.Seconds(); math.Abs(astray) > pinnedAstray*m {
 			return false
 		}
 	}
 	return true
 }
 
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
+// meanOf is the mean over the time that was seen.
+func meanOf(all []second, of func(second) float64) float64 {
+	sum, over := 0.0, 0.0
+	for _, s := range all {
+		sum, over = sum+of(s)*s.over.Seconds(), over+s.over.Seconds()
 	}
-	return sum / float64(len(values))
+	return sum / over
 }

@@ -172,16 +172,24 @@ func (w *judged) hintFor(of stack.Ref, name string) string {
 }
 
 // blocker sets who is at the root of most waits for locks.
-func (j *Judge) blocker(t *stack.Thing) {
+func (j *Judge) blocker(w *judged, t *stack.Thing) {
 	s := j.sessions[t.Ref]
 	if s == nil || len(s.samples) == 0 {
 		return
 	}
+	about := []string{"blocker", "blocker_class", "blocker_blocks", "blocker_for"}
 	id, blocks := root(s.list)
-	if blocks == 0 {
-		for _, name := range []string{"blocker", "blocker_class", "blocker_blocks", "blocker_for"} {
-			t.SetAbsent(name, "sessions")
+	switch waits := s.samples[len(s.samples)-1].classes[series.ClassLock] > 0; {
+	case blocks == 0 && waits: // what holds a lock need not be a session: a prepared transaction is none
+		g, _ := w.stack.GapFor(t.Ref, "blocked_by")
+		if !slices.Contains(g.Facts, "blocked_by") { // it is about something else
+			g.Hint = ""
+			g.Why = "sessions wait for locks, and the server does not say who holds them"
 		}
+		gap(w.stack, t.Ref, g.Why, g.Hint, about...)
+		return
+	case blocks == 0:
+		t.Absent("sessions", about...)
 		return
 	}
 	text, class := fmt.Sprintf("session %d", id), ""
@@ -191,7 +199,7 @@ func (j *Judge) blocker(t *stack.Thing) {
 		}
 		text, class = named(x), string(x.Class)
 		if !x.Active {
-			class = "idle in a transaction"
+			class = x.Idle()
 		}
 		j.set(t, "blocker_for", x.For.Seconds())
 	}
@@ -199,6 +207,34 @@ func (j *Judge) blocker(t *stack.Thing) {
 	j.set(t, "blocker_blocks", float64(blocks))
 	if class != "" {
 		t.Set("blocker_class", stack.Text(class), "sessions")
+	}
+}
+
+// latch sets which latch most of the sessions wait for that are listed.
+func (j *Judge) latch(w *judged, t *stack.Thing) {
+	s := j.sessions[t.Ref]
+	if s == nil || len(s.samples) == 0 {
+		return
+	}
+	waits := map[string]int{}
+	for _, x := range s.list {
+		if x.Class == series.ClassLatch && x.Wait != "" {
+			waits[x.Wait]++
+		}
+	}
+	most := ""
+	for _, name := range slices.Sorted(maps.Keys(waits)) {
+		if waits[name] > waits[most] {
+			most = name
+		}
+	}
+	switch {
+	case most != "":
+		t.Set("latch", stack.Text(most), "sessions")
+	case s.samples[len(s.samples)-1].classes[series.ClassLatch] > 0:
+		gap(w.stack, t.Ref, "sessions wait for latches, and none of those that are listed does", "", "latch")
+	default:
+		t.SetAbsent("latch", "sessions")
 	}
 }
 
@@ -212,7 +248,7 @@ func named(x series.Session) string {
 		}
 	}
 	if !x.Active {
-		text += fmt.Sprintf(", idle in a transaction for %s", x.For.Round(time.Second))
+		text += fmt.Sprintf(", %s for %s", x.Idle(), x.For.Round(time.Second))
 	}
 	return text
 }

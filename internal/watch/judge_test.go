@@ -158,6 +158,40 @@ func TestTheRootOfLocksIsNamed(t *testing.T) {
 	}
 }
 
+// TestWhoHoldsTheLocksIsNotTold: that sessions wait is said all the same, and nobody is named; that none waits is no reason to
+// say that it is not known.
+func TestWhoHoldsTheLocksIsNotTold(t *testing.T) {
+	m := &made{}
+	m.add(calm)
+	m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLock: 2}, list: []series.Session{{Of: db, ID: 8, Active: true, Class: series.ClassLock}}})
+	v := find(m.run(judge()), "lock/blocked")
+	if v == nil || strings.Contains(v.Say, "root") || strings.Contains(v.Say, "not there") || !strings.Contains(v.Say, "waits for locks") {
+		t.Fatalf("%+v", v)
+	}
+	if v.Against[0].Holds != rule.Unknown {
+		t.Errorf("what nobody knows of the root is said to be %v: %s", v.Against[0].Holds, v.Against[0].Says)
+	}
+}
+
+// TestTheLatchIsNamed: the one that most sessions wait for. That sessions wait for none is no reason to name one.
+func TestTheLatchIsNamed(t *testing.T) {
+	list := []series.Session{
+		{Of: db, ID: 7, Active: true, Class: series.ClassLatch, Wait: "LWLock:WALInsert"},
+		{Of: db, ID: 8, Active: true, Class: series.ClassLatch, Wait: "LWLock:SubtransSLRU"},
+		{Of: db, ID: 9, Active: true, Class: series.ClassLatch, Wait: "LWLock:SubtransSLRU"},
+		{Of: db, ID: 10, Active: true, Class: series.ClassLock, Wait: "Lock:tuple"},
+	}
+	for class, want := range map[series.Class]bool{series.ClassLatch: true, series.ClassCPU: false} {
+		m := &made{}
+		m.add(calm)
+		m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{class: 8}, list: list})
+		v := find(m.run(judge()), "lock/latch")
+		if v != nil != want || want && !strings.Contains(v.Say, "Most wait for LWLock:SubtransSLRU.") {
+			t.Errorf("%s: %+v", class, v)
+		}
+	}
+}
+
 // TestAChain: what waits for the log waits for the disk below it.
 func TestAChain(t *testing.T) {
 	m := &made{}

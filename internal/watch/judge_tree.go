@@ -21,6 +21,16 @@ var values = map[string][]struct{ Name, Label string }{
 	"zfs": {{"arc_size", "ARC"}, {"arc_target", "aims at"}, {"tx_delayed_rate", "writes slowed"}, {"tx_throttled_rate", "writes stopped"}},
 }
 
+// Shows tells whether the tree has a value of things of a kind. Of what only a window tells, nothing else is exported.
+func Shows(kind, name string) bool {
+	for _, v := range values[kind] {
+		if v.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
 // tree gives a server and what it stands on, top down.
 func (j *Judge) tree(w *judged, db *stack.Thing, verdicts []Verdict) []Node {
 	t := tree{j: j, s: w.stack, verdicts: verdicts, server: db.Ref, seen: map[stack.Ref]bool{}}

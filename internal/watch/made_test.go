@@ -46,6 +46,7 @@ func picture() *stack.Stack {
 	h := o.New("host", "host")
 	h.Set("hostname", stack.Text("db1"), "test")
 	h.Set("cpus", stack.Int(4), "test")
+	h.Set("page_size", stack.Int(4096), "test")
 	server := o.New("mysql", "3306")
 	server.Set("flavor", stack.Text("mariadb"), "test")
 	server.Set("version", stack.Text("10.11.14"), "test")
@@ -108,6 +109,8 @@ func (m *made) add(l load) {
 		k.Set(host, "psi_io_some_us", m.psi)
 		k.Set(host, "psi_cpu_some_us", 0)
 		k.Set(host, "tasks_running", 1)
+		k.Set(host, "pages_dirtied", 0)
+		k.Set(host, "pages_written", 0)
 		k.Set(host, "cpu_idle_ms", m.idleMS)
 		k.Set(host, "cpu_iowait_ms", 0)
 		for id, v := range l.readings {

@@ -198,7 +198,7 @@ func (m *made) moment(now time.Time) watch.Moment {
 	out := watch.Moment{At: now, Servers: []watch.Server{{Ref: serverUp, Up: true}}}
 	for _, k := range m.cat.Kinds {
 		for _, f := range k.Facts {
-			if strings.HasPrefix(f.File, "windows/") {
+			if strings.HasPrefix(f.File, "windows/") && watch.Shows(k.Name, f.Name) { // as a judge does
 				out.Tree = append(out.Tree, watch.Node{Of: nameOf(k.Name), Values: []watch.Rate{{Name: f.Name, Value: 1}}})
 			}
 		}

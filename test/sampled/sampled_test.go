@@ -139,8 +139,11 @@ func TestReadingsAreDeclared(t *testing.T) {
 		seen := map[series.ID]bool{}
 		for _, r := range batch.Readings {
 			id := series.ID{Of: r.Of, Name: r.Name}
-			if cat.Fact(r.Of.Kind, r.Name) == nil {
+			switch f := cat.Fact(r.Of.Kind, r.Name); {
+			case f == nil:
 				t.Errorf("%s: %s %s is not declared", source.Name(), r.Of.Kind, r.Name)
+			case f.Every == 0 && f.OverTime != stack.State:
+				t.Errorf("%s: %s %s is read again and again, and its declaration does not say how often (every)", source.Name(), r.Of.Kind, r.Name)
 			}
 			if seen[id] {
 				t.Errorf("%s: %s %s is read twice", source.Name(), r.Of, r.Name)

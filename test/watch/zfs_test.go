@@ -15,7 +15,7 @@ import (
 
 // ofZFS are the verdicts that only a ZFS that counts can decide, where sessions wait for commits. That the ARC holds
 // what the server holds (zfs/double-cache) is ruled out there: they do not wait for reads.
-var ofZFS = []string{"zfs/arc-squeezed", "zfs/throttle-arc", "zfs/throttle-disk", "zfs/throttle-parameter"}
+var ofZFS = []string{"zfs/arc-squeezed", "zfs/throttle-arc", "zfs/throttle-disk", "zfs/throttle-log", "zfs/throttle-parameter", "zfs/throttle-space"}
 
 // Incident 25: zfs-fuse counts nothing, so nobody can tell. The twin is on ext4, where it is known.
 func TestZFSFuseCannotBeTold(t *testing.T) {

@@ -41,6 +41,7 @@ var moduleFigures = []struct {
 	{"dmu_tx", []figure{
 		{"tx_delayed", "dmu_tx_dirty_delay"}, {"tx_throttled", "dmu_tx_dirty_throttle"},
 		{"tx_over_max", "dmu_tx_dirty_over_max"}, {"tx_log_delayed", "dmu_tx_wrlog_delay"},
+		{"tx_no_room", "dmu_tx_quota"},
 	}},
 }
 

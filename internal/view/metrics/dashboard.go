@@ -11,6 +11,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/series"
 	"plumb/internal/view/metrics/naming"
+	"plumb/internal/watch"
 )
 
 // dashboard is what Grafana reads, as far as we write it.
@@ -54,8 +55,8 @@ type target struct {
 	Format  string `json:"format,omitempty"`
 }
 
-// Dashboard gives a dashboard for Grafana over everything that the catalogue
-// says is sampled: what limits servers first, and then a row for each kind of
+// Dashboard gives a dashboard for Grafana over everything that is exported: what the catalogue
+// says is sampled, and what the tree of a moment shows of a window. In it are what limits servers first, and then a row for each kind of
 // thing.
 func Dashboard(cat *catalog.Catalog) ([]byte, error) {
 	b := &builder{}
@@ -160,7 +161,7 @@ func (b *builder) kind(k *catalog.Kind) {
 	for _, name := range slices.Sorted(maps.Keys(k.Facts)) {
 		f := k.Facts[name]
 		s, ok := naming.ShapeOf(f)
-		if !ok || !sampled(k, f) || f.Every == 0 && !strings.HasPrefix(f.File, "windows/") || strings.HasPrefix(name, "sessions_") {
+		if !ok || !sampled(k, f) || f.Every == 0 && !watch.Shows(k.Name, name) || strings.HasPrefix(name, "sessions_") {
 			continue
 		}
 		panels = append(panels, ofFact(f, s))

@@ -19,6 +19,9 @@ func boardSession(of watch.Server, x series.Session) BoardSession {
 	out := BoardSession{Server: Plain(of.Ref.String()), ID: strconv.FormatInt(x.ID, 10), User: Plain(x.User), Client: Plain(x.Client), Database: Plain(x.Database),
 		Does: Plain(string(x.Class)), Wait: Plain(x.Wait), For: units.Short(x.For.Round(time.Second)), Text: Plain(textOf(of, x))}
 	if !x.Active {
+		out.Does = "idle"
+	}
+	if !x.Active && x.InTx > 0 {
 		out.Does = "idle in tx"
 	}
 	if x.InTx > 0 {

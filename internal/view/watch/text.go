@@ -301,7 +301,7 @@ func sessions(p *page.Page, s watch.Server) {
 		}
 		what := string(x.Class)
 		if !x.Active {
-			what = "idle in a transaction"
+			what = x.Idle()
 		}
 		if x.Wait != "" {
 			what += " (" + x.Wait + ")"

@@ -33,6 +33,12 @@ var byState = []waiting{
 	{"waiting for trigger metadata lock", series.ClassLock},
 	{"waiting for event metadata lock", series.ClassLock},
 	{"waiting for column statistics lock", series.ClassLock},
+	{"waiting for foreign key metadata lock", series.ClassLock},
+	{"waiting for check constraint metadata lock", series.ClassLock},
+	{"waiting for resource groups metadata lock", series.ClassLock},
+	{"waiting for spatial reference system lock", series.ClassLock},
+	{"waiting for acl cache lock", series.ClassLock},
+	{"waiting for locking service lock", series.ClassLock},
 	{"user lock", series.ClassLock},
 	{"user sleep", series.ClassOther},
 	{"waiting for query cache lock", series.ClassLatch},
@@ -89,7 +95,11 @@ func (l look) class() series.Class {
 	if l.locked {
 		return series.ClassLock
 	}
+	state, stated := lookUp(byState, strings.ToLower(l.state))
 	if c, ok := lookUp(byEvent, l.event); ok && l.event != "" {
+		if c == series.ClassLatch && stated && strings.HasPrefix(l.event, "wait/synch/cond/") {
+			return state // a condition is how it waits, and not for what: table locks have that of the thread
+		}
 		return c
 	}
 	if strings.HasPrefix(l.event, "wait/io/file/") {
@@ -101,8 +111,8 @@ func (l look) class() series.Class {
 		}
 		return series.ClassOther
 	}
-	if c, ok := lookUp(byState, strings.ToLower(l.state)); ok {
-		return c
+	if stated {
+		return state
 	}
 	switch {
 	case l.event != "":

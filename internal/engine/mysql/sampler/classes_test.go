@@ -23,3 +23,31 @@ func TestCommitsInAGroupWaitForTheLog(t *testing.T) {
 		t.Errorf("another condition: %s", got)
 	}
 }
+
+// TestMetadataLocksAreLocks: the names are those of MDL_key::m_namespace_to_wait_state_name in sql/mdl.cc of MySQL 8.0.
+func TestMetadataLocksAreLocks(t *testing.T) {
+	for _, of := range []string{"global read", "backup", "tablespace metadata", "schema metadata", "table metadata", "stored function metadata", "stored procedure metadata",
+		"trigger metadata", "event metadata", "commit", "locking service", "spatial reference system", "acl cache", "column statistics", "resource groups metadata",
+		"foreign key metadata", "check constraint metadata"} {
+		if got := (look{state: "Waiting for " + of + " lock", timed: true}).class(); got != series.ClassLock {
+			t.Errorf("%s: %s", of, got)
+		}
+	}
+}
+
+// TestAConditionIsNoLatchWhereTheStateSaysMore: a session that waits for a lock of a MyISAM table waits on the condition of its thread.
+func TestAConditionIsNoLatchWhereTheStateSaysMore(t *testing.T) {
+	for _, c := range []struct {
+		state, event string
+		want         series.Class
+	}{
+		{"Waiting for table level lock", "wait/synch/cond/mysys/my_thread_var::suspend", series.ClassLock},
+		{"Sending data", "wait/synch/cond/mysys/my_thread_var::suspend", series.ClassLatch},
+		{"Waiting for table level lock", "wait/synch/mutex/innodb/trx_mutex", series.ClassLatch},
+		{"Commit", "wait/io/file/innodb/innodb_data_file", series.ClassWrite},
+	} {
+		if got := (look{state: c.state, event: c.event, operation: "write", timed: true}).class(); got != c.want {
+			t.Errorf("%s, %s: %s, want %s", c.state, c.event, got, c.want)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 	}
 	if !t.schema {
 		b.Gap(v.Ref, "the performance schema is off or not open to this user: it tells the time of files, and what sessions wait for", schemaHint+"; "+grantsHint,
-			"redo_fsync_us", "binlog_fsync_us", "binlog_fsyncs", "data_read_us", "data_write_us", "sessions_unknown")
+			"redo_fsync_us", "binlog_fsync_us", "binlog_fsyncs", "data_read_us", "data_write_us", "sessions_unknown", "sessions_latch")
 		return nil
 	}
 	switch {
@@ -51,6 +51,9 @@ func (v *Server) files(ctx context.Context, h host.Reader, b *series.Batch) erro
 	case !t.waits:
 		b.Gap(v.Ref, "the consumer events_waits_current is off: it tells what sessions wait for",
 			"set performance_schema_consumer_events_waits_current = ON in the option file", "sessions_unknown")
+	case !t.latches:
+		b.Gap(v.Ref, "the instruments of InnoDB's latches are off: a session that waits for one looks as if it runs",
+			"set performance_schema_instrument = 'wait/synch/%/innodb/%=ON' in the option file and restart the server, which costs some processor time", "sessions_latch")
 	}
 	rows, err := v.Ask(ctx, h, filesQuery)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 const oldestTransactions = "(SELECT trx_mysql_thread_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS age FROM information_schema.INNODB_TRX " +
 	"WHERE trx_mysql_thread_id <> 0 ORDER BY trx_started LIMIT 128) x"
 
-// listQuery asks for the sessions that are shown: those that do something or
-// are in a transaction, those that others wait for first, then the longest.
+// listQuery asks for the sessions that are shown: those that others wait for, whatever they do (LOCK TABLES is no transaction), those
+// that do something or are in a transaction, the longest first.
 func listQuery(t traits, first string) string {
 	if !t.schema {
 		spent := "p.TIME * 1000"
@@ -25,8 +25,8 @@ func listQuery(t traits, first string) string {
 		}
 		return fmt.Sprintf("SELECT p.ID, p.USER, p.HOST, p.DB, p.COMMAND, p.STATE, %s, x.age, p.ID%s, NULL, NULL, NULL, NULL "+
 			"FROM information_schema.PROCESSLIST p LEFT JOIN %s ON x.trx_mysql_thread_id = p.ID "+
-			"WHERE p.ID <> CONNECTION_ID() AND (p.COMMAND NOT IN %s OR x.age IS NOT NULL) "+
-			"ORDER BY p.ID IN %s DESC, COALESCE(x.age, p.TIME) DESC, p.ID LIMIT %d", spent, inLockWait, oldestTransactions, quiet, first, series.MostSessions)
+			"WHERE p.ID <> CONNECTION_ID() AND (p.COMMAND NOT IN %s AND p.USER <> %s OR x.age IS NOT NULL) "+
+			"ORDER BY p.ID IN %s DESC, COALESCE(x.age, p.TIME) DESC, p.ID LIMIT %d", spent, inLockWait, oldestTransactions, quiet, systemUser, first, series.MostSessions)
 	}
 	columns, joined := "NULL, NULL", ""
 	if t.waits {
@@ -41,8 +41,8 @@ func listQuery(t traits, first string) string {
 	const order = "ORDER BY PROCESSLIST_ID IN %s DESC, COALESCE(age, PROCESSLIST_TIME) DESC, PROCESSLIST_ID LIMIT %d"
 	of := fmt.Sprintf("SELECT THREAD_ID, PROCESSLIST_ID, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND, PROCESSLIST_STATE, PROCESSLIST_TIME, age "+
 		"FROM performance_schema.threads p LEFT JOIN %s ON x.trx_mysql_thread_id = p.PROCESSLIST_ID "+
-		"WHERE p.TYPE = 'FOREGROUND' AND p.PROCESSLIST_ID <> CONNECTION_ID() AND NOT p.PROCESSLIST_ID%s AND (p.PROCESSLIST_COMMAND NOT IN %s OR x.age IS NOT NULL) "+order,
-		oldestTransactions, ofPlumb, quiet, first, series.MostSessions) // what they do is looked up of these alone
+		"WHERE p.TYPE = 'FOREGROUND' AND p.PROCESSLIST_ID <> CONNECTION_ID() AND NOT p.PROCESSLIST_ID%s AND (p.PROCESSLIST_COMMAND NOT IN %s AND NOT p.NAME%s OR x.age IS NOT NULL OR p.PROCESSLIST_ID IN %s) "+order,
+		oldestTransactions, ofPlumb, quiet, appliers, first, first, series.MostSessions) // what they do is looked up of these alone
 	return fmt.Sprintf("SELECT t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, t.PROCESSLIST_COMMAND, t.PROCESSLIST_STATE, "+
 		"t.PROCESSLIST_TIME * 1000, t.age, t.PROCESSLIST_ID%s, %s FROM (%s) t%s "+order, inLockWait, columns, of, joined, first, series.MostSessions)
 }

@@ -134,7 +134,7 @@ func (l *live) lockChain() {
 	var sum float64
 	for _, c := range series.Classes {
 		n, ok := samplertest.Value(b, "sessions_"+string(c))
-		if !ok {
+		if !ok && c != series.ClassLatch { // which is told where its instruments are on
 			l.T.Errorf("no reading of class %s", c)
 		}
 		sum += n

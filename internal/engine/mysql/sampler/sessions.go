@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
@@ -15,6 +14,13 @@ import (
 
 // Sessions of the server's own and of replicas, and those that do nothing.
 const quiet = "('Sleep', 'Daemon', 'Binlog Dump', 'Binlog Dump GTID', 'Slave_IO', 'Slave_SQL', 'Slave_worker', 'Connect')"
+
+// What applies the changes of a source is no client. MariaDB's has commands of its own, in quiet; MySQL's has had the command Query since
+// 8.0, also while there is nothing to apply, and its threads other names since 8.0.26.
+const (
+	appliers   = " IN ('thread/sql/slave_io', 'thread/sql/slave_sql', 'thread/sql/slave_worker', 'thread/sql/replica_io', 'thread/sql/replica_sql', 'thread/sql/replica_worker')"
+	systemUser = "'system user'" // whose they are in the process list
+)
 
 // transactionsQuery counts transactions, whatever their number.
 const transactionsQuery = "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0), " +
@@ -38,15 +44,15 @@ const ofPlumb = " IN (SELECT PROCESSLIST_ID FROM performance_schema.session_acco
 func activeQuery(t traits) string {
 	if !t.schema {
 		return fmt.Sprintf("SELECT STATE, NULL, NULL, ID%s AS locked, COUNT(*) FROM information_schema.PROCESSLIST "+
-			"WHERE ID <> CONNECTION_ID() AND COMMAND NOT IN %s GROUP BY 1, 4 LIMIT %d", inLockWait, quiet, mostGroups)
+			"WHERE ID <> CONNECTION_ID() AND COMMAND NOT IN %s AND USER <> %s GROUP BY 1, 4 LIMIT %d", inLockWait, quiet, systemUser, mostGroups)
 	}
 	event, from := "NULL, NULL", "performance_schema.threads t"
 	if t.waits {
 		event, from = waitsColumns, from+waitsJoin
 	}
 	return fmt.Sprintf("SELECT t.PROCESSLIST_STATE, %s, t.PROCESSLIST_ID%s AS locked, COUNT(*) FROM %s "+
-		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_COMMAND NOT IN %s AND NOT t.PROCESSLIST_ID%s GROUP BY 1, 2, 3, 4 LIMIT %d",
-		event, inLockWait, from, quiet, ofPlumb, mostGroups)
+		"WHERE t.TYPE = 'FOREGROUND' AND t.PROCESSLIST_ID <> CONNECTION_ID() AND t.PROCESSLIST_COMMAND NOT IN %s AND NOT t.NAME%s AND NOT t.PROCESSLIST_ID%s GROUP BY 1, 2, 3, 4 LIMIT %d",
+		event, inLockWait, from, quiet, appliers, ofPlumb, mostGroups)
 }
 
 // waitsJoin adds the event a thread waits for. A wait for a table's handler is
@@ -87,6 +93,9 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	}
 	b.Set(v.Ref, "sessions_active", active)
 	for _, c := range series.Classes {
+		if c == series.ClassLatch && !t.latches && counts[c] == 0 {
+			continue // whoever waits for one looks as if it runs
+		}
 		b.Set(v.Ref, "sessions_"+string(c), counts[c])
 	}
 	sample.Oldest(b, v.Ref, oldest)
@@ -94,7 +103,7 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if active == 0 && open == 0 {
 		return nil
 	}
-	return v.listed(ctx, h, t, locked > 0, b)
+	return v.listed(ctx, h, t, v.blocked(ctx, h, t, locked > 0, barred > 0, b), b)
 }
 
 // numbers gives the three numbers of an answer of one row.
@@ -129,28 +138,8 @@ func tally(groups host.Rows, timed bool) (counts map[series.Class]float64, activ
 	return counts, active, barred
 }
 
-// blockersQuery tells who waits for whom, as connection ids.
-func blockersQuery(t traits) string {
-	if t.lockTable() {
-		return "SELECT DISTINCT r.PROCESSLIST_ID, b.PROCESSLIST_ID FROM (SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID " +
-			"FROM performance_schema.data_lock_waits LIMIT 512) w JOIN performance_schema.threads r ON r.THREAD_ID = w.REQUESTING_THREAD_ID " +
-			"JOIN performance_schema.threads b ON b.THREAD_ID = w.BLOCKING_THREAD_ID"
-	}
-	return "SELECT DISTINCT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM (SELECT requesting_trx_id, blocking_trx_id " +
-		"FROM information_schema.INNODB_LOCK_WAITS LIMIT 512) w JOIN information_schema.INNODB_TRX r ON r.trx_id = w.requesting_trx_id " +
-		"JOIN information_schema.INNODB_TRX b ON b.trx_id = w.blocking_trx_id"
-}
-
-// listed reads the sessions that are shown, and who blocks them.
-func (v *Server) listed(ctx context.Context, h host.Reader, t traits, waits bool, b *series.Batch) error {
-	by := map[int64][]int64{}
-	if waits {
-		rows, err := v.Ask(ctx, h, blockersQuery(t))
-		if err != nil {
-			b.Gap(v.Ref, "who blocks whom: "+err.Error(), grantsHint, "blocked_by")
-		}
-		by = blockers(rows)
-	}
+// listed reads the sessions that are shown.
+func (v *Server) listed(ctx context.Context, h host.Reader, t traits, by map[int64][]int64, b *series.Batch) error {
 	rows, err := v.Ask(ctx, h, listQuery(t, roots(by)))
 	if err != nil {
 		return err
@@ -164,31 +153,4 @@ func (v *Server) listed(ctx context.Context, h host.Reader, t traits, waits bool
 		b.Sessions = append(b.Sessions, s)
 	}
 	return nil
-}
-
-// blockers reads who waits for whom.
-func blockers(rows host.Rows) map[int64][]int64 {
-	by := map[int64][]int64{}
-	for _, row := range rows.Values {
-		who, err := strconv.ParseInt(host.Text(row, 0), 10, 64)
-		whom, err2 := strconv.ParseInt(host.Text(row, 1), 10, 64)
-		if err == nil && err2 == nil && len(by[who]) < series.MostSessions {
-			by[who] = append(by[who], whom)
-		}
-	}
-	return by
-}
-
-// roots gives those that others wait for, as a list of SQL that is never empty.
-func roots(by map[int64][]int64) string {
-	seen, list := map[int64]bool{}, []string{"0"}
-	for _, all := range by {
-		for _, id := range all {
-			if !seen[id] && len(list) < series.MostSessions {
-				seen[id] = true
-				list = append(list, strconv.FormatInt(id, 10))
-			}
-		}
-	}
-	return "(" + strings.Join(list, ", ") + ")"
 }

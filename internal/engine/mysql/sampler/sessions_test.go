@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"plumb/internal/host"
@@ -50,6 +51,22 @@ func TestTransactionsThatAreNotTold(t *testing.T) {
 		gap := slices.ContainsFunc(b.Gaps, func(g series.Gap) bool { return g.Name == "longest_transaction" })
 		if known != c.known || gap != c.gap || (err != nil) != c.failed {
 			t.Errorf("%s: known %v, a gap %v, %v", name, known, gap, err)
+		}
+	}
+}
+
+// TestAppliersAreNoClients: what applies the changes of a source is not counted as a client that is active, whatever its command.
+// A replica of MySQL 8.0 shows them as Query with "Replica has read all relay log; waiting for more updates".
+func TestAppliersAreNoClients(t *testing.T) {
+	for _, schema := range []bool{false, true} {
+		want := "USER <> 'system user'"
+		if schema {
+			want = "'thread/sql/replica_sql', 'thread/sql/replica_worker')"
+		}
+		for name, query := range map[string]string{"active": activeQuery(traits{schema: schema}), "listed": listQuery(traits{schema: schema}, "(0)")} {
+			if !strings.Contains(query, want) {
+				t.Errorf("%s, performance schema %v: %s", name, schema, query)
+			}
 		}
 	}
 }

@@ -17,12 +17,15 @@ type traits struct {
 	schema          bool    // performance_schema is on
 	waits           bool    // and so are the consumer and the instruments that tell what a session waits for
 	current         bool    // and the consumer of statements that run
+	latches         bool    // and instruments of InnoDB's latches
 }
 
 const (
 	traitsQuery    = "SELECT @@version, @@version_comment, @@innodb_page_size, @@performance_schema"
 	consumersQuery = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers " +
-		"WHERE NAME IN ('events_waits_current', 'events_statements_current', 'global_instrumentation', 'thread_instrumentation')"
+		"WHERE NAME IN ('events_waits_current', 'events_statements_current', 'global_instrumentation', 'thread_instrumentation') " +
+		"UNION ALL SELECT 'latches', IF(COUNT(*) > 0, 'YES', 'NO') FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' " +
+		"AND (NAME LIKE 'wait/synch/mutex/innodb/%' OR NAME LIKE 'wait/synch/sxlock/innodb/%' OR NAME LIKE 'wait/synch/rwlock/innodb/%')"
 )
 
 // learn gives the traits of a server.
@@ -66,6 +69,7 @@ func (v *Server) consumers(ctx context.Context, h host.Reader, t *traits) error 
 	}
 	all := on["global_instrumentation"] && on["thread_instrumentation"]
 	t.waits, t.current = all && on["events_waits_current"], all && on["events_statements_current"]
+	t.latches = t.waits && on["latches"]
 	return nil
 }
 

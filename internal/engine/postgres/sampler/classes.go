@@ -27,6 +27,7 @@ func waits() []waiting {
 		{"LWLockNamed", "", series.ClassLatch},
 		{"LWLockTranche", "", series.ClassLatch},
 		{"BufferPin", "", series.ClassLatch},
+		{"Buffer", "", series.ClassLatch}, // since 19: pins, and locks of pages, which were LWLocks
 		{"IO", "WALRead", series.ClassRead},
 		{"IO", "WAL", series.ClassLog}, // WALSync, WALWrite, WALInitSync, WALInitWrite, WALBootstrap…
 		{"IO", "Wal", series.ClassLog},

@@ -3,6 +3,7 @@ package sampler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,8 +27,11 @@ GROUP BY 1, 2, 3, 7 LIMIT 2000`
 // see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do.
 const notOurs = `(application_name IS DISTINCT FROM 'plumb' OR usename IS DISTINCT FROM session_user OR client_addr IS DISTINCT FROM inet_client_addr())`
 
-// running are the states of a session that runs a statement.
-func running(state string) bool { return state == "active" || state == "fastpath function call" }
+// running are the states of a session that can be running a statement. With track_activities off it does not say whether it does; then it
+// waits for its client when it does not.
+func running(state string) bool {
+	return state == "active" || state == "fastpath function call" || state == "disabled"
+}
 
 // tally is what the groups of activeQuery add up to.
 type tally struct {
@@ -94,28 +98,36 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	if err != nil {
 		return err
 	}
+	prepared := false
 	for _, row := range rows.Values {
 		if s, ok := v.session(row); ok {
 			b.Sessions = append(b.Sessions, s)
 		}
+		prepared = prepared || slices.Contains(strings.Split(host.Text(row, 12), ","), noSession)
+	}
+	if prepared {
+		b.Gap(v.Ref, "a prepared transaction holds a lock that sessions wait for, and it has no session", "see pg_prepared_xacts; COMMIT PREPARED or ROLLBACK PREPARED ends it", "blocked_by")
 	}
 	return nil
 }
 
+// noSession is what pg_blocking_pids says of a prepared transaction.
+const noSession = "0"
+
 // listQuery asks for the sessions that are shown, the longest first, and who
-// blocks those that wait for a lock. pg_blocking_pids holds up the lock manager
+// blocks those that wait for a lock. An autovacuum worker is no client, and can block some. pg_blocking_pids holds up the lock manager
 // for a moment, and is asked about no others.
 func listQuery(t traits) string {
 	id := "NULL"
 	if t.major >= 14 {
 		id = "a.query_id"
 	}
-	return fmt.Sprintf(`SELECT a.pid, a.usename, host(a.client_addr), a.datname, a.state, a.wait_event_type, a.wait_event,
+	return fmt.Sprintf(`SELECT a.pid, coalesce(a.usename, a.backend_type), host(a.client_addr), a.datname, a.state, a.wait_event_type, a.wait_event,
 extract(epoch FROM clock_timestamp() - CASE WHEN a.state IN ('active', 'fastpath function call') THEN a.query_start ELSE a.state_change END),
 extract(epoch FROM clock_timestamp() - a.xact_start), %s, a.usesysid, a.datid,
 CASE WHEN a.wait_event_type = 'Lock' THEN array_to_string(pg_blocking_pids(a.pid), ',') END
-FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND backend_type = 'client backend'
-AND (state IN ('active', 'fastpath function call') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%')
+FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND (backend_type = 'autovacuum worker' OR backend_type = 'client backend'
+AND (state IN ('active', 'fastpath function call', 'disabled') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%'))
 ORDER BY coalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`, id, notOurs, series.MostSessions)
 }
 
@@ -136,7 +148,7 @@ func (v *Server) session(row []*string) (series.Session, bool) {
 	if s.Class, s.Active = classOf(at(5), at(6)); at(5) != "" {
 		s.Wait = at(5) + ":" + at(6)
 	}
-	seen := map[int64]bool{0: true} // 0 is a prepared transaction, which no session has
+	seen := map[int64]bool{0: true} // a prepared transaction, which no session has
 	for _, text := range strings.Split(at(12), ",") {
 		if pid, err := strconv.ParseInt(text, 10, 64); err == nil && !seen[pid] && len(s.BlockedBy) < series.MostSessions {
 			seen[pid] = true // several parallel workers of it

@@ -1,9 +1,11 @@
 package sampler
 
 import (
+	"strings"
 	"testing"
 
 	"plumb/internal/host"
+	"plumb/internal/series"
 )
 
 // TestTheOldestTransaction: one that began in the future is no reason to say that there is none.
@@ -38,5 +40,40 @@ func TestOurSessionsTakeSlots(t *testing.T) {
 	}
 	if got := addUp(groups); got.connected != 98 || got.active != 95 || got.open != 1 || got.oldest != 2 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSessionsThatDoNotSayWhatTheyDo: with track_activities off a session has one state, whatever it does. It is active unless it waits for
+// its client, and not idle because it does not say so.
+func TestSessionsThatDoNotSayWhatTheyDo(t *testing.T) {
+	var groups host.Rows
+	for _, cells := range [][]string{{"disabled", "", "", "3", "", "0", "f"}, {"disabled", "IO", "DataFileRead", "2", "", "0", "f"}, {"disabled", "Client", "ClientRead", "90", "", "0", "f"}} {
+		row := make([]*string, len(cells))
+		for i := range cells {
+			row[i] = &cells[i]
+		}
+		groups.Values = append(groups.Values, row)
+	}
+	if got := addUp(groups); got.active != 5 || got.classes[series.ClassRead] != 2 || got.classes[series.ClassCPU] != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAutovacuumCanBlock: it is listed, so that whoever waits for it is told for whom, and is not counted as a client.
+func TestAutovacuumCanBlock(t *testing.T) {
+	if q := listQuery(traits{major: 17}); !strings.Contains(q, "backend_type = 'autovacuum worker' OR backend_type = 'client backend'\nAND (") || !strings.Contains(q, "coalesce(a.usename, a.backend_type)") {
+		t.Error(q)
+	}
+	if strings.Contains(activeQuery, "autovacuum") {
+		t.Error(activeQuery)
+	}
+}
+
+// TestWaitsForPages: the type of the waits for a page of the cache, until 18 and since 19.
+func TestWaitsForPages(t *testing.T) {
+	for _, wait := range [][2]string{{"LWLock", "BufferContent"}, {"BufferPin", "BufferPin"}, {"Buffer", "BufferExclusive"}, {"Buffer", "BufferCleanup"}} {
+		if class, active := classOf(wait[0], wait[1]); class != series.ClassLatch || !active {
+			t.Errorf("%v: %s", wait, class)
+		}
 	}
 }
