@@ -186,7 +186,7 @@ func TestTheLatchIsNamed(t *testing.T) {
 		m.add(calm)
 		m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{class: 8}, list: list})
 		v := find(m.run(judge()), "lock/latch")
-		if v != nil != want || want && !strings.Contains(v.Say, "Most wait for LWLock:SubtransSLRU.") {
+		if v != nil != want || want && !strings.Contains(v.Say, "Most sessions wait for LWLock:SubtransSLRU.") {
 			t.Errorf("%s: %+v", class, v)
 		}
 	}
