@@ -12,8 +12,8 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint", "product", "strictyaml/schematest"}, // schematest is for tests alone
-	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "draw", "stats", "edit", "journal"},
+	{"hint", "product", "await", "strictyaml/schematest"}, // schematest is for tests alone
+	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
 	{"host/memory", "host/mounts", "host/mirror"},

@@ -109,7 +109,7 @@ func tellsAll(t *testing.T, text string, d checkview.CheckJSON, cat *catalog.Cat
 	for _, c := range d.Conflicts {
 		want(c.Reason)
 	}
-	for _, f := range d.Foretold {
+	for _, f := range d.CheckAgain {
 		want(f.Server.String() + ": ")
 		want(strings.Join(f.Rules, " "))
 	}

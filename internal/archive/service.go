@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/hint"
 	"plumb/internal/host/reach"
@@ -167,10 +168,7 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 		if err == nil && t.More {
 			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(s.Every):
-		}
+		_ = await.Pause(ctx, s.Every)
 	}
 }
 
@@ -217,10 +215,8 @@ func (s *Service) tell(ctx context.Context, name string, err error, well func(*S
 // beat says again and again that the service is alive.
 func (s *Service) beat(ctx context.Context) {
 	for {
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, Beat) != nil {
 			return
-		case <-time.After(Beat):
 		}
 		if err := s.Board.Tell(ctx, "", nil); err != nil {
 			s.Say(err.Error())

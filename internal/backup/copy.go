@@ -37,8 +37,8 @@ type Copied struct {
 	ID      string `json:"id"`
 	Objects int64  `json:"objects"`
 	Sent    int64  `json:"sent_bytes"`    // in objects, by this run
-	There   bool   `json:"there_already"` // it was there as a whole
-	Pruned  bool   `json:"pruned_there"`  // a prune removes it there, so that it was not copied again
+	There   bool   `json:"already_there"` // it was there as a whole
+	Pruned  bool   `json:"pruned"`        // a prune removes it there, so that it was not copied again
 }
 
 // Run copies backups in their order: those that others need come first.

@@ -129,46 +129,57 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 	if err != nil {
 		return manifest.Manifest{}, err
 	}
+	if id == "" || id == "latest" {
+		return v.latest(all, server)
+	}
+	var fit []Found
+	for _, f := range all {
+		if strings.HasPrefix(f.ID, id) && (server == "" || f.Server == server) {
+			fit = append(fit, f)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return manifest.Manifest{}, v.gone(ctx, id, server)
+	case 1:
+		return fit[0].Manifest, fit[0].Err
+	}
+	return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
+}
+
+// latest gives the newest backup of a server that is believed.
+func (v Vault) latest(all []Found, server string) (manifest.Manifest, error) {
 	var fit []Found
 	var doubt error // why the newest is not believed of those that are not
 	believed := false
-	latest := id == "" || id == "latest"
 	for _, f := range all {
 		if f.Err != nil {
 			doubt = fmt.Errorf("backup %s: %w", f.ID, f.Err)
-		}
-		believed = believed || f.Err == nil
-		if latest && f.Err == nil && v.Bases != nil && !v.Bases(f.Manifest) {
 			continue
 		}
-		if (latest && f.Err == nil || !latest && strings.HasPrefix(f.ID, id)) && (server == "" || f.Server == server) {
+		believed = true
+		if (server == "" || f.Server == server) && (v.Bases == nil || v.Bases(f.Manifest)) {
 			fit = append(fit, f)
 		}
 	}
 	switch {
-	case len(fit) == 0 && latest && doubt != nil && !believed:
-		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
-	case len(fit) == 0 && latest && v.Bases != nil && len(all) > 0:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")
-	case len(fit) == 0 && latest:
-		return manifest.Manifest{}, v.None(server)
-	case len(fit) == 0:
-		return manifest.Manifest{}, v.gone(ctx, id, server)
-	case latest:
+	case len(fit) > 0:
 		newest := v.newest(fit, time.Now())
 		v.doubt(all, newest)
 		return newest.Manifest, nil
-	case len(fit) > 1:
-		return manifest.Manifest{}, hint.With(fmt.Errorf("%s can be any of %d backups", id, len(fit)), "give more of its id")
+	case doubt != nil && !believed:
+		return manifest.Manifest{}, fmt.Errorf("none of the backups in %s is believed: %w", v.Store.URL(), doubt)
+	case v.Bases != nil && len(all) > 0:
+		return manifest.Manifest{}, hint.With(fmt.Errorf("%s has no base backup%s", v.Store.URL(), ofServer(server)), "what pg_basebackup or mariadb-backup gives to plumb backup --command is one, uncompressed; other backups are restored with --into, --output or --command")
 	}
-	return fit[0].Manifest, fit[0].Err
+	return manifest.Manifest{}, v.None(server)
 }
 
 // gone is the error of a backup that is not listed: one that was pruned may come back yet.
 func (v Vault) gone(ctx context.Context, id, server string) error {
 	if manifest.IsID(id) {
 		if _, err := v.Get(ctx, id); errors.Is(err, signed.ErrRemoved) {
-			return hint.With(err, "plumb backup prune --take-back "+id+" brings it back, as long as its objects are there")
+			return hint.With(err, "plumb backup prune --undo "+id+" brings it back, as long as its objects are there")
 		}
 	}
 	return hint.With(fmt.Errorf("%s has no backup %s%s", v.Store.URL(), id, ofServer(server)), "plumb backup list shows them")

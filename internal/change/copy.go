@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mirror"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 )
 
@@ -46,7 +47,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	switch id, err := directoryID(ctx, d, o.From); {
 	case err != nil:
 		return err
-	case !strings.HasPrefix(id, aDevice) || o.From == o.To || tree.Below(o.To, o.From):
+	case !strings.HasPrefix(id, aDevice) || o.From == o.To || paths.Within(o.To, o.From):
 		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
@@ -292,7 +293,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		return k.Doer.Remove(ctx, m.aside(p.Made.Mark).Path)
 	}
 	gone := p.State == Undoing && p.Identity != "" // an undo that was killed may have come so far, and no further
-	err = insist(ctx, removePatience, func() (bool, error) {
+	err = await.Until(ctx, removePatience, func() (bool, error) {
 		ours, id, err := m.ours(ctx, k.Doer, p)
 		if err == nil && id == None {
 			err = m.absent(ctx, k, p)
@@ -306,7 +307,10 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	if err != nil || !gone {
 		return err
 	}
-	err = insist(ctx, removePatience, func() (bool, error) { return false, m.run(ctx, k, p, m.Rest) })
+	err = await.Until(ctx, removePatience, func() (bool, error) {
+		err := m.run(ctx, k, p, m.Rest)
+		return err == nil, err
+	})
 	if err != nil {
 		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), "undo it again once nothing is in the way; --keep leaves what is left as it is")
 	}
@@ -366,21 +370,6 @@ func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) erro
 
 // errRemains is the error of an undo that removed a thing, and no more.
 var errRemains = errors.New("what is left of it was not cleared")
-
-// insist tries until it is done or final, or nobody can wait any longer.
-func insist(ctx context.Context, patience time.Duration, try func() (final bool, err error)) error {
-	for end := time.Now().Add(patience); ; {
-		final, err := try()
-		if final || err == nil || time.Now().After(end) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
 
 // withdraw takes the thing of an identity out of its place, to the name that
 // only this act uses: what is removed there later can be no other. What turns

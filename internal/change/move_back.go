@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/mirror"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 )
 
@@ -74,7 +75,7 @@ func (p Pair) holds() error {
 	}
 	defer r.Close()
 	names, err := r.Names()
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !mirror.Matches(p.Skip, name) }) {
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return !paths.Matches(p.Skip, name) }) {
 		return err
 	}
 	return Refuse("move them back there first; or --discard-new, which leaves the old files as they are and starts the server on them",
@@ -180,7 +181,7 @@ func (m *moving) empty(ctx context.Context) error {
 		defer r.Close()
 		names, err := r.Names()
 		for _, name := range names {
-			if mirror.Matches(p.Skip, name) {
+			if paths.Matches(p.Skip, name) {
 				r.RemoveEmpty(name) // unless something is mounted there
 				continue
 			}

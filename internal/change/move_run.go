@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/mirror"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 	"plumb/internal/units"
 )
@@ -94,7 +96,7 @@ func (m *moving) mountPoints(ctx context.Context, r *mirror.Mirror) error {
 		return err
 	}
 	for _, name := range names {
-		if !mirror.Matches(r.Skip, name) || r.Old.Kind(name) != 'd' || r.New.Kind(name) == 'd' {
+		if !paths.Matches(r.Skip, name) || r.Old.Kind(name) != 'd' || r.New.Kind(name) == 'd' {
 			continue
 		}
 		if err := m.step(ctx, "make directory", r.New.Path+"/"+name, func() error { return r.New.MakeDir(name) }); err != nil {
@@ -130,7 +132,7 @@ func (m *moving) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		names = slices.DeleteFunc(names, func(name string) bool { return mirror.Matches(p.Skip, name) }) // what is mounted in it
+		names = slices.DeleteFunc(names, func(name string) bool { return paths.Matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
 			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names)), What: "data are moved to an empty filesystem or directory"}
 		}
@@ -175,7 +177,7 @@ func (m *moving) inside(ctx context.Context, pair Pair, list []tree.Entry) error
 		if !path.IsAbs(to) {
 			to = path.Join(pair.From, path.Dir(e.Name), to)
 		}
-		in := func(dir string) bool { return tree.Below(path.Clean(to), dir) }
+		in := func(dir string) bool { return paths.Within(path.Clean(to), dir) }
 		if goes := m.o.Pairs[0]; path.IsAbs(e.Link) && goes.At != goes.From && in(goes.From) {
 			return &Refusal{Why: fmt.Sprintf("the link %s/%s names the directory %s, which will be %s", pair.From, e.Name, goes.From, goes.At), What: "make it a relative link"}
 		}
@@ -227,7 +229,7 @@ func (m *moving) oldNow() (func(int, Pair) string, bool, error) {
 
 // idle waits until nobody has anything open any more.
 func (m *moving) idle(ctx context.Context, where ...func(int, Pair) string) error {
-	return insist(ctx, sitting, func() (final bool, err error) {
+	return await.Until(ctx, sitting, func() (bool, error) {
 		for i, p := range m.o.Pairs {
 			for _, at := range where {
 				if err := unused(ctx, m.k.Doer, at(i, p), !m.k.Doer.About().Root); err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
-	"plumb/internal/host/tree"
+	"plumb/internal/host/paths"
 	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
@@ -64,7 +64,7 @@ func unmounted(ctx context.Context, d host.Doer, dir string) error {
 		return err
 	}
 	for _, m := range all {
-		if tree.Below(m.Mountpoint, dir) {
+		if paths.Within(m.Mountpoint, dir) {
 			return &Refusal{Why: fmt.Sprintf("%s is mounted on %s", m.Source, m.Mountpoint), What: "unmount it first"}
 		}
 	}

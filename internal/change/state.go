@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
 	"plumb/internal/product"
@@ -119,10 +120,8 @@ func reach(ctx context.Context, h host.Reader, s *Switch, want string) (string, 
 		if err == nil && got == want || !time.Now().Before(end) {
 			return got, err
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, min(wait, time.Until(end))) != nil {
 			return got, ctx.Err()
-		case <-time.After(min(wait, time.Until(end))):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host/memory"
 )
@@ -161,20 +162,17 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 
 // operate does operations, again and again for as long as they fail and may.
 func (s *Switch) operate(ctx context.Context, k *Executor, ops []Op, before, want string) error {
-	for end := time.Now().Add(time.Duration(s.Again) * time.Millisecond); ; {
-		err := operate(ctx, k.Doer, ops, before)
-		if err == nil || !time.Now().Before(end) {
-			return err
-		}
-		if now, seen := inspect(ctx, k.Doer, s.Inspect); seen != nil || now == want {
-			return err // done nevertheless, or nobody can tell
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
-		}
+	if s.Again == 0 {
+		return operate(ctx, k.Doer, ops, before)
 	}
+	return await.Until(ctx, time.Duration(s.Again)*time.Millisecond, func() (bool, error) {
+		err := operate(ctx, k.Doer, ops, before)
+		if err == nil {
+			return true, nil
+		}
+		now, seen := inspect(ctx, k.Doer, s.Inspect)
+		return seen != nil || now == want, err // done nevertheless, or nobody can tell
+	})
 }
 
 // undoing gives the operations that bring a state back.

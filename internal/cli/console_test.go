@@ -133,7 +133,7 @@ func hostileCommands(t *testing.T, dir, plan, tape, state, image string) [][]str
 		{"backup", "prune", hostileName, "--from", "file://" + dir, "--state", dir, "--dry-run"},
 		{"backup", "hold", hostileName, "--as", hostileName, "--from", "file://" + dir, "--state", dir},
 		{"backup", "prune", "--keep", hostileName, "--from", "file://" + dir},
-		{"backup", "prune", "--take-back", hostileName, "--from", "file://" + dir, "--state", dir},
+		{"backup", "prune", "--undo", hostileName, "--from", "file://" + dir, "--state", dir},
 		{"backup", "--command", hostileName, "--to", "file://" + dir, "--recipient", hostileName, "--state", dir},
 		{"restore", hostileName, "--from", hostileName, "--identity", tape, "--output", filepath.Join(dir, "out")},
 		{"verify", hostileName, "--from", "file://" + dir, "--state", dir},

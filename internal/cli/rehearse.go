@@ -60,7 +60,7 @@ func (a *app) rehearse() *cobra.Command {
 		Short: "measure in a sandbox what each step of the advice brings here",
 		Long: `Rehearse tries the advice of check before you follow it. It compares the server as
 it is, with all advice, and with each step alone, in random order and block by
-block, until the verdicts are certain or the budget is used up. For each step it
+block, until the verdicts are certain or --max-time is over. For each step it
 says whether it helps, makes no difference, harms, or is undecided, with intervals,
 and what it costs. Advice that does not help is reported as such, however famous
 it is.
@@ -86,7 +86,7 @@ all advice.
 
 ` + rehearseExitTable,
 		Example: `  plumb rehearse --dry-run                        what would be tried, and how
-  plumb rehearse --budget 30m --plan keeps.json   then: plumb fix keeps.json
+  plumb rehearse --max-time 30m --plan keeps.json   then: plumb fix keeps.json
   plumb rehearse --server mysql:3306 --workload tpcc --html rehearsal.html
   plumb rehearse --sandbox postgres --volume gp3  no server needed
   plumb rehearse --resume`,
@@ -134,10 +134,10 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.volume, "volume", "", "a volume of its own with the limits of `PROFILE`, such as gp3, p15 or iops=200,mbps=100, instead of the server's filesystem")
 	fl.Var(&f.memory, "memory", "memory limit of the sandbox's server (default 4G, or 1G with --sandbox)")
 	fl.Var(&f.data, "data", "size limit of the load's data (default 2G, or 512M with --sandbox)")
-	fl.DurationVar(&f.budget, "budget", 20*time.Minute, "end within this time")
+	fl.DurationVar(&f.budget, "max-time", 20*time.Minute, "end within this time")
 	fl.BoolVar(&f.withoutOne, "without-one", false, "compare all advice with all but one step, instead of each step alone with the server as it is")
 	fl.BoolVar(&f.allowHost, "allow-host", false, "also try settings of the whole machine, and restore them after each trial")
-	fl.BoolVar(&f.search, "search", false, "afterwards search for the best values of the few numeric settings, within the budget")
+	fl.BoolVar(&f.search, "search", false, "afterwards search for the best values of the few numeric settings, in what is left of --max-time")
 	fl.StringVar(&f.dir, "dir", "", "make the sandbox below `DIR` (default: on the filesystem of the server's data)")
 	fl.BoolVar(&f.resume, "resume", false, "continue the last unfinished rehearsal, or the named one")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be tried, how long it takes and what it needs, and do nothing")
@@ -186,7 +186,7 @@ func (f rehearseFlags) validate() error {
 	case f.json && f.dryRun:
 		return hint.Usage("a dry run is shown as text alone, and --json asks for a document", "give one of them")
 	case f.budget < leastBudget:
-		return hint.Usage(fmt.Sprintf("--budget %s leaves no time for a trial", f.budget), "give something like --budget 20m")
+		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time for a trial", f.budget), "give something like --max-time 20m")
 	}
 	if err := f.validateFiles(); err != nil {
 		return err

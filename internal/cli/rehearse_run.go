@@ -25,7 +25,7 @@ import (
 
 // changeable are the flags that may differ when a rehearsal is continued.
 func changeable() []string {
-	return []string{"resume", "budget", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
+	return []string{"resume", "max-time", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
 }
 
 // resumable refuses flags that would change what was begun.
@@ -43,7 +43,7 @@ func (f rehearseFlags) options(flags *pflag.FlagSet) runner.Options {
 	o := runner.Options{Server: f.server, Sandbox: f.sandbox, Version: f.serverVersion, Workload: f.workload, Threads: f.threads, Volume: f.volume,
 		Memory: experiment.Bytes(f.memory), Data: experiment.Bytes(f.data), Budget: f.budget, WithoutOne: f.withoutOne, AllowHost: f.allowHost, Fetch: f.fetch,
 		Search: f.search, Chosen: f.file != "", Dir: f.dir, Ledger: f.ledger, Plan: f.plan, Page: f.html, Replace: f.force}
-	if f.resume && !flags.Changed("budget") {
+	if f.resume && !flags.Changed("max-time") {
 		o.Budget = 0
 	}
 	if f.resume && !flags.Changed("ledger") {
@@ -160,7 +160,7 @@ func rehearsalNext(x *runner.Runner, out *runner.Outcome) []string {
 	case out.Interrupted: // its hint says what may follow
 		return nil
 	case out.Resume != "":
-		return []string{fmt.Sprintf("plumb rehearse --resume %s --budget %s continues for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}
+		return []string{fmt.Sprintf("plumb rehearse --resume %s --max-time %s continues for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}
 	case x.Sandbox != "" || len(out.Plan.Steps) == 0:
 		return nil
 	case x.Plan != "":

@@ -37,8 +37,6 @@ rests only on their sources and on examples.
 	}
 	choiceFlags(c, &o.choice)
 	c.Flags().BoolVar(&o.unmet, "untested", false, "only rules not yet tested on a real host with the versions they are for")
-	c.Flags().BoolVar(&o.unmet, "unmet", false, "the earlier name of --untested")
-	c.Flags().Lookup("unmet").Hidden = true
 	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	c.AddCommand(a.rulesTest())
 	return c

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/edit"
+	"plumb/internal/host/paths"
 )
 
 // hungThings remembers what an operation hung on: paths, for what lies below
@@ -199,7 +200,7 @@ func parents(name string) []string {
 func isKernels(name string) bool {
 	_, root, _ := SplitRoot(name)
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
-		if root == "" && (name == "" || name == kernel || strings.HasPrefix(name, kernel+"/")) {
+		if root == "" && (name == "" || paths.Within(name, kernel)) {
 			return true
 		}
 	}
@@ -223,8 +224,7 @@ func mountOf(name string) (number string) {
 		if len(f) < 5 {
 			continue
 		}
-		point := strings.TrimRight(edit.Unoctal(f[4]), "/")
-		if (rest == point || strings.HasPrefix(rest, point+"/")) && len(point) >= longest {
+		if point := edit.Unoctal(f[4]); paths.Within(rest, point) && len(point) >= longest {
 			number, longest = f[0], len(point)
 		}
 	}

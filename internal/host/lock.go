@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/await"
 )
 
 // lockStep is the pause between two tries to take a lock.
@@ -26,10 +28,8 @@ func LockWithin(ctx context.Context, d Doer, name string, most time.Duration) (u
 		if !time.Now().Before(late) {
 			return nil, heldBy(ctx, d, name, err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lock %s: %w", name, ctx.Err())
-		case <-time.After(lockStep):
+		if err := await.Pause(ctx, lockStep); err != nil {
+			return nil, fmt.Errorf("wait for the lock %s: %w", name, err)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"plumb/internal/host/paths"
 )
 
 // Using names a process that works in a directory, or has a file in it or below it open; "" for none. Of one that may not be looked at nothing is
@@ -22,7 +24,7 @@ func Using(ctx context.Context, h Reader, dir string) (by, unseen string, err er
 			if errors.Is(err, fs.ErrPermission) {
 				unseen = process(ctx, h, link)
 			}
-			if err == nil && (to == dir || strings.HasPrefix(to, dir+"/")) {
+			if err == nil && paths.Within(to, dir) {
 				return process(ctx, h, link), unseen, nil
 			}
 		}

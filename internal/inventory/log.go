@@ -219,34 +219,6 @@ func Boot(ctx context.Context, h host.Reader) string {
 	return strings.TrimSpace(string(text))
 }
 
-// step is the pause between two looks.
-const step = 50 * time.Millisecond
-
-var errStill = errors.New("it is still there")
-
-// Until tries f until it says that it is done, which can be an error, or the
-// time is up, which gives the last error.
-func Until(ctx context.Context, limit time.Duration, f func() (done bool, err error)) error {
-	late := time.Now().Add(limit)
-	for {
-		done, err := f()
-		if done {
-			return err
-		}
-		if time.Now().After(late) {
-			if err == nil {
-				err = errStill
-			}
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		case <-time.After(step):
-		}
-	}
-}
-
 // Missing tells whether there is nothing under a name, not even a link that
 // leads nowhere.
 func Missing(ctx context.Context, h host.Reader, name string) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/lab/experiment"
 )
 
@@ -106,7 +107,9 @@ func (b *bench) awaited(ctx context.Context) (effective map[string]string, err e
 		if b.compare(&probe, effective); probe.Valid() {
 			return effective, nil
 		}
-		time.Sleep(100 * time.Millisecond)
+		if err := await.Pause(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
+		}
 	}
 	return effective, nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/load/files"
@@ -59,10 +60,7 @@ func (b *bench) copies(ctx context.Context, dir string) error {
 		if err := copyOnce(ctx, c); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		_ = await.Pause(ctx, pause)
 	}
 	return nil
 }

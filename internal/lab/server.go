@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -141,23 +142,7 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 
 // ready waits until the server answers.
 func (s *server) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, upTime)
-	defer cancel()
-	for {
-		select {
-		case <-s.running.Done():
-			if err := s.running.Err(); err != nil {
-				return err
-			}
-			return errors.New("it ended at once")
-		case <-ctx.Done():
-			return fmt.Errorf("no answer within %s", upTime)
-		case <-time.After(50 * time.Millisecond):
-		}
-		if s.engine.Ready(ctx, s.run) == nil {
-			return nil
-		}
-	}
+	return await.Answer(ctx, s.running, upTime, func(ctx context.Context) error { return s.engine.Ready(ctx, s.run) })
 }
 
 // stop ends the server in an orderly way, or else by force.
@@ -167,11 +152,9 @@ func (s *server) stop(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Log.Remove(ctx, s.thing))
 	default:
 	}
-	err := s.running.Signal(s.stopBy)
-	select {
-	case <-s.running.Done():
-	case <-time.After(downTime):
-		err = fmt.Errorf("the server had not ended %s after it was asked to", downTime)
+	err := await.End(context.WithoutCancel(ctx), s.running, downTime, func() error { return s.running.Signal(s.stopBy) })
+	if err != nil {
+		err = fmt.Errorf("stop the server: %w", err)
 	}
 	return errors.Join(err, s.lab.Box.Log.Remove(ctx, s.thing))
 }

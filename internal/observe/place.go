@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/stack"
 )
 
@@ -186,7 +187,7 @@ func MountFor(mounts []Mount, st host.Stat, resolved string) (Mount, error) {
 	dev := fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor)
 	best, found := Mount{}, false
 	for _, m := range mounts {
-		if Within(resolved, m.Point) && (m.Dev == dev || m.Type == "btrfs") &&
+		if paths.Within(resolved, m.Point) && (m.Dev == dev || m.Type == "btrfs") &&
 			(!found || len(m.Point) >= len(best.Point)) {
 			best, found = m, true
 		}
@@ -217,16 +218,11 @@ func (p *placer) known(dev string) (stack.Ref, bool) {
 	return best.Ref, true
 }
 
-// Within reports whether a path is a directory or lies below it.
-func Within(name, dir string) bool {
-	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
-}
-
 // Holding gives the mount that holds a path without links, which need not exist: nobody is asked but the table, so that no
 // file server is waited for. Of two mounts at one point the later is seen.
 func Holding(mounts []Mount, name string) (found Mount, is bool) {
 	for _, m := range mounts {
-		if Within(name, m.Point) && len(m.Point) >= len(found.Point) {
+		if paths.Within(name, m.Point) && len(m.Point) >= len(found.Point) {
 			found, is = m, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/stack"
@@ -56,6 +57,15 @@ type Engine interface {
 	Quiesce(ctx context.Context, h host.Held, m Mode, limit time.Duration) (Quiet, error)
 
 	Starter
+}
+
+// Stands reads where a server stands that was started just now: that it listens is not yet that it answers.
+func Stands(ctx context.Context, h host.Reader, e Engine, t host.Target) (p Position, err error) {
+	err = await.Until(ctx, time.Minute, func() (bool, error) {
+		p, err = e.Position(ctx, h, t)
+		return err == nil, err
+	})
+	return p, err
 }
 
 // Teller is an Engine whose servers tell where their data are.

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -65,7 +66,7 @@ func (f *finding) directory(dir string) {
 	f.dirs = append(f.dirs, dir)
 	f.file(dir)
 	for _, m := range f.mounts {
-		if m.Point != dir && observe.Within(m.Point, dir) {
+		if m.Point != dir && paths.Within(m.Point, dir) {
 			f.file(m.Point)
 		}
 	}
@@ -73,7 +74,7 @@ func (f *finding) directory(dir string) {
 
 // looked tells whether a file lies in a directory that was looked at: it is on one of the volumes then, or a stray.
 func (f *finding) looked(file string) bool {
-	return slices.ContainsFunc(f.dirs, func(dir string) bool { return observe.Within(file, dir) })
+	return slices.ContainsFunc(f.dirs, func(dir string) bool { return paths.Within(file, dir) })
 }
 
 // opened adds the volumes of the files that the server has open for writing elsewhere, however many it has open. Those in one
@@ -85,7 +86,7 @@ func (f *finding) opened(e Engine, sv Server) error {
 		if f.set.outside(file) || e.Aside(f.s, sv, file) {
 			continue
 		}
-		m, _ := mountOf(f.mounts, file)
+		m, _ := observe.Holding(f.mounts, file)
 		if at := m.Point + "\x00" + path.Dir(file); !had[at] {
 			had[at] = true
 			f.file(file)
@@ -96,7 +97,7 @@ func (f *finding) opened(e Engine, sv Server) error {
 
 // file adds the volume that a file lies on. What lies on none is a stray.
 func (f *finding) file(name string) {
-	m, ok := mountOf(f.mounts, name)
+	m, ok := observe.Holding(f.mounts, name)
 	if !ok {
 		f.stray(name, errors.New("no mount of the server's leads to it"))
 		return
@@ -114,9 +115,9 @@ func (f *finding) file(name string) {
 // holds tells whether what is mounted of a volume is part of what is mounted of
 // another, as a directory of a directory. Two places of one thing are both kept.
 func (v Volume) holds(w Volume) bool {
-	within := strings.TrimPrefix(w.Mountpoint, v.Mountpoint)
-	return v == w || v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && v.Within != "" &&
-		observe.Within(w.Mountpoint, v.Mountpoint) && w.Within == v.Within+within
+	rest, below := paths.Cut(w.Mountpoint, v.Mountpoint)
+	return v == w || below && v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && v.Within != "" &&
+		w.Within == path.Join(v.Within, rest)
 }
 
 func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
@@ -145,17 +146,6 @@ func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 
 func (f *finding) stray(file string, why error) {
 	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why.Error(), Hint: hint.Of(why), Link: f.link})
-}
-
-// mountOf gives the mount that a path leads to: the longest, and of several on
-// one place the last, which covers the others.
-func mountOf(mounts []observe.Mount, name string) (found observe.Mount, ok bool) {
-	for _, m := range mounts {
-		if observe.Within(name, m.Point) && len(m.Point) >= len(found.Point) {
-			found, ok = m, true
-		}
-	}
-	return found, ok
 }
 
 // apart tells why snapshots of some volumes are not of one moment.
@@ -248,7 +238,7 @@ func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file stri
 // onDisk tells whether what a descriptor leads to is a file with a name.
 func onDisk(to string) bool {
 	return strings.HasPrefix(to, "/") && !strings.HasSuffix(to, " (deleted)") &&
-		!observe.Within(to, "/dev") && !observe.Within(to, "/proc") && !observe.Within(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
+		!paths.Within(to, "/dev") && !paths.Within(to, "/proc") && !paths.Within(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
 }
 
 // forWriting reads the flags in /proc/PID/fdinfo: the last two bits of open(2).

@@ -88,3 +88,26 @@ func TestMoreFilesThanAreListed(t *testing.T) {
 		t.Errorf("without a number: %v", err)
 	}
 }
+
+// TestVolumeHolds: a directory of what is mounted is part of it where it is mounted as well, also below /.
+func TestVolumeHolds(t *testing.T) {
+	at := func(point, within string) Volume {
+		return Volume{Storage: "btrfs", Pool: "p", Name: "/", Mountpoint: point, Within: within}
+	}
+	for what, c := range map[string]struct {
+		v, w Volume
+		want bool
+	}{
+		"below":           {at("/srv", "@"), at("/srv/db", "@/db"), true},
+		"below /":         {at("/", "@"), at("/srv", "@/srv"), true},
+		"itself":          {at("/srv", "@"), at("/srv", "@"), true},
+		"beside":          {at("/srv", "@"), at("/srv2", "@2"), false},
+		"another of it":   {at("/srv", "@"), at("/srv/db", "@/other"), false},
+		"what is above":   {at("/srv/db", "@/db"), at("/srv", "@"), false},
+		"the whole thing": {at("/srv", ""), at("/srv/db", "db"), false},
+	} {
+		if got := c.v.holds(c.w); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
-	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -161,10 +161,10 @@ func (s MemberState) Usable(m Member) error {
 
 // Set is the volumes on which one server keeps data.
 type Set struct {
-	Volumes []Volume `json:"volumes"`          // parents before what is mounted in them
-	Apart   string   `json:"apart,omitempty"`  // why their snapshots are not of one moment; "" when they are
-	Strays  []Stray  `json:"strays,omitempty"` // files the server writes that lie on none of them
-	Others  []string `json:"others,omitempty"` // servers and programs that have files open on them too
+	Volumes []Volume `json:"volumes"`                 // parents before what is mounted in them
+	Apart   string   `json:"apart,omitempty"`         // why their snapshots are not of one moment; "" when they are
+	Strays  []Stray  `json:"outside_files,omitempty"` // files the server writes that lie on none of them
+	Others  []string `json:"others,omitempty"`        // servers and programs that have files open on them too
 }
 
 // seen gives snapshots of a storage, each for all places in which the server sees something of it.
@@ -204,7 +204,7 @@ func (s Stray) String() string {
 
 // outside tells whether a path lies in a directory of which it was said that no snapshot covers it.
 func (s Set) outside(path string) bool {
-	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return observe.Within(path, stray.Path) })
+	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return paths.Within(path, stray.Path) })
 }
 
 // Lacks tells what of a server none of the volumes holds, but for directories of some roles; "" for nothing.
@@ -225,7 +225,7 @@ func (s Set) Of(path string) (Volume, bool) {
 	var found Volume
 	ok := false
 	for _, v := range s.Volumes {
-		if observe.Within(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
+		if paths.Within(path, v.Mountpoint) && (!ok || len(v.Mountpoint) > len(found.Mountpoint)) {
 			found, ok = v, true
 		}
 	}

@@ -67,7 +67,7 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
 		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),
-			"plumb provision again continues where it stands; --take-away takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
+			"plumb provision again continues where it stands; --undo takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
 	} else if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
@@ -138,11 +138,11 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 	}
 	for _, c := range slices.Backward(all) {
 		if err := r.each(func(k *change.Executor) error { return k.Undo(ctx, []int{c.Number}, o) }); err != nil {
-			left := "nothing was taken away before it"
+			left := "nothing was undone before it"
 			if len(undone) > 0 {
-				left = fmt.Sprintf("%d later stages are taken away", len(undone))
+				left = fmt.Sprintf("%d later stages are undone", len(undone))
 			}
-			return undone, fmt.Errorf("take away change %d (%s): %w", c.Number, left, err)
+			return undone, fmt.Errorf("undo change %d (%s): %w", c.Number, left, err)
 		}
 		undone = append(undone, c)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/product"
 	"plumb/internal/stack"
@@ -58,16 +59,15 @@ func WayTo(home Home, text string) (from, to product.Release, way product.Way) {
 // Answers proves a swap: it sees that a server of the release answers, which a query tells.
 func (w Swap) Answers(query string, of func(text string) bool) func(context.Context, host.Reader) error {
 	return func(ctx context.Context, h host.Reader) error {
-		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // the first session may be one of before
+		return await.Until(ctx, time.Minute, func() (bool, error) { // the first session may be one of before
 			rows, err := h.Query(ctx, w.Home.Target, query)
 			switch {
-			case err == nil && len(rows.Values) == 1 && of(host.Text(rows.Values[0], 0)):
-				return nil
-			case err == nil:
-				return fmt.Errorf("another version than %s answers", w.To.Version)
-			case ctx.Err() != nil || time.Now().After(end):
-				return fmt.Errorf("see that it answers: %w", err)
+			case err != nil:
+				return false, fmt.Errorf("see that it answers: %w", err)
+			case len(rows.Values) != 1 || !of(host.Text(rows.Values[0], 0)):
+				return true, fmt.Errorf("another version than %s answers", w.To.Version)
 			}
-		}
+			return true, nil
+		})
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/paths"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
 
@@ -152,11 +152,11 @@ func (site *Site) below(s *stack.Stack, server stack.Ref, f *stack.Thing) error 
 		return fmt.Errorf("%s is mounted for the server alone, as in a container", point)
 	}
 	data := dataPath(s, server)
-	if contained, _ := s.Find(server).Bool("in_container"); contained || !path.IsAbs(data) || !observe.Within(data, point) {
+	if contained, _ := s.Find(server).Bool("in_container"); contained || !path.IsAbs(data) || !paths.Within(data, point) {
 		data = point // what is above it in the container is not so here
 	}
 	dir := ""
-	for at := data; observe.Within(at, point) && at != "/"; at = path.Dir(at) {
+	for at := data; paths.Within(at, point) && at != "/"; at = path.Dir(at) {
 		if !keptIn(s, at) {
 			dir = at
 		}
@@ -212,7 +212,7 @@ var kept = []struct{ role, words string }{
 func keptIn(s *stack.Stack, dir string) bool {
 	for _, r := range s.Roles {
 		for _, k := range kept {
-			if r.Name == k.role && r.Path != "" && observe.Within(dir, rolePath(r)) {
+			if r.Name == k.role && r.Path != "" && paths.Within(dir, rolePath(r)) {
 				return true
 			}
 		}

@@ -350,7 +350,7 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("two hours leave time for %d steps", last)
 	}
 	_, err := Propose(w, known(), plan, nil, Want{Budget: 45 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), "is too small: the server as it is and with all advice take at least ") || !strings.HasPrefix(hintOf(err), "--budget ") {
+	if err == nil || !strings.Contains(err.Error(), "is too small: the server as it is and with all advice take at least ") || !strings.HasPrefix(hintOf(err), "--max-time ") {
 		t.Errorf("%v, %s", err, hintOf(err))
 	}
 }

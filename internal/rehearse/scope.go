@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"plumb/internal/advise"
+	"plumb/internal/host/paths"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
-	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/stack"
 	"plumb/internal/stats"
@@ -80,7 +80,7 @@ func holds(all map[stack.Ref]bool, of stack.Ref) bool {
 		return false
 	}
 	for r := range all {
-		if r.Kind == of.Kind && observe.Within(path.Clean(r.Name), path.Clean(of.Name)) {
+		if r.Kind == of.Kind && paths.Within(path.Clean(r.Name), path.Clean(of.Name)) {
 			return true
 		}
 	}

@@ -66,7 +66,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 	}
 	if least := t.Loading + leastBlocks*t.Block; least > d.want.Budget {
 		return Proposal{}, hint.With(fmt.Errorf("a budget of %s is too small: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
-			"--budget "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
+			"--max-time "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
 	}
 	if len(tried) > 1 {
 		return d.both(p, all, tried, first, final)

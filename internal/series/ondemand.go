@@ -13,7 +13,7 @@ type Index struct {
 	Database string    `json:"database"`
 	Table    string    `json:"table"` // with its schema, where databases have those
 	Name     string    `json:"name"`
-	Since    time.Time `json:"since,omitzero"`    // nothing has read it since then; zero: it is read, or that is not known
-	Unread   bool      `json:"unread"`            // nothing has read it since the server counts
-	DoneBy   string    `json:"done_by,omitempty"` // the index that does its work too
+	Since    time.Time `json:"since,omitzero"`       // nothing has read it since then; zero: it is read, or that is not known
+	Unread   bool      `json:"unread"`               // nothing has read it since the server counts
+	DoneBy   string    `json:"covered_by,omitempty"` // the index that does its work too
 }

@@ -1,5 +1,5 @@
 // Package units writes numbers for people: bytes, rates, parts, intervals and
-// lengths of time. It is the one place that does, for sentences, tables and
+// lengths of time, and reads the sizes that people type. It is the one place that does, for sentences, tables and
 // pages alike: a size has the same look wherever it stands, 16K or 1.5G, and
 // K, M, G and T are always powers of 1024.
 package units
@@ -61,4 +61,26 @@ func Typed(n int64, units ...string) string {
 		u++
 	}
 	return strconv.FormatInt(n, 10) + units[u]
+}
+
+// ParseBytes reads a number of bytes as people type it: 16384, 16K, 1.5g. A larger one than there can be is the largest. The GB
+// by which disks are sold are no powers of 1024, so they are not read, and not guessed at.
+func ParseBytes(text string) (n int64, ok bool) {
+	number, factor := text, int64(1)
+	if text != "" {
+		if i := strings.IndexByte(letters, text[len(text)-1]&^0x20); i >= 0 {
+			number, factor = text[:len(text)-1], 1<<(10*(i+1))
+		}
+	}
+	if strings.Trim(number, "0123456789.") != "" {
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil && n <= math.MaxInt64/factor {
+		return n * factor, true
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if f *= float64(factor); f >= math.MaxInt64 {
+		return math.MaxInt64, true
+	}
+	return int64(f), err == nil
 }

@@ -66,3 +66,36 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "16384": 16384, "16K": 16 << 10, "16k": 16 << 10, "1.5G": 3 << 29, "2P": 2 << 50,
+		"9007199254740993":    9007199254740993, // which no float64 holds
+		"9223372036854775807": math.MaxInt64, "99999999999999999999": math.MaxInt64, "8E": math.MaxInt64, "7E": 7 << 60,
+	} {
+		if got, ok := ParseBytes(text); !ok || got != want {
+			t.Errorf("%q is %d, %v: want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "K", ".", "1.2.3", "-1", "+1", "1e3", "0x10", "NaN", "Inf", "1GB", "1GiB", "1 G", "1_000"} {
+		if got, ok := ParseBytes(text); ok {
+			t.Errorf("%q is %d, and not refused", text, got)
+		}
+	}
+	for _, n := range []int64{1, 4096, 16 << 10, 1100 << 20, 3 << 40} {
+		if got, ok := ParseBytes(Typed(n, "", "K", "M", "G", "T")); !ok || got != n {
+			t.Errorf("%d is typed, and read as %d, %v", n, got, ok)
+		}
+	}
+}
+
+func FuzzParseBytes(f *testing.F) {
+	for _, text := range []string{"16384", "16K", "1.5g", "8E", "1GB", "9e99", ".", "99999999999999999999T"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, ok := ParseBytes(text); n < 0 || !ok && n != 0 {
+			t.Errorf("%q is %d, %v", text, n, ok)
+		}
+	})
+}

@@ -84,17 +84,17 @@ func TestBaselinesDoNotCreep(t *testing.T) {
 
 func TestChangesOfStatements(t *testing.T) {
 	for _, c := range []struct {
-		was, is        cost
-		costlier, more float64
+		was, is      cost
+		slower, more float64
 	}{
 		{cost{10, 10}, cost{20, 20}, 0, 10}, {cost{10, 10}, cost{10, 30}, 20, 0}, {cost{10, 10}, cost{20, 60}, 40, 10},
 		{cost{0, 0}, cost{5, 5}, 0, 5}, {cost{5, 5}, cost{0, 0}, 0, -5},
 	} {
-		costlier, more := split(c.was, c.is)
-		if costlier != c.costlier || more != c.more {
-			t.Errorf("%+v to %+v: %v costlier, %v more", c.was, c.is, costlier, more)
+		slower, more := split(c.was, c.is)
+		if slower != c.slower || more != c.more {
+			t.Errorf("%+v to %+v: %v slower, %v more", c.was, c.is, slower, more)
 		}
-		if c.was.seconds+costlier+more != c.is.seconds {
+		if c.was.seconds+slower+more != c.is.seconds {
 			t.Errorf("%+v to %+v: the parts are not the whole", c.was, c.is)
 		}
 	}
@@ -121,7 +121,7 @@ func TestStatementsThatBeganAnew(t *testing.T) {
 	for _, c := range j.statements[db].changes() {
 		got[c.ID] = c
 	}
-	if c := got["grows"]; c.Calls != 60 || c.Seconds != 6 || c.Text != "SELECT ?" || c.More == nil || *c.More != 0 || *c.Costlier != 0 {
+	if c := got["grows"]; c.Calls != 60 || c.Seconds != 6 || c.Text != "SELECT ?" || c.MoreCalls == nil || *c.MoreCalls != 0 || *c.SlowerCalls != 0 {
 		t.Errorf("grows: %+v", c)
 	}
 	if c := got["reset"]; c.Calls != 3 || c.Seconds != 0.5 {

@@ -62,7 +62,7 @@ func TestTicketsOfAMongoDB(t *testing.T) {
 		raised, untold bool
 		say            string
 	}{
-		"6.0, none left":           {version: "6.0.19", raised: true, untold: true, say: "At the fewest, 0 of 8 tickets to read and 8 of 8 to write were left."},
+		"6.0, none left":           {version: "6.0.19", raised: true, untold: true, say: "At the lowest point, 0 of 8 read tickets and 8 of 8 write tickets were left."},
 		"6.0, some left":           {version: "6.0.19", free: 3, untold: true},
 		"7.0, none left":           {version: "7.0.14"},
 		"7.0, operations wait":     {version: "7.0.14", waiting: 12, raised: true, say: "12 operations waited for one."},

@@ -227,7 +227,7 @@ func TestALimitOrTheDeviceItself(t *testing.T) {
 		if v == nil {
 			t.Fatalf("%s: not raised", name)
 		}
-		said := slices.ContainsFunc(v.Against, func(a watch.Against) bool { return a.Holds == rule.Fires && strings.Contains(a.Says, "one size") })
+		said := slices.ContainsFunc(v.Against, func(a watch.Against) bool { return a.Holds == rule.Fires && strings.Contains(a.Says, "the same size") })
 		if said != c.rival {
 			t.Errorf("%s: the device itself is named %v, want %v: %+v", name, said, c.rival, v.Against)
 		}

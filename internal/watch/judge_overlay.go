@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/catalog"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 )
@@ -173,7 +173,7 @@ func linkGroups(s *stack.Stack) {
 		}
 		g.Link("devices")
 		for _, l := range s.OfKind("cgroup_device") {
-			if group, named := above[l.Ref]; named && observe.Within(rooted(g.Ref.Name), group) {
+			if group, named := above[l.Ref]; named && paths.Within(rooted(g.Ref.Name), group) {
 				g.Link("devices", l.Ref)
 			}
 		}

@@ -115,8 +115,8 @@ func (st *statements) changes() []StatementChange {
 		if a > b {
 			if before, ok := st.looks[a].since(st.looks[b], id); ok {
 				scale := over.Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
-				costlier, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
-				c.Costlier, c.More = &costlier, &more
+				slower, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
+				c.SlowerCalls, c.MoreCalls = &slower, &more
 			}
 		}
 		out = append(out, c)
@@ -227,7 +227,7 @@ func minus(a, b *float64) *float64 {
 // split says what part of a change in seconds is because each call is more expensive,
 // and what part because there are more:
 // n2·t2 − n1·t1 = (n2−n1)·t1 + n2·(t2−t1).
-func split(was, is cost) (costlier, more float64) {
+func split(was, is cost) (slower, more float64) {
 	switch {
 	case was.calls <= 0:
 		return 0, is.seconds

@@ -165,7 +165,7 @@ func TestWhoHoldsTheLocksIsNotTold(t *testing.T) {
 	m.add(calm)
 	m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLock: 2}, list: []series.Session{{Of: db, ID: 8, Active: true, Class: series.ClassLock}}})
 	v := find(m.run(judge()), "lock/blocked")
-	if v == nil || strings.Contains(v.Say, "root") || strings.Contains(v.Say, "not there") || !strings.Contains(v.Say, "waits for locks") {
+	if v == nil || strings.Contains(v.Say, "root") || strings.Contains(v.Say, "not there") || !strings.Contains(v.Say, "waiting for locks") {
 		t.Fatalf("%+v", v)
 	}
 	if v.Against[0].Holds != rule.Unknown {

@@ -133,10 +133,10 @@ type StatementChange struct {
 	series.Statement               // what it cost in the window: differences, not totals
 	Over             time.Duration `json:"over"`  // that window: a minute, or since watching began
 	Share            float64       `json:"share"` // of the time of all statements
-	// Costlier and More are seconds by which it costs more than in the window
-	// before: because each call is more expensive, and because there are more.
-	Costlier *float64 `json:"dearer,omitempty"`
-	More     *float64 `json:"more,omitempty"`
+	// SlowerCalls and MoreCalls are seconds by which it costs more than in the window
+	// before: because each call takes longer, and because there are more.
+	SlowerCalls *float64 `json:"slower_calls,omitempty"`
+	MoreCalls   *float64 `json:"more_calls,omitempty"`
 }
 
 // Interval is a number with its 95 % interval.

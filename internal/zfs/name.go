@@ -21,6 +21,11 @@ func IsDataset(name string) bool {
 // IsPool tells whether a name may be that of a pool.
 func IsPool(name string) bool { return IsDataset(name) && !strings.Contains(name, "/") }
 
+// Within tells whether a dataset is another, or lies below it.
+func Within(name, above string) bool {
+	return name == above || strings.HasPrefix(name, above+"/")
+}
+
 // PoolOf gives the pool of a dataset or snapshot.
 func PoolOf(name string) string {
 	pool, _, _ := strings.Cut(name, "/")

@@ -318,7 +318,7 @@ func TestRestoreKilled(t *testing.T) {
 	dir := filepath.Join(m.dir, "restored")
 	run := filepath.Join(dir+".plumb-restore", "run")
 	killed := func() (pid string) {
-		cmd := exec.Command(built.Path, "restore", "--from", m.url, "--identity", m.key, "--state", m.state, "--user", m.user, "--directory", dir, "--to", "latest")
+		cmd := exec.Command(built.Path, "restore", "--from", m.url, "--identity", m.key, "--state", m.state, "--user", m.user, "--dir", dir, "--to", "latest")
 		must(t, cmd.Start())
 		m.eventually("a server replays", func() bool {
 			text, err := os.ReadFile(filepath.Join(run, "pid"))

@@ -173,7 +173,7 @@ func TestPostgreSQLPruned(t *testing.T) {
 	dir := filepath.Join(c.dir, "restored")
 	says(t, c.restore(3, dir, "--to", moments[0], "--dry-run"), "is before the base is whole", "the earliest moment that those here reach is", "with backup "+ids[1])
 	says(t, c.restore(3, dir, ids[1], "--to", moments[0], "--dry-run"), "is before the base is whole", "what lay before", "was pruned", "the earliest moment that the backups here reach is", "with backup "+ids[1])
-	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "was pruned", "--take-back "+ids[0])
+	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "was pruned", "--undo "+ids[0])
 	must(t, c.server.Stop())
 	for i, to := range []string{moments[1], moments[2], moments[3], "latest"} {
 		of := ids[1+min(i, 1)]

@@ -97,13 +97,13 @@ func (s *site) plumb(code int, args ...string) string {
 
 func (s *site) restore(code int, dir string, more ...string) string {
 	s.t.Helper()
-	return s.plumb(code, append([]string{"restore", "--from", s.url, "--identity", s.key, "--state", s.state, "--user", s.user, "--directory", dir}, append(s.more[:len(s.more):len(s.more)], more...)...)...)
+	return s.plumb(code, append([]string{"restore", "--from", s.url, "--identity", s.key, "--state", s.state, "--user", s.user, "--dir", dir}, append(s.more[:len(s.more):len(s.more)], more...)...)...)
 }
 
 // serve starts the service.
 func (s *site) serve(more ...string) {
 	s.t.Helper()
-	args := append([]string{"archive", "run", "--to", s.url, "--recipient", s.recipient, "--state", s.state, "--socket", s.socket, "--within", "20s"}, append(s.more[:len(s.more):len(s.more)], more...)...)
+	args := append([]string{"archive", "run", "--to", s.url, "--recipient", s.recipient, "--state", s.state, "--socket", s.socket, "--timeout", "20s"}, append(s.more[:len(s.more):len(s.more)], more...)...)
 	s.service = exec.Command(built.Path, args...)
 	s.service.Stderr = s
 	must(s.t, s.service.Start())

@@ -378,7 +378,7 @@ func TestBackupOfBtrfsKilled(t *testing.T) {
 	must(t, err)
 	var said struct {
 		Skipped int64 `json:"skipped_bytes"`
-		GoesOn  bool  `json:"goes_on"`
+		GoesOn  bool  `json:"resumed"`
 	}
 	must(t, json.Unmarshal(out, &said))
 	if !said.GoesOn || said.Skipped < size*35/100 {

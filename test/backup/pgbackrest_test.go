@@ -163,7 +163,7 @@ func (d *driven) round() {
 
 	for name, to := range map[string]struct{ moment, want string }{"lsn": {at, "3000"}, "time": {moment.UTC().Format(time.RFC3339), "3000"}, "latest": {"latest", "4000"}} {
 		dir := filepath.Join(d.dir, "restored-"+name)
-		says(t, d.plumb(0, "restore", "--directory", dir, "--to", to.moment), "start it as its user")
+		says(t, d.plumb(0, "restore", "--dir", dir, "--to", to.moment), "start it as its user")
 		d.count(dir, to.want)
 	}
 	d.elsewhere()
@@ -247,7 +247,7 @@ func (d *driven) elsewhere() {
 	dir := filepath.Join(d.dir, "elsewhere")
 	for name, identity := range map[string]string{"wrong": wrong, "right": right} {
 		d.state = filepath.Join(d.dir, "state-"+name)
-		args := append([]string{"--from", d.url, "--stanza", d.stanza(), "--identity", identity, "--user", "postgres", "--directory", dir, "--to", "latest"}, d.more...)
+		args := append([]string{"--from", d.url, "--stanza", d.stanza(), "--identity", identity, "--user", "postgres", "--dir", dir, "--to", "latest"}, d.more...)
 		if identity == wrong {
 			says(t, d.plumb(3, "restore", args...), "cannot be read", "is the key the one")
 			continue

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
@@ -141,7 +142,7 @@ func TestClonesThatEnded(t *testing.T) {
 	one, err := h.Clones.Get(ctx, h.Keeper.Do, name)
 	must(t, err)
 	must(t, syscall.Kill(one.PID, syscall.SIGKILL))
-	if err := inventory.Until(ctx, 20*time.Second, func() (bool, error) { return now() == clone.Ended, nil }); err != nil {
+	if err := await.Until(ctx, 20*time.Second, func() (bool, error) { return now() == clone.Ended, nil }); err != nil {
 		t.Errorf("it is killed, and is %s: %v", now(), err)
 	}
 	must(t, s.refresh(name)(ctx, h))

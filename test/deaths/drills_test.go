@@ -38,7 +38,7 @@ func TestDrillOutOfTime(t *testing.T) {
 		limit      time.Duration
 		want, help string
 	}{
-		"its time is over":  {5 * time.Second, "nothing is known of the point: its limit of 5 s is over", "--limit"},
+		"its time is over":  {5 * time.Second, "nothing is known of the point: its limit of 5 s is over", "--max-time"},
 		"nobody waits more": {time.Hour, "nothing is known of the point: context canceled", ""},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())

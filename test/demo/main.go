@@ -242,7 +242,7 @@ func (b *demoBox) rehearsal() []string {
 	if !slices.Contains(b.things, server) {
 		server = "mysql:33306"
 	}
-	args := []string{"rehearse", "--server", server, "--budget", rehearsing, "--memory", "1G", "--data", "500M", "--threads", "8",
+	args := []string{"rehearse", "--server", server, "--max-time", rehearsing, "--memory", "1G", "--data", "500M", "--threads", "8",
 		"--dir", b.ours, "--ledger", filepath.Join(b.ours, "ledger"), "--html", b.page()}
 	if os.Geteuid() == 0 {
 		args = append(args, "--volume", "iops=500,mbps=60")

@@ -54,7 +54,7 @@ func TestCommand(t *testing.T) {
 	sandbox.NeedTime(t, "watches this host for some seconds: make test-real")
 	p := program.ForTest(t)
 	file := filepath.Join(t.TempDir(), "plumb.prom")
-	c, said := watching(t, p, "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--every", "1s")
+	c, said := watching(t, p, "metrics", "--listen", "127.0.0.1:0", "--textfile", file, "--interval", "1s")
 	page := listening(t, said)
 	eventually(t, "a page with the host is offered and written", 2*time.Minute, func() bool {
 		written, err := os.ReadFile(file)

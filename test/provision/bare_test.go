@@ -116,7 +116,7 @@ func (b *bare) whole() {
 		b.Errorf("done again it makes %d acts, and check says %+v", again.Acts, again.Left)
 	}
 	b.sql("games", "DROP TABLE t")
-	b.typed("--take-away", "--yes")
+	b.typed("--undo", "--yes")
 	asBefore(b.T, before)
 }
 

@@ -34,8 +34,8 @@ func TestElsewhereKilledAmid(t *testing.T) {
 				t.Errorf("done again it makes %d acts", again.Acts)
 			}
 			b.sql("games", "INSERT INTO t VALUES (7)") // which the old directory does not have
-			b.killed("old directory by its name", func() bool { return exists(c.was) }, "--take-away", "--yes")
-			out, err := b.command("--take-away", "--yes").CombinedOutput()
+			b.killed("old directory by its name", func() bool { return exists(c.was) }, "--undo", "--yes")
+			out, err := b.command("--undo", "--yes").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "shop") || exists(b.at) {
 				t.Fatalf("the data are back, and their database is not dropped: %v\n%s", err, out)
 			}
@@ -43,7 +43,7 @@ func TestElsewhereKilledAmid(t *testing.T) {
 				t.Errorf("what was written at the new path is lost: %v: %s", err, out)
 			}
 			b.sql("games", "DROP TABLE t")
-			b.typed("--take-away", "--yes")
+			b.typed("--undo", "--yes")
 			asBefore(t, before)
 		})
 	}

@@ -40,5 +40,5 @@ func TestScriptLaysOut(t *testing.T) {
 	if n := b.rows(); n != 200 {
 		t.Errorf("200 rows were written, and %d are there", n)
 	}
-	b.typed(0, "--take-away", "--yes")
+	b.typed(0, "--undo", "--yes")
 }

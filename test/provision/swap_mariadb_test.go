@@ -153,7 +153,7 @@ func (w *swappingMariaDB) unrehearsed() {
 	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
 		w.Errorf("after the swap there is %s", got)
 	}
-	w.swap(0, "--back", "--yes")
+	w.swap(0, "--undo", "--yes")
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back there is %s", got)
 	}
@@ -165,7 +165,7 @@ func (w *swappingMariaDB) andBack(aside string) {
 	for range 30 {
 		w.own("INSERT INTO shop.t VALUES (0)")
 	}
-	n := regexp.MustCompile(`at most\s+([0-9]+)\s+transactions[^:]*has\s+([0-9]+):`).FindStringSubmatch(w.swap(0, "--back", "--dry-run"))
+	n := regexp.MustCompile(`at most\s+([0-9]+)\s+transactions[^:]*has\s+([0-9]+):`).FindStringSubmatch(w.swap(0, "--undo", "--dry-run"))
 	if n == nil {
 		w.Fatal("what is lost is not said")
 	}
@@ -175,7 +175,7 @@ func (w *swappingMariaDB) andBack(aside string) {
 	if logged, err := strconv.Atoi(n[2]); err != nil || logged < 30 || logged > 100 {
 		w.Errorf("30 were written, and the binary log is said to have %d: %v", logged, err)
 	}
-	w.swap(0, "--back", "--yes")
+	w.swap(0, "--undo", "--yes")
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back there is %s", got)
 	}
@@ -186,7 +186,7 @@ func (w *swappingMariaDB) andBack(aside string) {
 	if exists("/var/lib/plumb-releases") || exists("/var/lib/mysql.before-11.8") {
 		w.Error("gone back, what was made for the swap is still there")
 	}
-	w.swap(3, "--back", "--yes")
+	w.swap(3, "--undo", "--yes")
 }
 
 // killed: what was begun is ended by the next run, whatever it was amid.
@@ -198,7 +198,7 @@ func (w *swappingMariaDB) killed() {
 		if got := w.own(isMariaDB); got != "100 1 11.8 64" {
 			w.Errorf("killed and gone on with there is %s", got)
 		}
-		w.swap(0, "--back", "--yes")
+		w.swap(0, "--undo", "--yes")
 		if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 			w.Errorf("and back there is %s", got)
 		}

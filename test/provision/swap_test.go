@@ -216,14 +216,14 @@ func (w swapping) andBack() {
 	for range 30 {
 		w.own("INSERT INTO t VALUES (0)")
 	}
-	n := regexp.MustCompile(`at most ([0-9]+) transactions`).FindStringSubmatch(w.swap(0, "--back", "--dry-run"))
+	n := regexp.MustCompile(`at most ([0-9]+) transactions`).FindStringSubmatch(w.swap(0, "--undo", "--dry-run"))
 	if n == nil {
 		w.Fatal("what is lost is not said")
 	}
 	if lost, err := strconv.Atoi(n[1]); err != nil || lost < 30 || lost > 300 {
 		w.Errorf("30 were written, and %d are said to be lost: %v", lost, err)
 	}
-	w.swap(0, "--back", "--yes")
+	w.swap(0, "--undo", "--yes")
 	if got := w.own("SELECT count(*) || ' ' || current_setting('server_version_num')::int / 10000 FROM t"); got != "1000 15" {
 		w.Errorf("gone back there is %s", got)
 	}
@@ -232,7 +232,7 @@ func (w swapping) andBack() {
 		w.Errorf("what was written since lies in %s: %s", aside, got)
 	}
 	w.sh(`rm -r "$1" && rmdir /var/lib/postgresql/17`, aside)
-	w.swap(3, "--back", "--yes")
+	w.swap(3, "--undo", "--yes")
 }
 
 // killed: what was begun is ended by the next run, also where a script of the first one goes on meanwhile.

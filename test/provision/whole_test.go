@@ -223,7 +223,7 @@ func TestOneSpecOneCommand(t *testing.T) {
 			if err := b.server.Exec(b.used("spare")); err != nil {
 				t.Errorf("the database of the spec: %v", err)
 			}
-			b.typed(0, "--take-away", "--yes")
+			b.typed(0, "--undo", "--yes")
 			if err := b.server.Exec(b.used("spare")); err == nil {
 				t.Error("taken away, the database is there")
 			}
@@ -280,7 +280,7 @@ func TestKilledAndGoneOnWith(t *testing.T) {
 		if n := b.rows(); n != 200 {
 			t.Errorf("round %d: 200 rows were written, and %d are there", i, n)
 		}
-		b.typed(0, "--take-away", "--yes")
+		b.typed(0, "--undo", "--yes")
 		if n := b.rows(); n != 200 {
 			t.Errorf("round %d, taken away: 200 rows were written, and %d are there", i, n)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/host/paths"
 	"plumb/test/sandbox"
 )
 
@@ -171,7 +172,7 @@ func TestReadingWritesNothing(t *testing.T) {
 			return streams(name) || filepath.Dir(name) == filepath.Dir(tape) && strings.Contains(filepath.Base(name), "host.tape")
 		}, 0},
 		{[]string{"check", "--tape", tape}, streams, 0},
-		{[]string{"watch", "metrics", "--once", "--every", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
+		{[]string{"watch", "metrics", "--once", "--interval", "5s", "--textfile", filepath.Join(text, "plumb.prom")}, func(name string) bool {
 			return streams(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "plumb.prom")
 		}, 0},
 		{[]string{"watch", "--once", "--for", "17s", "--plans"}, streams, 0},
@@ -180,7 +181,7 @@ func TestReadingWritesNothing(t *testing.T) {
 		{[]string{"watch", "export", "--dir", recording, "--from", time.Now().UTC().Format("2006-01-02T15:04Z"), "--output", filepath.Join(text, "part.om")}, func(name string) bool {
 			return below(recording)(name) || filepath.Dir(name) == text && strings.Contains(filepath.Base(name), "part.om")
 		}, time.Minute},
-		{[]string{"watch", "capture", "--on", "client/idle", "--most", "1", "--dir", captures}, below(captures), 2 * time.Minute},
+		{[]string{"watch", "capture", "--on", "client/idle", "--max-captures", "1", "--dir", captures}, below(captures), 2 * time.Minute},
 		{[]string{"watch", "serve", "--port", "0", "--token-file", filepath.Join(text, "token")}, func(name string) bool {
 			return streams(name) || name == filepath.Join(text, "token")
 		}, 15 * time.Second},
@@ -232,7 +233,7 @@ func TestAnXFSThatWasUnmounted(t *testing.T) {
 
 // below are a directory and what is in it, beside what any program may write to.
 func below(dir string) func(string) bool {
-	return func(name string) bool { return streams(name) || name == dir || strings.HasPrefix(name, dir+"/") }
+	return func(name string) bool { return streams(name) || paths.Within(name, dir) }
 }
 
 // streams are what any program may write to, and the control device of ZFS,

@@ -13,8 +13,8 @@ import (
 func zfsWrecks() []wreck {
 	return []wreck{
 		{name: "careless_pool", quick: true, start: carelessPool, fires: []string{
-			"zfs/slog-in-memory", "zfs/checksum-off", "cross/zfs-quota-near", "cross/zfs-no-fsync", "cross/zfs-doublewrite-off"}},
-		{name: "mirror_with_a_side_missing", start: halfMirror, fires: []string{"zfs/pool-degraded", "cross/zfs-full-page-writes-off"}},
+			"zfs/slog-in-memory", "zfs/checksum-off", "cross/zfs-quota-near", "cross/zfs-no-fsync", "cross/zfs-doublewrite-off", "cross/zfs-fuse-compression-off-mysql"}},
+		{name: "mirror_with_a_side_missing", start: halfMirror, fires: []string{"zfs/pool-degraded", "cross/zfs-full-page-writes-off", "cross/zfs-fuse-compression-off-postgres"}},
 		{name: "pool_with_damaged_data", start: damagedPool, fires: []string{"zfs/data-errors"}},
 		{name: "pool_nearly_full", start: fullPool, fires: []string{"zfs/capacity-90"}},
 	}

@@ -204,11 +204,11 @@ func TestTwoServers(t *testing.T) {
 func TestBudgetTooSmall(t *testing.T) {
 	p := newPlace(t)
 	server := starved(t, 0)
-	e := p.run(time.Minute, 0, 0, p.args(p.planFile(server, pool(256<<20)), "--server", server, "--budget", "31s")...)
+	e := p.run(time.Minute, 0, 0, p.args(p.planFile(server, pool(256<<20)), "--server", server, "--max-time", "31s")...)
 	if e.code != 3 {
 		t.Error("it is not refused")
 	}
-	program.Reads(t, e.errs, "^plumb: .*a budget of 31s is too small", "^hint: --budget [0-9]+m")
+	program.Reads(t, e.errs, "^plumb: .*a budget of 31s is too small", "^hint: --max-time [0-9]+m")
 	p.nothingLeft()
 }
 
@@ -219,7 +219,7 @@ func TestInterrupted(t *testing.T) {
 	server := starved(t, 0)
 	plan := p.planFile(server, pool(256<<20))
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		e := p.run(2*time.Minute, sig, 20*time.Second, p.args(plan, "--server", server, "--data", "64M", "--memory", "512M", "--threads", "2", "--budget", "10m")...)
+		e := p.run(2*time.Minute, sig, 20*time.Second, p.args(plan, "--server", server, "--data", "64M", "--memory", "512M", "--threads", "2", "--max-time", "10m")...)
 		if e.code != 3 {
 			t.Errorf("exit code %d", e.code)
 		}
@@ -244,7 +244,7 @@ func TestHelpsAndHarms(t *testing.T) {
 	plan, keeps, page := p.planFile(server, pool(256<<20), refused()), filepath.Join(p.dir, "keeps.json"), filepath.Join(p.dir, "page.html")
 	const budget = 12 * time.Minute
 	e := p.run(budget+2*time.Minute, 0, 0, p.args(plan, "--server", server, "--data", "256M", "--memory", "1G", "--threads", "4", "--workload", "oltp_read_only",
-		"--volume", "iops=400,mbps=50", "--budget", budget.String(), "--plan", keeps, "--html", page)...)
+		"--volume", "iops=400,mbps=50", "--max-time", budget.String(), "--plan", keeps, "--html", page)...)
 	if e.code != 0 || e.took > budget+time.Minute {
 		t.Errorf("exit code %d after %s", e.code, e.took)
 	}
@@ -271,7 +271,7 @@ func TestKilledAndResumed(t *testing.T) {
 	p := newPlace(t)
 	server := starved(t, 500_000)
 	plan := p.planFile(server, pool(256<<20))
-	args := p.args(plan, "--server", server, "--data", "64M", "--memory", "512M", "--threads", "2", "--workload", "oltp_read_only", "--budget", "5m")
+	args := p.args(plan, "--server", server, "--data", "64M", "--memory", "512M", "--threads", "2", "--workload", "oltp_read_only", "--max-time", "5m")
 	for i := range 3 {
 		if i > 0 {
 			args = []string{"rehearse", "--resume", "--state", p.state}
@@ -300,7 +300,7 @@ func TestSandbox(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			p := newPlace(t)
 			const budget = 9 * time.Minute
-			e := p.run(budget+2*time.Minute, 0, 0, p.args("--sandbox", engine, "--volume", "iops=200,mbps=100", "--data", "256M", "--budget", budget.String())...)
+			e := p.run(budget+2*time.Minute, 0, 0, p.args("--sandbox", engine, "--volume", "iops=200,mbps=100", "--data", "256M", "--max-time", budget.String())...)
 			if e.code != 0 || e.took > budget+time.Minute {
 				t.Errorf("exit code %d after %s", e.code, e.took)
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"plumb/internal/host/paths"
 )
 
 // ForTest makes a box that is closed at the end of a test. parent is as for New.
@@ -77,7 +79,7 @@ func NeedMount(t testing.TB, dir string) {
 	Need(t, err)
 	for line := range strings.Lines(string(table)) {
 		point := strings.Fields(line)[1]
-		if point == "/" || point == dir || strings.HasPrefix(dir, point+"/") {
+		if paths.Within(dir, point) {
 			return
 		}
 	}

@@ -366,9 +366,9 @@ func TestAnIndexIsGone(t *testing.T) {
 	}
 }
 
-// Incident 17 for somebody who watched before: the statement that takes the time has become more expensive.
+// Incident 17 for somebody who watched before: the statement that takes the time has become slower.
 // The twin's clients ask for it more often.
-func TestAStatementIsDearer(t *testing.T) {
+func TestAStatementIsSlower(t *testing.T) {
 	byNumber := func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
 		time.Sleep(20 * time.Millisecond)
 		var id int
@@ -409,25 +409,25 @@ func TestAHealthyHour(t *testing.T) {
 	})
 }
 
-// grew wants a statement to take more time than it did: by its calls being more expensive, or by their number.
-func (s *scene) grew(text string, costlier bool) {
+// grew wants a statement to take more time than it did: by its calls being slower, or by their number.
+func (s *scene) grew(text string, slower bool) {
 	s.t.Helper()
 	for _, of := range s.judge.Moment(s.judge.Known()).Servers {
 		for _, c := range of.Statements {
 			if of.Ref != s.ref || !strings.Contains(c.Text, text) {
 				continue
 			}
-			if c.Costlier == nil || c.More == nil {
+			if c.SlowerCalls == nil || c.MoreCalls == nil {
 				s.t.Fatalf("nobody can tell what %s cost before", c.Text)
 			}
 			verdict := "RIGHT"
-			if (*c.Costlier > *c.More) != costlier || *c.Costlier+*c.More <= 0 {
+			if (*c.SlowerCalls > *c.MoreCalls) != slower || *c.SlowerCalls+*c.MoreCalls <= 0 {
 				verdict = "WRONG"
-				s.t.Errorf("%s: %.3f s costlier, %.3f s more often; want costlier %v", c.Text, *c.Costlier, *c.More, costlier)
+				s.t.Errorf("%s: %.3f s slower, %.3f s more often; want slower %v", c.Text, *c.SlowerCalls, *c.MoreCalls, slower)
 			}
-			s.t.Logf("RUN %s %s: %.3f s costlier, %.3f s more often: %s", verdict, s.t.Name(), *c.Costlier, *c.More, c.Text)
-			words := map[bool]string{true: "dearer", false: "more often"} // as runs were counted before
-			s.count(counted.Run{Wanted: words[costlier], Said: words[*c.Costlier > *c.More], Right: verdict == "RIGHT"}, 0)
+			s.t.Logf("RUN %s %s: %.3f s slower, %.3f s more often: %s", verdict, s.t.Name(), *c.SlowerCalls, *c.MoreCalls, c.Text)
+			words := map[bool]string{true: "slower", false: "more often"}
+			s.count(counted.Run{Wanted: words[slower], Said: words[*c.SlowerCalls > *c.MoreCalls], Right: verdict == "RIGHT"}, 0)
 			return
 		}
 	}

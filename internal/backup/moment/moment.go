@@ -84,6 +84,12 @@ func (a *Asked) Read(to string, now time.Time) (err error) {
 	return err
 }
 
+// Place is where a base is restored to.
+type Place struct {
+	Dir      string // which is not there yet
+	UID, GID int    // to whom all in it belongs
+}
+
 // At says where a base is brought forward, and as whom.
 type At struct {
 	Data     string // the directory in which it was unpacked
@@ -153,21 +159,21 @@ func (r Restore) engine(m manifest.Manifest) (Engine, error) {
 
 // ready refuses, before the log is read, a directory that is there, one without room for the base, and a machine that lacks what is
 // needed. It gives the path of the directory without links.
-func (r Restore) ready(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (string, error) {
+func (r Restore) ready(ctx context.Context, m manifest.Manifest, to Place, a Asked) (string, error) {
 	e, err := r.engine(m)
 	if err != nil {
 		return "", err
 	}
-	real, err := backup.NewDirectory(ctx, r.Do, dir)
+	real, err := backup.NewDirectory(ctx, r.Do, to.Dir)
 	if err == nil {
-		err = e.Ready(ctx, r.Do, m, r.at(real, uid, gid, a))
+		err = e.Ready(ctx, r.Do, m, r.at(real, to, a))
 	}
 	if err == nil {
 		r.Tidy(ctx)
 		err = r.fits(ctx, real, m, 0)
 	}
 	if err != nil {
-		err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+		err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
 	}
 	return real, err
 }
@@ -178,11 +184,11 @@ func (r Restore) fits(ctx context.Context, real string, m manifest.Manifest, log
 	return backup.Fits(ctx, r.Do, path.Dir(real), base+base/10+log)
 }
 
-// at is where a base is brought forward that gets the name of a directory in the end.
-func (r Restore) at(real string, uid, gid int, a Asked) At {
-	at := At{Aside: real + ".plumb-restore", Dir: real, UID: uid, GID: gid, Asked: a}
+// at is where a base is brought forward that gets the name of a directory in the end. That is its path without links.
+func (r Restore) at(real string, to Place, a Asked) At {
+	at := At{Aside: real + ".plumb-restore", Dir: real, UID: to.UID, GID: to.GID, Asked: a}
 	at.Data = path.Join(at.Aside, "data")
-	at.As = protect.Server{UID: uid, GID: gid}.As(r.Do.About().Root)
+	at.As = protect.Server{UID: to.UID, GID: to.GID}.As(r.Do.About().Root)
 	return at
 }
 
@@ -205,17 +211,17 @@ func (r Restore) plan(ctx context.Context, e Engine, m manifest.Manifest, a Aske
 }
 
 // Run restores a backup to a directory that is not there yet, and brings it to the moment.
-func (r Restore) Run(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked) (Way, error) {
-	return r.bring(ctx, m, dir, uid, gid, a, func(e Engine, w *Way, at At) error {
+func (r Restore) Run(ctx context.Context, m manifest.Manifest, to Place, a Asked) (Way, error) {
+	return r.bring(ctx, m, to, a, func(e Engine, w *Way, at At) error {
 		return e.Finish(ctx, r.Do, r.Shelf(), w, at)
 	})
 }
 
 // Copied restores a backup to a directory that is not there yet, with all that the archive has behind it, and gives what a
 // copy of its server is started from.
-func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, uid, gid int) (p protect.Point, w Way, err error) {
+func (r Restore) Copied(ctx context.Context, m manifest.Manifest, to Place) (p protect.Point, w Way, err error) {
 	a := Asked{To: replay.Target{Text: "the end of the archive"}, Proof: true}
-	w, err = r.bring(ctx, m, dir, uid, gid, a, func(e Engine, w *Way, at At) error {
+	w, err = r.bring(ctx, m, to, a, func(e Engine, w *Way, at At) error {
 		err := e.Finish(ctx, r.Do, r.Shelf(), w, at)
 		if err == nil {
 			p, err = e.Copied(ctx, r.Do, *w, at)
@@ -226,8 +232,8 @@ func (r Restore) Copied(ctx context.Context, m manifest.Manifest, dir string, ui
 }
 
 // bring plans the way of a backup, and has what is unpacked finished.
-func (r Restore) bring(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, finish func(Engine, *Way, At) error) (w Way, err error) {
-	real, err := r.ready(ctx, m, dir, uid, gid, a)
+func (r Restore) bring(ctx context.Context, m manifest.Manifest, to Place, a Asked, finish func(Engine, *Way, At) error) (w Way, err error) {
+	real, err := r.ready(ctx, m, to, a)
 	if err != nil {
 		return w, err
 	}
@@ -236,24 +242,24 @@ func (r Restore) bring(ctx context.Context, m manifest.Manifest, dir string, uid
 		return w, err
 	}
 	if err := r.fits(ctx, real, m, w.Room); err != nil {
-		return w, fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+		return w, fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
 	}
-	return w, r.make(ctx, m, dir, uid, gid, a, e, func(at At) error { return finish(e, &w, at) })
+	return w, r.make(ctx, m, to, a, e, func(at At) error { return finish(e, &w, at) })
 }
 
 // make unpacks a backup beside a directory, has it finished, and gives it its name.
-func (r Restore) make(ctx context.Context, m manifest.Manifest, dir string, uid, gid int, a Asked, e Engine, finish func(At) error) (err error) {
+func (r Restore) make(ctx context.Context, m manifest.Manifest, to Place, a Asked, e Engine, finish func(At) error) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, dir, err)
+			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
 		}
 	}()
-	real, log, err := r.Begin(ctx, m, dir)
+	real, log, err := r.Begin(ctx, m, to.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
-	at := r.at(real, uid, gid, a)
+	at := r.at(real, to, a)
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
 		return r.start(ctx, log, p)
 	}

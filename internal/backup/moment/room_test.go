@@ -79,7 +79,7 @@ func TestNoRoom(t *testing.T) {
 		r := Restore{Restore: backup.Restore{Vault: backup.Vault{Store: s}, Do: d, Books: filepath.Join(t.TempDir(), "books")}, Do: d, Engines: []Engine{logged(c.log)}}
 		left := filepath.Join(under, "old.plumb-restore")
 		killed(t, d, r.Books, left)
-		_, err := r.Run(t.Context(), m, filepath.Join(under, "new"), os.Getuid(), os.Getgid(), Asked{})
+		_, err := r.Run(t.Context(), m, Place{filepath.Join(under, "new"), os.Getuid(), os.Getgid()}, Asked{})
 		if refused := c.want != "manifest"; err == nil || refused && !strings.Contains(err.Error(), c.want) || !refused && strings.Contains(err.Error(), "are free") {
 			t.Errorf("%+v: %v", c, err)
 		}

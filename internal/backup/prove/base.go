@@ -42,7 +42,7 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 	if err != nil {
 		return d, nil, err
 	}
-	told, w, err := b.Restore.Copied(ctx, m, path.Join(at, "d"), b.UID, b.GID)
+	told, w, err := b.Restore.Copied(ctx, m, moment.Place{Dir: path.Join(at, "d"), UID: b.UID, GID: b.GID})
 	if err != nil {
 		return d, nil, err
 	}

@@ -67,7 +67,7 @@ type Plan struct {
 	Leaving  []Leaving     `json:"leaving"`           // those removed before, whose objects are still there
 	Lost     []Lost        `json:"lost"`              // those that never ended
 	Logs     []Log         `json:"logs"`              // archived, of each server
-	Brakes   []keep.Brake  `json:"brakes"`            // why nothing at all goes
+	Brakes   []keep.Brake  `json:"safety_stops"`      // why nothing at all goes
 	Versions bool          `json:"versions"`          // the store keeps what is replaced or removed, as a version of before
 	Unknown  string        `json:"unknown,omitempty"` // what could not be asked of the store
 }
@@ -85,7 +85,7 @@ type Leaving struct {
 type Lost struct {
 	ID    string    `json:"id"`
 	Bytes int64     `json:"bytes"`
-	Heard time.Time `json:"heard"` // the last sign of life
+	Heard time.Time `json:"last_seen"` // the last sign of life
 	Goes  bool      `json:"goes"`
 	Why   string    `json:"why,omitempty"`
 }

@@ -37,7 +37,7 @@ func TestChainsAndGrace(t *testing.T) {
 	done = w.prune(t, "last=2", 3)
 	equal(t, "marked", done.Marked, []string{third, second, full})
 	equal(t, "there", w.there(t), []string{anew, last})
-	if _, err := w.Find(t.Context(), full, ""); !errors.Is(err, signed.ErrRemoved) || !strings.Contains(hint.Of(err), "--take-back "+full) {
+	if _, err := w.Find(t.Context(), full, ""); !errors.Is(err, signed.ErrRemoved) || !strings.Contains(hint.Of(err), "--undo "+full) {
 		t.Errorf("found: %v", err)
 	}
 	if n := w.objects(t, full); n < 4 || done.Objects > 0 {

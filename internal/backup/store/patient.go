@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/units"
 )
 
@@ -165,10 +166,8 @@ func (s *Patient) tried(ctx context.Context, do func() error) error {
 		if s.trouble != nil {
 			s.trouble(err)
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, rand.N(pause)+time.Millisecond) != nil {
 			return errors.Join(err, ctx.Err())
-		case <-time.After(rand.N(pause) + time.Millisecond):
 		}
 	}
 }

@@ -124,8 +124,8 @@ it belongs.
 	fl.StringVar(&o.index, "binlog-index", "", "follow the binary log that this `FILE` lists")
 	fl.StringVar(&o.logUser, "binlog-user", "mysql", "read the binary log with the rights of this `USER`")
 	fl.StringVar(&o.logOf, "binlog-name", "mysql", "the name of the binary log's server in the archive")
-	fl.DurationVar(&o.every, "every", 5*time.Second, "look for new events in the binary log this often")
-	fl.DurationVar(&o.within, "within", time.Minute, "report a file to the server as failed if archiving takes longer")
+	fl.DurationVar(&o.every, "interval", 5*time.Second, "look for new events in the binary log this often")
+	fl.DurationVar(&o.within, "timeout", time.Minute, "report a file to the server as failed if archiving takes longer")
 	fl.StringVar(&o.emit, "emit", "", "print a unit that runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
 	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
@@ -146,7 +146,7 @@ func (o *asked) check() error {
 		return hint.Usage(fmt.Sprintf("--binlog-name %q is not a valid name", o.logOf), "use letters, digits and . _ - =")
 	}
 	if o.every < time.Second || o.every > time.Hour || o.within < time.Second || o.within > time.Hour {
-		return hint.Usage("--every and --within are from 1s to 1h", "the usual: --every 5s --within 1m")
+		return hint.Usage("--interval and --timeout are from 1s to 1h", "the usual: --interval 5s --timeout 1m")
 	}
 	if o.socket == "" {
 		o.socket = socketOf(o.name)

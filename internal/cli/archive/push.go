@@ -39,7 +39,7 @@ If the file is in the archive already, push succeeds if its bytes are the same.
 	}
 	c.Flags().StringVar(&socket, "socket", socketOf("main"), "the `SOCKET` of the service")
 	c.Flags().StringVar(&data, "data", ".", "data `DIRECTORY` of the server; archive_command runs there")
-	c.Flags().DurationVar(&within, "within", within, "give up after this time")
+	c.Flags().DurationVar(&within, "timeout", within, "give up after this time")
 	return c
 }
 

@@ -69,12 +69,12 @@ func (o asked) mounts() string {
 func (o asked) more() (argv []string) {
 	all := [][2]string{{"--recipients-file", o.recipientsFile}, {"--wal-user", o.walUser}, {"--binlog-index", o.index}}
 	if o.index != "" {
-		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--every", o.every.String()})
+		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--interval", o.every.String()})
 	}
 	if o.socket != socketOf(o.name) {
 		all = append(all, [2]string{"--socket", o.socket})
 	}
-	all = append(all, [2]string{"--within", o.within.String()})
+	all = append(all, [2]string{"--timeout", o.within.String()})
 	for _, one := range all {
 		if strings.TrimSpace(one[1]) != "" {
 			argv = append(argv, one[0], one[1])

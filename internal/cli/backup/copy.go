@@ -112,7 +112,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	}
 	err = v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out)))
 	if last := len(done) - 1; err == nil && !o.all && done[last].Pruned { // the one that was asked for
-		err = hint.With(fmt.Errorf("backup %s is not in %s: a prune there removes it", done[last].ID, to.URL()), fmt.Sprintf("plumb backup prune --from %s --take-back %s brings it back while its objects are there", to.URL(), done[last].ID))
+		err = hint.With(fmt.Errorf("backup %s is not in %s: a prune there removes it", done[last].ID, to.URL()), fmt.Sprintf("plumb backup prune --from %s --undo %s brings it back while its objects are there", to.URL(), done[last].ID))
 	}
 	return err
 }

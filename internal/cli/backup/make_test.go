@@ -207,7 +207,7 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--stream says nothing without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
 		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
 		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
-		"--start says nothing without --into":                 slices.Concat(restore, []string{"--directory", "/srv/x", "--to", "latest", "--start", "x"}),
+		"--start says nothing without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
 		"--name is for what a command gives":                  slices.Concat(backup, []string{"--name", "x"}),
 		"--server is for what a command gives":                slices.Concat(backup, []string{"--server", "mysql:3306"}),
 		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},

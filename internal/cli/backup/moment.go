@@ -13,11 +13,9 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
-	"plumb/internal/backup/store"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	view "plumb/internal/view/backup"
 )
 
@@ -38,7 +36,7 @@ type later struct {
 
 func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&l.directory, "directory", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
+	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
 	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
 	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
 	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES takes that series, whatever its times say")
@@ -51,7 +49,7 @@ func (l *later) check(c *cobra.Command) error {
 	if l.directory == "" {
 		for _, name := range []string{"to", "user", "log", "timeline", "replace", "dry-run"} {
 			if c.Flags().Changed(name) {
-				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --directory /srv/restored")
+				return hint.Usage("--"+name+" is for a restore to a directory", "name it: --dir /srv/restored")
 			}
 		}
 		return nil
@@ -100,7 +98,7 @@ func (p *place) books() (string, error) {
 }
 
 // moment brings a base to a moment.
-func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, l later, id string) error {
+func (v opened) moment(ctx context.Context, l later) error {
 	asked, err := l.asked()
 	if err != nil {
 		return err
@@ -109,19 +107,15 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if err != nil {
 		return err
 	}
-	keys, vault, err := v.opened(ctx, d, s, o)
-	if err != nil {
-		return err
-	}
-	vault.Bases = func(m manifest.Manifest) bool {
+	v.vault.Bases = func(m manifest.Manifest) bool {
 		return slices.ContainsFunc(v.moments.Engines, func(e moment.Engine) bool { return e.Knows(m) })
 	}
-	m, err := vault.Find(ctx, id, o.server)
+	m, err := v.find(ctx)
 	if err != nil {
 		return err
 	}
-	r := moment.Restore{Restore: o.restoring(d, vault, keys, v.follow(new(standing), o.json)), Do: d, Engines: v.moments.Engines}
-	if r.Books, err = o.books(); err != nil {
+	r := moment.Restore{Restore: v.restoring(v.follow(new(standing), v.o.json)), Do: v.do, Engines: v.moments.Engines}
+	if r.Books, err = v.o.books(); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -129,7 +123,7 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if l.dryRun {
 		w, _, err = r.Plan(ctx, m, asked)
 	} else {
-		w, err = r.Run(ctx, m, l.directory, uid, gid, asked)
+		w, err = r.Run(ctx, m, moment.Place{Dir: l.directory, UID: uid, GID: gid}, asked)
 	}
 	v.wipe()
 	if err != nil {
@@ -140,5 +134,5 @@ func (v *verbs) moment(ctx context.Context, d *host.LiveDoer, s store.Store, o o
 	if l.dryRun {
 		at = ""
 	}
-	return v.Answer(o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
+	return v.Answer(v.o.json, view.MomentDocument(m, w, at, took), view.Moment(m, w, asked.To.Text, at, took, shell.Screen(v.Out)))
 }

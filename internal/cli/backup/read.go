@@ -8,14 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"filippo.io/age"
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/prove"
 	"plumb/internal/backup/store"
-	"plumb/internal/backup/stream"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
@@ -108,60 +106,6 @@ func (f *from) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Va
 	return f.vault(ctx, d, s)
 }
 
-// opening is what a command needs that opens backups.
-type opening struct {
-	place
-	identity string
-	server   string
-	rate     value.Size
-}
-
-func (o *opening) flags(c *cobra.Command) {
-	o.parallelFlag(c)
-	o.place.flags(c, "from", oneURL)
-	o.trustFlag(c)
-	c.Flags().StringVar(&o.identity, "identity", "", "the `FILE` with the keys that open backups, as age-keygen writes it")
-	c.Flags().StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
-	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second: 50M")
-}
-
-// pace is that of what is fetched.
-func (o *opening) pace() *stream.Pace { return &stream.Pace{PerSecond: int64(o.rate)} }
-
-// keys reads the identities; none when no file is named.
-func (o *opening) keys() ([]age.Identity, error) {
-	if o.identity == "" {
-		return nil, nil
-	}
-	if backup.IsSecret(o.identity) {
-		return nil, errShown("--identity", "the file with the key")
-	}
-	text, err := shell.ReadFile(o.identity, nil, mostKeys)
-	if err != nil {
-		return nil, hint.With(fmt.Errorf("read the keys of %s: %w", o.identity, err), "--identity names the file that age-keygen wrote")
-	}
-	all, err := backup.Identities(text)
-	if err != nil {
-		return nil, fmt.Errorf("read the keys of %s: %w", o.identity, err)
-	}
-	return all, nil
-}
-
-// opened is what backups are opened with. A newer one that is not believed is warned of.
-func (v *verbs) opened(ctx context.Context, d *host.LiveDoer, s store.Store, o opening) (keys []age.Identity, vault backup.Vault, err error) {
-	if keys, err = o.keys(); err != nil {
-		return nil, vault, err
-	}
-	vault, err = o.vault(ctx, d, s)
-	vault.Doubt = v.doubt
-	return keys, vault, err
-}
-
-// restoring says how backups are brought back.
-func (o *opening) restoring(d *host.LiveDoer, vault backup.Vault, keys []age.Identity, doing func(backup.Progress)) backup.Restore {
-	return backup.Restore{Vault: vault, Do: d, Keys: keys, Workers: o.parallel, Pace: o.pace(), Doing: doing, Home: home()}
-}
-
 func oneID(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return hint.Usage(c.CommandPath()+" wants one ID at most", "plumb backup list shows them")
@@ -182,7 +126,7 @@ func (v *verbs) restore() *cobra.Command {
 	var t target
 	var l later
 	c := &cobra.Command{
-		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --directory DIR --to MOMENT)",
+		Use:   "restore [ID] --from URL --identity FILE (--into TARGET | --output FILE | --command LINE | --dir DIR --to MOMENT)",
 		Short: "restore a backup to datasets, a file, a command or a moment",
 		Long: `Restore reads a backup (the newest, without ID) and what it needs. Several objects
 are fetched at once; each is compared with the signed manifest, decrypted and
@@ -199,7 +143,7 @@ copy data out: without its identity, replication and outward connections, as the
 user plumb-verify without network, answering root on a socket. plumb clone list
 shows it, and plumb clone drop removes it.
 
---directory unpacks a base backup (what pg_basebackup or mariadb-backup gave to
+--dir unpacks a base backup (what pg_basebackup or mariadb-backup gave to
 plumb backup) and replays the log that plumb archive has kept, up to --to. What
 was committed at that moment or later is not replayed. All of that log is read
 before anything is written, and a missing part is refused. --to base replays
@@ -209,17 +153,20 @@ nothing, and needs no archive.
 		Example: `  plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into tank/restored
   plumb restore --from s3://backups/db1 --identity key.txt --trust db1.pub --into /srv/restored
   plumb restore 20261125T1200 --from file:///mnt/nas/db1 --identity key.txt --command 'mbstream -x -C /srv/restored'
-  plumb restore --from s3://backups/db1 --identity key.txt --directory /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
+  plumb restore --from s3://backups/db1 --identity key.txt --dir /srv/pg --user postgres --to '2026-11-26 03:12:00 UTC'`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.check(c); err != nil {
 				return err
 			}
-			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			return v.opened(c.Context(), o, args, func(v opened) error {
 				if l.directory != "" {
-					return v.moment(c.Context(), d, s, o, l, strings.Join(args, ""))
+					return v.moment(c.Context(), l)
 				}
-				return v.bring(c.Context(), d, s, o, t, strings.Join(args, ""))
+				return v.bring(c.Context(), t)
 			})
 		},
 	}
@@ -236,31 +183,30 @@ nothing, and needs no archive.
 	shell.OnlyWith(c, "force", "output")
 	shell.OnlyWith(c, "start", "into")
 	shell.OnlyWith(c, "memory", "start")
-	c.MarkFlagsMutuallyExclusive("into", "output", "command", "directory")
-	c.MarkFlagsOneRequired("into", "output", "command", "directory")
+	c.MarkFlagsMutuallyExclusive("into", "output", "command", "dir")
+	c.MarkFlagsOneRequired("into", "output", "command", "dir")
 	if err := c.MarkFlagRequired("identity"); err != nil {
 		panic(err)
 	}
 	return c
 }
 
+// check refuses a file that could not be written in the end.
+func (t target) check() error {
+	if t.output == "-" {
+		return nil
+	}
+	return shell.RoomFor("--output", t.output, t.force)
+}
+
 // bring brings a backup back.
-func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, t target, id string) error {
-	if t.output != "-" {
-		if err := shell.RoomFor("--output", t.output, t.force); err != nil {
-			return err
-		}
-	}
-	keys, vault, err := v.opened(ctx, d, s, o)
-	if err != nil {
-		return err
-	}
-	m, err := vault.Find(ctx, id, o.server)
+func (v opened) bring(ctx context.Context, t target) error {
+	m, err := v.find(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	r := o.restoring(d, vault, keys, v.doing(o.json || t.output == "-"))
+	r := v.restoring(v.doing(v.o.json || t.output == "-"))
 	var all []backup.Received
 	var told protect.Point
 	if t.start != "" { // before hours of restoring
@@ -270,13 +216,13 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	}
 	switch {
 	case strings.HasPrefix(t.into, "/"):
-		if r.Books, err = o.books(); err == nil {
+		if r.Books, err = v.o.books(); err == nil {
 			all, err = r.Subvolumes(ctx, m, t.into)
 		}
 	case t.into != "":
 		all, err = r.Datasets(ctx, m, t.into)
 	default:
-		all, err = v.one(ctx, d, r, m, t)
+		all, err = v.one(ctx, r, m, t)
 	}
 	v.wipe()
 	if err != nil || t.output == "-" {
@@ -285,18 +231,18 @@ func (v *verbs) bring(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 	took := time.Since(began)
 	var running []clone.Clone
 	if t.start != "" {
-		one, err := v.started(ctx, r, t, told, all, o)
+		one, err := v.started(ctx, r, t, told, all)
 		if err != nil {
 			return err
 		}
 		running = append(running, one)
 	}
-	return v.Answer(o.json, view.RestoreDocument(m, all, running, took), view.Restored(m, all, running, took, shell.Screen(v.Out)))
+	return v.Answer(v.o.json, view.RestoreDocument(m, all, running, took), view.Restored(m, all, running, took, shell.Screen(v.Out)))
 }
 
 // started starts a copy on what was restored.
-func (v *verbs) started(ctx context.Context, r backup.Restore, t target, told protect.Point, all []backup.Received, o opening) (one clone.Clone, err error) {
-	err = v.On(machine.At(o.state), func(here *machine.Machine) error {
+func (v opened) started(ctx context.Context, r backup.Restore, t target, told protect.Point, all []backup.Received) (one clone.Clone, err error) {
+	err = v.On(machine.At(v.o.state), func(here *machine.Machine) error {
 		point, err := prove.Here(ctx, r, here.Keeper, told, all, t.into)
 		if err != nil {
 			return err
@@ -312,7 +258,7 @@ func (v *verbs) started(ctx context.Context, r backup.Restore, t target, told pr
 }
 
 // one brings one stream back.
-func (v *verbs) one(ctx context.Context, d *host.LiveDoer, r backup.Restore, m manifest.Manifest, t target) ([]backup.Received, error) {
+func (v opened) one(ctx context.Context, r backup.Restore, m manifest.Manifest, t target) ([]backup.Received, error) {
 	number, err := streamOf(m, t.stream)
 	if err != nil {
 		return nil, err

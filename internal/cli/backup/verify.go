@@ -13,12 +13,10 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/backup/prove"
-	"plumb/internal/backup/store"
 	"plumb/internal/cli/backup/upkeep"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/protect"
 	view "plumb/internal/view/backup"
 )
@@ -57,11 +55,14 @@ Exit codes:
 			if !(percent >= 0 && percent <= 100) { // nor what is no number
 				return hint.Usage(fmt.Sprintf("--sample %g is not a percentage", percent), "0 to 100")
 			}
-			return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
+			if under != "" && o.identity == "" {
+				return hint.Usage("--restore opens the backup, and no key was given", "--identity FILE")
+			}
+			return v.opened(c.Context(), o, args, func(v opened) error {
 				if under != "" {
-					return v.prove(c.Context(), d, s, o, strings.Join(args, ""), under)
+					return v.prove(c.Context(), under)
 				}
-				return v.again(c.Context(), d, s, o, strings.Join(args, ""), all, percent)
+				return v.again(c.Context(), all, percent)
 			})
 		},
 	}
@@ -74,29 +75,21 @@ Exit codes:
 }
 
 // prove restores a backup, and starts a server on it.
-func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id, under string) error {
-	if o.identity == "" {
-		return hint.Usage("--restore opens the backup, and no key was given", "--identity FILE")
-	}
-	keys, vault, err := v.opened(ctx, d, s, o)
+func (v opened) prove(ctx context.Context, under string) error {
+	m, err := v.find(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := vault.Find(ctx, id, o.server)
-	if err != nil {
-		return err
-	}
-	r := o.restoring(d, vault, keys, v.follow(new(standing), o.json))
-	return v.On(machine.At(o.state), func(here *machine.Machine) error {
-		got, notes, err := v.proof(ctx, d, here, r, m, under, o.json)
+	return v.On(machine.At(v.o.state), func(here *machine.Machine) error {
+		got, notes, err := v.proof(ctx, here, m, under)
 		v.wipe()
 		if err != nil {
 			return err
 		}
-		if err := o.mark(ctx, d, vault, m, got); err != nil {
+		if err := v.mark(ctx, m, got); err != nil {
 			v.Warn("write down what came of it", err)
 		}
-		err = v.Answer(o.json, view.ProofDocument(s.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
+		err = v.Answer(v.o.json, view.ProofDocument(v.vault.Store.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
 		if err == nil && !got.OK {
 			err = shell.ErrMarked
 		}
@@ -105,9 +98,10 @@ func (v *verbs) prove(ctx context.Context, d *host.LiveDoer, s store.Store, o op
 }
 
 // proof proves the backup of a point, and a base, which is in a directory.
-func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machine, r backup.Restore, m manifest.Manifest, under string, quiet bool) (got protect.Drill, notes []string, err error) {
+func (v opened) proof(ctx context.Context, here *machine.Machine, m manifest.Manifest, under string) (got protect.Drill, notes []string, err error) {
+	r := v.restoring(v.follow(new(standing), v.o.json))
 	r.Books = here.Keeper.Books
-	run := here.Prover(ctx, v.Doing(quiet))
+	run := here.Prover(ctx, v.Doing(v.o.json))
 	if m.Point != "" || !strings.HasPrefix(under, "/") {
 		got, err = prove.Proof{Restore: r, Under: under, Keeper: here.Keeper, Prove: run.Run}.Run(ctx, m)
 		return got, nil, err
@@ -116,44 +110,40 @@ func (v *verbs) proof(ctx context.Context, d *host.LiveDoer, here *machine.Machi
 	if err != nil {
 		return got, nil, err
 	}
-	base := prove.Base{Restore: moment.Restore{Restore: r, Do: d, Engines: v.moments.Engines}, Under: under, UID: uid, GID: gid, Lend: here.Scratch.Lent, Prove: run.Run}
+	base := prove.Base{Restore: moment.Restore{Restore: r, Do: v.do, Engines: v.moments.Engines}, Under: under, UID: uid, GID: gid, Lend: here.Scratch.Lent, Prove: run.Run}
 	return base.Run(ctx, m)
 }
 
 // mark writes down in the store what came of it, so that prune and lists know, and here, so that a check does.
-func (o *opening) mark(ctx context.Context, d *host.LiveDoer, vault backup.Vault, m manifest.Manifest, got protect.Drill) error {
-	at, err := backup.At(o.state)
+func (v opened) mark(ctx context.Context, m manifest.Manifest, got protect.Drill) error {
+	at, err := backup.At(v.o.state)
 	if err != nil {
 		return err
 	}
 	name := shell.Hostname()
-	key, _, err := backup.HostKey(ctx, d, at, name)
+	key, _, err := backup.HostKey(ctx, v.do, at, name)
 	if err != nil {
 		return err
 	}
 	proof := manifest.Proof{ID: m.ID, At: time.Now().UTC().Truncate(time.Second), Host: name, OK: got.OK, Why: got.Why}
-	memory := upkeep.Memory{Do: d, Dir: at}
-	return errors.Join(vault.Mark(ctx, proof, key), memory.Tried(ctx, o.spot(vault.Store, o.urls[0]), m, proof))
+	memory := upkeep.Memory{Do: v.do, Dir: at}
+	return errors.Join(v.vault.Mark(ctx, proof, key), memory.Tried(ctx, v.o.spot(v.vault.Store, v.o.urls[0]), m, proof))
 }
 
 // again reads backups again.
-func (v *verbs) again(ctx context.Context, d *host.LiveDoer, s store.Store, o opening, id string, all bool, percent float64) error {
-	keys, vault, err := v.opened(ctx, d, s, o)
-	if err != nil {
-		return err
-	}
-	chain, err := chosen(ctx, vault, id, o.server, all)
+func (v opened) again(ctx context.Context, all bool, percent float64) error {
+	chain, err := chosen(ctx, v.vault, v.id, v.o.server, all)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	got, err := backup.Verify{Vault: vault, Keys: keys, Percent: percent, Workers: o.parallel, Pace: o.pace(), Doing: v.doing(o.json)}.Run(ctx, chain...)
+	got, err := backup.Verify{Vault: v.vault, Keys: v.keys, Percent: percent, Workers: v.o.parallel, Pace: v.o.pace(), Doing: v.doing(v.o.json)}.Run(ctx, chain...)
 	v.wipe()
 	if err != nil && len(got) == 0 {
 		return err
 	}
 	took := time.Since(began)
-	return errors.Join(err, v.Answer(o.json, view.VerifyDocument(s.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out))))
+	return errors.Join(err, v.Answer(v.o.json, view.VerifyDocument(v.vault.Store.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out))))
 }
 
 // chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed

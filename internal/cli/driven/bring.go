@@ -135,10 +135,10 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 
 // moment reads where to and up to when a restore goes.
 func (o asked) moment() (directory string, a moment.Asked, err error) {
-	directory = o.flags.Lookup("directory").Value.String()
+	directory = o.flags.Lookup("dir").Value.String()
 	to := o.flags.Lookup("to").Value.String()
 	if directory == "" || to == "" {
-		return "", a, hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--directory /srv/pg --to latest")
+		return "", a, hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--dir /srv/pg --to latest")
 	}
 	a.Timeline, _ = o.flags.GetInt("timeline")
 	a.Replace, _ = o.flags.GetBool("replace")

@@ -84,7 +84,7 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 		case "verify":
 			v.extend(c, v.verify, []string{"restore"}, nil)
 		case "restore":
-			v.extend(c, v.restore, []string{"from", "endpoint", "region", "identity", "directory", "to", "user", "timeline", "replace"}, nil)
+			v.extend(c, v.restore, []string{"from", "endpoint", "region", "identity", "dir", "to", "user", "timeline", "replace"}, nil)
 		}
 	}
 }

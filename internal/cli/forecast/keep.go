@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,19 +84,7 @@ func keepAll(s *shell.Shell, where string, results []space.Result) error {
 
 // keepFile writes a file of a name that no other run uses.
 func keepFile(dir, day string, text []byte) error {
-	f, err := os.CreateTemp(dir, ".new-"+day+"-*") // only its owner can read it
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, strings.TrimPrefix(filepath.Base(f.Name()), ".new-")+keptEnding))
-	}
-	if err != nil {
-		os.Remove(f.Name()) // ours, and half of it is of no use
-	}
-	return err
+	return shell.WriteWhole(filepath.Join(dir, fmt.Sprintf("%s-%016x%s", day, rand.Uint64(), keptEnding)), false, text)
 }
 
 func keptNames(dir string) (names []string, err error) {

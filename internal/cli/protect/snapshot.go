@@ -68,7 +68,7 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
 	fl.BoolVar(&f.drill, "drill", false, "afterwards start a copy and check it, as plumb drill does")
 	f.drilling.flags(c)
-	for _, name := range []string{"checks", "ready", "memory", "limit"} {
+	for _, name := range []string{"checks", "ready", "memory", "max-time"} {
 		shell.OnlyWith(c, name, "drill")
 	}
 	shell.Offer(c, map[string]shell.Words{"mode": modes})

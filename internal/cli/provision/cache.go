@@ -17,6 +17,7 @@ import (
 	"plumb/internal/provision/spec"
 	"plumb/internal/units"
 	view "plumb/internal/view/provision"
+	"plumb/internal/zfs"
 )
 
 // caching is the commands below cache, with their flags.
@@ -163,7 +164,7 @@ func (v *caching) printUnit(pool, device string) error {
 		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
 	}
 	for _, d := range v.datasets {
-		if !strings.HasPrefix(d+"/", pool+"/") {
+		if !zfs.Within(d, pool) {
 			return hint.Usage(fmt.Sprintf("--warm %s is not a dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
 		}
 	}
@@ -255,18 +256,18 @@ primarycache=metadata is refused: a cache device is fed only from the ARC, so no
 of its data would reach it.
 
 ` + cacheExits,
-		Example: "  plumb provision cache warm tank tank/mariadb/data --for 2h",
+		Example: "  plumb provision cache warm tank tank/mariadb/data --max-time 2h",
 		Args:    shell.Args(2, 1000, "a POOL and the DATASETS to read"),
 		RunE:    func(c *cobra.Command, args []string) error { return v.runWarm(c.Context(), args[0], args[1:]) },
 	}
 	v.changing(c)
-	c.Flags().DurationVar(&v.limit, "for", time.Hour, "stop after this time, even if not everything was read")
+	c.Flags().DurationVar(&v.limit, "max-time", time.Hour, "stop after this time, even if not everything was read")
 	return c
 }
 
 func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) error {
 	if v.limit < leastBoost || v.limit > mostBoost {
-		return hint.Usage(fmt.Sprintf("--for %s leaves no time to read files", v.limit), "give something like --for 1h")
+		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time to read files", v.limit), "give something like --max-time 1h")
 	}
 	if err := v.Validate(); err != nil {
 		return err

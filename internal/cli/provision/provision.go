@@ -76,7 +76,7 @@ check reports nothing above a note afterwards.
 
 It shows every step, what of it cannot be taken back and what check will say, and
 asks. Each stage is a change in the journal. If it is killed at any moment, plumb
-provision again continues; --take-away takes all of it back, the last stage first,
+provision again continues; --undo takes all of it back, the last stage first,
 from the journal alone. A second run does 0 acts.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
@@ -86,7 +86,7 @@ time, and started on the copy; undoing that copies back what was written since.
 ` + exits,
 		Example: `  plumb provision shop.yaml --dry-run      every step, and what check will say
   plumb provision shop.yaml
-  plumb provision shop.yaml --take-away    back to how it was before
+  plumb provision shop.yaml --undo         back to how it was before
   plumb provision shop.yaml --emit k8s     StorageClasses, operators' volumes
   plumb provision --from live > shop.yaml  the spec of this host as it is`,
 		Args: shell.AtMostOneArg("spec"),
@@ -109,14 +109,14 @@ time, and started on the copy; undoing that copies back what was written since.
 	fl.StringSliceVar(&f.skip, "skip", nil, "do not apply these `RULES`; * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&f.yes, "yes", false, "do not ask")
-	fl.BoolVar(&f.takeAway, "take-away", false, "take back everything that provision did for this spec, the last stage first")
-	fl.BoolVar(&f.force, "force", false, "with --take-away, also take back what somebody changed since")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "with --take-away, drop what the server wrote since it was moved: it is not copied back")
-	fl.BoolVar(&f.keep, "keep", false, "with --take-away, leave what somebody changed since as it is")
+	fl.BoolVar(&f.takeAway, "undo", false, "undo everything that provision did for this spec, the last stage first")
+	fl.BoolVar(&f.force, "force", false, "with --undo, also take back what somebody changed since")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved: it is not copied back")
+	fl.BoolVar(&f.keep, "keep", false, "with --undo, leave what somebody changed since as it is")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
-	c.MarkFlagsMutuallyExclusive("from", "emit", "take-away")
+	c.MarkFlagsMutuallyExclusive("from", "emit", "undo")
 	c.MarkFlagsMutuallyExclusive("from", "emit", "json")
 	return c
 }
@@ -143,7 +143,7 @@ func (v *verbs) read(name string) (spec.Spec, error) {
 func (f flags) validate() error {
 	switch {
 	case (f.force || f.keep || f.discardNew) && !f.takeAway:
-		return hint.Usage("--force, --keep and --discard-new say how to take away", "give --take-away too")
+		return hint.Usage("--force, --keep and --discard-new say how to undo", "give --undo too")
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
 	case (f.stop == "") != (f.start == ""):

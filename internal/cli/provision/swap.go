@@ -53,14 +53,14 @@ version is installed. The upgrade is first tried on a copy of a point: pg_upgrad
 runs, the new server starts, and all tables are checked and must have the same
 checksums. Then the server is down while pg_upgrade copies its data to a new
 cluster, with its configuration, at the same port. The old cluster stays as it was.
---back starts that one again, says beforehand how many transactions that loses, and
+--undo starts that one again, says beforehand how many transactions that loses, and
 keeps the new one under another name.
 
 A MariaDB of Debian's packages is upgraded to a newer series that the system's
 package sources have. The packages are fetched, and the upgrade is tried on a copy
 of a point in the same way, with mariadb-upgrade. Then the server is stopped, its
 data is copied, the packages are exchanged, and mariadb-upgrade runs before anybody
-can log in. --back restores the old packages and the copy, and keeps what was
+can log in. --undo restores the old packages and the copy, and keeps what was
 written since.
 
 For other upgrades it lists what to do.
@@ -68,13 +68,13 @@ For other upgrades it lists what to do.
 ` + cacheExits,
 		Example: `  plumb provision swap postgres:5432 17 --dry-run
   plumb provision swap postgres:5432 17
-  plumb provision swap postgres:5432 --back
+  plumb provision swap postgres:5432 --undo
   plumb provision swap mysql:3306 11.8
   plumb provision swap mysql:3306 percona:8.0     what to do, and the way back`,
-		Args: shell.Args(1, 2, "a server and a release, or a server and --back"),
+		Args: shell.Args(1, 2, "a server and a release, or a server and --undo"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if v.back == (len(args) == 2) {
-				return hint.Usage("swap wants a server and a release, or a server and --back", "plumb provision swap postgres:5432 17")
+				return hint.Usage("swap wants a server and a release, or a server and --undo", "plumb provision swap postgres:5432 17")
 			}
 			if err := v.Validate(); err != nil {
 				return err
@@ -94,7 +94,7 @@ For other upgrades it lists what to do.
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.StringVar(&v.at, "at", "", "PostgreSQL: put the new data directory at `DIR`, which must not exist yet, instead of where the packages keep it; MariaDB: keep the old data in DIR instead of beside the data directory")
-	fl.BoolVar(&v.back, "back", false, "go back to what was before: what was written since is lost")
+	fl.BoolVar(&v.back, "undo", false, "go back to what was before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	fl.BoolVar(&v.yes, "yes", false, "do not ask")

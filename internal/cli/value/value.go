@@ -84,17 +84,11 @@ func (s *Size) String() string { return units.Typed(int64(*s), "", "K", "M", "G"
 
 // Set implements pflag.Value.
 func (s *Size) Set(text string) error {
-	digits, factor := text, 1.0
-	if text != "" {
-		if i := strings.IndexByte("KMGT", strings.ToUpper(text)[len(text)-1]); i >= 0 {
-			digits, factor = text[:len(text)-1], math.Pow(1024, float64(i+1))
-		}
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || !(n >= 0 && n*factor < math.MaxInt64) {
+	n, ok := units.ParseBytes(text)
+	if !ok || n == math.MaxInt64 {
 		return errors.New("want a size such as 16384, 16K or 2G")
 	}
-	*s = Size(n * factor)
+	*s = Size(n)
 	return nil
 }
 

@@ -83,10 +83,10 @@ files.
 	fl.StringVar(&f.target.Cert, "remote-cert", "", "present the client certificate in `FILE` there")
 	fl.StringVar(&f.target.Key, "remote-key", "", "its key, in `FILE`")
 	fl.StringToStringVar(&f.labels, "label", nil, "add `NAME=VALUE` to every series that is sent; instance is the host's name and job plumb otherwise")
-	fl.DurationVar(&f.every, "every", 15*time.Second, "interval for writing the file and sending")
+	fl.DurationVar(&f.every, "interval", 15*time.Second, "interval for writing the file and sending")
 	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
 	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: node, mysqld")
-	fl.IntVar(&f.mostSeries, "most-series", metrics.MostSeries, "export at most `N` series; servers and what they stand on come first")
+	fl.IntVar(&f.mostSeries, "max-series", metrics.MostSeries, "export at most `N` series; servers and what they stand on come first")
 	fl.IntVar(&f.statements, "statements", 0, "also export the `N` most expensive statements of each server, without literals")
 	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }, "remote-write-version": writeVersions})
 	return c
@@ -111,11 +111,11 @@ func (f *metricsFlags) validate() error {
 	}
 	switch {
 	case f.every < time.Second || f.every > time.Hour:
-		return hint.Usage(fmt.Sprintf("--every %s is out of range", f.every), "1s to 1h")
+		return hint.Usage(fmt.Sprintf("--interval %s is out of range", f.every), "1s to 1h")
 	case !slices.Contains(writeVersions(), f.version):
 		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "want "+hint.OneOf(writeVersions()))
 	case f.mostSeries < 100 || f.mostSeries > 1_000_000:
-		return hint.Usage(fmt.Sprintf("--most-series %d is out of range", f.mostSeries), "100 to 1000000")
+		return hint.Usage(fmt.Sprintf("--max-series %d is out of range", f.mostSeries), "100 to 1000000")
 	case f.statements < 0 || f.statements > 500:
 		return hint.Usage(fmt.Sprintf("--statements %d is out of range", f.statements), "0 to 500")
 	case f.listen.Address == "" && (f.listen.Cert != "" || f.listen.Token != "" || f.listen.ClientCA != ""):

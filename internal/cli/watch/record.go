@@ -41,9 +41,9 @@ func recordCommand(s *shell.Shell, from feed.Feed) *cobra.Command {
 		Use:   "record",
 		Short: "record what watch sees, so that any minute can be replayed",
 		Long: `Record watches this host until it is stopped, and keeps what it sees: every second
-for two days, ten-second values for two weeks, and minutes for 400 days, but at
-most --most bytes. The oldest seconds are removed first. Texts of statements are
-kept without their literals.
+for two days, ten-second values for two weeks, and minutes for 400 days, but not
+more than --max-size. The oldest seconds are removed first. Texts of statements
+are kept without their literals.
 
 A disk that is full or hangs does not stop it: what it could not write is recorded
 as a gap. If less than 5 % of the filesystem is free it writes nothing, and says
@@ -54,14 +54,14 @@ creates that user; each file begins with its name.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch record
-  plumb watch record --dir /srv/plumb --most 4G
+  plumb watch record --dir /srv/plumb --max-size 4G
   plumb watch record --emit systemd`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runRecord(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
 	f.flag(c)
-	c.Flags().Var(&f.most, "most", "maximum size of the recording, such as 512M or 4G")
+	c.Flags().Var(&f.most, "max-size", "maximum size of the recording, such as 512M or 4G")
 	c.Flags().StringVar(&f.emit, "emit", "", "print a unit that runs it, in the `FORM` "+hint.OneOf(recordForms()))
 	shell.Offer(c, map[string]shell.Words{"emit": recordForms})
 	return c
@@ -69,7 +69,7 @@ creates that user; each file begins with its name.
 
 func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlags) error {
 	if f.most < leastRecording {
-		return hint.Usage(fmt.Sprintf("--most %s is too little", f.most.String()), "32M at least; a day takes some 20 to 60 MB")
+		return hint.Usage(fmt.Sprintf("--max-size %s is too little", f.most.String()), "32M at least; a day takes some 20 to 60 MB")
 	}
 	if f.emit != "" {
 		return emitRecord(s, f.emit)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 )
 
@@ -69,10 +70,8 @@ func (s changeSession) settle(ctx context.Context) error {
 		if status != "" && !strings.Contains(status, "ompleted") && !strings.Contains(status, "did not change") {
 			calm = 0
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		if err := await.Pause(ctx, 50*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/host/paths"
 	"plumb/internal/stack"
 )
 
@@ -179,7 +180,7 @@ func outside(files []string, dir string) []string {
 	var out []string
 	for _, f := range files {
 		f = path.Clean(f)
-		if !path.IsAbs(f) || strings.HasPrefix(f, strings.TrimSuffix(dir, "/")+"/") {
+		if !path.IsAbs(f) || dir == "" || paths.Within(f, dir) {
 			continue
 		}
 		if d := path.Dir(f); !slices.Contains(out, d) {

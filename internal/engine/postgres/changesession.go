@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 )
 
@@ -76,7 +77,7 @@ func (s *changeSession) reload(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = sleep(ctx, wait)
+			err = await.Pause(ctx, wait)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("the server has not read its files again within %v: its log says why", reloadTime)
@@ -84,15 +85,6 @@ func (s *changeSession) reload(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }
 

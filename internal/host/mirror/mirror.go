@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
 )
 
@@ -47,13 +47,8 @@ func (m *Mirror) sides() (from, to *tree.Root) {
 func (m *Mirror) skips(r *tree.Root) func(string) bool {
 	return func(name string) bool {
 		top, _, _ := strings.Cut(name, "/")
-		return Matches(m.Skip, top) || r == m.Old && len(m.Only) > 0 && !Matches(m.Only, top) && !m.also[top]
+		return paths.Matches(m.Skip, top) || r == m.Old && len(m.Only) > 0 && !paths.Matches(m.Only, top) && !m.also[top]
 	}
-}
-
-// Matches tells whether a name is one of some patterns.
-func Matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok })
 }
 
 func (m *Mirror) list(ctx context.Context, r *tree.Root, live bool) ([]tree.Entry, error) {
@@ -133,24 +128,23 @@ func (m *Mirror) adopt(list []tree.Entry) {
 	}
 }
 
-// vanish removes what is there no more.
+// vanish removes what is no more on the side that is copied. With a directory all below it is gone, which the list need not name
+// next: "db-old" comes between "db" and "db/a".
 func (m *Mirror) vanish(ctx context.Context, list, there []tree.Entry) error {
 	_, to := m.sides()
 	is := map[string]byte{}
 	for _, e := range list {
 		is[e.Name] = e.Kind
 	}
-	gone := ""
 	for _, e := range there {
-		if is[e.Name] == e.Kind || gone != "" && tree.Below(e.Name, gone) {
+		if _, still := m.there[e.Name]; !still || is[e.Name] == e.Kind {
 			continue
 		}
-		gone = e.Name
 		if err := m.step(ctx, "remove", e.Name, func() error { return to.Remove(e.Name) }); err != nil {
 			return err
 		}
 		for name := range m.there {
-			if tree.Below(name, gone) {
+			if paths.Within(name, e.Name) {
 				delete(m.there, name)
 			}
 		}

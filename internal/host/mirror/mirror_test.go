@@ -83,3 +83,18 @@ func TestThereAndBack(t *testing.T) {
 		t.Errorf("the new place has %q", names)
 	}
 }
+
+// Of two directories that vanish together one can be named before what is in the other: "db-old" is listed between "db" and "db/a".
+func TestTwoDirectoriesVanish(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"old/db", "old/db-old", "new"} {
+		must(t, os.MkdirAll(dir+"/"+name, 0o750))
+	}
+	must(t, errors.Join(os.WriteFile(dir+"/old/db/a", nil, 0o640), os.WriteFile(dir+"/old/db-old/b", nil, 0o640), os.WriteFile(dir+"/old/kept", nil, 0o640)))
+	must(t, mirrored(t, dir, Mirror{}))
+	must(t, errors.Join(os.RemoveAll(dir+"/old/db"), os.RemoveAll(dir+"/old/db-old")))
+	must(t, mirrored(t, dir, Mirror{}))
+	if names := slices.Sorted(maps.Keys(texts(t, dir+"/new"))); !slices.Equal(names, []string{"kept"}) {
+		t.Errorf("the other side has %q", names)
+	}
+}

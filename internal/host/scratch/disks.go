@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"plumb/internal/edit"
+	"plumb/internal/host/paths"
 )
 
 const (
@@ -165,8 +166,7 @@ func parseMountSource(data []byte, path string) (source string) {
 			continue
 		}
 		point := edit.Unoctal(f[4])
-		under := point == "/" || path == point || strings.HasPrefix(path, point+"/")
-		if under && len(point) >= longest { // the last one mounted covers earlier ones
+		if paths.Within(path, point) && len(point) >= longest { // the last one mounted covers earlier ones
 			longest, source = len(point), edit.Unoctal(t[1])
 		}
 	}

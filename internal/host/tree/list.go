@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Below tells whether a name is that of a directory or of something in it.
-func Below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
-
 // Entry is one name below a directory.
 type Entry struct {
 	Name     string // "." for the directory itself

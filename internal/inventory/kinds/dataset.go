@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/zfs"
@@ -63,7 +64,7 @@ func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 // destroyAlone destroys a dataset that has nothing below it. zfs-fuse calls it
 // busy for a while after its last user has gone.
 func (h holder) destroyAlone(ctx context.Context, t inventory.Thing) error {
-	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+	return await.Until(ctx, 3*patience, func() (bool, error) {
 		err := h.sameGUID(ctx, t)
 		if err == nil {
 			_, err = h.Do.Run(ctx, zfs.Destroy(t.Name)...)
@@ -124,7 +125,7 @@ func (h holder) ownDataset(ctx context.Context, e inventory.Entry) error {
 // destroyDataset destroys a dataset and what is below it. Of clones, only
 // those below it go with -r; one that is elsewhere holds it.
 func (h holder) destroyDataset(ctx context.Context, name string) error {
-	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+	return await.Until(ctx, 3*patience, func() (bool, error) {
 		_, err := h.Do.Run(ctx, zfs.DestroyAll(name)...)
 		if err == nil {
 			return true, nil

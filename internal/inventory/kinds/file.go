@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 )
@@ -85,7 +86,7 @@ func (h holder) tree(ctx context.Context, e inventory.Entry) error {
 	if err != nil {
 		return err
 	}
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		mounted, err := mountsBelow(ctx, h.Do, name)
 		if err == nil && len(mounted) > 0 {
 			err = fmt.Errorf("%s is still mounted", strings.Join(mounted, ", "))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"plumb/internal/await"
 	"plumb/internal/inventory"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ func (h holder) group(ctx context.Context, e inventory.Entry) error {
 	if !strings.HasPrefix(dir, "/sys/fs/cgroup/") || path.Clean(dir) != dir {
 		return foreign("it is not a control group")
 	}
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		text, err := h.Do.ReadFile(ctx, path.Join(dir, "cgroup.procs"))
 		if errors.Is(err, fs.ErrNotExist) {
 			return true, nil

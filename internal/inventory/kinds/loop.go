@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 	"path"
+	"plumb/internal/await"
 	"plumb/internal/inventory"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func (h holder) loop(ctx context.Context, e inventory.Entry) error {
 		}
 		return nil
 	}
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		ours := h.ownLoops(ctx, e)
 		if len(ours) == 0 {
 			return true, nil

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 )
@@ -50,7 +51,7 @@ func (h holder) mount(ctx context.Context, e inventory.Entry) error {
 		return foreign("it is not a directory of a lab")
 	}
 	for _, argv := range [][]string{{"umount", e.Thing.Name}, {"umount", "-l", e.Thing.Name}} {
-		err := inventory.Until(ctx, patience, func() (bool, error) {
+		err := await.Until(ctx, patience, func() (bool, error) {
 			mine, err := h.ownMount(ctx, e)
 			if err != nil || !mine {
 				return true, err
@@ -92,7 +93,7 @@ func mountsBelow(ctx context.Context, h host.Reader, dir string) ([]string, erro
 	dir = resolved(ctx, h, dir)
 	var below []string
 	for _, m := range all {
-		if m.Point == dir || strings.HasPrefix(m.Point, dir+"/") {
+		if paths.Within(m.Point, dir) {
 			below = append(below, m.Point)
 		}
 	}

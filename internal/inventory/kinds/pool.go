@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
@@ -40,7 +41,7 @@ func (h holder) pool(ctx context.Context, e inventory.Entry) error {
 	if err := h.ownPool(ctx, e); err != nil {
 		return err
 	}
-	return inventory.Until(ctx, 3*patience, func() (bool, error) {
+	return await.Until(ctx, 3*patience, func() (bool, error) {
 		if _, err := h.Do.Run(ctx, zfs.DestroyPool(name)...); err == nil {
 			return true, nil
 		}
@@ -93,7 +94,7 @@ func (h holder) unmountDead(ctx context.Context, name string) error {
 	}
 	var bad []error
 	for _, m := range slices.Backward(all) {
-		if m.Type == "fuse.zfs" && (m.Source == name || strings.HasPrefix(m.Source, name+"/")) {
+		if m.Type == "fuse.zfs" && zfs.Within(m.Source, name) {
 			_, err := h.Do.Run(ctx, "umount", "-l", m.Point)
 			bad = append(bad, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/proc"
 	"plumb/internal/inventory"
@@ -190,7 +191,7 @@ func (h holder) end(ctx context.Context, pid int, was stat) error {
 		if err := h.kill(ctx, signal, to); err != nil && h.runs(ctx, pid, was) {
 			return err
 		}
-		err := inventory.Until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
+		err := await.Until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
 		if err == nil {
 			return h.endRest(ctx, pid, was)
 		}

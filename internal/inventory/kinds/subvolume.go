@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/btrfs"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -122,7 +123,7 @@ func (h holder) received(ctx context.Context, e inventory.Entry) error {
 	if !h.belowTree(ctx, name) {
 		return foreign("it lies in no directory of ours")
 	}
-	return inventory.Until(ctx, patience, func() (bool, error) { // what received it may be just ending
+	return await.Until(ctx, patience, func() (bool, error) { // what received it may be just ending
 		_, err := h.Do.Run(ctx, btrfs.Remove(name)...)
 		if err != nil && inventory.Missing(ctx, h.Do, name) {
 			err = nil

@@ -3,7 +3,6 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"plumb/internal/product"
@@ -113,25 +112,13 @@ type Beside struct {
 // Bytes is a size, written 4G, 512M, 16K or as a bare number; binary units.
 type Bytes int64
 
-// ParseBytes reads a size.
+// ParseBytes reads a size, also with B or iB behind its unit.
 func ParseBytes(s string) (Bytes, error) {
-	const letters = "KMGT"
-	number, factor := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i"), int64(1)
-	if i := strings.IndexByte(letters, last(number)); i >= 0 {
-		number, factor = number[:len(number)-1], 1<<(10*(i+1))
-	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n >= 0 && n*float64(factor) <= 1<<60) {
+	n, ok := units.ParseBytes(strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i"))
+	if !ok || n > 1<<60 {
 		return 0, fmt.Errorf("%q is not a size: want something like 4G, 512M or 16K", s)
 	}
-	return Bytes(n * float64(factor)), nil
-}
-
-func last(s string) byte {
-	if s == "" {
-		return 0
-	}
-	return s[len(s)-1]
+	return Bytes(n), nil
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler, which YAML uses too.

@@ -15,6 +15,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
@@ -78,10 +79,8 @@ func writeAhead(ctx context.Context, db *sql.DB) error {
 		if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code()&0xff != sqliteBusy {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, 10*time.Millisecond) != nil {
 			return err
-		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

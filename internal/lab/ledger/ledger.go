@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/product"
 )
@@ -104,10 +105,8 @@ func (l *Ledger) insist(ctx context.Context, f func(ctx context.Context) error) 
 		if err == nil || ctx.Err() != nil || !l.dialect.passing(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, pause) != nil {
 			return err
-		case <-time.After(pause):
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/load"
 	"plumb/internal/product"
@@ -63,10 +64,8 @@ func (l *loader) lock(ctx context.Context, lead *session) error {
 			return hinted("wait for it; if it was killed, the server may still be busy with its last statement",
 				"another %s is being loaded into this database", l.p.Workload)
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, patience/50) != nil {
 			return stopped(ctx, ctx.Err())
-		case <-time.After(patience / 50):
 		}
 	}
 }

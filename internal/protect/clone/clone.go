@@ -8,6 +8,7 @@ import (
 	"path"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -166,7 +167,7 @@ func (m Maker) follows(ctx context.Context, c *instance.Copy, a load.Admin) (tex
 	e, err := m.Maker.Keeper.EngineOf(c.Server)
 	behind := ""
 	if err == nil {
-		err = inventory.Until(ctx, followTime, func() (bool, error) {
+		err = await.Until(ctx, followTime, func() (bool, error) {
 			behind, err = e.Caught(ctx, a, c.Copy)
 			return !errors.Is(err, protect.ErrUnconnected), err
 		})

@@ -16,6 +16,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
@@ -61,10 +62,10 @@ type Clone struct {
 	Memory  int64             `json:"memory"`           // that was asked for
 	Limits  []protect.Limit   `json:"limits,omitempty"` // of what its server can take from all else
 	Number  int               `json:"number"`
-	Masks   []string          `json:"masks,omitempty"`   // statements that ran before it listened
-	Ready   time.Duration     `json:"ready_ns"`          // from the request to its first answer
-	Follows string            `json:"follows,omitempty"` // how a replica followed its source when it was made
-	Astray  bool              `json:"astray,omitempty"`  // it did not
+	Masks   []string          `json:"masks,omitempty"`         // statements that ran before it listened
+	Ready   time.Duration     `json:"ready_ns"`                // from the request to its first answer
+	Follows string            `json:"follows,omitempty"`       // how a replica followed its source when it was made
+	Astray  bool              `json:"not_following,omitempty"` // it did not follow it
 }
 
 // owner is whom the inventory names for what a clone is made of.
@@ -119,7 +120,7 @@ func Now(ctx context.Context, h host.Reader, all []Clone) []Clone {
 // mountedBelow tells whether anything is mounted below a directory.
 func mountedBelow(ctx context.Context, h host.Reader, dir string) (bool, error) {
 	all, err := observe.MountTable(ctx, h, "self")
-	return slices.ContainsFunc(all, func(m observe.Mount) bool { return observe.Within(m.Point, dir) }), err
+	return slices.ContainsFunc(all, func(m observe.Mount) bool { return paths.Within(m.Point, dir) }), err
 }
 
 // Get gives the clone of a name.

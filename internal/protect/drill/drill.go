@@ -73,7 +73,7 @@ func (d Drill) late() error {
 	if d.Replica {
 		return err
 	}
-	return hint.With(err, "give it more time with --limit, or in a policy with the limit of the drill")
+	return hint.With(err, "give it more time with --max-time, or with max_time of the drill in a policy")
 }
 
 // errKeep says that the point is good, and that its recovered copy could not be kept.

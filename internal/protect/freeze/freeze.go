@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/proc"
@@ -102,10 +103,8 @@ func (f *frozen) settled(ctx context.Context) error {
 		if err != nil || still {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, time.Millisecond) != nil {
 			return hint.With(errors.New("it does not come to a stop in time: a thread waits for the disk"), "try again when there is less to write, or allow it longer")
-		case <-time.After(time.Millisecond):
 		}
 	}
 }

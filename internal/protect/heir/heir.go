@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -149,10 +150,8 @@ func act(ctx context.Context, m Holder, t testament, held host.Held) (err error)
 		case errors.Is(err, host.ErrBroken):
 			held = nil
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, again) != nil {
 			return fmt.Errorf("%s: %w", left[0], err)
-		case <-time.After(again):
 		}
 	}
 	return held.Close()

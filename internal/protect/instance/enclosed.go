@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 )
@@ -81,7 +82,7 @@ exec setpriv --reuid="$uid" --regid="$gid" --clear-groups --no-new-privs -- "$@"
 // would keep its disk busy for as long.
 func (c *Copy) unneeded(mounts []observe.Mount) (points []string) {
 	for _, m := range slices.Backward(mounts) {
-		if !system(m.Point) && !observe.Within(m.Point, c.Dir) && !c.needs(m.Point) && !c.names(m.Point) {
+		if !system(m.Point) && !paths.Within(m.Point, c.Dir) && !c.needs(m.Point) && !c.names(m.Point) {
 			points = append(points, m.Point)
 		}
 	}
@@ -95,7 +96,7 @@ func system(dir string) bool {
 		return true
 	}
 	for _, of := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/proc", "/sys", "/dev", "/run"} {
-		if observe.Within(dir, of) {
+		if paths.Within(dir, of) {
 			return true
 		}
 	}
@@ -107,8 +108,8 @@ func system(dir string) bool {
 func (c *Copy) names(dir string) bool {
 	for _, value := range c.Server.Settings {
 		value = path.Clean(value)
-		data := slices.ContainsFunc(c.Server.Dirs, func(d protect.Dir) bool { return observe.Within(value, path.Clean(d.Path)) })
-		if path.IsAbs(value) && observe.Within(value, dir) && !data {
+		data := slices.ContainsFunc(c.Server.Dirs, func(d protect.Dir) bool { return paths.Within(value, path.Clean(d.Path)) })
+		if path.IsAbs(value) && paths.Within(value, dir) && !data {
 			return true
 		}
 	}
@@ -131,7 +132,7 @@ func (c *Copy) unmounted() (points []string) {
 
 // needs tells whether the copy runs from a directory, or its program does.
 func (c *Copy) needs(dir string) bool {
-	return dir == "/" || observe.Within(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return observe.Within(p, dir) })
+	return dir == "/" || paths.Within(c.Dir, dir) || slices.ContainsFunc(c.Server.Program, func(p string) bool { return paths.Within(p, dir) })
 }
 
 // covered lists the directories of the source that the copy must not see: not those
@@ -142,7 +143,7 @@ func (c *Copy) covered() (dirs []string) {
 	}
 	for _, d := range c.Server.Dirs {
 		at := path.Clean(d.Path)
-		within := slices.ContainsFunc(dirs, func(dir string) bool { return observe.Within(at, dir) })
+		within := slices.ContainsFunc(dirs, func(dir string) bool { return paths.Within(at, dir) })
 		if !within && !c.needs(at) && d.Role != "temporary" && d.Role != "log" {
 			dirs = append(dirs, at)
 		}

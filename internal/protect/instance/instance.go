@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/group"
@@ -372,25 +373,12 @@ func (c *Copy) Become(ctx context.Context, sv protect.Server) error {
 }
 
 // answer waits until the server lets us in.
-func (c *Copy) answer(ctx context.Context, within time.Duration) (load.Admin, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for {
-		a, err := c.engine.Open(ctx, c.Copy)
-		if err == nil {
-			return a, nil
-		}
-		select {
-		case <-c.running.Done():
-			if err := c.running.Err(); err != nil {
-				return nil, err
-			}
-			return nil, errors.New("it ended at once")
-		case <-ctx.Done():
-			return nil, fmt.Errorf("no answer within %s: %w", within, err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+func (c *Copy) answer(ctx context.Context, within time.Duration) (a load.Admin, err error) {
+	err = await.Answer(ctx, c.running, within, func(ctx context.Context) (err error) {
+		a, err = c.engine.Open(ctx, c.Copy)
+		return err
+	})
+	return a, err
 }
 
 // tail gives the end of the log that the server keeps in its own directory, or else of
@@ -411,15 +399,9 @@ func (c *Copy) Stop(ctx context.Context) error {
 	if c.running == nil {
 		return nil
 	}
-	err := c.running.Signal(c.stopBy)
-	if err == nil {
-		select {
-		case <-c.running.Done():
-		case <-time.After(downTime):
-			err = fmt.Errorf("the copy of %s had not ended %s after it was asked to", c.Server.Ref, downTime)
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+	err := await.End(ctx, c.running, downTime, func() error { return c.running.Signal(c.stopBy) })
+	if err != nil {
+		err = fmt.Errorf("stop the copy of %s: %w", c.Server.Ref, err)
 	}
 	c.running = nil
 	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))

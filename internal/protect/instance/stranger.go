@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 )
 
@@ -119,7 +119,7 @@ func of(ctx context.Context, h host.Reader, uid int) (pids []string, err error) 
 
 // endAll ends all that a user runs. What was started meanwhile is ended with the next look.
 func endAll(ctx context.Context, d host.Streamer, uid int) error {
-	return inventory.Until(ctx, 20*time.Second, func() (bool, error) {
+	return await.Until(ctx, 20*time.Second, func() (bool, error) {
 		pids, err := of(ctx, d, uid)
 		if err != nil || len(pids) == 0 {
 			return err == nil, err

@@ -84,7 +84,7 @@ type Plan struct {
 	Server   stack.Ref `json:"server"`
 	Identity string    `json:"identity,omitempty"`
 	Fates    []Fate    `json:"fates"` // oldest first
-	Brakes   []Brake   `json:"brakes,omitempty"`
+	Brakes   []Brake   `json:"safety_stops,omitempty"`
 
 	words  Words
 	rules  *Rules   // by which it was made; nil where a person named what goes

@@ -240,7 +240,7 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 		"to": func(v *strictyaml.Node) {
 			p.Items(v, "to", func(u *strictyaml.Node) {
 				text := p.Text(u, "to")
-				if text != "" && (!strings.HasPrefix(text, "s3://") && !strings.HasPrefix(text, "file:///") || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f })) {
+				if text != "" && !isPlace(text) {
 					p.Errorf(u, "to lists s3://bucket/prefix and file:///directory, not %q", text)
 				}
 				s.To = append(s.To, text)
@@ -265,6 +265,22 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 			}
 		},
 	})
+	p.whole(n, s)
+	for _, had := range r.Backup {
+		if had.Target() == s.Target() {
+			p.Errorf(n, "%s is there twice", s.Target())
+		}
+	}
+	r.Backup = append(r.Backup, s)
+}
+
+// isPlace tells whether a text is where backups can go.
+func isPlace(text string) bool {
+	return (strings.HasPrefix(text, "s3://") || strings.HasPrefix(text, "file:///")) && !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f })
+}
+
+// whole sees that a backup has the keys that it needs, and none that say nothing.
+func (p *parser) whole(n *strictyaml.Node, s Store) {
 	switch {
 	case s.With != "" && (len(s.To) > 0 || s.Recipients != "" || s.LimitRate != 0 || s.LockDays != 0):
 		p.Errorf(n, "%s knows where its backups go and who opens them: leave out to, recipients, limit_rate and lock_days", s.With)
@@ -275,12 +291,6 @@ func (p *parser) store(r *Rule, n *strictyaml.Node) {
 	case s.With == "" && s.Recipients == "":
 		p.Errorf(n, "a backup needs the key %q", "recipients")
 	}
-	for _, had := range r.Backup {
-		if had.Target() == s.Target() {
-			p.Errorf(n, "%s is there twice", s.Target())
-		}
-	}
-	r.Backup = append(r.Backup, s)
 }
 
 // Backs tells whether anything is backed up.
@@ -291,11 +301,11 @@ func (p *Policy) Backs() bool {
 func (p *parser) drill(n *strictyaml.Node) *Drill {
 	d := &Drill{}
 	p.Object(n, "drill", strictyaml.Fields{
-		"every":  func(v *strictyaml.Node) { d.Every = p.span(v, "every", time.Minute) },
-		"checks": func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
-		"ready":  func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
-		"limit":  func(v *strictyaml.Node) { d.Limit = p.span(v, "limit", time.Minute) },
-		"memory": func(v *strictyaml.Node) { d.Memory = p.size(v, "memory", 1<<20) },
+		"every":    func(v *strictyaml.Node) { d.Every = p.span(v, "every", time.Minute) },
+		"checks":   func(v *strictyaml.Node) { d.Full = p.OneOf(v, "checks", "quick", "full") == "full" },
+		"ready":    func(v *strictyaml.Node) { d.Ready = p.Switch(v, "ready") },
+		"max_time": func(v *strictyaml.Node) { d.Limit = p.span(v, "max_time", time.Minute) },
+		"memory":   func(v *strictyaml.Node) { d.Memory = p.size(v, "memory", 1<<20) },
 	}, "every")
 	return d
 }

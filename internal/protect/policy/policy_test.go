@@ -26,7 +26,7 @@ const example = `points:
     replicate:
       - to: tank2/copies
       - {to: ssh://backup@vault/tank/db, every: 1d, ssh: [-i, /root/.ssh/backup], decrypted: true, verify: true}
-    drill: {every: 1d, checks: full, ready: true, limit: 2h, memory: 512M}
+    drill: {every: 1d, checks: full, ready: true, max_time: 2h, memory: 512M}
     limits: {wait: 5s, hold: 10s}
   - server: all
     every: 1d

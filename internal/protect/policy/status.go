@@ -42,7 +42,7 @@ type ServerStatus struct {
 	Rule    *Rule       `json:"rule,omitempty"` // nil: no policy is about it
 	Runs    bool        `json:"runs"`           // it was seen; not seen is not stopped: see Status.Unmet
 	Points  int         `json:"points"`         // whole ones, whose snapshots are there
-	Unasked int         `json:"unasked"`        // others, of which nobody said how to look whether their snapshots are there
+	Unasked int         `json:"unchecked"`      // others, of which nobody said how to look whether their snapshots are there
 	Lost    string      `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *Aged       `json:"newest,omitempty"`
 	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven

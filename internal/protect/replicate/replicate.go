@@ -148,7 +148,7 @@ func (s *sending) possible() error {
 			return hint.With(fmt.Errorf("%s is on %s", m.Name, m.Storage), "only points on ZFS are sent")
 		case !plain.MatchString(strings.Replace(m.Snapshot, "@", "/", 1)):
 			return hint.With(fmt.Errorf("%q is a name that is not sent: want letters, digits and _.:-", m.Snapshot), "zfs rename gives the dataset another; then take a new point")
-		case s.t.Host == "" && (dataset == s.t.Dataset || strings.HasPrefix(dataset, s.t.Dataset+"/") || strings.HasPrefix(s.t.Dataset, dataset+"/")):
+		case s.t.Host == "" && (zfs.Within(dataset, s.t.Dataset) || zfs.Within(s.t.Dataset, dataset)):
 			return hint.With(fmt.Errorf("%s and the target lie in one another", dataset), "name another dataset, of another pool")
 		}
 	}

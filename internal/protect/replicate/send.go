@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/zfs"
 )
@@ -120,7 +120,7 @@ func (s *sending) send(ctx context.Context, m protect.Member) error {
 const patience = 40 * time.Second
 
 func (s *sending) complete(ctx context.Context, source dataset, m protect.Member, sent *Sent) error {
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		done, err := s.step(ctx, source, m, sent)
 		busy := err != nil && (errors.Is(err, errNothing) || strings.Contains(err.Error(), "busy"))
 		return done || err != nil && !busy, err

@@ -71,7 +71,7 @@ func allowed(only, line string) []string {
 	}
 	last := words[len(words)-1]
 	var known [][]string
-	if isOurs(last) && isOurs(only) && (last == only || strings.HasPrefix(last, only+"/")) {
+	if isOurs(last) && isOurs(only) && zfs.Within(last, only) {
 		known = append(known, zfs.Properties(last), identities(last), holder(last))
 		if last == only && pointID.MatchString(words[min(2, len(words)-1)]) {
 			known = append(known, verify(last, words[2]))

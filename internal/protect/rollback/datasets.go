@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/units"
@@ -33,7 +34,7 @@ func (c *checking) datasets(ctx context.Context) error {
 			c.plan.Volumes = append(c.plan.Volumes, v)
 			continue
 		}
-		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && observe.Within(m.Name, o.Name) }); up >= 0 {
+		if up := slices.IndexFunc(c.plan.Volumes, func(o Volume) bool { return o.root && zfs.Within(m.Name, o.Name) }); up >= 0 {
 			rest := strings.TrimPrefix(m.Name, c.plan.Volumes[up].Name)
 			v.next, v.Before = c.plan.Volumes[up].next+rest, c.plan.Volumes[up].Before+rest
 			v.Undone = c.plan.Volumes[up].Name + strings.ReplaceAll(rest, "/", ".") + ".undone-" + tag
@@ -170,7 +171,7 @@ func (c *checking) mounts(ctx context.Context) error {
 	for _, m := range all {
 		for _, v := range c.plan.Volumes {
 			ours := slices.ContainsFunc(c.plan.Volumes, func(o Volume) bool { return o.Mountpoint == m.Point })
-			if !ours && observe.Within(m.Point, v.Mountpoint) {
+			if !ours && paths.Within(m.Point, v.Mountpoint) {
 				return hint.With(fmt.Errorf("%s is mounted in %s, and is not in the point", m.Point, v.Mountpoint), "unmount it")
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/units"
@@ -75,7 +75,7 @@ func changedByOthers(m protect.Member, sv protect.Server, times protect.Times) [
 		"!", "-type", "d", "!", "-type", "s", "!", "-type", "p", "-newerct", fmt.Sprintf("@%d.%09d", since.Unix(), since.Nanosecond())}
 	var own []string
 	for _, d := range sv.Dirs {
-		if dir := path.Clean(d.Path); observe.Within(dir, m.Mountpoint) || observe.Within(m.Mountpoint, dir) {
+		if dir := path.Clean(d.Path); paths.Within(dir, m.Mountpoint) || paths.Within(m.Mountpoint, dir) {
 			name := host.Verbatim(dir)
 			if len(own) > 0 {
 				own = append(own, "-o")

@@ -63,7 +63,7 @@ func reserves(p zfs.Property) int64 {
 func (c *checking) reserved(ctx context.Context, root Volume) error {
 	var need int64
 	for _, v := range c.plan.Volumes {
-		if v.Name == root.Name || strings.HasPrefix(v.Name, root.Name+"/") {
+		if zfs.Within(v.Name, root.Name) {
 			need += v.reserve
 		}
 	}

@@ -100,19 +100,13 @@ func (r Rollback) say(what string) {
 	}
 }
 
-// answer reads where the server stands now: that it listens is not yet that it answers.
+// answer reads where the server stands now.
 func (r Rollback) answer(ctx context.Context, plan Plan) (protect.Position, error) {
 	e, err := r.Keeper.EngineOf(plan.Server)
 	if err != nil {
 		return protect.Position{}, err
 	}
-	for end := time.Now().Add(time.Minute); ; {
-		p, err := e.Position(ctx, r.Keeper.Do, plan.Target)
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
-			return p, err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	return protect.Stands(ctx, r.Keeper.Do, e, plan.Target)
 }
 
 // Undoing does what takes changes back. While a rollback is among them nobody takes or destroys a point of what is swapped, and then it

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/protect/service"
 	"plumb/internal/stack"
@@ -103,7 +104,7 @@ func (c *checking) used(ctx context.Context, links []string) error {
 		if errors.Is(err, fs.ErrPermission) {
 			return hint.With(fmt.Errorf("whether others use the datasets cannot be seen: %w", err), "run plumb as root")
 		}
-		if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return observe.Within(to, v.Mountpoint) }) {
+		if err != nil || !slices.ContainsFunc(c.plan.Volumes, func(v Volume) bool { return paths.Within(to, v.Mountpoint) }) {
 			continue
 		}
 		if c.servers(ctx, pid) {

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 )
 
@@ -77,7 +78,7 @@ func (c *checking) subvolume(ctx context.Context, v *Volume) error {
 // alone refuses a subvolume with others below it: they are in no snapshot of it, and would be taken along when it is renamed.
 func alone(name string, all []btrfs.Subvolume) error {
 	for _, s := range all {
-		if other := "/" + s.Path; other != name && observe.Within(other, name) {
+		if other := "/" + s.Path; other != name && paths.Within(other, name) {
 			return hint.With(fmt.Errorf("the subvolume %s lies below it, is not in its snapshot, and would be taken along", other), "move it to another place of the filesystem, and mount it where it is now")
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/edit"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/protect/service"
@@ -87,7 +88,7 @@ func (p *planning) plain(ctx context.Context) error {
 		return err
 	}
 	for _, m := range mounts {
-		if observe.Within(m.Point, p.Home.Data) {
+		if paths.Within(m.Point, p.Home.Data) {
 			return hint.With(fmt.Errorf("%s is mounted on %s", m.Source, m.Point), "Plumb moves data out of a plain directory: of a filesystem of their own, unmount that and mount it at another place first")
 		}
 	}
@@ -123,7 +124,7 @@ func (p *planning) pair(ctx context.Context) error {
 			return fmt.Errorf("what goes to the volume at %s is not known", v.At)
 		}
 		part, below := p.Parts[n], ""
-		if observe.Within(v.At, p.data.At) {
+		if paths.Within(v.At, p.data.At) {
 			below = strings.TrimPrefix(v.At, p.data.At+"/")
 		}
 		pair := change.Pair{From: v.At, Aside: v.Aside, At: v.At}
@@ -178,7 +179,7 @@ func (p *planning) elsewhere(ctx context.Context) error {
 	if at == now {
 		return nil
 	}
-	if observe.Within(at, now) || observe.Within(now, at) {
+	if paths.Within(at, now) || paths.Within(now, at) {
 		return fmt.Errorf("%s and %s lie in one another", at, now)
 	}
 	switch _, err := p.h.Stat(ctx, at); {
@@ -208,7 +209,7 @@ func (p *planning) list(ctx context.Context) error {
 			p.add(unmount(v))
 		}
 	}
-	apart := func(v provision.Volume) bool { return !observe.Within(v.At, p.data.At) }
+	apart := func(v provision.Volume) bool { return !paths.Within(v.At, p.data.At) }
 	for _, v := range p.Volumes {
 		if v.Aside != "" && apart(v) {
 			if err := p.mount(ctx, v); err != nil {
@@ -235,7 +236,7 @@ func (p *planning) add(s change.Switch) { p.acts = append(p.acts, change.Act{Swi
 // mount puts a volume in its place.
 func (p *planning) mount(ctx context.Context, v provision.Volume) error {
 	renamed := slices.ContainsFunc(p.pairs, func(q change.Pair) bool { return q.Before != "" && q.From == v.At })
-	nested := v.At != p.data.At && observe.Within(v.At, p.data.At)
+	nested := v.At != p.data.At && paths.Within(v.At, p.data.At)
 	switch {
 	case nested: // it is there once the volume around it is mounted
 	case renamed:

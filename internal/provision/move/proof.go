@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -70,7 +69,7 @@ func (p *planning) proof(ctx context.Context) (func(context.Context, host.Reader
 		if now.DevMajor == was.DevMajor && now.DevMinor == was.DevMinor {
 			return fmt.Errorf("%s is still on the device %d:%d", p.data.At, now.DevMajor, now.DevMinor)
 		}
-		stands, err := answers(ctx, h, p.engine, p.Home.Target)
+		stands, err := protect.Stands(ctx, h, p.engine, p.Home.Target)
 		if err != nil {
 			return err
 		}
@@ -91,17 +90,6 @@ func (p *planning) confirmed(ctx context.Context, h host.Reader) error {
 		return fmt.Errorf("the server says that its data are in %s, not in %s", said, p.data.At)
 	}
 	return nil
-}
-
-// answers waits until the server answers: that it listens is not yet that.
-func answers(ctx context.Context, h host.Reader, e protect.Engine, t host.Target) (protect.Position, error) {
-	for end := time.Now().Add(time.Minute); ; {
-		p, err := e.Position(ctx, h, t)
-		if err == nil || ctx.Err() != nil || time.Now().After(end) {
-			return p, err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
 }
 
 // behind says in what a position is before another.

@@ -8,7 +8,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/budget"
 	"plumb/internal/catalog"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
 )
@@ -256,11 +256,11 @@ func (l Layout) moved(r stack.Role) string {
 		now = r.Path
 	}
 	for _, v := range l.Volumes {
-		if v.Role == r.Name && r.Name != "data" && !observe.Within(v.At, l.data()) {
+		if v.Role == r.Name && r.Name != "data" && !paths.Within(v.At, l.data()) {
 			return v.At
 		}
 	}
-	if l.Was != "" && observe.Within(now, l.Was) {
+	if paths.Within(now, l.Was) {
 		return path.Join(l.data(), strings.TrimPrefix(now, l.Was))
 	}
 	return now
@@ -279,7 +279,7 @@ func (l Layout) data() string {
 // holds finds the volume that holds a path.
 func (l Layout) holds(at string) (found provision.Volume, ok bool) {
 	for _, v := range l.Volumes {
-		if v.At != "" && observe.Within(at, v.At) && (!ok || len(v.At) > len(found.At)) {
+		if paths.Within(at, v.At) && (!ok || len(v.At) > len(found.At)) {
 			found, ok = v, true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/await"
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/provision"
@@ -96,10 +97,8 @@ func (f Flow) session(ctx context.Context, sp spec.Spec, started bool, doing fun
 		if !started || ctx.Err() != nil || time.Now().After(end) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, pause) != nil {
 			return errors.Join(err, ctx.Err())
-		case <-time.After(pause):
 		}
 	}
 }

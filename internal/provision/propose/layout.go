@@ -10,7 +10,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/hint"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
 	"plumb/internal/provision/predict"
@@ -26,7 +26,7 @@ func (p *planning) layout(ctx context.Context) error {
 		return err
 	}
 	for i, part := range p.Home.Parts {
-		if part.Now == "" || observe.Within(part.Now, p.Home.Data) { // it goes along
+		if part.Now == "" || paths.Within(part.Now, p.Home.Data) { // it goes along
 			p.Home.Parts[i].At = at + strings.TrimPrefix(part.At, p.Home.Data)
 		}
 	}
@@ -62,11 +62,11 @@ func (p *planning) dataAt() (string, error) {
 		return at, nil
 	}
 	for _, of := range []string{"/home", "/root", "/tmp", "/var/tmp", "/usr", "/etc"} {
-		if observe.Within(at, of) {
+		if paths.Within(at, of) {
 			return "", hint.With(fmt.Errorf("server.at is below %s, which the units of servers hide from them or let nobody write to", of), "a place below /srv or /var/lib will do")
 		}
 	}
-	if f := p.Spec.Filesystem; f != nil && (observe.Within(at, p.mountedAt()) || observe.Within(p.mountedAt(), at)) {
+	if f := p.Spec.Filesystem; f != nil && (paths.Within(at, p.mountedAt()) || paths.Within(p.mountedAt(), at)) {
 		return "", hint.With(fmt.Errorf("server.at and %s, where the filesystem is mounted, lie in one another", p.mountedAt()), "the data lie in a directory of the filesystem, which is mounted at server.at: name another place, or another filesystem.at")
 	}
 	return at, nil
@@ -75,7 +75,7 @@ func (p *planning) dataAt() (string, error) {
 // settled refuses another place for data that are on their volume already.
 func (p *planning) settled(at string) error {
 	return hint.With(fmt.Errorf("the data are on %s already, at %s: they are given the place server.at (%s) only as they are moved there", p.to(), p.Home.Data, at),
-		"leave server.at out, or take the provision away first (--take-away)")
+		"leave server.at out, or undo the provision first (--undo)")
 }
 
 // Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named
@@ -153,7 +153,7 @@ func (p *planning) part(part provision.Part) (provision.Volume, bool) {
 	switch {
 	case now == v.Dataset:
 		return v, true
-	case !observe.Within(part.Now, p.Home.Data) || p.Moved:
+	case !paths.Within(part.Now, p.Home.Data) || p.Moved:
 		return v, false
 	}
 	v.Aside = p.aside(v.Dataset)

@@ -60,7 +60,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"/dev/disk/by-id/a", "{path: /dev/disk/by-id/a, serial: x, erase: y}", `erase is the serial number of the disk once more, "x", not "y"`},
 		{"size: 1G", "size: 960GB", "powers of 1024"},
 		{"size: 1G", "size: 1K", "is 1K: 64M to 1E are possible"},
-		{"size: 1G", "size: 9999999999P", "larger than any disk"},
+		{"size: 1G", "size: 9999999999P", "is 8E: 64M to 1E are possible"},
 		{"name: tank", "name: mirror-1", "a pool's name does not begin with mirror"},
 		{"name: tank", "name: -f", "pool.name begins with a letter"},
 		{"layout: mirror", "layout: raidz1", "raidz1 needs groups of at least 3 disks, and this has 2: a mirror of them"},

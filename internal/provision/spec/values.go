@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"strconv"
@@ -31,7 +30,6 @@ var (
 	poolName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 	datasetName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*$`)
 	versionWord = regexp.MustCompile(`^[0-9]{1,4}(\.[0-9]{1,4}){0,3}$`)
-	sizeWord    = regexp.MustCompile(`^([0-9]{1,18}(?:\.[0-9]{1,6})?)([KMGTP]?)$`)
 	// kernelName is what the kernel calls disks in the order in which it finds them:
 	// after the next start another disk may have the name.
 	kernelName = regexp.MustCompile(`^/dev/((sd|vd|hd|xvd|dasd)[a-z]+[0-9]*|(nvme[0-9]+n|mmcblk|dm-|md|nbd|rbd|zd|sr|ram|zram)[0-9]+(p[0-9]+)?)$`)
@@ -178,33 +176,14 @@ func (r *reader) size(n *strictyaml.Node, what string, low int64) int64 {
 	if text == "" {
 		return 0
 	}
-	bytes, err := parseSize(text)
+	bytes, ok := units.ParseBytes(text)
 	switch {
-	case err != nil:
-		r.doc.Errorf(n, "%s: %v", what, err)
+	case !ok:
+		r.doc.Errorf(n, "%s: %.40q is not a size: write bytes, or a number and one of K, M, G, T and P, which are powers of 1024", what, text)
 	case bytes < low || bytes > mostSize:
 		r.doc.Errorf(n, "%s is %s: %s to %s are possible", what, units.Bytes(bytes), units.Bytes(low), units.Bytes(mostSize))
 	default:
 		return bytes
 	}
 	return 0
-}
-
-func parseSize(text string) (int64, error) {
-	part := sizeWord.FindStringSubmatch(text)
-	if part == nil {
-		return 0, fmt.Errorf("%.40q is not a size: write bytes, or a number and one of K, M, G, T and P, which are powers of 1024", text)
-	}
-	factor := int64(1)
-	if part[2] != "" {
-		factor = 1 << (10 * (1 + strings.Index("KMGTP", part[2])))
-	}
-	if whole, err := strconv.ParseInt(part[1], 10, 64); err == nil && whole <= mostSize/factor {
-		return whole * factor, nil
-	}
-	f, err := strconv.ParseFloat(part[1], 64)
-	if err != nil || f*float64(factor) > mostSize {
-		return 0, fmt.Errorf("%.40q is larger than any disk", text)
-	}
-	return int64(f * float64(factor)), nil
 }

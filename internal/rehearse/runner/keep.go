@@ -193,7 +193,7 @@ func toResume(all []kept, name string) (kept, error) {
 	case len(open) > 0:
 		help = "there is " + hint.OneOf(open)
 	case len(ended) > 0:
-		help = fmt.Sprintf("plumb rehearse --resume %s --budget 1h continues the last one whose budget was used up", ended[0])
+		help = fmt.Sprintf("plumb rehearse --resume %s --max-time 1h continues the last one whose budget was used up", ended[0])
 	}
 	if name != "" {
 		return kept{}, hint.Usage(fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help)

@@ -235,7 +235,7 @@ func TestToResume(t *testing.T) {
 		}
 	}
 	_, err := toResume(all[2:], "")
-	if !strings.Contains(hint.Of(err), "--resume c --budget") {
+	if !strings.Contains(hint.Of(err), "--resume c --max-time") {
 		t.Errorf("hint %q", hint.Of(err))
 	}
 }

@@ -127,7 +127,7 @@ func (x *Runner) noTime(i int, again bool) error {
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
 		return hint.With(fmt.Errorf("%s of the budget are left, and all advice takes %s at least", left, takes),
-			fmt.Sprintf("--budget %s or more; --data with less loads faster", (x.Budget-left+2*takes).Round(time.Minute)))
+			fmt.Sprintf("--max-time %s or more; --data with less loads faster", (x.Budget-left+2*takes).Round(time.Minute)))
 	}
 	if !x.Search {
 		x.ended = budgetUsed

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/btrfs"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
@@ -23,7 +24,7 @@ import (
 // Btrfs takes points of subvolumes. A volume is named by its path from the top of its
 // filesystem, / for the top itself; the pool is the filesystem's UUID. Snapshots lie in a directory
 // at the top that only root enters, each with a file of facts beside it.
-type Btrfs struct{}
+type Btrfs struct{ synced }
 
 // Name implements protect.Storage.
 func (Btrfs) Name() string { return "btrfs" }
@@ -40,22 +41,13 @@ func (b Btrfs) Volume(_ *stack.Stack, fs *stack.Thing) (protect.Volume, bool) {
 			sub = name
 		}
 	}
-	within, ok := below(root, sub)
+	within, ok := paths.Cut(root, sub)
 	return protect.Volume{Storage: b.Name(), Name: sub, Pool: fs.Text("source"), Mountpoint: fs.Text("mountpoint"), Within: within}, ok
-}
-
-// below gives the path from one directory to another inside it.
-func below(name, dir string) (string, bool) {
-	if dir == "/" {
-		return strings.TrimPrefix(name, "/"), true
-	}
-	rest, ok := strings.CutPrefix(name, dir)
-	return strings.TrimPrefix(rest, "/"), ok && (rest == "" || rest[0] == '/')
 }
 
 // Place implements protect.Placer: a subvolume need not be mounted to be one of its own.
 func (b Btrfs) Place(ctx context.Context, h host.Reader, v protect.Volume, name string) (protect.Volume, error) {
-	rest, ok := below(name, v.Mountpoint)
+	rest, ok := paths.Cut(name, v.Mountpoint)
 	if !ok {
 		return v, fmt.Errorf("%s is not on the mount at %s", name, v.Mountpoint)
 	}
@@ -74,7 +66,7 @@ func (b Btrfs) Place(ctx context.Context, h host.Reader, v protect.Volume, name 
 		return v, err
 	}
 	at := path.Join("/", v.Name, v.Within)
-	if deeper, ok := below("/"+of.Path, at); ok && deeper != "" {
+	if deeper, ok := paths.Cut("/"+of.Path, at); ok && deeper != "" {
 		v.Mountpoint, v.Within = path.Join(v.Mountpoint, deeper), ""
 	}
 	v.Name = "/" + of.Path
@@ -91,10 +83,10 @@ func (t btrfsMount) holding(ctx context.Context, h host.Reader, name string) (bt
 	}
 	var inside []string
 	for _, s := range all {
-		if _, ok := below(name, "/"+s.Path); ok && len(s.Path) >= len(found.Path) {
+		if paths.Within(name, "/"+s.Path) && len(s.Path) >= len(found.Path) {
 			found = s
 		}
-		if in, ok := below("/"+s.Path, name); ok && in != "" && !strings.HasPrefix(s.Path, pointsDir+"/") {
+		if in, ok := paths.Cut("/"+s.Path, name); ok && in != "" && !strings.HasPrefix(s.Path, pointsDir+"/") {
 			inside = append(inside, "/"+s.Path)
 		}
 	}
@@ -109,11 +101,6 @@ func (Btrfs) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "
 
 // Room implements protect.Storage.
 func (Btrfs) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
-
-// Settle implements protect.Storage.
-func (Btrfs) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage.
 func (b Btrfs) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, facts map[string]string) ([]protect.Member, error) {
@@ -286,7 +273,7 @@ func (b Btrfs) At(ctx context.Context, h host.Reader, dir string) (protect.Membe
 
 // CopyOf implements protect.Copier.
 func (b Btrfs) CopyOf(t inventory.Thing) (protect.Volume, bool) {
-	name, ok := below(t.Name, t.Proof["top"])
+	name, ok := paths.Cut(t.Name, t.Proof["top"])
 	return protect.Volume{Storage: b.Name(), Name: "/" + name, Pool: t.Proof["filesystem"], Within: t.Proof["within"]}, ok && t.Kind == inventory.Subvolume
 }
 

@@ -23,6 +23,7 @@ import (
 // taken, and the one line that it prints is the identity by which they are known again; look prints the identity of what
 // has that name now, and nothing when nothing has it; remove removes it, and finds the identity in PLUMB_IDENTITY.
 type Command struct {
+	synced
 	Line     string        // that takes the snapshots; "" for none, when only those that exist are of interest
 	Removes  string        // that looks at those of PLUMB_POINT and removes them; "" for none
 	Progress time.Duration // for how long it may neither read nor write nor say anything; a minute
@@ -55,11 +56,6 @@ func (Command) Atomic(vols []protect.Volume) string {
 
 // Room implements protect.Storage.
 func (Command) Room(s *stack.Stack, vols []protect.Volume) error { return nil }
-
-// Settle implements protect.Storage.
-func (Command) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage. Of a command that gives no identity nobody can tell later whether a snapshot is
 // the one that it took.

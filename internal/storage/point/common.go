@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -179,7 +180,7 @@ func room(s *stack.Stack, vols []protect.Volume) error {
 		var at *stack.Thing
 		for _, t := range s.OfKind("filesystem") {
 			point := t.Text("mountpoint")
-			if _, ok := below(v.Mountpoint, point); ok && point != "" && (at == nil || len(point) > len(at.Text("mountpoint"))) {
+			if paths.Within(v.Mountpoint, point) && (at == nil || len(point) > len(at.Text("mountpoint"))) {
 				at = t
 			}
 		}
@@ -201,6 +202,14 @@ func room(s *stack.Stack, vols []protect.Volume) error {
 // tight says that there is too little space.
 func tight(format string, args ...any) error {
 	return hint.With(fmt.Errorf(format, args...), "plumb prune makes room")
+}
+
+// synced is a storage that has less to write for a snapshot when what waits was written out before.
+type synced struct{}
+
+// Settle implements protect.Storage.
+func (synced) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
+	return syncAll(ctx, d, vols)
 }
 
 // syncAll writes out what waits, so that a snapshot has less to write.

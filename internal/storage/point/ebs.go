@@ -20,6 +20,7 @@ import (
 // EBS takes points of the volumes of an EC2 instance. One call of create-snapshots takes all of
 // an instance's volumes at one moment, but for those that it is told to leave out.
 type EBS struct {
+	synced
 	Asked bool // only then are new points taken of it: they cost money, and only a few hosts have the right
 }
 
@@ -82,11 +83,6 @@ func (EBS) Atomic([]protect.Volume) string { return "" }
 
 // Room implements protect.Storage: snapshots are kept elsewhere.
 func (EBS) Room(*stack.Stack, []protect.Volume) error { return nil }
-
-// Settle implements protect.Storage.
-func (EBS) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage. AWS knows nothing of the filesystems, which are written out first.
 func (e EBS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {

@@ -18,7 +18,7 @@ import (
 
 // LVM takes points of thin logical volumes. Taking one suspends the device, for which the kernel
 // freezes the filesystem: what is in the snapshot needs no repair. A snapshot is not activated with its group.
-type LVM struct{}
+type LVM struct{ synced }
 
 // Name implements protect.Storage.
 func (LVM) Name() string { return "lvm" }
@@ -169,11 +169,6 @@ func thinNames(pool string) []string {
 // mapperName is the device mapper's name of a logical volume.
 func mapperName(group, name string) string {
 	return strings.ReplaceAll(group, "-", "--") + "-" + strings.ReplaceAll(name, "-", "--")
-}
-
-// Settle implements protect.Storage.
-func (LVM) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
 }
 
 // lvmSnapshot names the snapshot of a volume of a group.

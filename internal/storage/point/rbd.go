@@ -18,7 +18,7 @@ import (
 // RBD takes points of images of Ceph that the kernel mapped. A volume is named pool/image.
 // Images of one set are taken one after the other: a group of images would be of one moment, but an
 // image can be in one group only, and that is for its owner to say.
-type RBD struct{}
+type RBD struct{ synced }
 
 // Name implements protect.Storage.
 func (RBD) Name() string { return "rbd" }
@@ -56,11 +56,6 @@ func (RBD) Atomic(vols []protect.Volume) string { return oneAfterOther(vols, "vo
 
 // Room implements protect.Storage: how full a cluster is, a client is not told.
 func (RBD) Room(*stack.Stack, []protect.Volume) error { return nil }
-
-// Settle implements protect.Storage.
-func (RBD) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage. Ceph knows nothing of the filesystem, which is written out first:
 // the snapshot is what a power cut leaves.

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -21,7 +22,7 @@ import (
 // writes. The filesystem cannot be frozen for that: a reflink of a frozen one waits for its thaw.
 //
 // A volume is a directory: the name is the device, Within the directory from the filesystem's top.
-type Reflink struct{}
+type Reflink struct{ synced }
 
 // Parts of a point's directory.
 const (
@@ -50,7 +51,7 @@ func (r Reflink) Volume(s *stack.Stack, fs *stack.Thing) (protect.Volume, bool) 
 
 // Place implements protect.Placer.
 func (r Reflink) Place(ctx context.Context, h host.Reader, v protect.Volume, name string) (protect.Volume, error) {
-	rest, ok := below(name, v.Mountpoint)
+	rest, ok := paths.Cut(name, v.Mountpoint)
 	st, err := h.Stat(ctx, name)
 	switch {
 	case err != nil:
@@ -97,11 +98,6 @@ func (Reflink) Atomic(vols []protect.Volume) string {
 
 // Room implements protect.Storage.
 func (Reflink) Room(s *stack.Stack, vols []protect.Volume) error { return room(s, vols) }
-
-// Settle implements protect.Storage.
-func (Reflink) Settle(ctx context.Context, d host.Streamer, vols []protect.Volume) error {
-	return syncAll(ctx, d, vols)
-}
 
 // Snapshot implements protect.Storage.
 func (r Reflink) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, facts map[string]string) ([]protect.Member, error) {

@@ -79,7 +79,7 @@ func snapshotNames(vols []protect.Volume, name string) (all []string) {
 func above(vols []protect.Volume) string {
 	at := vols[0].Name
 	for _, v := range vols {
-		for v.Name != at && !strings.HasPrefix(v.Name, at+"/") {
+		for !zfs.Within(v.Name, at) {
 			at = at[:strings.LastIndexByte(at, '/')] // the pool holds them all
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/protect"
@@ -90,7 +91,7 @@ func (z Zvol) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m 
 // zvolReady waits for the device of a new volume, and gives it by the name under which the kernel lists
 // what is mounted of it.
 func zvolReady(ctx context.Context, h host.Reader, name string) (device string, err error) {
-	err = inventory.Until(ctx, deviceTime, func() (bool, error) {
+	err = await.Until(ctx, deviceTime, func() (bool, error) {
 		st, err := h.Stat(ctx, zvolDevice(name))
 		if err == nil && !strings.HasPrefix(st.Resolved, "/dev/zd") {
 			err = fmt.Errorf("%s leads to %q", zvolDevice(name), st.Resolved)

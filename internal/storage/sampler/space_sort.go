@@ -2,11 +2,9 @@ package sampler
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/product"
 )
 
@@ -44,7 +42,7 @@ func (s sorter) patternsOnly(p place) bool { return p.role == "temporary" && !s.
 
 // inside tells whether a directory lies in one of another role.
 func (s sorter) inside(dir, role string) bool {
-	return slices.ContainsFunc(s.places, func(o place) bool { return o.role != role && o.role != "temporary" && observe.Within(dir, o.dir) })
+	return slices.ContainsFunc(s.places, func(o place) bool { return o.role != role && o.role != "temporary" && paths.Within(dir, o.dir) })
 }
 
 func (s sorter) patterns(role string) (all []string) {
@@ -61,7 +59,7 @@ func (s sorter) tops() []place {
 	var out []place
 	for _, p := range s.places {
 		within := slices.ContainsFunc(s.places, func(o place) bool {
-			return o.dir != p.dir && o.role != "temporary" && observe.Within(p.dir, o.dir)
+			return o.dir != p.dir && o.role != "temporary" && paths.Within(p.dir, o.dir)
 		})
 		same := slices.ContainsFunc(out, func(o place) bool { return o.dir == p.dir })
 		if !within && !same && s.tellable(p) {
@@ -87,14 +85,15 @@ func (s sorter) main(p place) place {
 func (s sorter) roleOf(name string) string {
 	var around []place
 	for _, p := range s.places {
-		if observe.Within(name, p.dir) {
+		if paths.Within(name, p.dir) {
 			around = append(around, p)
 		}
 	}
 	slices.SortStableFunc(around, func(a, b place) int { return len(b.dir) - len(a.dir) })
 	for _, f := range s.files {
 		for _, p := range around {
-			if p.role == f.Role && matches(f.Patterns, strings.TrimPrefix(strings.TrimPrefix(name, p.dir), "/")) {
+			rest, _ := paths.Cut(name, p.dir)
+			if p.role == f.Role && paths.Matches(f.Patterns, rest) {
 				return f.Role
 			}
 		}
@@ -107,10 +106,6 @@ func (s sorter) roleOf(name string) string {
 	return ""
 }
 
-func matches(patterns []string, rel string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, rel); return ok })
-}
-
 // spoil notes which sums are not whole because a directory was not read whole:
 // those of all roles in it but for those whose own directory was.
 func (s sorter) spoil(lost map[string]string, top place, done map[string]bool, err error) {
@@ -119,7 +114,7 @@ func (s sorter) spoil(lost map[string]string, top place, done map[string]bool, e
 			continue // what is read of such a directory is for nothing else
 		}
 		flat := slices.Contains([]string{"wal", "journal", "redo", "binlog", "relaylog", "undo"}, p.role)
-		if observe.Within(p.dir, top.dir) && !(flat && done[p.dir]) {
+		if paths.Within(p.dir, top.dir) && !(flat && done[p.dir]) {
 			lost[p.role] = fmt.Sprintf("add up the files in %s: %v", top.dir, err)
 		}
 	}

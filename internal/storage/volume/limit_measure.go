@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/draw"
 	"plumb/internal/host"
 	"plumb/internal/host/scratch"
@@ -269,13 +270,13 @@ func (p *probe) load(ctx context.Context, m measurement, length time.Duration) (
 		all.Wait()
 		err = errors.Join(err, errors.Join(bad...))
 	}()
-	wait(ctx, probeSettle)
+	_ = await.Pause(ctx, probeSettle)
 	before, err := p.counts(ctx)
 	if err != nil {
 		return did, err
 	}
 	began := time.Now()
-	wait(ctx, length)
+	_ = await.Pause(ctx, length)
 	after, err := p.counts(ctx)
 	if err != nil {
 		return did, err
@@ -298,13 +299,6 @@ func (p *probe) counts(ctx context.Context) (all []paces, err error) {
 		all = append(all, c)
 	}
 	return all, nil
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // work does requests at drawn places until it is stopped.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -110,7 +111,7 @@ const patience = 15 * time.Second
 // insist repeats a command while something is busy: a server that has just
 // ended holds its files for a moment.
 func (t *tree) insist(ctx context.Context, argv ...string) error {
-	return inventory.Until(ctx, patience, func() (bool, error) {
+	return await.Until(ctx, patience, func() (bool, error) {
 		err := t.run(ctx, argv...)
 		return err == nil, err
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/group"
@@ -90,23 +91,10 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 }
 
 func (d *daemon) answers(ctx context.Context, process host.Running) error {
-	late := time.Now().Add(startTime)
-	for {
+	return await.Answer(ctx, process, startTime, func(ctx context.Context) error {
 		_, err := d.box.Do.Run(ctx, zfs.Pools()...)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-process.Done():
-			return fmt.Errorf("it ended: %w", errors.Join(process.Err(), err))
-		case <-time.After(100 * time.Millisecond):
-		}
-		if time.Now().After(late) {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // stop exports all pools and ends the daemon.

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 )
@@ -178,10 +179,8 @@ func alone(ctx context.Context, f *os.File) error {
 		if time.Now().After(late) {
 			return &store.Trouble{Err: fmt.Errorf("another process has had the lock %s for %s", aside+"lock", lockTime)}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(5 * time.Millisecond):
+		if err := await.Pause(ctx, 5*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/edit"
+	"plumb/internal/host/paths"
 	"plumb/internal/stack"
 )
 
@@ -148,13 +149,11 @@ func (m mount) levels(group string) ([]string, error) {
 		return nil, fmt.Errorf("the control group tree of %s is not mounted", group)
 	}
 	rel := path.Clean("/" + group)
-	if m.root != "/" {
-		rest, ok := strings.CutPrefix(rel, m.root)
-		if !ok || rest != "" && !strings.HasPrefix(rest, "/") {
-			return nil, fmt.Errorf("control group %s lies outside what is mounted at %s", group, m.dir)
-		}
-		rel = "/" + strings.TrimPrefix(rest, "/")
+	rest, within := paths.Cut(rel, m.root)
+	if !within {
+		return nil, fmt.Errorf("control group %s lies outside what is mounted at %s", group, m.dir)
 	}
+	rel = "/" + rest
 	const deepest = 64
 	var out []string
 	for range deepest {

@@ -29,10 +29,10 @@ type BackupJSON struct {
 	Backup  OneJSON       `json:"backup"`
 	Sent    int64         `json:"sent_bytes"`    // in objects, by this run
 	Skipped int64         `json:"skipped_bytes"` // of the streams, that a run before had sent
-	GoesOn  bool          `json:"goes_on"`       // this run ended what one before had begun
+	GoesOn  bool          `json:"resumed"`       // this run ended what one before had begun
 	Took    time.Duration `json:"took_ns"`
-	Lost    []LostJSON    `json:"lost,omitempty"`  // places that do not have it
-	Whole   string        `json:"whole,omitempty"` // why all was sent, where there are backups of the same server
+	Lost    []LostJSON    `json:"lost,omitempty"`        // places that do not have it
+	Whole   string        `json:"full_reason,omitempty"` // why all was sent, where there are backups of the same server
 }
 
 // LostJSON is a place that does not have a backup that another has.

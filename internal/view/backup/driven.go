@@ -104,7 +104,7 @@ func drivenSheet(p *page.Page, tool string, s driven.Set) {
 	if s.Endpoint != "" {
 		more = " --endpoint '" + s.Endpoint + "' --region '" + s.Region + "'"
 	}
-	p.Hang(page.Dim, "  ", fmt.Sprintf("plumb restore --with %s --from '%s'%s --stanza %s --identity key.conf --user postgres --directory /srv/restored --to latest", tool, s.URL, more, s.Name))
+	p.Hang(page.Dim, "  ", fmt.Sprintf("plumb restore --with %s --from '%s'%s --stanza %s --identity key.conf --user postgres --dir /srv/restored --to latest", tool, s.URL, more, s.Name))
 }
 
 // DrivenMoment says where a backup was restored.

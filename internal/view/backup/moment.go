@@ -12,7 +12,7 @@ import (
 	"plumb/internal/view/page"
 )
 
-// MomentJSON is version 1 of what restore --directory --json prints.
+// MomentJSON is version 1 of what restore --dir --json prints.
 type MomentJSON struct {
 	Plumb     int           `json:"plumb"`
 	Kind      string        `json:"kind"` // "restore-moment"

@@ -21,9 +21,9 @@ type PruneJSON struct {
 	Keep    string                    `json:"keep"`              // the rules; "" when backups were named
 	Servers []protectview.ServerPrune `json:"servers"`           //
 	Leaving []prune.Leaving           `json:"leaving"`           // pruned before, and not gone yet
-	Lost    []prune.Lost              `json:"unending"`          // never ended
+	Lost    []prune.Lost              `json:"unfinished"`        // never ended
 	Logs    []prune.Log               `json:"logs"`              // archived, of each server
-	Brakes  []keep.Brake              `json:"brakes"`            // why nothing at all goes
+	Brakes  []keep.Brake              `json:"safety_stops"`      // why nothing at all goes
 	Unknown string                    `json:"unknown,omitempty"` // what could not be asked of the store
 	Done    *prune.Done               `json:"done,omitempty"`    // of no dry run
 }
@@ -137,7 +137,7 @@ func Pruned(d prune.Done, screen page.Screen) string {
 	}
 	text := fmt.Sprintf("%s pruned", units.Count(len(d.Marked), "backup"))
 	if len(d.Marked) > 0 {
-		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --take-back ID brings one back"
+		text += ": the first prune in " + units.Age(int64(d.Plan.Grace.Seconds())) + " or later removes the objects, and until then --undo ID brings one back"
 	}
 	p.Para(page.Normal, 0, text+".")
 	if d.Objects > 0 {

@@ -60,7 +60,7 @@ func Sheets(all []backup.Sheet, screen page.Screen) string {
 		p.Line(page.Normal, "On another machine, with a key that opens them in key.txt:")
 		p.Line(page.Normal, "  "+("plumb backup list --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)))
 		p.Line(page.Normal, "  "+("plumb restore --from "+at(s)+" --trust "+host.ShellQuoted(s.Public)+" --identity key.txt --into "+into(s)))
-		p.Para(page.Normal, 0, "In place of --into: a base backup of pg_basebackup or mariadb-backup goes to a directory, with --directory /srv/restored --user USER --to latest; the output of another command to a file or a command, with --output FILE or --command 'LINE'.")
+		p.Para(page.Normal, 0, "In place of --into: a base backup of pg_basebackup or mariadb-backup goes to a directory, with --dir /srv/restored --user USER --to latest; the output of another command to a file or a command, with --output FILE or --command 'LINE'.")
 		p.Para(page.Dim, 0, "This sheet contains no secret. Keep it, the key and the login of the store away from this machine: without the key nobody can open the backups.")
 	}
 	return p.String()

@@ -32,7 +32,7 @@ func Document(r check.Report) CheckJSON {
 		d.Unknown = append(d.Unknown, UnknownJSON(u))
 	}
 	for _, f := range r.Advice.Foretold {
-		d.Foretold = append(d.Foretold, ForetoldJSON(f))
+		d.CheckAgain = append(d.CheckAgain, CheckAgainJSON(f))
 	}
 	return d
 }

@@ -46,8 +46,10 @@ func TestForetoldIsSaid(t *testing.T) {
 		t.Errorf("of a healthy host:\n%s", text)
 	}
 	b, err := page.JSON(Document(r))
-	var doc struct{ Foretold []ForetoldJSON }
-	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.Foretold) != 1 || len(doc.Foretold[0].Rules) != 6 || !doc.Foretold[0].Idle {
+	var doc struct {
+		CheckAgain []CheckAgainJSON `json:"check_again"`
+	}
+	if err != nil || json.Unmarshal(b, &doc) != nil || len(doc.CheckAgain) != 1 || len(doc.CheckAgain[0].Rules) != 6 || !doc.CheckAgain[0].Idle {
 		t.Errorf("JSON has %+v, %v", doc, err)
 	}
 }

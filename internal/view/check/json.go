@@ -10,21 +10,21 @@ import (
 
 // CheckJSON is the document of plumb check --json: one host.
 type CheckJSON struct {
-	Plumb     int            `json:"plumb"`    // JSONVersion
-	Kind      string         `json:"kind"`     // "check"
-	Version   string         `json:"version"`  // of the program
-	TakenAt   time.Time      `json:"taken_at"` // when the host was read
-	Root      bool           `json:"root"`     // whether it was read with root's rights
-	Tape      string         `json:"tape,omitempty"`
-	Host      HostJSON       `json:"host"`
-	Servers   []ServerJSON   `json:"servers"`
-	Summary   SummaryJSON    `json:"summary"`
-	Findings  []FindingJSON  `json:"findings"`  // worst first
-	Conflicts []ConflictJSON `json:"conflicts"` // settings for which rules wanted different values
-	Unknown   []UnknownJSON  `json:"unknown"`   // what could not be judged
-	Gaps      []stack.Gap    `json:"gaps"`      // what could not be seen
-	Plan      advise.Plan    `json:"plan"`
-	Foretold  []ForetoldJSON `json:"foretold,omitempty"` // what is judged anew under load once the plan is followed
+	Plumb      int              `json:"plumb"`    // JSONVersion
+	Kind       string           `json:"kind"`     // "check"
+	Version    string           `json:"version"`  // of the program
+	TakenAt    time.Time        `json:"taken_at"` // when the host was read
+	Root       bool             `json:"root"`     // whether it was read with root's rights
+	Tape       string           `json:"tape,omitempty"`
+	Host       HostJSON         `json:"host"`
+	Servers    []ServerJSON     `json:"servers"`
+	Summary    SummaryJSON      `json:"summary"`
+	Findings   []FindingJSON    `json:"findings"`  // worst first
+	Conflicts  []ConflictJSON   `json:"conflicts"` // settings for which rules wanted different values
+	Unknown    []UnknownJSON    `json:"unknown"`   // what could not be judged
+	Gaps       []stack.Gap      `json:"gaps"`      // what could not be seen
+	Plan       advise.Plan      `json:"plan"`
+	CheckAgain []CheckAgainJSON `json:"check_again,omitempty"` // what may fire under load once the plan is followed: then check again
 }
 
 // HostJSON names the machine.
@@ -121,9 +121,9 @@ type UnknownJSON struct {
 	Rules []string `json:"rules"`
 }
 
-// ForetoldJSON says when to ask again about a server: rules that may advise
+// CheckAgainJSON says when to ask again about a server: rules that may advise
 // more, by the load it carries once the plan is followed.
-type ForetoldJSON struct {
+type CheckAgainJSON struct {
 	Server  stack.Ref `json:"server"`
 	Idle    bool      `json:"idle"`    // next to nothing was asked of it
 	Restart bool      `json:"restart"` // the plan restarts it

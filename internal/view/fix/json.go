@@ -28,12 +28,12 @@ type FixStepJSON struct {
 	From           stack.Value `json:"from"` // in force when it was prepared; null when that is not known
 	To             stack.Value `json:"to"`
 	Because        string      `json:"because"`
-	Rules          []string    `json:"rules"`               // that ask for it
-	Effect         string      `json:"effect"`              // now, reload, new-writes, remount or restart
-	Waits          string      `json:"waits_for,omitempty"` // what must happen before it is in force
-	Lasts          string      `json:"lasts_in,omitempty"`  // what makes it last
-	Undo           string      `json:"undo"`                // how it is taken back, in words
-	Places         []string    `json:"places"`              // that are changed, in their order
+	Rules          []string    `json:"rules"`                  // that ask for it
+	Effect         string      `json:"effect"`                 // now, reload, new-writes, remount or restart
+	Waits          string      `json:"waits_for,omitempty"`    // what must happen before it is in force
+	Lasts          string      `json:"persisted_in,omitempty"` // what makes it last
+	Undo           string      `json:"undo"`                   // how it is taken back, in words
+	Places         []string    `json:"places"`                 // that are changed, in their order
 	DurabilityFrom string      `json:"durability_from"`
 	DurabilityTo   string      `json:"durability_to"`
 	Notes          []string    `json:"notes,omitempty"`

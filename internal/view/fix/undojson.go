@@ -20,11 +20,11 @@ type UndoJSON struct {
 type UndoActJSON struct {
 	Change int      `json:"change"`
 	Place  string   `json:"place"`
-	State  string   `json:"state"`               // undone, left, gone (removed for good), or what it still is
-	To     string   `json:"to,omitempty"`        // of a dry run: what it goes back to, in words
-	Runs   []string `json:"runs,omitempty"`      // of a dry run: commands and statements, as the journal has them
-	Waits  string   `json:"waits_for,omitempty"` // the server that does not answer; undo again once it runs
-	Aside  string   `json:"put_aside,omitempty"` // by which command it was put aside in place of being removed, as others may have written to it
+	State  string   `json:"state"`                  // undone, left, gone (removed for good), or what it still is
+	To     string   `json:"to,omitempty"`           // of a dry run: what it goes back to, in words
+	Runs   []string `json:"runs,omitempty"`         // of a dry run: commands and statements, as the journal has them
+	Waits  string   `json:"waits_for,omitempty"`    // the server that does not answer; undo again once it runs
+	Aside  string   `json:"set_aside_by,omitempty"` // by which command it was put aside in place of being removed, as others may have written to it
 	Error  string   `json:"error,omitempty"`
 }
 

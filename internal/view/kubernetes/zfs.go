@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"plumb/internal/provision"
+	"plumb/internal/units"
+	"plumb/internal/zfs"
 )
 
 // datasets writes the classes of OpenEBS's ZFS-LocalPV, one for each role. Names and values are those
@@ -44,7 +46,7 @@ func (w *writer) datasets() error {
 func (w *writer) inherited(v provision.Volume) map[string]string {
 	all := map[string]string{}
 	for _, above := range w.Volumes { // what is above comes first
-		if above.Dataset == v.Dataset || strings.HasPrefix(v.Dataset, above.Dataset+"/") {
+		if zfs.Within(v.Dataset, above.Dataset) {
 			maps.Copy(all, above.Properties)
 		}
 	}
@@ -85,7 +87,7 @@ func unsaid(v provision.Volume) string {
 func parameter(key, value string) (string, bool) {
 	switch key {
 	case "recordsize":
-		n, ok := bytesOf(value)
+		n, ok := units.ParseBytes(value)
 		if !ok || n < 512 || n > 128<<10 || n&(n-1) != 0 {
 			return "", false
 		}
@@ -102,19 +104,4 @@ func parameter(key, value string) (string, bool) {
 		return value, err == nil && n >= 1 && n <= map[string]int{"gzip": 9, "zstd": 19}[kind] && strconv.Itoa(n) == level
 	}
 	return "", false
-}
-
-// bytesOf reads a size as ZFS writes it: 16384, 16K, 1M.
-func bytesOf(value string) (int64, bool) {
-	shift := 0
-	if i := len(value) - 1; i > 0 {
-		switch value[i] {
-		case 'K', 'k':
-			shift, value = 10, value[:i]
-		case 'M', 'm':
-			shift, value = 20, value[:i]
-		}
-	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	return n << shift, err == nil && n > 0 && n < 1<<40
 }

@@ -44,7 +44,7 @@ func (e *Exporter) collect() []*family {
 		e.o.Compat.addStates(fs, e.o.Catalog, e.picture, e.labelsOf)
 	}
 	left, unnamed := e.aboutFacts(fs)
-	fs.gauge("plumb_series_left_out", "series that are not shown because there would be more than --most-series of them", float64(left))
+	fs.gauge("plumb_series_left_out", "series that are not shown because there would be more than --max-series of them", float64(left))
 	fs.gauge("plumb_readings_unnamed", "readings that are not shown because the catalogue has no such fact: a mistake of Plumb's", float64(unnamed))
 	return fs.sorted()
 }

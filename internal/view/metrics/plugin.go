@@ -128,7 +128,7 @@ func readPage(from io.Reader) (map[string][]point, error) {
 	page := &io.LimitedReader{R: from, N: mostPage + 1}
 	families, err := p.TextToMetricFamilies(page)
 	if page.N == 0 { // what is bad may stand in what was not read
-		return nil, fmt.Errorf("they are longer than %s: plumb watch metrics --most-series N exports fewer", units.Bytes(mostPage))
+		return nil, fmt.Errorf("they are longer than %s: plumb watch metrics --max-series N exports fewer", units.Bytes(mostPage))
 	}
 	if err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func TestPluginWithoutTheWholePage(t *testing.T) {
 	page := "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\n"
 	page += strings.Repeat("# "+strings.Repeat("x", 1021)+"\n", mostPage/1024) + "plumb_server_up{server=\"mysql:3307\"} 0\n"
 	line, state := Plugin(strings.NewReader(page), time.Unix(0, 0), Limits{Critical: .5, Late: time.Minute})
-	if state != Unknown || !strings.Contains(line, "longer than 8M: plumb watch metrics --most-series N") {
+	if state != Unknown || !strings.Contains(line, "longer than 8M: plumb watch metrics --max-series N") {
 		t.Errorf("got %s %q", state, line)
 	}
 }

@@ -15,15 +15,15 @@ import (
 // SnapshotJSON is version 1 of what snapshot --json prints.
 type SnapshotJSON struct {
 	Plumb   int            `json:"plumb"`
-	Kind    string         `json:"kind"`              // "snapshot"
-	DryRun  bool           `json:"dry_run"`           // nothing was done
-	Server  protect.Server `json:"server"`            // of which the point is
-	Set     protect.Set    `json:"set"`               // what it keeps data on
-	Modes   []protect.Mode `json:"modes"`             // cheapest correct first
-	Mode    string         `json:"mode,omitempty"`    // the one that is taken, or would be
-	Refused string         `json:"refused,omitempty"` // why no point can be taken
-	Point   *protect.Point `json:"point,omitempty"`   // that was taken
-	Fell    string         `json:"fell,omitempty"`    // why it is less than its mode promises
+	Kind    string         `json:"kind"`                       // "snapshot"
+	DryRun  bool           `json:"dry_run"`                    // nothing was done
+	Server  protect.Server `json:"server"`                     // of which the point is
+	Set     protect.Set    `json:"set"`                        // what it keeps data on
+	Modes   []protect.Mode `json:"modes"`                      // cheapest correct first
+	Mode    string         `json:"mode,omitempty"`             // the one that is taken, or would be
+	Refused string         `json:"refused,omitempty"`          // why no point can be taken
+	Point   *protect.Point `json:"point,omitempty"`            // that was taken
+	Fell    string         `json:"downgrade_reason,omitempty"` // why it is less than its mode promises
 }
 
 // DrillJSON is version 1 of what drill --json prints.
@@ -78,12 +78,12 @@ type CloneJSON struct {
 	Dir     string        `json:"dir"`
 	Run     string        `json:"run"` // with its socket, configuration and log; "" when no server runs on it
 	Port    int           `json:"port,omitempty"`
-	PID     int           `json:"pid,omitempty"`     // with which it was started
-	Memory  int64         `json:"memory"`            // that was asked for
-	Masked  bool          `json:"masked"`            // statements ran before it listened
-	Ready   time.Duration `json:"ready_ns"`          // from the request to its first answer
-	Follows string        `json:"follows,omitempty"` // how a replica followed its source when it was made
-	Astray  bool          `json:"astray,omitempty"`  // it did not
+	PID     int           `json:"pid,omitempty"`           // with which it was started
+	Memory  int64         `json:"memory"`                  // that was asked for
+	Masked  bool          `json:"masked"`                  // statements ran before it listened
+	Ready   time.Duration `json:"ready_ns"`                // from the request to its first answer
+	Follows string        `json:"follows,omitempty"`       // how a replica followed its source when it was made
+	Astray  bool          `json:"not_following,omitempty"` // it did not follow it
 
 	Limits []protect.Limit `json:"limits,omitempty"` // of what its server can take from all else
 }
@@ -104,7 +104,7 @@ type PruneJSON struct {
 type ServerPrune struct {
 	Server string       `json:"server"`
 	Points []PointFate  `json:"points"` // oldest first
-	Brakes []keep.Brake `json:"brakes,omitempty"`
+	Brakes []keep.Brake `json:"safety_stops,omitempty"`
 }
 
 // PointFate is what becomes of one point.
@@ -142,7 +142,7 @@ type ServerStatusJSON struct {
 	Asked   bool           `json:"asked"`          // the policy is about it
 	Runs    bool           `json:"runs"`           // it was seen
 	Points  int            `json:"points"`         // whole ones, whose snapshots are there
-	Unasked int            `json:"unasked"`        // others, of which nobody said how to look whether their snapshots are there
+	Unasked int            `json:"unchecked"`      // others, of which nobody said how to look whether their snapshots are there
 	Lost    string         `json:"lost,omitempty"` // a point that is not among them, and why
 	Newest  *policy.Aged   `json:"newest,omitempty"`
 	Proven  *policy.Aged   `json:"proven,omitempty"` // the newest that is proven

@@ -14,10 +14,10 @@ type ProvisionJSON struct {
 	Plumb   int                    `json:"plumb"`
 	Kind    string                 `json:"kind"`    // "provision"
 	Of      string                 `json:"of"`      // what its stages are called in the journal
-	Server  string                 `json:"server"`  // mysql:3306; "" when it was taken away, or is not installed yet
+	Server  string                 `json:"server"`  // mysql:3306; "" when it was undone, or is not installed yet
 	Applied bool                   `json:"applied"` // whether anything could be done: false for --dry-run
 	Acts    int                    `json:"acts"`    // that were done, or would be
-	Stages  []ProvisionStageJSON   `json:"stages"`  // in the order in which they are done, or taken away
+	Stages  []ProvisionStageJSON   `json:"stages"`  // in the order in which they are done, or undone
 	Refused []ProvisionRefusedJSON `json:"refused"` // settings that rules advise and Plumb does not set
 	Left    []ProvisionFindingJSON `json:"left"`    // what check says above a note: now, or of --dry-run as foretold
 	Notes   []ProvisionFindingJSON `json:"notes"`   // likewise, notes
@@ -31,7 +31,7 @@ type ProvisionStageJSON struct {
 	Done    bool               `json:"done"`              // nothing was left to do, or it was done
 	Seconds float64            `json:"seconds,omitempty"` // how long that took
 	Acts    []ProvisionActJSON `json:"acts"`
-	Lasting []string           `json:"lasting"` // what cannot be taken away, in words
+	Lasting []string           `json:"permanent"` // what cannot be undone, in words
 	Notes   []string           `json:"notes"`
 }
 
@@ -134,7 +134,7 @@ func Document(r propose.Result) ProvisionJSON {
 	return d
 }
 
-// AwayDocument makes the document of what was taken away, or with no done would be.
+// AwayDocument makes the document of what was undone, or with no done would be.
 func AwayDocument(of string, all []*change.Change, done bool) ProvisionJSON {
 	d := document(propose.Proposal{Of: of})
 	d.Applied = done

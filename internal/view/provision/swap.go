@@ -58,7 +58,7 @@ func Rehearsed(to product.Release, p protect.Point, r rehearsal.Result, screen p
 // Swapped says what should follow; next is "" for nothing.
 func Swapped(server stack.Ref, number int, next string, screen page.Screen) string {
 	o := page.NewPage(screen)
-	o.Para(page.Normal, 0, fmt.Sprintf("Done: change %d. plumb provision swap %s --back goes back, without what is written from now on.", number, server))
+	o.Para(page.Normal, 0, fmt.Sprintf("Done: change %d. plumb provision swap %s --undo goes back, without what is written from now on.", number, server))
 	if next != "" {
 		o.Para(page.Normal, 0, "Next: "+next+".")
 	}

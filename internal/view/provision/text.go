@@ -37,7 +37,7 @@ func Plan(p propose.Proposal, s page.Screen) string {
 	if slices.ContainsFunc(p.Stages, func(s provision.Stage) bool { return len(s.Lasting) > 0 }) {
 		back = "takes it back, but for what stays."
 	}
-	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --take-away "+back)
+	out.Para(page.Normal, 0, units.Count(n, "act")+". Each is written to the journal before it is done, and --undo "+back)
 	return out.String()
 }
 
@@ -193,7 +193,7 @@ func Outcome(r propose.Result, s page.Screen) string {
 		out.Para(page.Normal, 0, "0 acts: all is as the spec wants it.")
 		return out.String()
 	}
-	out.Para(page.Normal, 0, fmt.Sprintf("%s in %s. plumb provision --take-away takes them back, the last first.", units.Count(r.Acts, "act"), units.Count(len(r.Stages), "change")))
+	out.Para(page.Normal, 0, fmt.Sprintf("%s in %s. plumb provision --undo takes them back, the last first.", units.Count(r.Acts, "act"), units.Count(len(r.Stages), "change")))
 	return out.String()
 }
 
@@ -215,7 +215,7 @@ func stageOf(c *change.Change) string {
 	return "settings"
 }
 
-// Away says what is to be taken away, or was.
+// Away says what is to be undone, or was.
 func Away(all []*change.Change, done bool, s page.Screen) string {
 	out := page.NewPage(s)
 	for _, c := range slices.Backward(all) {
@@ -223,11 +223,11 @@ func Away(all []*change.Change, done bool, s page.Screen) string {
 	}
 	switch {
 	case len(all) == 0:
-		out.Para(page.Normal, 0, "Nothing to take away: no change of this provision is in force.")
+		out.Para(page.Normal, 0, "Nothing to undo: no change of this provision is in force.")
 	case done:
-		out.Para(page.Normal, 0, units.Count(len(all), "change")+" taken away.")
+		out.Para(page.Normal, 0, units.Count(len(all), "change")+" undone.")
 	default:
-		out.Para(page.Normal, 0, "These are taken away, from the top to the bottom.")
+		out.Para(page.Normal, 0, "These are undone, from top to bottom.")
 	}
 	return out.String()
 }

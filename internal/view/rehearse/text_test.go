@@ -117,7 +117,7 @@ func TestRehearsalHTML(t *testing.T) {
 	all["searched"] = searched
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
-			page, err := HTML(r, viewtest.Units(), labview.About{Version: "devel", Machine: []string{"2 processors", "Linux 6.12"}, Command: "plumb rehearse --budget 15m"})
+			page, err := HTML(r, viewtest.Units(), labview.About{Version: "devel", Machine: []string{"2 processors", "Linux 6.12"}, Command: "plumb rehearse --max-time 15m"})
 			if err != nil {
 				t.Fatal(err)
 			}

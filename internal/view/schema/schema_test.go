@@ -82,7 +82,7 @@ func documents() map[string]document {
 		"backups":        {reflect.TypeFor[backupview.BackupsJSON](), "plumb backup list --json and plumb backup show --json"},
 		"backup-prune":   {reflect.TypeFor[backupview.PruneJSON](), "plumb backup prune --json"},
 		"restore":        {reflect.TypeFor[backupview.RestoreJSON](), "plumb restore --json"},
-		"restore-moment": {reflect.TypeFor[backupview.MomentJSON](), "plumb restore --directory --json"},
+		"restore-moment": {reflect.TypeFor[backupview.MomentJSON](), "plumb restore --dir --json"},
 		"archive":        {reflect.TypeFor[archiveview.ArchiveListJSON](), "plumb archive list --json"},
 		"archive-status": {reflect.TypeFor[archiveview.ArchiveStatusJSON](), "plumb archive status --json"},
 		"verify":         {reflect.TypeFor[backupview.VerifyJSON](), "plumb verify --json"},

@@ -66,7 +66,7 @@ func madeMaria(wave float64) watch.Server {
 			x.BlockedBy, x.Class = []int64{1000}, series.ClassLock
 		}
 		s.Sessions = append(s.Sessions, x)
-		s.Statements = append(s.Statements, watch.StatementChange{Statement: series.Statement{Of: db, Database: "shop", ID: fmt.Sprint(i), Text: x.Text, Calls: float64(48000 - 1000*i), Seconds: float64(400 - 10*i), Examined: some(1e6), Returned: some(48000)}, Over: time.Minute, Share: 0.2 / float64(i+1), Costlier: some(120 - 10*float64(i)), More: some(-3)})
+		s.Statements = append(s.Statements, watch.StatementChange{Statement: series.Statement{Of: db, Database: "shop", ID: fmt.Sprint(i), Text: x.Text, Calls: float64(48000 - 1000*i), Seconds: float64(400 - 10*i), Examined: some(1e6), Returned: some(48000)}, Over: time.Minute, Share: 0.2 / float64(i+1), SlowerCalls: some(120 - 10*float64(i)), MoreCalls: some(-3)})
 	}
 	s.Plans = []series.Plan{{Of: db, Statement: "0", By: "a sample of it that the server kept", Steps: []series.PlanStep{{Does: "sorts", Mark: true}, {Depth: 1, Does: "reads all rows of sbtest1", Rows: some(98665), Cost: some(10091.5), Mark: true}}},
 		{Of: db, Statement: "1", Why: "explaining runs functions that others may have written, with the rights of our user", Hint: "plumb watch --grants"}}

@@ -63,8 +63,8 @@ func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	if x.Calls > 0 {
 		out.Each = units.Milliseconds(1000 * x.Seconds / x.Calls)
 	}
-	if x.Costlier != nil && x.More != nil {
-		out.Change = shift(*x.Costlier, *x.More)
+	if x.SlowerCalls != nil && x.MoreCalls != nil {
+		out.Change = shift(*x.SlowerCalls, *x.MoreCalls)
 	}
 	if x.HasPlan() {
 		out.ID, out.Key = x.ID, keyOf(out.Server, x.ID)
@@ -104,9 +104,9 @@ func touched(x watch.StatementChange) string {
 
 // shift says by what a statement costs more or less than in the minute before,
 // the larger part first.
-func shift(costlier, more float64) string {
-	parts := []string{part(costlier, "costlier", "cheaper"), part(more, "more calls", "fewer calls")}
-	if math.Abs(more) > math.Abs(costlier) {
+func shift(slower, more float64) string {
+	parts := []string{part(slower, "slower", "faster"), part(more, "more calls", "fewer calls")}
+	if math.Abs(more) > math.Abs(slower) {
 		parts[0], parts[1] = parts[1], parts[0]
 	}
 	return strings.Trim(strings.Join(parts, ", "), ", ")

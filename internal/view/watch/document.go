@@ -82,19 +82,19 @@ type WatchSession struct {
 
 // WatchStatement is what one statement cost in the last minute, or since watching began.
 type WatchStatement struct {
-	ID       string   `json:"id"`
-	Database string   `json:"database"`
-	Text     string   `json:"text"` // without literals
-	Calls    float64  `json:"calls"`
-	Seconds  float64  `json:"seconds"`
-	Over     float64  `json:"over_s"` // seconds that this is about
-	Share    float64  `json:"share"`  // of the time of all statements, 0 to 1
-	Examined *float64 `json:"examined,omitempty"`
-	Returned *float64 `json:"returned,omitempty"`
-	Bytes    *float64 `json:"bytes,omitempty"`
-	Costlier *float64 `json:"dearer_s,omitempty"` // seconds more than in the minute before because each call is more expensive
-	More     *float64 `json:"more_s,omitempty"`   // seconds more because there are more calls
-	Rest     bool     `json:"rest"`               // all that are not listed
+	ID          string   `json:"id"`
+	Database    string   `json:"database"`
+	Text        string   `json:"text"` // without literals
+	Calls       float64  `json:"calls"`
+	Seconds     float64  `json:"seconds"`
+	Over        float64  `json:"over_s"` // seconds that this is about
+	Share       float64  `json:"share"`  // of the time of all statements, 0 to 1
+	Examined    *float64 `json:"examined,omitempty"`
+	Returned    *float64 `json:"returned,omitempty"`
+	Bytes       *float64 `json:"bytes,omitempty"`
+	SlowerCalls *float64 `json:"slower_calls_s,omitempty"` // seconds more than in the minute before, because each call takes longer
+	MoreCalls   *float64 `json:"more_calls_s,omitempty"`   // seconds more because there are more calls
+	Rest        bool     `json:"rest"`                     // all that are not listed
 }
 
 // WatchPlan is how a server carries out a statement, by its own account. It holds
@@ -130,7 +130,7 @@ type WatchIndex struct {
 	Name     string     `json:"name"`
 	Unread   bool       `json:"unread"`
 	Since    *time.Time `json:"since,omitempty"` // nothing has read it since then
-	DoneBy   string     `json:"done_by"`         // the index that does its work too
+	DoneBy   string     `json:"covered_by"`      // the index that does its work too
 }
 
 // WatchVerdict is a limit that holds a server back.
@@ -263,7 +263,7 @@ func sessionJSON(s series.Session) WatchSession {
 
 func statementJSON(s watch.StatementChange) WatchStatement {
 	return WatchStatement{ID: s.ID, Database: s.Database, Text: s.Text, Calls: s.Calls, Seconds: s.Seconds, Over: s.Over.Seconds(), Share: page.Finite(s.Share),
-		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, Costlier: s.Costlier, More: s.More, Rest: s.Rest}
+		Examined: s.Examined, Returned: s.Returned, Bytes: s.Bytes, SlowerCalls: s.SlowerCalls, MoreCalls: s.MoreCalls, Rest: s.Rest}
 }
 
 func planJSON(p series.Plan) WatchPlan {

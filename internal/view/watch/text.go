@@ -221,8 +221,8 @@ func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 			text += ", " + t
 		}
 		text += ": "
-		if c.Costlier != nil && c.More != nil {
-			text += change(*c.Costlier, *c.More)
+		if c.SlowerCalls != nil && c.MoreCalls != nil {
+			text += change(*c.SlowerCalls, *c.MoreCalls)
 		}
 		p.Hang(page.Normal, head, text+cut(statementName(c), 160))
 		head = "            "
@@ -280,8 +280,8 @@ func calls(n float64) string {
 }
 
 // change says why a statement costs more or less than in the minute before.
-func change(costlier, more float64) string {
-	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(costlier, "by more expensive calls", "by cheaper calls"), ", ")
+func change(slower, more float64) string {
+	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(slower, "by slower calls", "by faster calls"), ", ")
 	if text == "" {
 		return ""
 	}

@@ -38,7 +38,7 @@ func moment() watch.Moment {
 		Classes:  []watch.Share{{Class: series.ClassRead, Of: watch.Interval{Value: 0.5, Low: 0.44, High: 0.56}}, {Class: series.ClassLog, Of: watch.Interval{Value: 0.4, Low: 0.32, High: 0.48}}},
 		Rates:    []watch.Rate{{Name: "commits_rate", Label: "transactions", Value: 812.4, Unit: "rate"}, {Name: "redo_written_rate", Label: "log written", Value: 3.1e6, Unit: "bytes/s"}},
 		Sessions: []series.Session{{Of: db, ID: 9, User: "app", Active: true, Class: series.ClassRead, Wait: "wait/io/table/sql/handler", For: 3 * time.Second, Text: "SELECT c FROM t WHERE id = ?", BlockedBy: []int64{7}}},
-		Statements: []watch.StatementChange{{Statement: series.Statement{Of: db, ID: "1f", Text: "SELECT c FROM t WHERE id = ?\x1b[2J", Calls: 48000, Seconds: 400}, Over: 58 * time.Second, Share: 0.8, Costlier: number(120), More: number(-3)},
+		Statements: []watch.StatementChange{{Statement: series.Statement{Of: db, ID: "1f", Text: "SELECT c FROM t WHERE id = ?\x1b[2J", Calls: 48000, Seconds: 400}, Over: 58 * time.Second, Share: 0.8, SlowerCalls: number(120), MoreCalls: number(-3)},
 			{Statement: series.Statement{Of: db, ID: "rest", Rest: true, Calls: 10, Seconds: 1}, Share: 0.002}},
 		Ruled:   []watch.Ruled{{ID: "cpu/busy", Why: "db.cpu_stall = 2 %"}},
 		Unknown: []watch.UnknownVerdict{{ID: "intruder/others", Missing: []rule.Missing{{Of: disk, Name: "others", Why: "read /proc/17/io: permission denied", Hint: "run as root"}}}}}

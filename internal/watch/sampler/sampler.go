@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
@@ -108,12 +109,12 @@ func (r *run) keepLooking(ctx context.Context) {
 	seen := newCensus(r.Host)
 	seen.changed(ctx)
 	last, changed := time.Now(), false
-	for pause(ctx, watchEvery) {
+	for await.Pause(ctx, watchEvery) == nil {
 		changed = seen.changed(ctx) || changed
 		if ago := time.Since(last); ago < r.Again && !(changed && ago >= soonest) {
 			continue
 		}
-		if changed && !pause(ctx, settle) {
+		if changed && await.Pause(ctx, settle) != nil {
 			return
 		}
 		last = time.Now()
@@ -131,18 +132,6 @@ func (r *run) keepLooking(ctx context.Context) {
 		changed = false
 		r.out.picture(s)
 		r.adapt(ctx, s)
-	}
-}
-
-// pause waits, and tells whether there is more to do after it.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return ctx.Err() == nil
 	}
 }
 

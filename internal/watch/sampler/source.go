@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/sample"
 	"plumb/internal/series"
@@ -26,7 +27,7 @@ func (r *run) sample(ctx context.Context, source sample.Source) {
 	due = due.Add(due.Truncate(time.Second).Add(time.Second).Sub(due.Round(0))) // the next full second
 	var hung chan answer                                                        // of a question that was not answered in time and is still asked
 	var since time.Time
-	for pause(ctx, time.Until(due)) {
+	for await.Pause(ctx, time.Until(due)) == nil {
 		if hung != nil {
 			select {
 			case <-hung: // too late to be of use: what it says is of another moment

@@ -62,7 +62,7 @@ rule keeps, or those with the given IDs. RULES say what stays, separated by comm
 What a backup that stays needs stays with it.
 
 A backup is removed in two steps: it is marked, and a prune after the grace period
-removes its objects. Until then --take-back ID brings it back, and so does a backup
+removes its objects. Until then --undo ID brings it back, and so does a backup
 that builds on it. The objects of a killed run are removed when nothing was heard of
 it for as long. All ages are by the store's clock.
 
@@ -84,7 +84,7 @@ Exit codes:
   3  refused, or failed: the same command continues`,
 		Example: `  plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --dry-run
   plumb backup prune --from s3://backups/db1 --keep last=3,7d,4w,12m,verified=1 --yes
-  plumb backup prune --from s3://backups/db1 --take-back 20261125T122347Z-083cbfe6`,
+  plumb backup prune --from s3://backups/db1 --undo 20261125T122347Z-083cbfe6`,
 		Args: func(_ *cobra.Command, args []string) error { return o.check(args) },
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			o.Names = args
@@ -99,7 +99,7 @@ Exit codes:
 	o.Flags(c)
 	fl := c.Flags()
 	fl.StringVar(&o.keep, "keep", "", "what stays, as `RULES`: last=3,7d,4w,12m,verified=1")
-	fl.StringVar(&o.back, "take-back", "", "bring back the pruned backup with this `ID`, whose objects are still there")
+	fl.StringVar(&o.back, "undo", "", "bring back the pruned backup with this `ID`, whose objects are still there")
 	fl.StringVar(&o.Server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
 	fl.DurationVar(&o.grace, "grace", prune.DefaultGrace, "how long pruned backups, and killed runs, can come back: a `TIME`, at least 24h")
 	fl.IntVar(&o.AllRight, "all-right", 0, "exactly `N` backups of each server may go, even if that is more than a quarter")
@@ -118,10 +118,10 @@ func (o *pruning) check(args []string) error {
 		}
 	}
 	if given != 1 {
-		return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --take-back ID; in RULES "+keep.Help)
+		return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
 	}
 	if o.back != "" {
-		if err := noJSON(o.Place, "--take-back"); err != nil {
+		if err := noJSON(o.Place, "--undo"); err != nil {
 			return err
 		}
 	}

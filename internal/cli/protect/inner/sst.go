@@ -18,7 +18,7 @@ import (
 	"plumb/internal/engine/mysql/sst"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect/lend"
 	"plumb/internal/stack"
 )
@@ -173,7 +173,7 @@ func serverOn(m *machine.Machine, s *stack.Stack, dir string) (stack.Ref, error)
 	servers := m.Servers(s)
 	for _, r := range s.Roles {
 		for _, ref := range servers {
-			if r.DB == ref && r.Name == "data" && observe.Within(dir, r.Path) && observe.Within(r.Path, dir) {
+			if r.DB == ref && r.Name == "data" && paths.Within(dir, r.Path) && paths.Within(r.Path, dir) {
 				return ref, nil
 			}
 		}

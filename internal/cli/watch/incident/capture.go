@@ -56,21 +56,21 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and at most --most times in all. Nothing else is written, and no capture
-is ever removed; what a run that was killed left unfinished is. Passwords are
-removed from the tape; statements have no literals. Look through a capture before
-you send it.
+earliest, and --max-captures limits the captures in all. Nothing else is written,
+and no capture is ever removed; what a run that was killed left unfinished is.
+Passwords are removed from the tape; statements have no literals. Look through a
+capture before you send it.
 
 ` + shell.ReadExits,
 		Example: `  plumb watch capture
-  plumb watch capture --on lock/blocked,log/flush --most 3`,
+  plumb watch capture --on lock/blocked,log/flush --max-captures 3`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, f) },
 	}
 	f.LiveFlags(c)
 	captures().Var(c, &f.dir, "make the directories in")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
-	c.Flags().IntVar(&f.most, "most", 10, "end after this many captures")
+	c.Flags().IntVar(&f.most, "max-captures", 10, "end after this many captures")
 	shell.Offer(c, map[string]shell.Words{"on": verdicts})
 	return c
 }
@@ -80,7 +80,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 		return err
 	}
 	if f.most < 1 {
-		return hint.Usage(fmt.Sprintf("--most %d captures nothing", f.most), "1 or more")
+		return hint.Usage(fmt.Sprintf("--max-captures %d captures nothing", f.most), "1 or more")
 	}
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 )
@@ -63,7 +64,7 @@ type Push struct {
 	bytes   int
 	counts  Counts
 	more    chan struct{}
-	pause   func(ctx context.Context, d time.Duration)
+	pause   func(ctx context.Context, d time.Duration) error
 }
 
 type request struct {
@@ -90,7 +91,7 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 		return nil, hint.Usage(flag+" holds a login, which every user of the machine can read there",
 			t.either("--remote-login FILE, with user:password in its first line", "--token FILE, with a token in its first line"))
 	}
-	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, second: t.Second, more: make(chan struct{}, 1), pause: sleep}
+	p := &Push{url: t.URL, shown: u.Scheme + "://" + u.Host + u.Path, agent: agent, changed: changed, second: t.Second, more: make(chan struct{}, 1), pause: await.Pause}
 	if p.authorization, err = t.authorization(); err != nil {
 		return nil, err
 	}
@@ -236,7 +237,7 @@ func (p *Push) Run(ctx context.Context) {
 			continue
 		}
 		// Many agents that lost one receiver do not come back all at once.
-		p.pause(ctx, max(a.wait, backoff/2+rand.N(backoff)))
+		_ = p.pause(ctx, max(a.wait, backoff/2+rand.N(backoff)))
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
@@ -250,13 +251,6 @@ func OnChange(tell func(error)) func(error) {
 			failing = err != nil
 			tell(err)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"plumb/internal/await"
 )
 
 // The receivers of these tests are fakes, which answer as badly as real ones can;
@@ -88,7 +90,7 @@ func pushing(t *testing.T, target Target, codes ...int) (*Push, *receiver, func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.pause = func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
+	p.pause = func(ctx context.Context, _ time.Duration) error { return await.Pause(ctx, time.Millisecond) }
 	return p, r, func() []string { mu.Lock(); defer mu.Unlock(); return said }
 }
 
@@ -174,7 +176,7 @@ func TestASlowReceiver(t *testing.T) {
 	if p.client.Timeout != sendTime {
 		t.Errorf("it waits for %s", p.client.Timeout)
 	}
-	p.client.Timeout, p.pause = 500*time.Millisecond, func(ctx context.Context, _ time.Duration) { sleep(ctx, time.Millisecond) }
+	p.client.Timeout, p.pause = 500*time.Millisecond, func(ctx context.Context, _ time.Duration) error { return await.Pause(ctx, time.Millisecond) }
 	p.Add(text("a"), 3)
 	run(t, p)
 	if c := p.Counts(); c.Sent != 3 || c.Retries < 1 || c.Dropped+c.Refused != 0 {

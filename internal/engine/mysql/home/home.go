@@ -18,7 +18,7 @@ import (
 	"plumb/internal/engine/mysql/accounts"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/product"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
@@ -74,7 +74,7 @@ const ownDirectory = "#innodb_redo"
 func redo(h provision.Home, now string) provision.Part {
 	p := provision.Part{Name: "log", Roles: []string{"redo"}, Now: now}
 	switch {
-	case now != "" && !observe.Within(now, h.Data):
+	case now != "" && !paths.Within(now, h.Data):
 		p.At = now // it lies apart already
 	case path.Base(now) == ownDirectory:
 		p.At = path.Join(h.Data, ownDirectory)
@@ -188,7 +188,7 @@ func (e *Engine) Elsewhere(ctx context.Context, h host.Reader, s *stack.Stack, h
 		for _, name := range slices.Sorted(maps.Keys(t.Facts)) {
 			f := t.Facts[name]
 			said := f.Origin != nil && !slices.Contains([]string{stack.FromDefault, stack.FromComputed}, f.Origin.From) && !slices.Contains(derived, name)
-			if text, ok := f.Value.Text(); name != dataDir && said && ok && observe.Within(text, home.Data) {
+			if text, ok := f.Value.Text(); name != dataDir && said && ok && paths.Within(text, home.Data) {
 				return nil, &change.Refusal{Why: fmt.Sprintf("%s is set to %s, in the data directory, and would stay so", name, text), What: "set it relative to the data directory, or leave it out"}
 			}
 		}
@@ -210,7 +210,7 @@ func indexes(ctx context.Context, h host.Reader, home provision.Home) error {
 	}
 	for _, row := range rows.Values {
 		file := host.Text(row, 1)
-		if !observe.Within(file, home.Data) {
+		if !paths.Within(file, home.Data) {
 			continue
 		}
 		text, err := h.ReadFile(host.AsUser(ctx, home.UID, home.GID), file)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plumb/internal/archive"
+	"plumb/internal/await"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/engine/mysql/client"
@@ -191,40 +192,29 @@ const (
 
 // answer waits until the server lets us in. Everybody is let in, whose socket is in a directory that only the server's
 // user and root reach.
-func (r *replaying) answer(p host.Running) (load.Admin, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, upTime)
-	defer cancel()
-	for {
-		a, err := client.New(load.Login{Network: "unix", Address: r.socket(), User: "root", PeerUID: r.a.UID, Timeout: 5 * time.Second}).Admin(ctx)
-		if err == nil {
-			if _, err = a.Query(ctx, "SELECT 1"); err == nil {
-				return a, nil
-			}
+func (r *replaying) answer(p host.Running) (a load.Admin, err error) {
+	err = await.Answer(r.ctx, p, upTime, func(ctx context.Context) (err error) {
+		a, err = client.New(load.Login{Network: "unix", Address: r.socket(), User: "root", PeerUID: r.a.UID, Timeout: 5 * time.Second}).Admin(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err = a.Query(ctx, "SELECT 1"); err != nil {
 			_ = a.Close() // err says more
 		}
-		select {
-		case <-p.Done():
-			return nil, errors.Join(errors.New("the server that was to replay the log has ended"), p.Err())
-		case <-ctx.Done():
-			return nil, fmt.Errorf("the server that was to replay the log does not answer: %w", err)
-		case <-time.After(50 * time.Millisecond):
-		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the server that replays the log: %w", err)
 	}
+	return a, nil
 }
 
 // ended ends the server in an orderly way.
 func ended(ctx context.Context, p host.Running) error {
-	if err := p.Signal(host.Terminate); err != nil {
-		return err
+	if err := await.End(ctx, p, downTime, func() error { return p.Signal(host.Terminate) }); err != nil {
+		return fmt.Errorf("stop the server that replayed the log: %w", err)
 	}
-	select {
-	case <-p.Done():
-		return p.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(downTime):
-		return fmt.Errorf("the server that replayed the log had not ended %s after it was asked to", downTime)
-	}
+	return p.Err()
 }
 
 const logTail = 1500 // bytes of its log in an error

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -45,12 +45,12 @@ func (*Engine) Aside(s *stack.Stack, sv protect.Server, file string) bool {
 // none of the server's own.
 func temporary(s *stack.Stack, sv protect.Server, file string) bool {
 	for _, d := range sv.Dirs {
-		if observe.Within(file, d.Path) {
+		if paths.Within(file, d.Path) {
 			return false
 		}
 	}
 	for _, r := range s.Roles {
-		if r.DB == sv.Ref && (r.Name == "temporary" || r.Name == "log") && (observe.Within(file, r.Path) || r.Resolved != "" && observe.Within(file, r.Resolved)) {
+		if r.DB == sv.Ref && (r.Name == "temporary" || r.Name == "log") && (paths.Within(file, r.Path) || paths.Within(file, r.Resolved)) {
 			return true
 		}
 	}

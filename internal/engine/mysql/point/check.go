@@ -8,8 +8,8 @@ import (
 
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/load"
-	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/units"
 )
@@ -117,7 +117,7 @@ func strays(ctx context.Context, a load.Admin, c protect.Copy) (protect.Check, e
 		return out, err
 	}
 	for _, row := range rows.Values {
-		if at := host.Text(row, 0); !observe.Within(at, c.Root) && !observe.Within(at, c.Run) {
+		if at := host.Text(row, 0); !paths.Within(at, c.Root) && !paths.Within(at, c.Run) {
 			out.Wrong = at + " is not one of the copy's"
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/units"
 )
@@ -114,10 +115,8 @@ func (q *quiet) take(ctx context.Context, take, looks []string, limit time.Durat
 		}
 		q.failed.Tries, q.failed.Longest = q.failed.Tries+1, max(q.failed.Longest, time.Since(q.since))
 		if !last {
-			select {
-			case <-within.Done():
+			if await.Pause(within, min(breath*most, longBreath)) != nil {
 				last = true
-			case <-time.After(min(breath*most, longBreath)):
 			}
 		}
 		if last {
@@ -134,10 +133,8 @@ func (q *quiet) lull(ctx context.Context, until time.Time) error {
 		if some, err := q.stir(ctx); err != nil || !some {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(lullPause):
+		if err := await.Pause(ctx, lullPause); err != nil {
+			return err
 		}
 	}
 	return nil // with many writers there may be none: then it is left to luck

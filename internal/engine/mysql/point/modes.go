@@ -8,7 +8,7 @@ import (
 
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -161,7 +161,7 @@ func (j *judged) locked() protect.Mode {
 		m.Blocks += "; on this node: it is desynced before, so that the rest of the cluster does not wait for it"
 	}
 	for _, s := range j.set.Strays {
-		if dir := j.sv.Dir("binlog"); dir == "" || !observe.Within(s.Path, dir) {
+		if dir := j.sv.Dir("binlog"); !paths.Within(s.Path, dir) {
 			m.Not = j.stray(s)
 			return m
 		}

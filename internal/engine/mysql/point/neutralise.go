@@ -10,7 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect"
 )
 
@@ -124,7 +124,7 @@ func (n *neutral) link(e entry) error {
 		to = path.Join(path.Dir(e.path), to)
 	}
 	to = path.Clean(to)
-	if observe.Within(to, n.c.Root) {
+	if paths.Within(to, n.c.Root) {
 		if path.IsAbs(e.link) {
 			return nil // it was here before
 		}
@@ -151,7 +151,7 @@ func (n *neutral) link(e entry) error {
 
 func (n *neutral) within(st host.Stat) bool {
 	root, err := n.d.Stat(n.ctx, n.c.Root)
-	return err == nil && observe.Within(st.Resolved, root.Resolved)
+	return err == nil && paths.Within(st.Resolved, root.Resolved)
 }
 
 // spare tells whether a link in the data directory itself is none of a table or

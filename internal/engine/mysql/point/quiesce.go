@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -143,10 +144,8 @@ func (q *quiet) clear(ctx context.Context, looks []string, all bool) error {
 			return err
 		}
 		last = who
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, pause) != nil {
 			return waited{errors.New(who)}
-		case <-time.After(pause):
 		}
 	}
 }

@@ -23,7 +23,7 @@ var _ replay.Engine = (*Engine)(nil)
 func (*Engine) Way(ctx context.Context, d host.Streamer, sv protect.Server, from replay.Start, to replay.Target) (replay.Way, error) {
 	w, err := Seek(ctx, d, sv, from, to)
 	if err == nil && len(w.Cut) > 0 {
-		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log; from an archive it can (plumb restore --directory)")
+		err = hint.With(errors.New(strings.Join(w.Notes, "; ")), "nothing after it can be replayed from the server's own log; from an archive it can (plumb restore --dir)")
 	}
 	return w, err
 }

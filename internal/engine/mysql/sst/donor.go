@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/units"
@@ -141,10 +142,8 @@ func (d Donor) pause(ctx context.Context) (State, error) {
 		if _, err := d.Do.Stat(ctx, broken); err == nil {
 			return State{}, errors.Join(errors.New("the server could not come to a stop: its log says why"), d.Do.Remove(ctx, broken))
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, tell) != nil {
 			return State{}, context.Cause(ctx)
-		case <-time.After(tell):
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect"
 )
 
@@ -78,7 +78,7 @@ func together(ctx context.Context, d host.Doer, dir string) error {
 func Sendable(sv protect.Server) error {
 	data := sv.Dir("data")
 	for _, d := range sv.Dirs {
-		if d.Role != "binlog" && d.Role != "relaylog" && !observe.Within(d.Path, data) && d.Role != "temporary" && d.Role != "log" && d.Role != "pid" {
+		if d.Role != "binlog" && d.Role != "relaylog" && !paths.Within(d.Path, data) && d.Role != "temporary" && d.Role != "log" && d.Role != "pid" {
 			return elsewhere(d.Role, d.Path)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/units"
 )
@@ -88,10 +89,8 @@ func (j Joiner) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 			cancel(errors.New("the server that wanted the transfer has ended"))
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if await.Pause(ctx, time.Second) != nil {
 			return
-		case <-time.After(time.Second):
 		}
 	}
 }

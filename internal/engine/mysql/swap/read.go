@@ -15,6 +15,7 @@ import (
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/protect"
@@ -139,9 +140,9 @@ func places(sv protect.Server, series, at string) (all []place, err error) {
 			return nil, change.Refuse(byHand, "the directory %s of it is elsewhere: what changes there is not taken back", d.Path)
 		case !slices.Contains([]string{"data", "redo", "undo", "doublewrite", "binlog", "relaylog"}, d.Role):
 			continue
-		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(d.Path, p.dir) }):
+		case slices.ContainsFunc(all, func(p place) bool { return paths.Within(d.Path, p.dir) }):
 			continue
-		case slices.ContainsFunc(all, func(p place) bool { return observe.Within(p.dir, d.Path) }):
+		case slices.ContainsFunc(all, func(p place) bool { return paths.Within(p.dir, d.Path) }):
 			return nil, change.Refuse(byHand, "its directory %s lies above another of its own", d.Path)
 		}
 		p := place{dir: d.Path, kept: d.Path + ".before-" + series, aside: path.Base(d.Path) + ".since-" + series}

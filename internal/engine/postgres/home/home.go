@@ -15,7 +15,7 @@ import (
 	"plumb/internal/engine/postgres/accounts"
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/product"
 	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
@@ -41,7 +41,7 @@ func (e Engine) Home(ctx context.Context, h host.Reader, s *stack.Stack, server 
 	}
 	home := provision.Home{Server: server, Flavor: sv.Flavor, Version: sv.Version, Data: sv.Dir("data"), UID: sv.UID, GID: sv.GID, Unit: sv.Unit, Program: sv.Executable(), Label: product.Of(product.Postgres).SELinux, PID: sv.PID, Target: t}
 	wal := provision.Part{Name: "wal", Roles: []string{"wal"}, Now: sv.Dir("wal"), At: path.Join(home.Data, "pg_wal")}
-	if wal.Now != "" && !observe.Within(wal.Now, home.Data) {
+	if wal.Now != "" && !paths.Within(wal.Now, home.Data) {
 		wal.At = wal.Now // linked to another place already
 	} else if wal.Now == "" {
 		wal.Now = wal.At

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/engine/postgres"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/paths"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -122,7 +123,7 @@ func (d *description) dirs() error {
 		if err != nil {
 			return fmt.Errorf("find a tablespace: %w", err)
 		}
-		if !observe.Within(to, data) {
+		if !paths.Within(to, data) {
 			d.add("tablespace", to, name, data)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"plumb/internal/engine/postgres"
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/host"
-	"plumb/internal/observe"
+	"plumb/internal/host/paths"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -36,16 +36,16 @@ func (Engine) Aside(_ *stack.Stack, sv protect.Server, file string) bool {
 	if strings.HasPrefix(file, "/dev/") || strings.Contains(file, "/pgsql_tmp/") {
 		return true
 	}
-	if !observe.Within(file, data) && path.Ext(file) == ".log" { // of its standard error, where pg_ctl was told so
+	if !paths.Within(file, data) && path.Ext(file) == ".log" { // of its standard error, where pg_ctl was told so
 		return true
 	}
 	for _, d := range sv.Dirs {
-		if d.Role == "log" && observe.Within(file, d.Path) {
+		if d.Role == "log" && paths.Within(file, d.Path) {
 			return true
 		}
 	}
 	dir := sv.Settings["stats_temp_directory"]
-	return dir != "" && observe.Within(file, postgres.Under(data, dir)) || slices.Contains([]string{path.Join(data, "postmaster.pid"), sv.Settings["external_pid_file"]}, file)
+	return dir != "" && paths.Within(file, postgres.Under(data, dir)) || slices.Contains([]string{path.Join(data, "postmaster.pid"), sv.Settings["external_pid_file"]}, file)
 }
 
 // standing is where the server's log stands. A standby's data never holds what it
