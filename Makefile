@@ -28,7 +28,7 @@ BUILD   := $(GO) build -ldflags "-s -w"
 # race detector. Only dist also trims the paths.
 export CGO_ENABLED := 0
 
-.PHONY: all fuzz demo test tests tools vet test-real lint golden bench man dist clean
+.PHONY: all fuzz demo test tests tools vet style test-real lint golden bench man dist clean
 
 all:
 	$(BUILD) -o plumb .
@@ -43,8 +43,8 @@ demo: all
 # listed as flaky at the end, and more than two of those fail the run.
 RERUN ?= 2
 # go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
-# and would run alone at the end.
-PACKAGES := ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
+# and would run alone at the end. Those of style and layers come first: they are quick, and tell of small mistakes.
+PACKAGES := . ./test ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
 # These want the machine's only zfs-fuse, or servers on it, most of their time. They run one at a time beside the others, so
 # that none holds a place while it waits. WAITING packages more than there are processors run at a time, since others wait too.
 WAITING ?= 1
@@ -82,12 +82,15 @@ counted:
 	@test/setup.sh test-real
 	@$(GO) run ./test/counted $(COUNTED)
 
-lint: vet tools
+lint: vet style tools
 
 # It compiles every package, and comes before what would otherwise compile them at the same time.
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@$(GO) vet ./...
+
+# make test runs these with the others.
+style:
 	@$(GO) test . ./test
 
 # In make test they look at the code while tests run, many of which wait; what they find fails the run as well.

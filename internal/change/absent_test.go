@@ -26,7 +26,7 @@ func sleeper(dir string) Act {
 // What is not seen is not taken for gone while it may be there: the undo says so and stays open, until it is back, or somebody leaves it.
 func TestWhatIsNotSeenIsNotGone(t *testing.T) {
 	t.Parallel()
-	for _, keep := range []bool{false, true} {
+	for _, forget := range []bool{false, true} {
 		dir := t.TempDir()
 		k := real(t, hosttest.LiveDoer(t), t.TempDir())
 		number, err := applied(t, k, sleeper(dir))
@@ -38,9 +38,9 @@ func TestWhatIsNotSeenIsNotGone(t *testing.T) {
 		if err := os.Rename(dir+"/"+name, dir+"/asleep"); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second goes on with an undo that had begun
-			err = k.Undo(soon(t), []int{number}, UndoOptions{Force: true})
-			if !errors.Is(err, errUnseen) || !strings.Contains(err.Error(), "4711 sleeps") || !strings.Contains(hint.Of(err), "--keep") {
+		for _, o := range []UndoOptions{{Force: true}, {Keep: true}} { // the second goes on with an undo that had begun
+			err = k.Undo(soon(t), []int{number}, o)
+			if !errors.Is(err, errUnseen) || !strings.Contains(err.Error(), "4711 sleeps") || !strings.Contains(hint.Of(err), "--forget") {
 				t.Fatal(err)
 			}
 		}
@@ -49,12 +49,17 @@ func TestWhatIsNotSeenIsNotGone(t *testing.T) {
 			t.Fatalf("it counts as undone: %v", err)
 		}
 		want, state := "", Undone
-		if keep {
+		if forget {
 			want, state = "asleep guid", Left
 		} else if err := os.Rename(dir+"/asleep", dir+"/"+name); err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Undo(t.Context(), []int{number}, UndoOptions{Keep: keep}); err != nil || left(t, dir) != want {
+		if forget {
+			err = k.Forget(t.Context(), number, func(*Change, Recorded, error) {})
+		} else {
+			err = k.Undo(t.Context(), []int{number}, UndoOptions{})
+		}
+		if err != nil || left(t, dir) != want {
 			t.Errorf("%v, left %q", err, left(t, dir))
 		}
 		if all, err := k.Changes(t.Context()); err != nil || all[0].Acts[0].State != state {

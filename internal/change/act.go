@@ -33,6 +33,7 @@ type Edit struct {
 	Note  string      `json:"note,omitempty"`  // a comment for a new file of ours: what reads it
 	Ours  bool        `json:"ours,omitempty"`  // Plumb's own file: it goes when nothing is left in it
 	Perm  fs.FileMode `json:"perm,omitempty"`  // of a new file; 0644 when 0
+	Still *Still      `json:"still,omitempty"` // what must be so for it to be undone
 	Apply *Op         `json:"apply,omitempty"` // what makes those who read the file read it again, such as udevadm control --reload; done after the edit and after its undo
 }
 
@@ -76,17 +77,13 @@ type Switch struct {
 	// Either tells that nothing lies between the state found and After: any other is somebody's doing, which is neither
 	// taken for done nor taken back, even by force.
 	Either bool `json:"either,omitempty"`
+	// Later is a regular expression for what updates may have made of the state reached, such as packages of newer versions: it
+	// is taken back like that.
+	Later string `json:"later,omitempty"`
 	// Still must hold for it to be undone, even by force: others may by now have
 	// data in what would be taken away.
 	Still *Still `json:"still,omitempty"`
 	Spare
-}
-
-// Still is what must be read for a switch to be undone.
-type Still struct {
-	Inspect Inspection `json:"look"`
-	State   string     `json:"state"`
-	Hint    string     `json:"hint,omitempty"` // what a person can do when it is not
 }
 
 // Down says where a value lies that a server keeps itself: a server that does
@@ -118,7 +115,9 @@ type Inspection struct {
 	Argv    []string     `json:"argv,omitempty"`   // a reading command; its output
 	Among   []string     `json:"among,omitempty"`  // of the lines, only those whose first word is one of these
 	Target  *host.Target `json:"target,omitempty"`
-	Bare    string       `json:"bare,omitempty"`    // a directory whose own state it is: while something is mounted on it that cannot be read
+	Bare    string       `json:"bare,omitempty"`    // a directory whose own state it is: while something is mounted on it that cannot be read; None while there is none
+	Dir     string       `json:"dir,omitempty"`     // the directory whose state it is: None while there is none
+	Top     string       `json:"top,omitempty"`     // what must be mounted on Dir, as Mounted reads it: None while it is not
 	Query   string       `json:"query,omitempty"`   // its cells, joined by tabs and newlines
 	Mounted string       `json:"mounted,omitempty"` // a place: the type of what is uppermost there, and its UUID or else its source
 	Of      *Property    `json:"of,omitempty"`      // of a dataset that this change made

@@ -61,7 +61,7 @@ func (a Act) Place() string { return a.deed().place() }
 
 // form is the least form of a journal that can hold the act.
 func (a Act) form() int {
-	if a.Edit != nil || a.Switch != nil && a.Switch.From == "" && a.Switch.Still == nil && !a.Switch.Either {
+	if a.Edit != nil && a.Edit.Still == nil || a.Switch != nil && a.Switch.From == "" && a.Switch.Still == nil && !a.Switch.Either {
 		return 1
 	}
 	return Form

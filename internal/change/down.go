@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,12 @@ type Waiting struct {
 }
 
 // Error implements error.
-func (w *Waiting) Error() string { return fmt.Sprintf("waits for %s: %v", w.For, w.Err) }
+func (w *Waiting) Error() string {
+	if w.Answers() {
+		return w.Err.Error()
+	}
+	return fmt.Sprintf("waits for %s: %v", w.For, w.Err)
+}
 
 // Unwrap gives what the server answered.
 func (w *Waiting) Unwrap() error { return w.Err }
@@ -32,12 +38,21 @@ func (w *Waiting) Unwrap() error { return w.Err }
 // Hint says what a person can do.
 func (w *Waiting) Hint() string {
 	switch {
-	case errors.Is(w.Err, host.ErrLogin):
+	case errors.Is(w.Err, host.ErrLogin), errors.Is(w.Err, host.ErrDenied):
 		return "give a login with --dsn"
+	case w.Answers():
+		return "plumb undo tries it again once " + w.For + " takes it"
 	case w.Start != "":
 		return "start " + w.For + " " + w.Start + "; plumb undo then takes back what is left"
 	}
 	return "start " + w.For + "; plumb undo then takes back what is left"
+}
+
+// Answers tells whether the server answers, and what stands in the way is what it says: after an upgrade it may not know the
+// setting any more.
+func (w *Waiting) Answers() bool {
+	return !slices.ContainsFunc([]error{host.ErrDown, host.ErrLogin, host.ErrRefused, context.DeadlineExceeded, context.Canceled},
+		func(none error) bool { return errors.Is(w.Err, none) })
 }
 
 // waiting makes the error of an operation on a server that may be down.

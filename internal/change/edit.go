@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"plumb/internal/edit"
+	"plumb/internal/host"
 )
 
 func (e *Edit) place() string { return e.File + " " + e.Key }
@@ -34,7 +35,7 @@ func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, er
 	if made.Unset = !had; had {
 		made.Value = &value
 	}
-	made.In, err = directoryID(ctx, k.Doer, path.Dir(e.File))
+	made.In, err = followedID(ctx, k.Doer, path.Dir(e.File))
 	return made, made.New || string(text) != string(after), err
 }
 
@@ -70,6 +71,9 @@ func (e *Edit) reread(ctx context.Context, k *Executor) error {
 }
 
 func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
+	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
+		return d, err
+	}
 	text, err := rawOrNone(ctx, k.Doer, e.File)
 	if err != nil {
 		return nil, err
@@ -92,22 +96,44 @@ func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 
 // elsewhere tells of a file that is not there whether it may be where nobody looks: its filesystem may not be mounted.
 func (e *Edit) elsewhere(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
-	if p.Made.In == "" || p.Made.In == None { // an earlier Plumb did not say; or the directory was made with the file
-		return nil, nil
-	}
-	dir := path.Dir(e.File)
-	now, err := directoryID(ctx, k.Doer, dir)
-	if err != nil || same(now, p.Made.In) {
+	why, err := e.hidden(ctx, k.Doer, p.Made.In)
+	if err != nil || why == "" {
 		return nil, err
 	}
-	found := "not to be seen: " + dir + " is another directory"
-	if now == None {
-		found = "not to be seen: there is no directory " + dir
+	return &Drift{Place: e.place(), Want: e.Value, Found: "not to be seen: " + why + "; is its filesystem mounted?"}, nil
+}
+
+// hidden says why a file that is not there may be there all the same; in is who its directory was.
+func (e *Edit) hidden(ctx context.Context, h host.Reader, in string) (why string, err error) {
+	leads := func(link string) bool { _, err := h.Readlink(ctx, link); return err == nil }
+	if leads(e.File) {
+		return "the link " + e.File + " leads nowhere", nil
 	}
-	return &Drift{Place: e.place(), Want: e.Value, Found: found + "; is its filesystem mounted?"}, nil
+	if in == "" || in == None { // an earlier Plumb did not say; or the directory was made with the file
+		return "", nil
+	}
+	dir := path.Dir(e.File)
+	now, err := followedID(ctx, h, dir)
+	switch {
+	case err != nil || same(now, in):
+		return "", err
+	case now == None && leads(dir):
+		return "the link " + dir + " leads nowhere", nil
+	case now == None:
+		return "there is no directory " + dir, nil
+	case in == aLink: // an earlier Plumb did not say where to
+		return "", nil
+	}
+	return dir + " is another directory", nil
 }
 
 func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
+	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
+		if d != nil {
+			err = &Drifted{[]Drift{*d}}
+		}
+		return err
+	}
 	if err := k.Doer.Tidy(ctx, e.File); err != nil {
 		return err
 	}

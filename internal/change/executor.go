@@ -56,12 +56,25 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	if errors.Is(err, host.ErrLocked) {
 		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
 	}
-	if err == nil {
-		if err = k.Trusted(); err != nil { // the lock has made the directory, or somebody before it
-			unlock()
-		}
+	if err != nil {
+		return nil, k.unwritten(err)
+	}
+	if err = k.Trusted(); err != nil { // the lock has made the directory, or somebody before it
+		unlock()
 	}
 	return unlock, err
+}
+
+// unwritten says of a journal that cannot be written what helps. Nothing is done that is not written down.
+func (k *Executor) unwritten(err error) error {
+	err = fmt.Errorf("keep the journal: %w", err)
+	switch {
+	case tree.Full(err):
+		return hint.With(err, "make room there and run it again: nothing is done that is not written down")
+	case tree.ReadOnly(err):
+		return hint.With(err, "mount its filesystem read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
+	}
+	return err
 }
 
 // Changes reads all journals, oldest first. One that is damaged, or of a newer
@@ -138,11 +151,7 @@ func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) e
 	}
 	if err := k.Doer.Append(ctx, c.File, text); err != nil {
 		c.log.Drop()
-		err = fmt.Errorf("keep the journal: %w", err)
-		if tree.Full(err) {
-			err = hint.With(err, "make room there and run it again: nothing is done that is not written down")
-		}
-		return err
+		return k.unwritten(err)
 	}
 	return c.take(c.log.Records[len(c.log.Records)-1])
 }

@@ -43,9 +43,9 @@ func (e *Edit) known(m Made) error {
 	case m.Splice.At < 0:
 		return unknown(fmt.Sprintf("an edit of %s at byte %d", e.File, m.Splice.At))
 	case e.Apply != nil:
-		return known([]Op{*e.Apply})
+		return errors.Join(known([]Op{*e.Apply}), e.Still.known(e.File))
 	}
-	return nil
+	return e.Still.known(e.File)
 }
 
 // known says why a state cannot be read; on is what it is of.
@@ -74,12 +74,10 @@ func (s *Switch) known(Made) error {
 			return unknown(fmt.Sprintf("a switch of %s, kept in %s: %v", s.On, s.Down.File, err))
 		}
 	}
-	if s.Still != nil {
-		if err := s.Still.Inspect.known(s.On); err != nil {
-			return err
-		}
+	if _, err := regexp.Compile(s.Later); err != nil {
+		return unknown(fmt.Sprintf("a switch of %s, which becomes %q later", s.On, s.Later))
 	}
-	return errors.Join(known(s.Undo), known(s.UndoNone), known(s.Keep))
+	return errors.Join(s.Still.known(s.On), known(s.Undo), known(s.UndoNone), known(s.Keep))
 }
 
 // known looks at operations: each is a write, a command or a statement.

@@ -42,6 +42,8 @@ type Make struct {
 	Empty bool `json:"empty,omitempty"`
 	// Unchanged lets undo remove it only while this reads as it did when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
+	// Still must hold for undo to remove it. What the same change has put into it is taken out before.
+	Still *Still `json:"still,omitempty"`
 	// Moved tells what will be read of a thing whose identity is known before: Do gives it its name
 	// alone, or is told its UUID. No mark is needed to know it.
 	Moved *Moved `json:"moved,omitempty"`
@@ -219,6 +221,12 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
 		}
 	}
+	if d, err := m.Still.way(ctx, k, m.place()); err != nil || d != nil {
+		if d != nil {
+			d.Nested = true
+		}
+		return d, err
+	}
 	if now, changed, err := m.changed(ctx, k, p); err != nil || changed && m.Keep == nil {
 		return &Drift{Place: m.place(), Want: m.kept(p), Found: now}, err
 	}
@@ -296,7 +304,7 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	err = await.Until(ctx, removePatience, func() (bool, error) {
 		ours, id, err := m.ours(ctx, k.Doer, p)
 		if err == nil && id == None {
-			err = m.absent(ctx, k, p)
+			err = m.absent(ctx, k, c, p)
 		}
 		if err != nil || !ours {
 			return true, err
@@ -312,19 +320,19 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 		return err == nil, err
 	})
 	if err != nil {
-		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), "undo it again once nothing is in the way; --keep leaves what is left as it is")
+		err = hint.With(fmt.Errorf("%s is gone, and %w: %w", m.place(), errRemains, err), fmt.Sprintf("undo it again once nothing is in the way; plumb undo %d --forget leaves what is left as it is", c.Number))
 	}
 	return err
 }
 
 // absent proves that a thing is not there which is not seen. Of one whose making failed there is
 // nothing to look for: where it was to be made, others may have something.
-func (m *Make) absent(ctx context.Context, k *Executor, p *Recorded) error {
+func (m *Make) absent(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	if p.failed && p.Identity == "" {
 		return nil
 	}
 	if err := m.run(ctx, k, p, m.Absent); err != nil {
-		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), "bring it back and undo it again; --keep leaves it as it is")
+		return hint.With(fmt.Errorf("%s is not seen, %w: %w", m.place(), errUnseen, err), fmt.Sprintf("bring it back and undo it again; plumb undo %d --forget leaves it as it is", c.Number))
 	}
 	return nil
 }
@@ -410,7 +418,7 @@ func (m *Make) known(made Made) error {
 	if m.Unchanged != nil {
 		err = m.Unchanged.known(m.place())
 	}
-	return errors.Join(err, known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
+	return errors.Join(err, m.Still.known(m.place()), known(m.Do), known(m.Undo), known(m.Absent), known(m.Rest), known(m.Keep))
 }
 
 func (m *Make) words(*Recorded) (before, after string) {

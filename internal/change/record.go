@@ -24,7 +24,7 @@ const (
 	kindFailed        = "failed"         // result: it was not done, or is taken back next
 	kindUndoing       = "undoing"        // result: it is about to be undone
 	kindUndone        = "undone"         // result
-	kindLeft          = "left"           // result: its place was changed by others and was left as it is
+	kindLeft          = "left"           // result: its place was changed by others and was left as it is, or it was forgotten
 	kindRestarting    = "restarting"     // restart: it is about to be done
 	kindRestarted     = "restarted"      // result
 	kindRestartedBack = "restarted-back" // result: done again once the files were as before
@@ -86,6 +86,8 @@ type result struct {
 	Why   string `json:"why,omitempty"`
 	What  string `json:"what,omitempty"`
 	Files int    `json:"files,omitempty"` // of a copy: so many of its list are there
+	// Forgotten is of what is left: nobody looked at it. An earlier Plumb takes it for left by others, and lets it be as well.
+	Forgotten bool `json:"forgotten,omitempty"`
 }
 
 // Restart is a restart that a change did, or began.
@@ -105,7 +107,7 @@ const (
 	Failed  State = "failed"  // it was not done; what it left is taken back by an undo
 	Undoing State = "undoing" // an undo of it began and did not end
 	Undone  State = "undone"  //
-	Left    State = "left"    // changed by others since, and left so
+	Left    State = "left"    // changed by others since, and left so; or forgotten
 	Gone    State = "gone"    // removed for good
 )
 
@@ -123,6 +125,8 @@ type Recorded struct {
 	Kept     string // the state in which it was made, or the digest of what is copied
 	Files    int    // of a copy: so many are there, and the same
 	Removing bool   // what is put aside is being removed for good
+	// Forgotten is set when it is left because somebody ended it unseen: whether it is in force is not known.
+	Forgotten bool
 
 	used      bool   // others may have written to what was made: the act at the place of its KeepFrom was begun
 	returning bool   // of a move: an undo of it has begun to copy back
@@ -293,7 +297,7 @@ func (p *Recorded) became(kind string, state State, res result) {
 	case kindReturning:
 		p.returning = true
 	default:
-		p.State, p.Why = state, res.Why
+		p.State, p.Why, p.Forgotten = state, res.Why, res.Forgotten
 		p.reached, p.failed = p.reached || state == Done, p.failed || state == Failed
 		if state == Undoing && p.seen == "" {
 			p.seen = res.Got

@@ -92,7 +92,7 @@ func TestWhatIsLeftIsClearedAfterADeath(t *testing.T) {
 	}
 }
 
-// What could not be cleared is told, and open until it is, or until somebody wants it left.
+// What could not be cleared is told, and open until it is, or until somebody ends it.
 func TestWhatCannotBeClearedIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,18 +102,18 @@ func TestWhatCannotBeClearedIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, dir+"/busy", "")
-	err = k.Undo(soon(t), []int{number}, UndoOptions{})
-	if !errors.Is(err, errRemains) || !strings.Contains(err.Error(), "busy") || !strings.Contains(hint.Of(err), "--keep") || left(t, dir) != "busy label" {
+	err = k.Undo(soon(t), []int{number}, UndoOptions{Keep: true})
+	if !errors.Is(err, errRemains) || !strings.Contains(err.Error(), "busy") || !strings.Contains(hint.Of(err), "--forget") || left(t, dir) != "busy label" {
 		t.Fatalf("%v, left %q", err, left(t, dir))
 	}
 	all, err := k.Changes(t.Context())
 	if err != nil || !all[0].Open() {
 		t.Errorf("it counts as undone: %v", err)
 	}
-	if err := k.Undo(t.Context(), []int{number}, UndoOptions{Keep: true}); err != nil { // waits for as long as any undo does
+	if err := k.Forget(t.Context(), number, func(*Change, Recorded, error) {}); err != nil {
 		t.Error(err)
 	}
-	if all, err := k.Changes(t.Context()); err != nil || all[0].Open() || all[0].Acts[0].State != Left || !strings.Contains(all[0].Acts[0].Why, "busy") {
+	if all, err := k.Changes(t.Context()); err != nil || all[0].Open() || all[0].Acts[0].State != Left || left(t, dir) != "busy label" {
 		t.Errorf("%+v, %v", all[0].Acts, err)
 	}
 }

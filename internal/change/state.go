@@ -23,8 +23,11 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read a state: %w: %w", errDamaged, err)
 	}
+	if gone, err := l.gone(ctx, h); err != nil || gone {
+		return None, err
+	}
 	if over, err := covered(ctx, h, l.Bare); err != nil || over {
-		return "", errors.Join(err, fmt.Errorf("what is mounted on %s hides it", l.Bare))
+		return "", errors.Join(err, fmt.Errorf("%w: %s", errHidden, l.Bare))
 	}
 	switch {
 	case l.Of != nil:
@@ -52,6 +55,23 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 		return rows.Lines(None), nil
 	}
 	return "", fmt.Errorf("read a state: the act does not say how: %w", errDamaged)
+}
+
+// errHidden is the error of a state that cannot be read for what is mounted on its directory.
+var errHidden = errors.New("hidden by what is mounted on it")
+
+// gone tells whether nothing is there that could have the state: its directory was removed, or what was mounted there is not.
+func (l Inspection) gone(ctx context.Context, h host.Reader) (bool, error) {
+	if l.Top != "" {
+		is, err := mounts.Identity(ctx, h, l.Dir)
+		return is != l.Top, err
+	}
+	dir := cmp.Or(l.Dir, l.Bare)
+	if dir == "" {
+		return false, nil
+	}
+	_, err := h.Stat(ctx, dir)
+	return errors.Is(err, fs.ErrNotExist), nil // any other error is told by who reads the state
 }
 
 // holder holds sessions, as what may change a machine does.

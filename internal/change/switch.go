@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
 	"plumb/internal/await"
-	"plumb/internal/hint"
 	"plumb/internal/host/memory"
 )
 
@@ -92,7 +92,10 @@ func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, e
 
 func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
 	now, err := k.seen(ctx, s)
-	if err != nil {
+	if errors.Is(err, errHidden) {
+		return &Drift{Place: s.On, Want: s.After, Found: errHidden.Error(), Nested: true, Others: true}, nil
+	}
+	if err != nil || s.gone(now) {
 		return nil, err
 	}
 	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {
@@ -102,8 +105,26 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 	if now == want || now == p.Made.Before || s.ownDoing(p, now) {
 		return nil, nil
 	}
+	if later, err := s.later(now); err != nil || later {
+		return nil, err
+	}
 	return &Drift{Place: s.On, Want: want, Found: now, Others: s.Either}, nil
 }
+
+// later tells whether a state is what somebody's updates have made of the one that was reached.
+func (s *Switch) later(now string) (bool, error) {
+	if s.Later == "" {
+		return false, nil
+	}
+	is, err := regexp.Compile("^(?:" + s.Later + ")$")
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w: %w", s.On, errDamaged, err)
+	}
+	return is.MatchString(now), nil
+}
+
+// gone tells whether what a switch was of is not there: then nothing is there to take back.
+func (s *Switch) gone(now string) bool { return now == None && s.Inspect.Dir != "" }
 
 // ownDoing tells whether a state may be what an act, or its undo, left that began and did not end. An undo of one write or
 // one statement leaves nothing between the state that it found and the one before.
@@ -117,24 +138,17 @@ func (s *Switch) ownDoing(p *Recorded, now string) bool {
 
 // used says what stands in the way of an undo; nil for nothing.
 func (s *Switch) used(ctx context.Context, k *Executor, p *Recorded, now string) (*Drift, error) {
-	if s.Still == nil || now == p.Made.Before {
+	if now == p.Made.Before || s.Either && now != s.After {
 		return nil, nil
 	}
-	found, err := inspect(ctx, k.Doer, s.Still.Inspect)
-	if err != nil {
-		return nil, fmt.Errorf("look whether %s may be taken back: %w", s.On, err)
-	}
-	if found == s.Still.State {
-		return nil, nil
-	}
-	return &Drift{Place: s.On, Want: s.Still.State, Found: found, Others: true}, nil
+	return s.Still.way(ctx, k, s.On)
 }
 
 // undo brings a switch back to the state before.
 func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, _ bool) error {
 	before := p.Made.Before
 	now, err := k.seen(ctx, s)
-	if err != nil || now == before && !s.Always && (p.State == Done || s.Exact) {
+	if err != nil || s.gone(now) || now == before && !s.Always && (p.State == Done || s.Exact) {
 		return err
 	}
 	if s.Either && now != before && now != s.After {
@@ -146,7 +160,7 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 	}
 	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {
 		if d != nil {
-			err = hint.With(&Drifted{[]Drift{*d}}, s.Still.Hint)
+			err = &Drifted{[]Drift{*d}}
 		}
 		return err
 	}

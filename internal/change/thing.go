@@ -93,6 +93,9 @@ const (
 	aGUID   = "guid "
 )
 
+// aLink is the identity of what is no directory, but may lead to one.
+const aLink = "a link"
+
 // directoryID tells one directory from another. A link is no directory.
 func directoryID(ctx context.Context, d host.Doer, name string) (string, error) {
 	_, err := d.Readlink(ctx, name)
@@ -100,8 +103,13 @@ func directoryID(ctx context.Context, d host.Doer, name string) (string, error) 
 		return None, nil
 	}
 	if err == nil {
-		return "a link", nil
+		return aLink, nil
 	}
+	return followedID(ctx, d, name)
+}
+
+// followedID tells one directory from another, also at the end of links: what others put in their place is another.
+func followedID(ctx context.Context, d host.Reader, name string) (string, error) {
 	st, err := d.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return None, nil

@@ -26,9 +26,10 @@ type Drift struct {
 	Place  string
 	Want   string // as Plumb left it
 	Found  string
-	By     int  // the later change that set it; 0: somebody else
-	Nested bool // it may be so for what the same change did later
-	Others bool // what others put there: it is not removed, even by force
+	By     int    // the later change that set it; 0: somebody else
+	Nested bool   // it may be so for what the same change did later
+	Others bool   // what others put there: it is not removed, even by force
+	Hint   string // what a person can do; "" for what helps with any
 }
 
 // Drifted is the error of an undo that found places changed since.
@@ -52,6 +53,9 @@ func (d *Drifted) Hint() string {
 	for _, x := range d.Drifts {
 		if x.By > 0 {
 			return fmt.Sprintf("undo change %d first; or --force to set the older value nevertheless", x.By)
+		}
+		if x.Hint != "" {
+			return x.Hint
 		}
 		if x.Others {
 			return "--keep leaves these and undoes the rest; what others put there is not removed, even with --force"
@@ -148,15 +152,28 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 			}
 			if err == nil && d != nil && !(d.Nested && nested) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
+				if n := c.laterStage(all); n > 0 && d.Others {
+					d.Hint = fmt.Sprintf("undo change %d first, which is a later stage of the same; or all of it, such as with plumb provision --undo", n)
+				}
 				drifts = append(drifts, *d)
 			}
-			nested = nested || p.Act.form() > 1
+			nested = nested || p.Act.Edit == nil && p.Act.Switch == nil
 		}
 	}
 	if drifts != nil {
 		return &Drifted{drifts}
 	}
 	return nil
+}
+
+// laterStage gives the last change in force of what a change is a stage of; 0: none came after it.
+func (c *Change) laterStage(all []*Change) (last int) {
+	for _, later := range all {
+		if c.Of != "" && later.Of == c.Of && later.Number > c.Number && later.Open() {
+			last = later.Number
+		}
+	}
+	return last
 }
 
 // lastFirst refuses to give a server the data that it had before a change, while a later change that moved or replaced its
@@ -174,6 +191,11 @@ func lastFirst(all, todo []*Change) error {
 		}
 	}
 	return nil
+}
+
+// ofData tells whether a change moves or replaces all data of a server.
+func (c *Change) ofData() bool {
+	return c.Moves() || slices.ContainsFunc(c.Steps, func(s Step) bool { return s.Data })
 }
 
 // sameData names a server whose data two changes both moved or replaced.
@@ -205,7 +227,8 @@ func (k *Executor) takeBack(ctx context.Context, c *Change, step int) error {
 }
 
 // undo takes back the acts of a change, or of one of its steps, the last one
-// first. What cannot be undone does not stop the rest: the journal keeps it open.
+// first. What cannot be undone does not stop the rest, except where data of a server were moved or
+// replaced: the journal keeps it open.
 func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions) error {
 	var failed []error
 	c.discard = o.Discard
@@ -218,7 +241,7 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("undo %s: %w", p.Act.Place(), err))
 		}
-		if err != nil && c.Moves() { // what comes next would take a server's data from under it
+		if err != nil && c.ofData() { // what comes next would take a server's data from under it, or remove those of before
 			break
 		}
 		if o.Each != nil {
@@ -251,11 +274,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
-	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
-	if (errors.Is(err, errRemains) || errors.Is(err, errUnseen)) && o.Keep {
-		return k.note(ctx, c, kindLeft, result{N: p.N, Why: err.Error()})
-	}
-	if err != nil || !c.find(p.N).open() {
+	if err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force); err != nil || !c.find(p.N).open() {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ func TestUndoOfWhatAnUpgradeOrAStartChanged(t *testing.T) {
 		"its directory not mounted":          {"b", func(m *machine) { m.rename("/etc", "/gone"); m.write("/etc/other", "") }, "/etc is another directory", ""},
 		"our line taken out by hand":         {"b", func(m *machine) { m.write("/etc/toy.conf", "# by hand\na = 1\n") }, "", "# by hand\na = 1\n"},
 		"the line before put back by hand":   {"a", func(m *machine) { m.write("/etc/toy.conf", "# by hand\na=1\n") }, "", "# by hand\na=1\n"},
+		"the file cut short in our line":     {"a", func(m *machine) { m.write("/etc/toy.conf", "a =") }, "is not set there as Plumb wrote it", "a =\na = 1\n"},
+		"the file cut short before our line": {"b", func(m *machine) { m.write("/etc/toy.conf", "a = 1\n") }, "", "a = 1\n"},
+		"the file emptied":                   {"a", func(m *machine) { m.write("/etc/toy.conf", "") }, "is not set there as Plumb wrote it", "a = 1\n"},
 		"the value forgotten by a start":     {"a", func(m *machine) { m.write("/run/a", "1\n") }, "", "a = 1\n"},
 		"another value since a start":        {"a", func(m *machine) { m.write("/run/a", "8\n") }, "/run/a was left as 5 and is 8", "a = 1\n"},
 		"no such setting since a start":      {"a", func(m *machine) { m.rename("/run/a", "/run/no") }, "/run/a was left as 5 and is (none)", "-"},
@@ -95,5 +99,61 @@ func TestUndoOfAFileOfOursThroughALink(t *testing.T) {
 		if text := m.read("/etc/elsewhere.conf"); strings.Contains(text, "9") {
 			t.Errorf("it still says %q", text)
 		}
+	}
+}
+
+// A link that leads nowhere, in the place of a file or of its directory, hides the file: it counts as gone only with --force.
+func TestUndoBehindALinkThatLeadsNowhere(t *testing.T) {
+	for _, link := range []string{"/etc", "/etc/own.conf"} {
+		for _, back := range []bool{false, true} {
+			dir := t.TempDir()
+			at, disk := dir+link, dir+"/disk"+link
+			err := errors.Join(os.MkdirAll(dir+"/disk/etc", 0o755), os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(dir+"/disk/etc/own.conf", []byte("# by hand\n"), 0o644), os.Symlink(disk, at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := real(t, hosttest.LiveDoer(t), dir+"/plumb")
+			number, err := applied(t, k, Act{Edit: &Edit{File: dir + "/etc/own.conf", Form: edit.Sysctl, Key: "a", Value: "9"}})
+			if err := errors.Join(err, os.Rename(dir+"/disk", dir+"/unmounted")); err != nil {
+				t.Fatal(err)
+			}
+			err = k.Undo(t.Context(), []int{number}, UndoOptions{})
+			if d, ok := errors.AsType[*Drifted](err); !ok || !strings.Contains(d.Error(), "the link "+at+" leads nowhere") {
+				t.Fatalf("%s: %v", link, err)
+			}
+			state := Left
+			if back {
+				state = Undone
+				if err := os.Rename(dir+"/unmounted", dir+"/disk"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = k.Undo(t.Context(), []int{number}, UndoOptions{Keep: !back})
+			if all, failed := k.Changes(t.Context()); errors.Join(err, failed) != nil || all[0].Acts[0].State != state {
+				t.Errorf("%s: %v, %v", link, errors.Join(err, failed), all)
+			}
+			if back && got(t, dir+"/etc/own.conf") != "# by hand" {
+				t.Errorf("%s: it says %q", link, got(t, dir+"/etc/own.conf"))
+			}
+		}
+	}
+}
+
+// An earlier Plumb wrote down of a directory only that it was a link: where that leads somewhere, the file is looked for there.
+func TestHiddenBehindALinkOfAnEarlierPlumb(t *testing.T) {
+	dir := t.TempDir()
+	e := &Edit{File: dir + "/etc/own.conf", Form: edit.Sysctl, Key: "a", Value: "9"}
+	if err := errors.Join(os.Mkdir(dir+"/disk", 0o755), os.Symlink("disk", dir+"/etc")); err != nil {
+		t.Fatal(err)
+	}
+	d := hosttest.LiveDoer(t)
+	if why, err := e.hidden(t.Context(), d, aLink); err != nil || why != "" {
+		t.Errorf("%q, %v", why, err)
+	}
+	if err := os.Remove(dir + "/disk"); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := e.hidden(t.Context(), d, aLink); err != nil || !strings.Contains(why, "leads nowhere") {
+		t.Errorf("%q, %v", why, err)
 	}
 }

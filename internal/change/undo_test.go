@@ -2,6 +2,7 @@ package change
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,6 +70,48 @@ func TestUndoWithoutRoomForTheJournal(t *testing.T) {
 	for _, o := range []UndoOptions{{}, {Keep: true}, {Force: true}} {
 		if err := m.executor(full).Undo(t.Context(), []int{number}, o); !errors.Is(err, syscall.ENOSPC) || m.state() != set {
 			t.Errorf("%+v: %v, %q in place of %q", o, err, m.state(), set)
+		}
+	}
+}
+
+// Neither where the journal lies on a filesystem that became read-only: the error says what helps, and a copy of the journal
+// is as good.
+func TestUndoOnAReadOnlyDisk(t *testing.T) {
+	for _, op := range []string{"lock", "append"} {
+		m, _, number, was := changed(t, to("a", 5), to("b", 6))
+		set := m.state()
+		k := m.executor(hosttest.NewFaulty(m.doer, hosttest.Fault{Op: op, Name: Directory + "/*", Err: syscall.EROFS}))
+		err := k.Undo(t.Context(), []int{number}, UndoOptions{})
+		if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "keep the journal") || !strings.Contains(hint.Of(err), "mount its filesystem read-write") || !strings.Contains(hint.Of(err), "--state") || m.state() != set {
+			t.Errorf("%s: %v, %q, %q", op, err, hint.Of(err), m.state())
+		}
+		if err := os.CopyFS(m.dir+"/run/copy", os.DirFS(m.dir+Directory)); err != nil {
+			t.Fatal(err)
+		}
+		k.Dir = "/run/copy"
+		if err := k.Undo(t.Context(), []int{number}, UndoOptions{}); err != nil || m.state() != was {
+			t.Errorf("%s, with a copy: %v, %q in place of %q", op, err, m.state(), was)
+		}
+		if err := m.executor(m.doer).Undo(t.Context(), []int{number}, UndoOptions{}); err != nil || m.state() != was || m.acts() != "undone undone undone undone" {
+			t.Errorf("%s, with the journal itself later: %v, %q, %s", op, err, m.state(), m.acts())
+		}
+	}
+}
+
+// Wherever the journal was torn while the last act was done or what came of it was written down, the undo takes all back.
+func TestUndoOfATornJournal(t *testing.T) {
+	m, k, number, was := changed(t, to("a", 5), to("b", 6))
+	const file = Directory + "/change-000001.journal"
+	set, whole := treeOf(t, m.dir), m.read(file)
+	after := strings.LastIndex(whole, `"kind":"intent"`)
+	after += strings.Index(whole[after:], "\n") + 1
+	for end := after; end < len(whole); end += 7 {
+		for name, text := range set {
+			m.write(name, text+"\n")
+		}
+		m.write(file, whole[:end])
+		if err := k.Undo(t.Context(), []int{number}, UndoOptions{}); err != nil || m.state() != was || m.acts() != "undone undone undone undone" {
+			t.Fatalf("torn at %d: %v, %q in place of %q, %s", end, err, m.state(), was, m.acts())
 		}
 	}
 }

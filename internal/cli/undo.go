@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,18 +32,14 @@ type undoFlags struct {
 	keep            bool
 	restart         bool
 	discardNew      bool
+	forget          bool
 	unlessConfirmed bool
 	heir            bool
 	stranded        bool
 	json            bool
 }
 
-func (a *app) undo() *cobra.Command {
-	var f undoFlags
-	c := &cobra.Command{
-		Use:   "undo [NUMBER]",
-		Short: "take a change back",
-		Long: `Undo takes back the last change that plumb fix made, or the one with this NUMBER
+const undoText = `Undo takes back the last change that plumb fix made, or the one with this NUMBER
 (plumb history lists them), or all of them. It needs only the journal: it works
 after a crash at any moment, after a reboot, a second time, and with a newer
 Plumb.
@@ -57,10 +54,21 @@ only the running server can take back is reported and stays in the journal: undo
 again once it runs. No server is restarted without --restart. With --plan,
 everything that was made by that plan is undone, and nothing else.
 
+What can never be undone, because its server or its disk is gone for good, keeps its
+change open until you end it: plumb undo 3 --forget looks at nothing and touches
+nothing. What of the change is in force stays so, and no undo takes it back.
+
 What undo runs is in the journal. So a journal that somebody other than you and
 root could have written (--state) is shown but not acted on.
 
-` + fixExits,
+`
+
+func (a *app) undo() *cobra.Command {
+	var f undoFlags
+	c := &cobra.Command{
+		Use:   "undo [NUMBER]",
+		Short: "take a change back",
+		Long:  undoText + fixExits,
 		Example: `  plumb undo --dry-run      what would be taken back
   plumb undo                the last change
   plumb undo 3              change 3
@@ -76,6 +84,7 @@ root could have written (--state) is shown but not acted on.
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
+	fl.BoolVar(&f.forget, "forget", false, "take nothing back: end the change with this NUMBER, and leave what can never be undone as it is")
 	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values take effect")
 	fl.BoolVar(&f.discardNew, "discard-new", false, "drop what servers wrote since their data was moved: it is not copied back")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
@@ -107,6 +116,10 @@ func (f undoFlags) validate() error {
 		return hint.Usage("--plan says which changes, and so do --all and a number", "give one of them")
 	case f.force && f.keep:
 		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+	case f.forget && f.number == 0:
+		return hint.Usage("--forget wants the number of a change", "plumb history lists them")
+	case f.forget && (f.force || f.keep || f.restart || f.discardNew):
+		return hint.Usage("--forget takes nothing back, and the other flags say how to", "undo with them first, and then forget what could not be undone")
 	}
 	return f.changeFlags.validate()
 }
@@ -115,7 +128,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart, Discard: f.discardNew}
+	how := fix.Undo{Open: f.open, Force: f.force, Keep: f.keep, Restart: f.restart, Discard: f.discardNew, Forget: f.forget}
 	switch {
 	case f.unlessConfirmed:
 		return how.UnlessConfirmed(ctx, f.number)
@@ -135,10 +148,10 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return err
 	}
 	if len(todo) == 0 {
-		if fix.NewestDamaged(all, 0) != nil {
+		if f.number == 0 && fix.NewestDamaged(all, 0) != nil {
 			return hint.With(errors.New("nothing else is in force that Plumb changed"), "plumb history lists what is known")
 		}
-		return a.undone(f, nil, nil)
+		return a.nothing(f, executor.Dir, all)
 	}
 	if f.dryRun && f.json {
 		return a.Document(fixview.UndoPlanDocument(todo, how))
@@ -152,11 +165,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	if err := executor.Trusted(); err != nil {
 		return fmt.Errorf("undo what the journal says: %w", err)
 	}
-	question := "Undo " + units.Count(len(todo), "change")
-	if f.discardNew {
-		question += ", and lose what was written since"
-	}
-	if err := a.Ask(question+"?", f.yes); err != nil {
+	if err := a.Ask(f.question(len(todo)), f.yes); err != nil {
 		return err
 	}
 	doer.Close()
@@ -169,6 +178,17 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 		return shell.ErrMarked // what was asked for, but for what was left out
 	}
 	return err
+}
+
+// question asks whether all that was shown is to be done.
+func (f undoFlags) question(changes int) string {
+	switch {
+	case f.forget:
+		return fmt.Sprintf("Forget change %d?", f.number)
+	case f.discardNew:
+		return "Undo " + units.Count(changes, "change") + ", and lose what was written since?"
+	}
+	return "Undo " + units.Count(changes, "change") + "?"
 }
 
 // leavesOut tells whether a change that cannot be read is among those that were asked for, of which the newest is given.
@@ -200,7 +220,7 @@ func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error
 // takeBack undoes changes. Of what a rollback swapped nobody takes or destroys a point meanwhile.
 func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state string, todo []*change.Change) (back *fix.Back, err error) {
 	undo := func() { back = how.TakeBack(ctx, todo...) }
-	if f.image != "" { // whose points lie on storage that is not there
+	if f.image != "" || f.forget { // whose points lie on storage that is not there, or stay where they are
 		undo()
 		return back, nil
 	}
@@ -233,13 +253,31 @@ func (a *app) damaged(all []*change.Change) {
 	}
 }
 
+// nothing says why there is nothing to undo of what was asked for.
+func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
+	switch {
+	case f.json:
+		return a.Document(fixview.UndoDocument(nil))
+	case len(all) == 0:
+		return a.Print("Nothing to undo: no change is written down in " + dir + ".\n")
+	case f.file != "":
+		return a.Print("Nothing to undo: nothing that this plan changed is in force.\n")
+	}
+	for _, c := range all {
+		if c.Number == f.number {
+			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.Closed(c, time.Now())))
+		}
+	}
+	return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
+}
+
 // undone says what was taken back.
 func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) error {
 	if f.json {
 		return a.Document(fixview.UndoDocument(trail))
 	}
-	if len(todo) == 0 {
-		return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
+	if f.forget {
+		return a.Print(fixview.Forgotten(trail, shell.Screen(a.Out)))
 	}
 	return a.Print(fixview.UndoOutcome(trail, shell.Screen(a.Out)) + fixview.UndoWaits(todo, shell.Screen(a.Out)))
 }

@@ -20,6 +20,7 @@ type Undo struct {
 	Keep    bool                                             // but for what somebody changed since
 	Restart bool                                             // and do their restarts again
 	Discard bool                                             // and lose what servers wrote since their data were moved
+	Forget  bool                                             // take nothing back: end what can never be, unseen
 
 	unconfirmed bool // only what nobody has confirmed meanwhile
 }
@@ -108,6 +109,10 @@ func (u Undo) TakeBack(ctx context.Context, todo ...*change.Change) *Back {
 	for _, c := range todo {
 		numbers = append(numbers, c.Number)
 	}
+	if u.Forget {
+		b.forget(ctx, u, numbers)
+		return b
+	}
 	b.round(ctx, u, func(k *change.Executor) error { return k.Undo(ctx, numbers, b.options(u)) })
 	if !u.Restart || b.err != nil && !b.onlyWaits() {
 		return b
@@ -127,6 +132,18 @@ func (u Undo) TakeBack(ctx context.Context, todo ...*change.Change) *Back {
 		b.round(ctx, u, func(k *change.Executor) error { return k.Undo(ctx, numbers, b.options(u)) })
 	}
 	return b
+}
+
+// forget ends changes of which something can never be taken back.
+func (b *Back) forget(ctx context.Context, u Undo, numbers []int) {
+	b.round(ctx, u, func(k *change.Executor) error {
+		for _, n := range numbers {
+			if err := k.Forget(ctx, n, b.options(u).Each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // round does something with sessions of its own: those to a server that was
@@ -191,15 +208,18 @@ func (b *Back) Verdict() error {
 		return b.err
 	}
 	var servers, hints []string
-	left := 0
+	left, why := 0, "which does not answer"
 	for _, u := range b.Trail {
 		if w, ok := errors.AsType[*change.Waiting](u.Err); ok {
 			left++
-			servers, hints = append(servers, w.For), append(hints, w.Hint())
+			servers, hints = append(servers, w.For), append(hints, fmt.Sprintf("%s; plumb undo %d --forget ends what can never be undone", w.Hint(), u.Change))
+			if w.Answers() {
+				why = "which does not take it back as it is now"
+			}
 		}
 	}
 	slices.Sort(servers)
-	err := hint.With(fmt.Errorf("%s for %s, which does not answer", waiting(left), strings.Join(slices.Compact(servers), ", ")), hints[0])
+	err := hint.With(fmt.Errorf("%s for %s, %s", waiting(left), strings.Join(slices.Compact(servers), ", "), why), hints[0])
 	if left < len(b.Trail) {
 		return &Partly{err}
 	}

@@ -1,10 +1,15 @@
 package fix
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/stack"
 )
 
@@ -38,5 +43,30 @@ func TestChoiceByPlan(t *testing.T) {
 	}
 	if got, _ := (Choice{}).Of(all); len(got) != 1 || got[0].Number != 4 {
 		t.Errorf("without a plan: %v", got)
+	}
+}
+
+// What only waits says for whom, and by which command it can be ended; of a server that answers it does not say that it does not.
+func TestVerdict(t *testing.T) {
+	down := &change.Waiting{For: "mysql:3306", Err: fmt.Errorf("query mysql:3306: %w", host.ErrDown)}
+	told := &change.Waiting{For: "mongo:27017", Err: errors.New("no option found to get")}
+	for _, c := range []struct {
+		errs       []error
+		text, help string
+		partly     bool
+	}{
+		{[]error{down}, "1 act waits for mysql:3306, which does not answer", "start mysql:3306", false},
+		{[]error{nil, down, down}, "2 acts wait for mysql:3306, which does not answer", "start mysql:3306", true},
+		{[]error{told}, "1 act waits for mongo:27017, which does not take it back as it is now", "plumb undo tries it again once mongo:27017 takes it", false},
+	} {
+		b := &Back{}
+		for _, err := range c.errs {
+			b.Trail, b.err = append(b.Trail, Undone{Change: 7, Err: err}), errors.Join(b.err, err)
+		}
+		err := b.Verdict()
+		_, partly := errors.AsType[*Partly](err)
+		if err == nil || err.Error() != c.text || partly != c.partly || !strings.HasPrefix(hint.Of(err), c.help) || !strings.Contains(hint.Of(err), "plumb undo 7 --forget") {
+			t.Errorf("%v, hint %q", err, hint.Of(err))
+		}
 	}
 }

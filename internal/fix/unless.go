@@ -75,13 +75,18 @@ func (u Undo) Stranded(ctx context.Context) error {
 func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) error {
 	u.unconfirmed, u.Restart, u.Keep = true, true, true // what somebody changed meanwhile is not ours to overwrite
 	wait := time.Second
-	for began := time.Now(); ; {
+	start := time.Now()
+	for began := start; ; {
 		c, err := u.mine(ctx, number)
 		if err == nil {
-			if c == nil || c.Confirmed || c.Damage != nil || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
+			if c != nil && c.Damage != nil {
+				return fmt.Errorf("undo change %d: %w", number, c.Damage)
+			}
+			if c == nil || c.Confirmed || c.Ended && !c.Open() && len(c.RestartsBack()) == 0 {
 				return nil
 			}
-			if left := time.Until(c.Try); left > 0 && !isClosed(ended) {
+			// Whoever sets the clock back does not put the end off: it is no longer away than the trial is long.
+			if left := min(time.Until(c.Try), c.Try.Sub(c.At)-time.Since(start)); left > 0 && !isClosed(ended) {
 				began = time.Now()
 				if err := pause(ctx, min(left, time.Second), ended); err != nil {
 					return err

@@ -11,13 +11,16 @@ import (
 
 // What columns are called: small letters, words apart, without their unit.
 var (
-	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at"}
-	usedColumns = []string{"", "used", "value", "used space", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
-	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "disk size"}
+	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at", "epoch", "unix", "unixtime", "unix time"}
+	usedColumns = []string{"", "used", "value", "used space", "usedspace", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
+	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "total capacity", "disk size", "quota"}
 	freeColumns = []string{"free", "available", "avail", "free space", "freespace", "space free", "available space"}
 	// what tells things apart that one file tells of
 	thingColumns = []string{"host", "hostname", "server", "instance", "filesystem", "file system", "mount", "mountpoint", "mount point", "mounted on", "mounted", "path",
-		"disk", "device", "drive", "drive letter", "volume", "pool", "dataset", "database", "datname", "db", "schema", "tablespace", "table", "name"}
+		"disk", "device", "drive", "drive letter", "volume", "pool", "zpool", "dataset", "database", "datname", "db", "schema", "tablespace", "table", "collection", "name",
+		"owner", "kind", "cluster", "node", "partition", "share", "bucket", "namespace"}
+	// what is counted otherwise than in bytes: how large one is the header does not say
+	otherThings = []string{"block", "blocks", "page", "pages", "sector", "sectors", "extents", "inodes", "files", "rows"}
 )
 
 // columns are where a row has what, and how many the header names.
@@ -38,7 +41,7 @@ type title struct {
 
 var (
 	notWord  = strings.NewReplacer("(", " ", ")", " ", "[", " ", "]", " ", "_", " ", "-", " ", ".", " ", "/", " ", ":", " ", "%", " percent ", "\u00a0", " ")
-	joinedTo = regexp.MustCompile(`^(used|size|total|capacity|value|free|freespace|available)([kmgtp]i?b|bytes|percent|pct)$`)
+	joinedTo = regexp.MustCompile(`^(used|usedspace|size|total|capacity|value|free|freespace|available)([kmgtp]i?b|bytes|percent|pct)$`)
 	inBlocks = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 )
 
@@ -109,6 +112,11 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	if size := onlyOne(titles, "size"); is.used < 0 && is.free < 0 && size >= 0 { // of a database, which fills it
 		is.used, is.size, is.lone = size, -1, strings.TrimSpace(head[size])
 	}
+	for _, i := range []int{is.used, is.size, is.free} {
+		if i >= 0 && countsOther(titles[i]) {
+			return is, hint.With(fmt.Errorf("the column %s does not count bytes, and how many bytes one of them has is not known", Clip(strings.TrimSpace(head[i]))), "give bytes, or name the unit, as used_kib")
+		}
+	}
 	switch {
 	case is.date < 0 && is.used >= 0 && len(is.things) > 0:
 		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", Clip(strings.Join(head, ", "))),
@@ -116,7 +124,7 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	case is.date < 0:
 		return is, hint.With(fmt.Errorf("the header has no column for the date: %s", Clip(strings.Join(head, ", "))), "call one of them date; "+wanted)
 	case is.used < 0 && (is.size < 0 || is.free < 0):
-		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", Clip(strings.Join(head, ", "))), "call one of them used_bytes, or by its unit used_gb or used_gib; "+wanted)
+		return is, hint.With(fmt.Errorf("the header has no column for the bytes: %s", Clip(strings.Join(head, ", "))), is.unused()+wanted)
 	}
 	unitIn := func(i int) unit {
 		switch {
@@ -129,6 +137,22 @@ func columnsOf(head []string, d *dates) (columns, error) {
 	}
 	is.usedUnit, is.sizeUnit, is.freeUnit = unitIn(is.used), unitIn(is.size), unitIn(is.free)
 	return is, nil
+}
+
+// unused says what to do where no column is what is used.
+func (is columns) unused() string {
+	switch others := is.named - len(is.things) - 1; {
+	case is.free >= 0:
+		return "what is free tells what is used only beside the size: add a column size_bytes, or one used_bytes; "
+	case others > 1:
+		return "call one of them used_bytes, or by its unit used_gb or used_gib; where each is of another thing, write a row for each of them, as date,name,used_bytes; "
+	}
+	return "call one of them used_bytes, or by its unit used_gb or used_gib; "
+}
+
+// countsOther tells whether a column counts something else than bytes.
+func countsOther(t title) bool {
+	return t.unit.word == "" && slices.ContainsFunc(strings.Fields(t.name), func(w string) bool { return slices.Contains(otherThings, w) })
 }
 
 func anyUnit(title) bool      { return true }

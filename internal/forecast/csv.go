@@ -129,6 +129,7 @@ func (f *file) rows(text []byte) error {
 	if err != nil {
 		return err
 	}
+	head = slices.Clone(head) // the reader uses its rows again
 	row := head
 	if is.lone != "" {
 		f.note("the column " + Clip(is.lone) + " is taken for what is used: no other one is")
@@ -139,6 +140,9 @@ func (f *file) rows(text []byte) error {
 		row, err = next(r)
 	}
 	for ; err == nil; row, err = next(r) {
+		if !is.headless && slices.Equal(row, head) {
+			continue // several files, one behind the other
+		}
 		line, _ := r.FieldPos(0)
 		if err := f.row(row, is, line); err != nil {
 			return atLine(line, err, wanted)
@@ -175,7 +179,10 @@ func notEnd(err error) error {
 	return err
 }
 
-var separator = regexp.MustCompile(`(?i)^"?sep=(.)"?\r?\n`)
+var (
+	separator = regexp.MustCompile(`(?i)^"?sep=(.)"?\r?\n`)
+	quoted    = regexp.MustCompile(`"[^"]*"`)
+)
 
 // Comma is what parts the columns of a text: what is in the first line, rather what spreadsheets
 // write where a comma stands in numbers. A first line that tells it to a spreadsheet
@@ -190,9 +197,10 @@ func Comma(text []byte) (rune, []byte) {
 		if head = bytes.TrimSpace(head); drawn.Match(head) || head[0] == '#' {
 			continue
 		}
-		commas, data := bytes.Count(head, []byte(",")), head[0] >= '0' && head[0] <= '9'
+		bare, data := quoted.ReplaceAll(head, nil), head[0] >= '0' && head[0] <= '9'
+		commas := bytes.Count(bare, []byte(","))
 		for _, other := range ";\t|" {
-			if n := bytes.Count(head, []byte(string(other))); n > commas || n > 0 && n == commas && data {
+			if n := bytes.Count(bare, []byte(string(other))); n > commas || n > 0 && n == commas && data {
 				return other, text
 			}
 		}
@@ -314,7 +322,7 @@ func (f *file) reading(of string, r reading) error {
 }
 
 // later tells whether a moment had not come yet.
-func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !at.Before(f.end) }
+func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !written(at).Before(f.end) }
 
 // add takes what was used at a time, of which a line tells.
 func (t *Table) add(d Day, line int) { t.Days, t.lines = append(t.Days, d), append(t.lines, line) }
@@ -406,6 +414,9 @@ func (f *file) readings() (Readings, error) {
 		order := t.inOrder()
 		if err := f.twice(t, order); err != nil {
 			return Readings{}, err
+		}
+		for i := range t.Days {
+			t.Days[i].Date = written(t.Days[i].Date)
 		}
 		r.Tables = append(r.Tables, *t)
 	}

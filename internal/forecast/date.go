@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,8 +16,8 @@ import (
 // be a day or a month first is not among them.
 var forms = []string{
 	time.DateOnly, time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02T15:04:05-0700", "2006-01-02T15:04", "2006-01-02 15:04",
-	"2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04:05-07", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST",
-	"2006/1/2", "2006-1-2", "2006/1/2 15:04:05", "2006/1/2 15:04", "20060102", "20060102T150405", "20060102150405", "200601021504", "20060102 15:04:05", "20060102 15:04",
+	"2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04:05-07", "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05-07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -07:00", "2006-01-02 15:04:05 MST",
+	"2006/1/2", "2006-1-2", "2006.1.2", "2006/1/2 15:04:05", "2006/1/2 15:04", "20060102", "20060102T150405", "20060102150405", "200601021504", "20060102 15:04:05", "20060102 15:04",
 	"Mon Jan _2 15:04:05 MST 2006", "Mon Jan _2 15:04:05 2006", "Mon Jan _2 03:04:05 PM MST 2006", "Mon _2 Jan 15:04:05 MST 2006",
 	"Mon _2 Jan 2006 15:04:05 MST", "Mon _2 Jan 2006 03:04:05 PM MST", "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
 	"2 Jan 2006", "2-Jan-2006", "2-Jan-06", "2 January 2006", "Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "2/Jan/2006:15:04:05 -0700",
@@ -26,37 +27,36 @@ var forms = []string{
 // says no offset: an abbreviation such as CST is of several, and the days are those that
 // are written.
 func Moment(s string) (at time.Time, is bool) {
+	if at, is := epoch(s); is {
+		return at, true
+	}
 	at, form := momentOf(s)
-	return at, form != ""
+	return at.UTC(), form != ""
 }
 
-// momentOf gives the form that fits as well; "" for none.
+// momentOf gives the form that fits as well, and the moment with the offset that it has; "" for none.
 func momentOf(s string) (at time.Time, form string) {
 	for _, form := range forms {
 		// in UTC: else what an abbreviation is depends on the machine
 		if at, err := time.ParseInLocation(form, s, time.UTC); err == nil {
-			return at.UTC(), form
+			return at, form
 		}
 	}
 	return time.Time{}, ""
 }
 
-// Numbers that are dates: seconds since 1970 from 1973 on, because a number of days
-// or of a row is none, and milliseconds from 1989 on, because 202611250300 is another form.
-const (
-	leastSeconds = 1e8
-	mostSeconds  = 1e11
-	leastMillis  = 6e11
-	mostMillis   = 1e13
-)
+// stamps are numbers that are dates, since 1970: so many of them are a second. Seconds count from 1973 on, because a number of
+// days or of a row is none; milliseconds, microseconds and nanoseconds from 1989 on, because 202611250300 is another form.
+var stamps = []struct{ second, least, most float64 }{{1, 1e8, 1e11}, {1e3, 6e11, 1e13}, {1e6, 6e14, 1e16}, {1e9, 6e17, 1e19}}
 
-// epoch reads seconds or milliseconds since 1970.
+// epoch reads the time since 1970.
 func epoch(s string) (at time.Time, is bool) {
-	switch n, err := strconv.ParseFloat(s, 64); {
-	case err == nil && n >= leastMillis && n < mostMillis:
-		return time.UnixMilli(int64(n)).UTC(), true
-	case err == nil && n >= leastSeconds && n < mostSeconds:
-		return time.Unix(int64(n), 0).UTC(), true
+	n, err := strconv.ParseFloat(s, 64)
+	for _, stamp := range stamps {
+		if err == nil && n >= stamp.least && n < stamp.most {
+			whole, part := math.Modf(n / stamp.second)
+			return time.Unix(int64(whole), int64(part*1e9)).UTC(), true
+		}
 	}
 	return time.Time{}, false
 }
@@ -69,13 +69,13 @@ type dates struct {
 	form       string // the last one that fitted
 }
 
-// parse reads a day, a moment, or seconds or milliseconds since 1970.
+// parse reads a day, a moment, or a time since 1970.
 func (d *dates) parse(s string, line int) (time.Time, error) {
 	if at, is := epoch(s); is {
 		return possible(at, s)
 	}
 	if at, err := time.ParseInLocation(d.form, s, time.UTC); d.form != "" && err == nil {
-		return possible(at.UTC(), s)
+		return possible(at, s)
 	}
 	day, clock, err := atClock(s)
 	if err != nil {
@@ -103,7 +103,7 @@ func numbered(s string) string {
 	if _, err := strconv.ParseFloat(s, 64); err != nil {
 		return ""
 	}
-	return "a number is a date in seconds or milliseconds since 1970, or as 20261125; where a spreadsheet counts days, format them as dates, best as 2026-11-25"
+	return "a number is a date in seconds, or in milli-, micro- or nanoseconds, since 1970, or as 20261125; where a spreadsheet counts days, format them as dates, best as 2026-11-25"
 }
 
 func notDate(s string) error { return fmt.Errorf("%q is not a date", Clip(s)) }
@@ -173,8 +173,16 @@ func (d *dates) agree() error {
 
 // possible leaves out dates at which no disk was filled.
 func possible(at time.Time, s string) (time.Time, error) {
-	if y := at.Year(); y < 1970 || y > 2200 {
-		return time.Time{}, fmt.Errorf("%q is not a date of a disk", Clip(s))
+	for _, y := range []int{at.Year(), at.UTC().Year()} {
+		if y < 1970 || y > 2200 {
+			return time.Time{}, fmt.Errorf("%q is not a date of a disk", Clip(s))
+		}
 	}
 	return at, nil
+}
+
+// written is a moment as it is written, without its offset: a reading at midnight is of that day, in summer and in winter.
+func written(at time.Time) time.Time {
+	_, offset := at.Zone()
+	return at.UTC().Add(time.Duration(offset) * time.Second)
 }

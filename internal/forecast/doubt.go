@@ -28,7 +28,7 @@ func (f *file) twice(t *Table, order []int) error {
 	first := 0 // the later one of the first two rows
 	for i, at := range order {
 		d := t.Days[at]
-		day := d.Date.Truncate(24 * time.Hour)
+		day := written(d.Date).Truncate(24 * time.Hour)
 		days[day] = true
 		if i > 0 && t.Days[order[i-1]].Date.Equal(d.Date) && t.Days[order[i-1]].Value != d.Value {
 			bad[day] = true

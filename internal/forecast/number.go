@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type unit struct {
 }
 
 // unitOf reads the name of a unit. K and KiB are 1024 bytes, as df -h writes and Plumb
-// does, and kB is 1000, as the standard has it.
+// does, and kB and kilobytes are 1000, as the standard has it.
 func unitOf(word string) (u unit, is bool) {
 	u = unit{word: word, bytes: 1}
 	switch word = strings.ToLower(word); word {
@@ -30,17 +31,20 @@ func unitOf(word string) (u unit, is bool) {
 		u.percent = true
 		return u, true
 	}
-	power := strings.IndexByte("kmgtpe", word[0]) + 1
-	switch word[1:] {
-	case "", "i", "ib":
-		u.bytes = math.Pow(1024, float64(power))
-	case "b":
-		u.bytes, u.decimal = math.Pow(1000, float64(power)), true
-	default:
+	m := multiple.FindStringSubmatch(word)
+	if m == nil {
 		return u, false
 	}
-	return u, power > 0
+	each := 1024.0
+	if u.decimal = m[2] == "b" || strings.HasPrefix(m[2], "byte") || m[3] != "" && !strings.HasSuffix(m[3], "bi"); u.decimal {
+		each = 1000
+	}
+	u.bytes = math.Pow(each, float64(strings.IndexByte("kmgtpe", word[0])+1))
+	return u, true
 }
+
+// multiple is a unit of many bytes: k, KiB, kB, kbytes, kibibytes or kilobytes.
+var multiple = regexp.MustCompile(`^(?:([kmgtpe])(|i|ib|ibytes?|b|bytes?)|(kilo|mega|giga|tera|peta|exa|kibi|mebi|gibi|tebi|pebi|exbi)bytes?)$`)
 
 // mark is where a file shows how it writes something.
 type mark struct {

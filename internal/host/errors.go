@@ -43,6 +43,7 @@ func errorKinds() []errorKind {
 		{"canceled", context.Canceled},
 		{"full", syscall.ENOSPC},
 		{"quota", syscall.EDQUOT},
+		{"read_only", syscall.EROFS},
 		{"down", ErrDown}, // also where the socket does not exist
 		{"not_exist", fs.ErrNotExist},
 	}

@@ -39,9 +39,10 @@ func (l Latency) Summary() Summary {
 	if l.Histogram == nil || l.TotalCount() == 0 {
 		return Summary{}
 	}
-	at := func(p float64) time.Duration { return min(time.Duration(l.ValueAtQuantile(p)), time.Duration(l.Max())) }
+	slowest := time.Duration(l.Max()) // which looks at every bucket
+	at := func(p float64) time.Duration { return min(time.Duration(l.ValueAtQuantile(p)), slowest) }
 	return Summary{
-		N: l.TotalCount(), Mean: time.Duration(l.Mean()), Min: time.Duration(l.Min()), Max: time.Duration(l.Max()),
+		N: l.TotalCount(), Mean: time.Duration(l.Mean()), Min: time.Duration(l.Min()), Max: slowest,
 		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
 	}
 }

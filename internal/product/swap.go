@@ -103,11 +103,27 @@ func goesDown(to []int) bool {
 	return len(to) > 2 && slices.ContainsFunc(fromDown, func(first []int) bool { return slices.Equal(to[:2], first[:2]) && !less(to, first) })
 }
 
+// longTerm are the series of MySQL that an upgrade must not leave out: each reads the data of the one before it, and of what came
+// between (Reference Manual 8.4, table 3.1, and of 8.0, 3.2).
+var longTerm = [][]int{{5, 6}, {5, 7}, {8, 0}, {8, 4}, {9, 7}}
+
+// leftOut gives the first of them that lies between two versions; nil for none.
+func leftOut(a, b []int) []int {
+	i := slices.IndexFunc(longTerm, func(s []int) bool { return less(a, s) && less(s, b) })
+	if i < 0 {
+		return nil
+	}
+	return longTerm[i]
+}
+
 func mysqlWay(from, to Release, a, b []int) Way {
 	same := len(a) > 1 && len(b) > 1 && a[0] == b[0] && a[1] == b[1]
 	switch {
 	case !same && less(b, a):
 		return Way{No: "MySQL does not read what a newer series has written", Else: dumped}
+	case !same && from.Flavor == to.Flavor && leftOut(a, b) != nil:
+		next := numbers(leftOut(a, b))
+		return Way{No: "MySQL reads the data of no series before the last long-term one, and " + next + " lies between", Else: next + " first, and from there on, each with its own proof"}
 	case !same && from.Flavor == to.Flavor:
 		return inPlace()
 	case !same:

@@ -26,6 +26,12 @@ func TestSwap(t *testing.T) {
 		{Release{MySQL, "8.0.40"}, Release{Percona, "8.4.1"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.4"}, true, true},
 		{Release{MySQL, "8.4.1"}, Release{MySQL, "8.0.40"}, false, false},
+		{Release{MySQL, "5.7.44"}, Release{MySQL, "8.0"}, true, true},
+		{Release{MySQL, "5.7.44"}, Release{MySQL, "8.4"}, false, false}, // 8.0 is between
+		{Release{MySQL, "8.0.40"}, Release{MySQL, "9.7"}, false, false},
+		{Release{MySQL, "8.1.0"}, Release{MySQL, "8.4"}, true, true},
+		{Release{MySQL, "8.3.0"}, Release{MySQL, "9.0"}, false, false},
+		{Release{Percona, "8.4.3"}, Release{Percona, "9.7"}, true, true},
 		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.36"}, true, true},
 		{Release{MySQL, "8.0.40"}, Release{Percona, "8.0.34"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.0.35"}, false, false},

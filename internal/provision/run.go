@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ type Run struct {
 	Executor *change.Executor
 	Of       string       // the provision: the dataset above its others, or its mount point
 	Begin    change.Begin // who and where
+	Again    string       // what continues a stage that failed, and what takes it back; "": provision does
 	Doing    func(stage string, a change.Act, done bool)
 	// Anew gives an executor with sessions of its own, and what ends them: those to a server that another change restarted are
 	// broken. nil: Executor is good for all changes.
@@ -67,7 +69,7 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
 		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),
-			"plumb provision again continues where it stands; --undo takes all of it back, plumb history "+strconv.Itoa(out.Number)+" shows each act")
+			cmp.Or(r.Again, "plumb provision again continues where it stands; --undo takes all of it back")+", plumb history "+strconv.Itoa(out.Number)+" shows each act")
 	} else if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}

@@ -3,6 +3,7 @@ package rule_test
 import (
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -96,12 +97,23 @@ func TestEmbeddedExamplesKeepTheirVerdict(t *testing.T) {
 	}
 }
 
-// embedded gives the built-in rules that are sound; TestEmbedded reports the
-// others.
-func embedded(t testing.TB) *rule.Base {
-	t.Helper()
+// embedded gives the built-in rules to tests that leave their examples as they are.
+func embedded(t testing.TB) *rule.Base { return some(t, builtin()) }
+
+// changeable gives the built-in rules to a test that changes their examples.
+func changeable(t testing.TB) *rule.Base { return some(t, loadBuiltin()) }
+
+var builtin = sync.OnceValue(loadBuiltin)
+
+// loadBuiltin loads those that are sound; TestEmbedded reports the others.
+func loadBuiltin() *rule.Base {
 	cat, _ := catalog.Load(knowledge.FS)
 	base, _ := rule.Load(knowledge.FS, cat)
+	return base
+}
+
+func some(t testing.TB, base *rule.Base) *rule.Base {
+	t.Helper()
 	if base == nil {
 		t.Fatal("no rules")
 	}

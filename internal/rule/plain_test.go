@@ -23,10 +23,10 @@ var stilted = map[string]*regexp.Regexp{
 	"the finding is right, or wrong": regexp.MustCompile(`\bIt is (right|wrong) (where|for)\b`),
 }
 
-// TestTextsArePlainEnglish: rules and verdicts are read by people in a hurry, many of whom speak another language.
+// TestTextsArePlainEnglish: what Plumb knows is read by people in a hurry, many of whom speak another language.
 func TestTextsArePlainEnglish(t *testing.T) {
 	read := 0
-	for _, dir := range []string{"rules", "verdicts"} {
+	for _, dir := range []string{"rules", "verdicts", "facts", "knobs", "windows", "samples", "metrics"} {
 		err := fs.WalkDir(knowledge.FS, dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"plumb/internal/catalog"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
-	"plumb/knowledge"
 )
 
 // settlesLater has the rules whose next answer depends on facts that an
@@ -22,7 +21,7 @@ var settlesLater = map[string]string{
 // fact only once it has worked; but it may not ask for yet another value, or
 // repeated checks would chase each other.
 func TestEmbeddedRemediesSettle(t *testing.T) {
-	for _, r := range embedded(t).Rules() {
+	for _, r := range changeable(t).Rules() {
 		for _, x := range r.Examples {
 			before := r.Try(x)
 			if settlesLater[r.ID] != "" || !setAll(x, before.Remedies) {
@@ -57,7 +56,7 @@ func setAll(x rule.Example, remedies []rule.Remedy) bool {
 // TestEmbeddedRemediesAreNotLessDurable: Plumb proposes nothing that can lose
 // more than what is in force.
 func TestEmbeddedRemediesAreNotLessDurable(t *testing.T) {
-	cat, _ := catalog.Load(knowledge.FS)
+	cat := hosttest.Catalog(t)
 	for _, r := range embedded(t).Rules() {
 		for _, x := range r.Examples {
 			for _, m := range r.Try(x).Remedies {

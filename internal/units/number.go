@@ -45,9 +45,12 @@ func Whole(v float64) string {
 	return strconv.FormatFloat(math.Round(1e6*v)/1e6, 'f', -1, 64)
 }
 
-// PerSecond writes a rate: whole with commas from 1000 on.
+// PerSecond writes a rate: whole with commas from 1000 on, and by its first digits where nobody counts the others.
 func PerSecond(v float64) string {
-	if v >= 999.5 {
+	switch {
+	case v >= 1e15:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	case v >= 999.5:
 		return Grouped(int64(math.Round(v)))
 	}
 	return Digits3(v)

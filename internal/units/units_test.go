@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 		Differs(stats.Estimate{Value: 0.002, Low: -0.0031, High: 0.0071, N: 8}): "+0.20 % (−0.31 to +0.71 %)",
 		Differs(stats.Estimate{}):                   "–",
 		Differs(stats.Estimate{Value: 0.052, N: 1}): "+5.2 %",
-		PerSecond(12345.6):                          "12,346", PerSecond(12.34): "12.3", Grouped(-1234567): "-1,234,567", Count(1, "step"): "1 step", Count(2, "step"): "2 steps",
+		PerSecond(12345.6):                          "12,346", PerSecond(3e25): "3e+25", PerSecond(1e14): "100,000,000,000,000", PerSecond(12.34): "12.3", Grouped(-1234567): "-1,234,567", Count(1, "step"): "1 step", Count(2, "step"): "2 steps",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -68,6 +68,7 @@ func TestAsk(t *testing.T) {
 		skipped, bad bool
 	}{
 		{"nothing found", "exit 0", 0, false, false},
+		{"it is told to collect less often", `[ "$GOGC" = 400 ] || exit 2`, 0, false, false},
 		{"two found", "echo a; echo; echo b; exit 1", 2, false, false},
 		{"it breaks", "echo oh >&2; exit 2", 0, false, true},
 		{"its data is out of reach", "echo 'fetching: no such host' >&2; exit 1", 0, true, false},

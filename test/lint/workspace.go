@@ -76,6 +76,8 @@ func (w workspace) ask(t tool) ([]string, error) {
 		patterns = append(patterns, "./"+filepath.Join(m, "..."))
 	}
 	cmd := w.command(w.root, w.file(), filepath.Join(w.bin, t.name), slices.Concat(t.args, patterns)...)
+	// They end soon, and need not collect their garbage often: deadcode takes a third less of the processor.
+	cmd.Env = append(cmd.Env, "GOGC=400")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	err := cmd.Run()

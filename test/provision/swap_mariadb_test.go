@@ -153,10 +153,21 @@ func (w *swappingMariaDB) unrehearsed() {
 	if got := w.own(isMariaDB); got != "100 1 11.8 64" {
 		w.Errorf("after the swap there is %s", got)
 	}
+	w.updates()
 	w.swap(0, "--undo", "--yes")
 	if got := w.own(isMariaDB); got != "100 1 10.11 64" {
 		w.Errorf("gone back there is %s", got)
 	}
+	if now := w.packages(); now != before {
+		w.Errorf("gone back the packages are\n%s\nnot\n%s", now, before)
+	}
+}
+
+// updates brings another version of a package within its series, as unattended-upgrades does.
+func (w *swappingMariaDB) updates() {
+	w.Helper()
+	w.sh(`cd "$(mktemp -d)"; dpkg-deb -R /var/lib/plumb-releases/*/new/mariadb-common_*.deb of
+sed -i 's/^Version: .*/&+update1/' of/DEBIAN/control; dpkg-deb -b of update.deb; dpkg --force-confold -i update.deb`)
 }
 
 // andBack: how much is lost is said before, and what was written since is kept under another name.

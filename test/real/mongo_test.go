@@ -56,6 +56,11 @@ func onMongo() []pair {
 				}
 				return mongoOn(t, b, sandbox.MongoOptions{Wrap: b.Processes(limit)})
 			}},
+		{name: "mongo_cache_of_nearly_all_memory", rule: "cross/mongo-cache-over-memory",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				cache := fmt.Sprintf("  wiredTiger:\n    engineConfig:\n      cacheSizeGB: %.2f\n", float64(megabytes(t))/1024*choose(sick, 0.95, 0.25))
+				return mongoOn(t, b, sandbox.MongoOptions{Storage: cache})
+			}},
 		{name: "mongo_cache_larger_than_its_group", rule: "cross/mongo-cache-sees-other-memory",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				wrap, err := b.Cgroup(768 << 20)

@@ -58,7 +58,7 @@ func pairs() []pair {
 }
 
 // choose gives one of two settings.
-func choose(sick bool, ill, well string) string {
+func choose[T any](sick bool, ill, well T) T {
 	if sick {
 		return ill
 	}

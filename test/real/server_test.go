@@ -2,6 +2,7 @@ package real
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 
 	"plumb/test/sandbox"
@@ -12,6 +13,10 @@ func inTheServer() []pair {
 		{name: "mariadb_sync_binlog_0", rule: "mysql/sync-binlog-off",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				return mysqlOn(t, b, "", "log_bin\n"+choose(sick, "", "sync_binlog=1\n")) // 0 is MariaDB's default
+			}},
+		{name: "pool_of_nearly_all_memory", rule: "cross/mysql-pool-over-memory",
+			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+				return mysqlOn(t, b, "", fmt.Sprintf("innodb_buffer_pool_size=%dM\n", megabytes(t)/100*choose(sick, 95, 25)))
 			}},
 		{name: "small_buffer_pool_under_load", rule: "mysql/buffer-pool-default", start: smallPool},
 		{name: "redo_too_small_for_the_writes", rule: "mysql/redo-too-small", start: smallRedo},
@@ -40,6 +45,14 @@ func inTheServer() []pair {
 				return postgresOn(t, b, "", "shared_buffers = 256MB\n"+choose(sick, "work_mem = 1GB\nmax_connections = 500", "work_mem = 4MB\nmax_connections = 20"))
 			}},
 	}
+}
+
+// megabytes gives the memory of the machine.
+func megabytes(t *testing.T) int {
+	t.Helper()
+	var info syscall.Sysinfo_t
+	check(t, syscall.Sysinfo(&info))
+	return int(uint64(info.Totalram) * uint64(info.Unit) >> 20)
 }
 
 // smallPool reads a table of about 350 MB at random, four rows a page, with the default pool of 128 MB or one that holds it.

@@ -115,7 +115,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	var all []view.Asked
 	if f.over == overIOPS {
 		for _, x := range at {
-			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.Grouped(int64(x))), Result: overLimits(points, f.clients).Predict(x)})
+			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.PerSecond(x)), Result: overLimits(points, f.clients).Predict(x)})
 		}
 		return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
 	}

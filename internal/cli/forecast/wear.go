@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -106,6 +107,9 @@ func (f wearFlags) listed(context.Context) ([]drive, error) {
 	percent, err := t.Percents("percent")
 	if err != nil {
 		return nil, err
+	}
+	if len(at) == 0 {
+		return nil, hint.With(fmt.Errorf("read %s: below its header it has no reading", f.csv), "a row for each, such as 2026-11-25,14")
 	}
 	names := make([]string, len(at))
 	if t.Has("device") {

@@ -1,10 +1,13 @@
 package forecast
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"plumb/internal/hint"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -69,5 +72,16 @@ func TestNamesOfDrives(t *testing.T) {
 		if noted != c.noted {
 			t.Errorf("%s: of %d drives it is said that they are others than before, want %d", name, noted, c.noted)
 		}
+	}
+}
+
+// TestNoReadingsOfDrives: a header alone is no forecast of nothing.
+func TestNoReadingsOfDrives(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "wear.csv")
+	if err := os.WriteFile(file, []byte("date,percent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if drives, err := (wearFlags{csv: file}).listed(t.Context()); err == nil || !strings.HasSuffix(err.Error(), "below its header it has no reading") || hint.Of(err) == "" {
+		t.Errorf("%v, %v", drives, err)
 	}
 }

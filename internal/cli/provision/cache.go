@@ -17,7 +17,6 @@ import (
 	"plumb/internal/provision/spec"
 	"plumb/internal/units"
 	view "plumb/internal/view/provision"
-	"plumb/internal/zfs"
 )
 
 // caching is the commands below cache, with their flags.
@@ -164,7 +163,7 @@ func (v *caching) printUnit(pool, device string) error {
 		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
 	}
 	for _, d := range v.datasets {
-		if !zfs.Within(d, pool) {
+		if !strings.HasPrefix(d+"/", pool+"/") {
 			return hint.Usage(fmt.Sprintf("--warm %s is not a dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
 		}
 	}

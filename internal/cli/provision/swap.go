@@ -121,7 +121,8 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer o.close()
-	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User}}}
+	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User},
+		Again: "the same command again continues where it stands; --undo takes all of it back"}}
 	given, err := dsn.Read(v.DSN)
 	if err != nil {
 		return err
@@ -216,7 +217,6 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	}
 	first := stageOf(w, programsOf+to.String(), "", course.First)
 	s := stageOf(w, fmt.Sprintf("%s from %s to %s", w.home.Server, from, to), way.How, course.Swap)
-	s.ForData()
 	if err := v.Print(view.Swap(first, s, way, !byHand && w.try != nil, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
@@ -242,6 +242,9 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 // prepare brings the programs of the new version, and tries them. Where that fails, they go again.
 func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, to provision.Swap) error {
 	if !first.Done {
+		if err := w.dropFirst(ctx); err != nil {
+			return err
+		}
 		if _, err := w.run.Stage(ctx, first); err != nil {
 			return err
 		}
@@ -253,19 +256,26 @@ func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, 
 	if err == nil {
 		return nil
 	}
-	all, left := w.run.Stages(ctx)
-	if left == nil && len(all) > 0 && isFirst(all[len(all)-1]) {
-		left = w.Executor.Undo(context.WithoutCancel(ctx), []int{all[len(all)-1].Number}, change.UndoOptions{})
-	}
-	if left != nil {
+	if left := w.dropFirst(context.WithoutCancel(ctx)); left != nil {
 		err = fmt.Errorf("%w (and what was fetched for it is still there: %w)", err, left)
 	}
 	return err
 }
 
-// stageOf makes a part of a swap ready to be carried out.
+// dropFirst takes back what was fetched for a swap that has not come: packages that have been updated since are others.
+func (w *swap) dropFirst(ctx context.Context) error {
+	all, err := w.run.Stages(ctx)
+	if err != nil || len(all) == 0 || !isFirst(all[len(all)-1]) {
+		return err
+	}
+	return w.Executor.Undo(ctx, []int{all[len(all)-1].Number}, change.UndoOptions{})
+}
+
+// stageOf makes a part of a swap ready to be carried out. What brings the programs is of the data too: it has those of the way back.
 func stageOf(w *swap, name, why string, m provision.Making) provision.Stage {
-	return provision.Stage{Name: name, Why: why, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof, Done: m.Done()}
+	s := provision.Stage{Name: name, Why: why, Steps: []change.Prepared{provision.Step(w.home.Server, name, m.Acts)}, Notes: m.Notes, Proof: m.Proof, Done: m.Done()}
+	s.ForData()
+	return s
 }
 
 // goBack starts what was before.

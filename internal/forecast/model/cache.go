@@ -62,7 +62,7 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	points := slices.Clone(c.Points)
 	for _, p := range points {
 		if !(p.Bytes > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) || math.IsInf(p.Bytes, 0) {
-			return no("leave it out, or measure it again", "a cache of %g bytes with %g operations a second is not a measurement", p.Bytes, p.Rate)
+			return no("leave it out, or measure it again", "a cache of %s with %g operations a second is not a measurement", size(p.Bytes), p.Rate)
 		}
 	}
 	slices.SortFunc(points, func(a, b CachePoint) int { return cmp.Compare(a.Bytes, b.Bytes) })

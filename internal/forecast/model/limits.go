@@ -48,6 +48,12 @@ func (c LimitCurve) Predict(iops float64) Result {
 			return refused("leave it out, or measure it again", "a volume of %g IOPS with %g operations a second is not a measurement", p.IOPS, p.Rate)
 		}
 	}
+	for i, p := range points[1:] {
+		if slow := points[i]; p.Rate < slow.Rate*(1-leastRise-p.Error-slow.Error) {
+			return refused("measure both again: something else differed", "the faster volume did less: %s a second with %s IOPS, and %s with %s",
+				units.PerSecond(p.Rate), units.PerSecond(p.IOPS), units.PerSecond(slow.Rate), units.PerSecond(slow.IOPS))
+		}
+	}
 	low, high := points[0], points[len(points)-1]
 	if iops > 4*high.IOPS || iops < low.IOPS/4 {
 		return refused(fmt.Sprintf("measure it on a volume of %s IOPS", units.PerSecond(iops)), "%s IOPS are more than four times beyond what was measured, %s to %s",

@@ -190,6 +190,14 @@ func TestLimitsRefuse(t *testing.T) {
 			t.Errorf("%+v at %g is not refused", x.c, x.at)
 		}
 	}
+	slower := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 100, Rate: 80}, {IOPS: 900, Rate: 10}}}
+	if r := slower.Predict(300); r.Refusal == nil || r.Refusal.Why != "the faster volume did less: 10.0 a second with 900 IOPS, and 80.0 with 100" {
+		t.Errorf("a faster volume that did less: %+v", r)
+	}
+	slower.Points[1].Error = 0.9
+	if r := slower.Predict(300); r.Refusal != nil {
+		t.Errorf("a rate that is hardly known: %+v", r)
+	}
 	same := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 101}}}
 	if r := same.Predict(1500); len(r.Warnings) == 0 {
 		t.Error("volumes that made no difference are not doubted")

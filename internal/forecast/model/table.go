@@ -135,11 +135,17 @@ func each[T any](t Table, column string, read func(string) (T, error)) (all []T,
 	return all, nil
 }
 
+// mostNumber is more operations, I/Os or threads than anything has.
+const mostNumber = 1e15
+
 // ReadNumber reads a number without a unit: 3K is 3,072 bytes and not as many operations.
 func ReadNumber(text string) (float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXpP_") {
 		return 0, hint.With(fmt.Errorf("%q is not a number", forecast.Clip(text)), "such as 1234567.8, with a point, and without commas and letters")
+	}
+	if math.Abs(n) > mostNumber {
+		return 0, hint.With(fmt.Errorf("%q is more than there can be", forecast.Clip(text)), fmt.Sprintf("up to %g", float64(mostNumber)))
 	}
 	return n, nil
 }

@@ -87,3 +87,31 @@ func FuzzReadTable(f *testing.F) {
 		}
 	})
 }
+
+// TestTimesOfATable: what takes readings of drives writes the time since 1970 as well.
+func TestTimesOfATable(t *testing.T) {
+	x, err := ReadTable("a.csv", []byte("date,percent\n1767225600,3\n1767225600000,3\n2026-01-01,3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := x.Times("date")
+	if err != nil || len(all) != 3 {
+		t.Fatal(all, err)
+	}
+	for _, at := range all {
+		if !at.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+			t.Error(at)
+		}
+	}
+}
+
+// TestNumbersThatCannotBe: a rate that no machine has would be an answer that none can give.
+func TestNumbersThatCannotBe(t *testing.T) {
+	x, err := ReadTable("a.csv", []byte("threads,rate\n1,1e15\n4,1e16\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Numbers("rate"); err == nil || !strings.Contains(err.Error(), `line 3, rate: "1e16" is more than there can be`) || hint.Of(err) != "up to 1e+15" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}

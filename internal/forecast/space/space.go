@@ -94,8 +94,8 @@ func Of(s forecast.Series, ask Ask) Result {
 	}
 	res.Assumptions = append(res.Assumptions, assume(res, each, change, ask.Bounded)...)
 	res.Assumptions = append(res.Assumptions, before...)
-	if same(s.Days) {
-		res.Assumptions = append(res.Assumptions, "it was the same on all of these days: how it may change cannot be told from them, and the ranges have no width")
+	if why := noWidth(s, res.Points[len(res.Points)-1].Value); why != "" {
+		res.Assumptions = append(res.Assumptions, why)
 	}
 	if !ask.Bounded {
 		res.Rivals = f.rivals(p, from.Value)
@@ -136,9 +136,15 @@ func sinceLast(s forecast.Series, changes []Change) (forecast.Series, *Change) {
 	return s, last
 }
 
-// same tells whether a series never changed.
-func same(list []forecast.Day) bool {
-	return !slices.ContainsFunc(list, func(d forecast.Day) bool { return d.Value != list[0].Value })
+// noWidth says why the ranges of a forecast have no width; "" where they have one, or where all of it goes.
+func noWidth(s forecast.Series, q forecast.Quantiles) string {
+	switch first := s.Days[0].Value; {
+	case !slices.ContainsFunc(s.Days, func(d forecast.Day) bool { return d.Value != first }):
+		return "it was the same on all of these days: how it may change cannot be told from them, and the ranges have no width"
+	case q[4] > 0 && q[4]-q[0] < 1: // byte
+		return "its past suggests one course alone: how else it may change cannot be told from it, and the ranges have no width"
+	}
+	return ""
 }
 
 // days is how many a series spans.

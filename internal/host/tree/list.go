@@ -243,6 +243,9 @@ func (r *Root) Kind(name string) byte {
 // Full tells whether an error is that of a filesystem that has no room, or not for this user.
 func Full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 
+// ReadOnly tells whether an error is that of a filesystem that takes no writes, or no more since it met an error.
+func ReadOnly(err error) bool { return errors.Is(err, unix.EROFS) }
+
 // Replaced tells whether an error is that of a name that became another thing meanwhile.
 func Replaced(err error) bool {
 	return errors.Is(err, errKind) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)

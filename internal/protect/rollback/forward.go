@@ -205,7 +205,7 @@ func (r Rollback) takenBack(ctx context.Context, name string) bool {
 		if !slices.ContainsFunc(c.Acts, func(a change.Recorded) bool { return a.Act.Make != nil && clones(a.Act.Make.Do, name) }) {
 			continue
 		}
-		if there = true; c.Damage != nil || c.Open() || !c.Ended {
+		if there = true; c.Damage != nil || c.Open() || c.Forgotten() > 0 || !c.Ended {
 			return false
 		}
 	}

@@ -36,3 +36,15 @@ done`
 func UntilEnded(pid int) []string {
 	return []string{"timeout", "590", "sh", "-c", Ended, "sh", strconv.Itoa(pid)}
 }
+
+// Idle is a function for a script of a shell: idle DIR waits until no server works in its data directory any more, and fails while one
+// does. Whoever stopped it may not be the last: the scripts of packages, which somebody updates meanwhile, start servers.
+const Idle = `runs_in() { for p in /proc/[0-9]*/cwd; do [ ! "$p" -ef "$1" ] || { p=${p%/cwd}; echo "${p##*/}"; break; }; done; }
+idle() {
+	tries=50
+	while by=$(runs_in "$1") && [ -n "$by" ]; do
+		[ "$((tries -= 1))" -gt 0 ] || { echo "process $by runs in $1: stop that server" >&2; exit 1; }
+		sleep 0.2
+	done
+}
+`

@@ -220,6 +220,7 @@ func TestThePoolKeepsToItsMemory(t *testing.T) {
 		{12 * gib, 8 * gib, 4 * gib, 6 * gib},
 		{15 * gib / 2, 8 * gib, 4 * gib, 6 * gib},
 		{80 * gib, 0, 32 * gib, 32 * gib}, // more than the host has
+		{60 * gib, 0, 32 * gib, 32 * gib}, // nearly all that it has
 		{80 * gib, 8 * gib, 4 * gib, 6 * gib},
 		{4 * gib, 8 * gib, 0, 0},
 	} {

@@ -48,7 +48,7 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))
 	}
 	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
-	out.Acts = append(out.Acts, mkfs(d, f, uuid, a.flags), mount(f, uuid, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
+	out.Acts = append(out.Acts, mkfs(d, f, uuid, at, a.flags), mount(f, uuid, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
 	return out, nil
 }
 
@@ -101,7 +101,7 @@ func spaced(text string) string {
 }
 
 // mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash.
-func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Act {
+func mkfs(d disk.Disk, f spec.Filesystem, uuid, at string, flags []string) change.Act {
 	look, id := identity(f, uuid)
 	argv := map[string][]string{"ext4": {"mkfs.ext4", "-q", "-b", "4096", "-U", uuid}, "xfs": {"mkfs.xfs", "-q", "-m", "uuid=" + uuid}, "btrfs": {"mkfs.btrfs", "-q", "-U", uuid}}[f.Type]
 	return change.Act{Make: &change.Make{
@@ -111,6 +111,7 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 		Absent:    []change.Op{d.IsUsed()},
 		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},
 		Unchanged: &look,
+		Still:     stillEmpty(at),
 		Moved:     &change.Moved{Identity: id, State: id},
 	}}
 }
@@ -119,7 +120,7 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid string, flags []string) change.Ac
 func mount(f spec.Filesystem, uuid, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: f.Type + " " + uuid, From: change.None, Either: true, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{Mounted: at},
+		Inspect: change.Inspection{Mounted: at}, Still: stillEmpty(at),
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
 `+hidesNothing+`hides_nothing "$4"
 mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
@@ -138,7 +139,7 @@ func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, option
 	if kind != "ext4" { // xfs and btrfs are checked by being mounted
 		pass = "0"
 	}
-	e := &change.Edit{File: l.Fstab, Form: edit.Mount, Key: at, Value: fmt.Sprintf("UUID=%s %s %s %s 0 %s", uuid, at, kind, options, pass)}
+	e := &change.Edit{File: l.Fstab, Form: edit.Mount, Key: at, Still: stillEmpty(at), Value: fmt.Sprintf("UUID=%s %s %s %s 0 %s", uuid, at, kind, options, pass)}
 	e.Apply = reload(ctx, h)
 	return change.Act{Edit: e}
 }

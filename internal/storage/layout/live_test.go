@@ -234,6 +234,45 @@ func (x *box) keepsWhatIsIn(number int, at string) {
 	x.sh(`rm "$1/data/file"`, at)
 }
 
+// open lists the places of what is open of a change.
+func (x *box) open(number int) (places []string) {
+	x.t.Helper()
+	all, err := x.executor().Changes(x.t.Context())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, p := range all[number-1].Acts {
+		if p.State != change.Undone && p.State != change.Left {
+			places = append(places, p.Act.Place())
+		}
+	}
+	return places
+}
+
+// A filesystem that others have put something into stays as it is, whoever asks: its owners, its mount, and its line in fstab.
+// Leaving it so ends the undo.
+func TestWhatHoldsDataIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	x := newBox(t)
+	at := filepath.Join(x.Dir, "mnt")
+	_, acts, _ := x.filesystem("ext4", at)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`printf theirs >"$1/data/file"`, at)
+	was := x.state()
+	for _, o := range []change.UndoOptions{{}, {Force: true}, {Keep: true}} {
+		if err := x.undo(number, o); (err == nil) != o.Keep || x.state() != was {
+			t.Errorf("%+v: %v, left\n%s\nof\n%s", o, err, x.state(), was)
+		}
+	}
+	if open := x.open(number); open != nil {
+		t.Errorf("open is %q", open)
+	}
+	x.sh(`umount "$1"; chattr -i "$1" 2>/dev/null || :; rmdir "$1"`, at)
+}
+
 // What nobody saw is not taken for nothing: when the look into it fails, as on a disk that is failing, a filesystem is kept. So is one
 // with nothing but what fsck has put into lost+found, files whose names were lost.
 func TestWhatNobodySawIsKept(t *testing.T) {

@@ -237,6 +237,7 @@ func (m *poolMaking) create(props, root map[string]string) {
 		Thing:     change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
 		Do:        append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
 		Unchanged: &change.Inspection{Argv: zfs.PoolGUIDs(), Match: "^" + regexp.QuoteMeta(name) + "\t([0-9]+)$"},
+		Still:     &change.Still{Inspect: change.Inspection{Argv: zfs.Everything(name)}, State: name},
 		Undo:      []change.Op{script(destroyPool, name)},
 		Absent:    absent,
 		Rest:      after,

@@ -313,6 +313,9 @@ printf '#!/bin/sh\ncase "$1" in /run/*) kill -9 0 ;; esac; exec /usr/bin/find "$
 	if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), data+" holds file: it is kept") {
 		t.Fatalf("a file in it: %v", err)
 	}
+	if open := x.open(number); !slices.Equal(open, []string{pool + "/db", data}) {
+		t.Errorf("open is %q", open)
+	}
 	if got := x.sh(`zfs get -H -o value canmount,mountpoint,mounted "$1"`, data); got != "noauto\n"+at+"\nno\n" {
 		t.Errorf("it is kept as\n%s", got)
 	}

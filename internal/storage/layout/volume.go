@@ -53,7 +53,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	}
 	out.Acts, out.Notes = append(p.acts, dataset(v.Dataset, properties)), notes(p.note)
 	if v.At != "" {
-		out.Acts = append(out.Acts, mountDataset(t, v.Dataset, v.At), owner(v.At, o))
+		out.Acts = append(out.Acts, mountDataset(t, v.Dataset, v.At), firstOwner(v.At, t.mounts(v.Dataset), o))
 	}
 	return out, nil
 }
@@ -92,7 +92,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 	if m == nil || m.Source != v.Dataset {
 		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
 	}
-	return owned(ctx, h, v.At, o)
+	return owned(ctx, h, v.At, m.FSType+" "+m.Source, o)
 }
 
 // dataset makes it, and does not mount it yet.
@@ -108,15 +108,19 @@ func dataset(name string, properties map[string]string) change.Act {
 	}}
 }
 
+// mounts gives what is seen mounted of a dataset.
+func (t tools) mounts(dataset string) string {
+	if t.Fuse {
+		return "fuse.zfs " + dataset
+	}
+	return "zfs " + dataset
+}
+
 // mountDataset mounts it, on a directory that nobody can write to.
 func mountDataset(t tools, name, at string) change.Act {
-	kind := "zfs "
-	if t.Fuse {
-		kind = "fuse.zfs "
-	}
 	return change.Act{Switch: &change.Switch{
-		On: "the mount of " + at, After: kind + name, From: change.None, Either: true, Patience: 5000, Again: 15000,
-		Inspect: change.Inspection{Mounted: at},
+		On: "the mount of " + at, After: t.mounts(name), From: change.None, Either: true, Patience: 5000, Again: 15000,
+		Inspect: change.Inspection{Mounted: at}, Still: stillEmpty(at),
 		Do: []change.Op{script(`[ "$(zfs get -H -o value mounted "$1")" != yes ] || exit 0
 `+hidesNothing+`hides_nothing "$2"
 zfs set canmount=on "$1"
@@ -130,23 +134,36 @@ fi`, name, at)},
 	}}
 }
 
-// owner gives a directory to a user, whom the packages may make before this is done.
-func owner(at string, o provision.Owner) change.Act {
+// stillEmpty has what was made for data stay as it is while any are in it, whoever asks: a server may run on them.
+func stillEmpty(at string) *change.Still {
+	return &change.Still{Empty: at, Hint: "move that away first; --keep leaves it as it is"}
+}
+
+// owner gives a directory to a user, whom the packages may make before this is done. It is that of what is mounted there, if
+// anything is named: of another, or of the mount point below, nothing is to be taken back.
+func owner(at, mounted string, o provision.Owner) change.Act {
 	return change.Act{Switch: &change.Switch{
-		On: "whose " + at + " is", After: o.Words(), Exact: true,
-		Inspect: change.Inspection{Argv: []string{"stat", "-c", "%U:%G %a", at}},
+		On: "the owner of " + at, After: o.Words(), Exact: true,
+		Inspect: change.Inspection{Dir: at, Top: mounted, Argv: []string{"stat", "-c", "%U:%G %a", at}},
 		Do:      []change.Op{script(giveTo, at, o.Words())},
 		Undo:    []change.Op{script(giveTo, at, "{before}")},
 	}}
 }
 
+// firstOwner is that of what was just made.
+func firstOwner(at, mounted string, o provision.Owner) change.Act {
+	a := owner(at, mounted, o)
+	a.Switch.Still = stillEmpty(at)
+	return a
+}
+
 const giveTo = `chown "${2% *}" "$1" && chmod "${2#* }" "$1"`
 
 // owned gives what is left to do for a directory to be its owner's.
-func owned(ctx context.Context, h host.Reader, at string, o provision.Owner) (out provision.Making, err error) {
+func owned(ctx context.Context, h host.Reader, at, mounted string, o provision.Owner) (out provision.Making, err error) {
 	text, err := h.Output(ctx, "stat", "-c", "%U:%G %a", at)
 	if err == nil && strings.TrimSpace(string(text)) != o.Words() {
-		out.Acts = append(out.Acts, owner(at, o))
+		out.Acts = append(out.Acts, owner(at, mounted, o))
 	}
 	return out, err
 }
@@ -159,11 +176,11 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 		if err := change.RootsAlone(ctx, h, path.Dir(v.At)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, err
 		}
-		return provision.Making{Acts: []change.Act{directory(v.At, 0o700), owner(v.At, o)}}, nil
+		return provision.Making{Acts: []change.Act{directory(v.At, 0o700), firstOwner(v.At, "", o)}}, nil
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:
 		return out, change.Refuse("name a place without links", "%s is not a directory, or is a link", v.At)
 	}
-	return owned(ctx, h, v.At, o)
+	return owned(ctx, h, v.At, "", o)
 }

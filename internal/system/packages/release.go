@@ -1,11 +1,13 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +22,7 @@ type Release struct {
 	Version string // of it, as dpkg writes one: 1:11.8.3-0+deb13u1
 	was, is []installed
 	comes   []installed
+	now     string // how the listing has all of them
 }
 
 // Newer finds the packages of a series that the system's sources have for a server: the newest of it. It refuses what could not be taken
@@ -61,7 +64,40 @@ func Newer(ctx context.Context, h host.Reader, name, series string, kin []string
 	if err := a.held(r.was); err != nil {
 		return r, err
 	}
+	r.now = r.listed(there)
 	return r, a.alone(s, r, kin)
+}
+
+// names are those of all packages that it changes or brings.
+func (r Release) names() (names []string) {
+	for _, i := range slices.Concat(r.is, r.comes) {
+		names = append(names, i.name)
+	}
+	return names
+}
+
+// listed gives the lines that the listing has of them.
+func (r Release) listed(all []installed) string {
+	var lines []string
+	for _, i := range all {
+		if slices.Contains(r.names(), i.name) {
+			lines = append(lines, i.name+" "+i.version+" "+i.status)
+		}
+	}
+	slices.Sort(lines)
+	return cmp.Or(strings.Join(lines, "\n"), change.None)
+}
+
+// Same fails once the packages are no longer those of which the plan was made: the way back brings those.
+func (r Release) Same() change.Op {
+	var lines []string
+	for _, i := range r.was {
+		lines = append(lines, i.line())
+	}
+	return change.Op{Argv: append([]string{"sh", "-euc", `all=$(dpkg-query -W -f='` + queryFormat + `')
+for line; do
+	printf '%s\n' "$all" | grep -qxF -e "$line" || { echo "the package ${line%% *} was of version $(set -- $line; echo "$2") when the swap was planned, and is not any more: plan it again" >&2; exit 1; }
+done`, "sh"}, lines...)}
 }
 
 // isHeld finds those of some packages that somebody holds at their version, which apt-get does not give another while it asks nobody.
@@ -206,38 +242,54 @@ const Programs = "programs"
 // fetched is the file that says that all was fetched.
 const fetched = "whole"
 
-// Fetched tells whether a directory holds all of the release.
+// whole says what was fetched: the version, and those that the way back brings.
+func (r Release) whole() string {
+	var was []string
+	for _, i := range r.was {
+		was = append(was, i.version)
+	}
+	slices.Sort(was)
+	return r.Version + " in place of " + strings.Join(slices.Compact(was), " and ")
+}
+
+// Fetched tells whether a directory holds all of the release, and of what it takes the place.
 func (r Release) Fetched(ctx context.Context, h host.Reader, dir string) (bool, error) {
 	text, err := h.ReadFile(ctx, path.Join(dir, fetched))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return strings.TrimSpace(string(text)) == r.Version, err
+	return strings.TrimSpace(string(text)) == r.whole(), err
+}
+
+// Kept is what must be so for the packages of before to come back.
+func (r Release) Kept(dir string) *change.Still {
+	return &change.Still{Inspect: change.Inspection{File: path.Join(dir, fetched), Match: `^([0-9].*)$`}, State: r.whole(),
+		Hint: "the packages of before, which were kept in " + dir + ", are gone: put them there again, or stay with the newer server"}
 }
 
 // Fetch brings the packages into a directory, those of before too: the way back must not depend on what
 // the archive has by then. apt-get proves each against its signed lists.
 func (r Release) Fetch(dir string) change.Act {
-	return change.Act{Switch: &change.Switch{On: "the packages of " + r.Name + " in " + dir, From: change.None, After: r.Version, Exact: true,
+	return change.Act{Switch: &change.Switch{On: "the packages of " + r.Name + " in " + dir, From: change.None, After: r.whole(), Exact: true,
 		Inspect:  change.Inspection{File: path.Join(dir, fetched), Match: `^([0-9].*)$`},
-		Do:       []change.Op{{Long: true, Argv: slices.Concat(quiet, []string{"sh", "-euc", fetch, "sh", dir, r.Version, exactly(slices.Concat(r.is, r.comes)), exactly(r.was)})}},
+		Do:       []change.Op{{Long: true, Argv: slices.Concat(quiet, []string{"sh", "-euc", fetch, "sh", dir, r.whole(), exactly(slices.Concat(r.is, r.comes)), exactly(r.was)})}},
 		UndoNone: []change.Op{{Argv: []string{"rm", "-rf", "--one-file-system", "--", dir}}, {Argv: []string{"sh", "-c", `rmdir -- "$1" 2>/dev/null || :`, "sh", path.Dir(dir)}}}}}
 }
 
 // fetch downloads and unpacks. Names and versions hold no blanks.
 const fetch = `umask 022
-dir=$1 version=$2 new=$3 old=$4
+dir=$1 whole=$2 new=$3 old=$4
 mkdir -p -- "${dir%/*}"
 exec 9<"${dir%/*}" # one of a Plumb that was killed goes on without it
 flock 9
-[ "$(cat "$dir/` + fetched + `" 2>/dev/null)" != "$version" ] || exit 0
+[ "$(cat "$dir/` + fetched + `" 2>/dev/null)" != "$whole" ] || exit 0
 rm -rf --one-file-system -- "$dir"
 mkdir -p -- "$dir/new" "$dir/old" "$dir/` + Programs + `"
 cd "$dir/new" && apt-get -q -o Acquire::Retries=1 download $new
 cd "$dir/old" && apt-get -q -o Acquire::Retries=1 download $old
 for f in "$dir"/new/*.deb; do dpkg -x "$f" "$dir/` + Programs + `"; done
 sync -f "$dir"
-printf '%s\n' "$version" >"$dir/` + fetched + `.new"
+printf '%s\n' "$whole" >"$dir/` + fetched + `.new"
 mv -T "$dir/` + fetched + `.new" "$dir/` + fetched + `"`
 
 func exactly(all []installed) string {
@@ -268,15 +320,20 @@ func these(dir string) change.Op {
 // Replace installs what Fetch brought, while the server stands still. before is what an undo does first, while the new packages are
 // still there: the scripts of the old ones put data aside that a newer server has written.
 func (r Release) Replace(dir string, before ...change.Op) change.Act {
-	var names, lines, came []string
+	names := r.names()
+	var lines, later, came []string
 	for _, i := range slices.Concat(r.is, r.comes) {
-		names, lines = append(names, i.name), append(lines, i.line())
+		lines = append(lines, i.line())
 	}
 	for _, i := range r.comes {
 		came = append(came, i.name)
 	}
 	slices.Sort(lines)
-	s := &change.Switch{On: "the packages of " + r.Name, After: strings.Join(lines, "\n"), Exact: true,
+	for _, line := range lines { // of any version
+		name, _, _ := strings.Cut(line, " ")
+		later = append(later, regexp.QuoteMeta(name)+" [^ \n]+ "+isInstalled)
+	}
+	s := &change.Switch{On: "the packages of " + r.Name, From: r.now, After: strings.Join(lines, "\n"), Later: strings.Join(later, "\n"), Exact: true,
 		Inspect: change.Inspection{Argv: listing(), Among: names},
 		Still:   &change.Still{Inspect: isHeld(names), State: change.None, Hint: "apt-mark showhold lists what is held at its version: apt-mark unhold it, and take the way back again"},
 		Do:      []change.Op{these(path.Join(dir, "new"))},

@@ -2,6 +2,9 @@ package packages
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +58,58 @@ func TestNewerIsExact(t *testing.T) {
 			t.Errorf("it types %s", text)
 		}
 	}
+}
+
+// What is fetched is of two versions: once somebody has updated the packages of before, it is fetched anew, the exchange is refused,
+// and so is the stop before it. The way back takes packages that were updated since.
+func TestPackagesThatWereUpdatedMeanwhile(t *testing.T) {
+	a := sources(newer)
+	r, err := Newer(t.Context(), a, "mariadb-server", "11.8", []string{"galera-4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, listing := r.Replace("/srv/r").Switch, a.outputs["dpkg-query -W -f=${Package}:${Architecture} ${Version}"]
+	if s.From != "galera-4:amd64 26.4.20-1 installed\nmariadb-common:all 1:10.11.14-0+deb12u2 installed\nmariadb-server:amd64 1:10.11.14-0+deb12u2 installed" {
+		t.Errorf("it is done from %q", s.From)
+	}
+	later := regexp.MustCompile("^(?:" + s.Later + ")$")
+	if !later.MatchString(s.After) || !later.MatchString(strings.ReplaceAll(s.After, "1:11.8.3-0", "1:11.8.6-0")) || later.MatchString(s.After[strings.Index(s.After, "\n")+1:]) {
+		t.Errorf("%q is what becomes of %q", s.Later, s.After)
+	}
+	a.files["/srv/r/whole"] = r.Fetch("/srv/r").Switch.After + "\n"
+	updated := sources(newer)
+	updated.files["/srv/r/whole"] = a.files["/srv/r/whole"]
+	updated.outputs["dpkg-query -W -f=${Package}:${Architecture} ${Version}"] = strings.ReplaceAll(listing, "deb12u2", "deb12u3")
+	u, err := Newer(t.Context(), updated, "mariadb-server", "11.8", []string{"galera-4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		Release
+		answers
+		want bool
+	}{{r, a, true}, {u, updated, false}} {
+		if there, err := c.Fetched(t.Context(), c.answers, "/srv/r"); err != nil || there != c.want {
+			t.Errorf("fetched: %v, %v", there, err)
+		}
+		out, err := listed(t, c.outputs["dpkg-query -W -f=${Package}:${Architecture} ${Version}"], r.Same())
+		if (err == nil) != c.want || !c.want && !strings.Contains(out, "the package mariadb-common:all was of version 1:10.11.14-0+deb12u2") {
+			t.Errorf("the same %v: %v: %s", c.want, err, out)
+		}
+	}
+}
+
+// listed does an operation where dpkg-query lists some packages.
+func listed(t *testing.T, listing string, op change.Op) (string, error) {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "dpkg-query"), []byte("#!/bin/sh\ncat <<'END'\n"+listing+"END\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(op.Argv[0], op.Argv[1:]...)
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	out, err := c.CombinedOutput()
+	return string(out), err
 }
 
 func TestNewerRefusesWhatOthersNeed(t *testing.T) {

@@ -13,10 +13,6 @@ import (
 // History lists changes, the newest last, with the state of each.
 func History(all []*change.Change, now time.Time, s page.Screen) string {
 	p := page.NewPage(s)
-	if len(all) == 0 {
-		p.Line(page.Normal, "Plumb has changed nothing on this host.")
-		return p.String()
-	}
 	by, on := len("by"), len("host")
 	for _, c := range all {
 		by, on = max(by, page.Width(c.User)), max(on, page.Width(c.Host))
@@ -43,6 +39,8 @@ func changeWord(c *change.Change, now time.Time) string {
 		return "damaged"
 	case len(c.Acts) == 0:
 		return "nothing done"
+	case open == 0 && c.Forgotten() > 0:
+		return "forgotten"
 	case open == 0:
 		return "undone"
 	case c.Overdue(now):
@@ -72,6 +70,14 @@ func stillOpen(c *change.Change) (open int, torn bool) {
 	return open, torn
 }
 
+// Closed says in a few words why nothing of a change can be undone.
+func Closed(c *change.Change, now time.Time) string {
+	if open, _ := stillOpen(c); open > 0 { // though nothing of it can be taken back
+		return "what it removed is gone for good"
+	}
+	return changeState(c, now)
+}
+
 // changeState says in a few words what is in force of a change.
 func changeState(c *change.Change, now time.Time) string {
 	word := changeWord(c, now)
@@ -80,6 +86,10 @@ func changeState(c *change.Change, now time.Time) string {
 		return "not confirmed in time, in force"
 	case "try":
 		return "try until " + c.Try.UTC().Format("15:04:05")
+	case "forgotten":
+		if n := c.Forgotten(); n < len(c.Acts) {
+			return "undone, " + units.Count(n, "act") + " forgotten"
+		}
 	case "partly undone":
 		open, _ := stillOpen(c)
 		return fmt.Sprintf("partly undone (%d of %s in force)", open, units.Count(len(c.Acts), "act"))

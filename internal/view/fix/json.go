@@ -106,7 +106,7 @@ type ChangeJSON struct {
 	User      string     `json:"user"`
 	Host      string     `json:"host"`
 	Version   string     `json:"plumb_version"`
-	State     string     `json:"state"`               // applied, undone, partly undone, try, overdue, interrupted, nothing done or damaged
+	State     string     `json:"state"`               // applied, undone, partly undone, try, overdue, interrupted, nothing done, forgotten (undone, but for acts that plumb undo --forget left) or damaged
 	Open      bool       `json:"in_force"`            // whether there is something to undo
 	Try       *time.Time `json:"undone_at,omitempty"` // unless it is confirmed before
 	Confirmed bool       `json:"confirmed,omitempty"`
@@ -123,8 +123,9 @@ type ActJSON struct {
 	Before string `json:"before"` // the state found, or the lines of a file; "not there" of what was made or copied
 	After  string `json:"after"`  // the state reached, or the lines written; of what was made, copied or removed, in words
 	New    bool   `json:"new_file,omitempty"`
-	State  string `json:"state"`         // begun, done, failed, undoing, undone, left or gone, which is removed for good
-	Why    string `json:"why,omitempty"` // why it failed, or was left as others set it
+	State  string `json:"state"`               // begun, done, failed, undoing, undone, left or gone, which is removed for good
+	Why    string `json:"why,omitempty"`       // why it failed, or was left as others set it
+	Unseen bool   `json:"forgotten,omitempty"` // it was left by plumb undo --forget, which did not look at it: whether it is in force is not known
 }
 
 // HistoryDocument makes the document of changes.
@@ -150,7 +151,7 @@ func HistoryDocument(all []*change.Change, now time.Time) HistoryJSON {
 }
 
 func actJSON(c *change.Change, a change.Recorded) ActJSON {
-	j := ActJSON{Act: a.Act.Kind(), Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New}
+	j := ActJSON{Act: a.Act.Kind(), Place: a.Act.Place(), State: string(a.State), Why: a.Why, New: a.Made.New, Unseen: a.Forgotten}
 	j.Before, j.After = a.Words()
 	if a.Step < len(c.Steps) {
 		j.Knob = c.Steps[a.Step].Knob.String()

@@ -10,6 +10,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/fix"
+	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 	"plumb/internal/view/schema"
@@ -158,9 +159,6 @@ func TestHistory(t *testing.T) {
 		each.WriteString(HistoryOf(c, now, page.Screen{Width: 80}) + "\n")
 	}
 	viewtest.Golden(t, "history-each.txt", each.String())
-	if got := History(nil, now, page.Screen{}); got != "Plumb has changed nothing on this host.\n" {
-		t.Errorf("no history is %q", got)
-	}
 }
 
 // someTrail is what an undo met.
@@ -172,6 +170,49 @@ func someTrail() []fix.Undone {
 func TestUndo(t *testing.T) {
 	all, _ := someHistory()
 	viewtest.Golden(t, "undo.txt", UndoPlan(all[:4], fix.Undo{}, page.Screen{Width: 80})+UndoOutcome(someTrail(), page.Screen{Width: 80}))
+}
+
+// What is forgotten is shown before and after, with what it was and what Plumb made of it; nothing says that it is undone.
+func TestForgotten(t *testing.T) {
+	all, now := someHistory()
+	screen := page.Screen{Width: 80}
+	before := UndoPlan(all[:1], fix.Undo{Forget: true}, screen)
+	plan := UndoPlanDocument(all[:1], fix.Undo{Forget: true})
+	c := all[0]
+	c.Acts[1].State = change.Undone
+	trail := []fix.Undone{}
+	for i := range c.Acts[:1] {
+		c.Acts[i].State, c.Acts[i].Forgotten, c.Acts[i].Why = change.Left, true, "forgotten: what it is now was not looked at"
+		trail = append(trail, fix.Undone{Change: 1, Past: c.Acts[i]})
+	}
+	text, err := page.JSON([]any{plan, UndoDocument(trail), HistoryDocument(all[:1], now)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewtest.Golden(t, "forget.txt", before+Forgotten(trail, screen)+History(all[:1], now, screen)+HistoryOf(c, now, screen)+string(text))
+	viewtest.FitsSchema(t, schema.Of("undo"), plan)
+	viewtest.FitsSchema(t, schema.Of("undo"), UndoDocument(trail))
+	viewtest.FitsSchema(t, schema.Of("history"), HistoryDocument(all[:1], now))
+	c.Acts = c.Acts[:1]
+	if got := Closed(c, now); got != "forgotten" {
+		t.Errorf("with nothing else in it, it is %q", got)
+	}
+	c.Acts[0].State, c.Acts[0].Forgotten = change.Gone, false
+	if got := Closed(c, now); got != "what it removed is gone for good" {
+		t.Errorf("with what was removed for good it is %q", got)
+	}
+}
+
+// A server that does not answer is waited for; of one that answers it is said what it says.
+func TestUndoOfServers(t *testing.T) {
+	all, _ := someHistory()
+	trail := []fix.Undone{{Change: 4, Past: all[0].Acts[0], Err: &change.Waiting{For: "mysql:3306", Err: host.ErrDown}},
+		{Change: 3, Past: all[0].Acts[0], Err: &change.Waiting{For: "mongo:27017", Err: errors.New("read mongo:27017 x: no option found to get")}}}
+	doc := UndoDocument(trail)
+	if doc.Acts[0].Waits != "mysql:3306" || doc.Acts[1].Waits != "" || !strings.HasPrefix(doc.Acts[1].Error, "read mongo:27017") {
+		t.Errorf("%+v", doc)
+	}
+	viewtest.Golden(t, "undo-servers.txt", UndoOutcome(trail, page.Screen{Width: 80}))
 }
 
 func TestChangesFitTheirSchemas(t *testing.T) {

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,10 +21,18 @@ func UndoPlan(todo []*change.Change, how fix.Undo, s page.Screen) string {
 		if !c.Open() && !again {
 			continue
 		}
-		p.Para(page.Bold, 0, fmt.Sprintf("Change %d of %s:", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC")))
+		head := fmt.Sprintf("Change %d of %s", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+		if how.Forget {
+			head += " is forgotten. Nothing is looked at, nothing is touched, and no undo takes back what of this is in force"
+		}
+		p.Para(page.Bold, 0, head+":")
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
 			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
+				continue
+			}
+			if how.Forget {
+				p.Hang(page.Normal, "    ", a.Act.Place()+": "+pastValues(a))
 				continue
 			}
 			p.Hang(page.Normal, "    ", a.Act.Place()+": "+backValues(a, how.Discard))
@@ -103,11 +112,13 @@ func backData(phase string, lose bool) string {
 	return "remove the copies"
 }
 
-// isWaiting tells whether an act could not be taken back because its server
-// does not answer.
-func isWaiting(err error) bool {
-	_, ok := errors.AsType[*change.Waiting](err)
-	return ok
+// waitsFor names the server that does not answer, for which reason an act could not be taken back; "" when it is
+// another reason.
+func waitsFor(err error) string {
+	if w, ok := errors.AsType[*change.Waiting](err); ok && !w.Answers() {
+		return w.For
+	}
+	return ""
 }
 
 // aside is the command by which something was put aside in place of being removed; "" where nothing was.
@@ -118,13 +129,29 @@ func aside(u fix.Undone) string {
 	return ""
 }
 
+// Forgotten shows what was ended without being taken back.
+func Forgotten(trail []fix.Undone, s page.Screen) string {
+	p := page.NewPage(s)
+	for _, u := range trail {
+		p.Hang(page.Yellow, "forgotten   ", u.Past.Act.Place()+": "+pastValues(u.Past)+"; what it is now was not looked at")
+	}
+	if len(trail) == 0 { // not even the first could be written down
+		return ""
+	}
+	p.Para(page.Normal, 0, units.Count(len(trail), "act")+" forgotten: what of this is in force stays so, and no undo takes it back")
+	return p.String()
+}
+
 // UndoOutcome shows what was taken back.
 func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 	p := page.NewPage(s)
-	done, left, waits, failed := 0, 0, 0, 0
+	done, left, waits, failed, open := 0, 0, 0, 0, 0
 	for _, u := range trail {
+		if u.Err != nil {
+			open = cmp.Or(open, u.Change)
+		}
 		switch {
-		case isWaiting(u.Err):
+		case waitsFor(u.Err) != "":
 			waits++
 			p.Hang(page.Yellow, "waits       ", u.Past.Act.Place()+": "+u.Err.Error())
 		case u.Err != nil:
@@ -154,5 +181,8 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 		text += fmt.Sprintf(" · %d could not be undone: plumb undo tries them again", failed)
 	}
 	p.Para(page.Normal, 0, text)
+	if open > 0 {
+		p.Para(page.Dim, 0, fmt.Sprintf("What can never be undone, plumb undo %d --forget ends: it stays as it is.", open))
+	}
 	return p.String()
 }

@@ -1,8 +1,6 @@
 package fix
 
 import (
-	"errors"
-
 	"plumb/internal/change"
 	"plumb/internal/fix"
 )
@@ -21,6 +19,7 @@ type UndoActJSON struct {
 	Change int      `json:"change"`
 	Place  string   `json:"place"`
 	State  string   `json:"state"`                  // undone, left, gone (removed for good), or what it still is
+	Unseen bool     `json:"forgotten,omitempty"`    // it was left by --forget, which did not look at it: whether it is in force is not known
 	To     string   `json:"to,omitempty"`           // of a dry run: what it goes back to, in words
 	Runs   []string `json:"runs,omitempty"`         // of a dry run: commands and statements, as the journal has them
 	Waits  string   `json:"waits_for,omitempty"`    // the server that does not answer; undo again once it runs
@@ -32,15 +31,13 @@ type UndoActJSON struct {
 func UndoDocument(trail []fix.Undone) UndoJSON {
 	doc := UndoJSON{Plumb: 1, Kind: "undo", Acts: []UndoActJSON{}}
 	for _, u := range trail {
-		j := UndoActJSON{Change: u.Change, Place: u.Past.Act.Place(), State: string(u.Past.State)}
+		j := UndoActJSON{Change: u.Change, Place: u.Past.Act.Place(), State: string(u.Past.State), Unseen: u.Past.Forgotten}
 		if u.Err != nil {
 			j.Error = u.Err.Error()
 		} else {
 			j.Aside = aside(u)
 		}
-		if w, ok := errors.AsType[*change.Waiting](u.Err); ok {
-			j.Waits = w.For
-		}
+		j.Waits = waitsFor(u.Err)
 		doc.Acts = append(doc.Acts, j)
 	}
 	return doc
@@ -55,11 +52,7 @@ func UndoPlanDocument(todo []*change.Change, how fix.Undo) UndoJSON {
 			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
 				continue
 			}
-			j := UndoActJSON{Change: c.Number, Place: a.Act.Place(), State: string(a.State), To: backValues(a, how.Discard)}
-			for _, o := range a.Back() {
-				j.Runs = append(j.Runs, opLine(o))
-			}
-			doc.Acts = append(doc.Acts, j)
+			doc.Acts = append(doc.Acts, undoPlanned(c, a, how))
 		}
 		if how.Restart {
 			for _, r := range c.RestartsBack() {
@@ -68,4 +61,17 @@ func UndoPlanDocument(todo []*change.Change, how fix.Undo) UndoJSON {
 		}
 	}
 	return doc
+}
+
+// undoPlanned says of one act what would be done to take it back.
+func undoPlanned(c *change.Change, a change.Recorded, how fix.Undo) UndoActJSON {
+	j := UndoActJSON{Change: c.Number, Place: a.Act.Place(), State: string(a.State), To: "stays as it is"}
+	if how.Forget {
+		return j
+	}
+	j.To = backValues(a, how.Discard)
+	for _, o := range a.Back() {
+		j.Runs = append(j.Runs, opLine(o))
+	}
+	return j
 }

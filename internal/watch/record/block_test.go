@@ -15,6 +15,15 @@ import (
 
 var exactly = cmp.Options{cmpopts.EquateNaNs(), cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) && a.Location() == b.Location() })}
 
+// differs says how what was read is not exactly what was written. Only what is not deeply equal is compared closely, which
+// takes long, above all with the race detector.
+func differs(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, exactly, cmp.AllowUnexported(stack.Value{}))
+}
+
 func anyRef() *rapid.Generator[stack.Ref] {
 	return rapid.SampledFrom([]stack.Ref{{Kind: "mysql", Name: "3306"}, {Kind: "block", Name: "sda"}, {Kind: "process", Name: "\xff\x00"}, {}})
 }

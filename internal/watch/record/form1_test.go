@@ -8,10 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-
-	"plumb/internal/stack"
 )
 
 // encode1 writes a minute in form 1, which nothing but tests does any more.
@@ -73,7 +69,7 @@ func inForm1() (items []Item) {
 
 func TestRecordingOfForm1IsRead(t *testing.T) {
 	dir := form1(t)
-	if d := cmp.Diff(inForm1(), read(t, dir, ever, later), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(inForm1(), read(t, dir, ever, later)); d != "" {
 		t.Errorf("it reads differently:\n%.2000s", d)
 	}
 }
@@ -90,7 +86,7 @@ func TestRecordingOfForm1IsGoneOnWith(t *testing.T) {
 	w := opened(t, Options{Dir: dir, Now: func() time.Time { return at }})
 	want = append(want, feed(w, m, 25)...)
 	closed(t, w)
-	if d := cmp.Diff(want, read(t, dir, ever, later), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(want, read(t, dir, ever, later)); d != "" {
 		t.Errorf("it reads differently:\n%.2000s", d)
 	}
 	r, err := OpenReader(t.Context(), dir)

@@ -14,9 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"plumb/internal/stack"
 	"plumb/test/sandbox"
 )
 
@@ -110,7 +107,7 @@ func sound(t *testing.T, dir string, start time.Time) (until time.Time) {
 			if len(items) == 0 {
 				t.Fatal("a second was torn apart")
 			}
-			if d := cmp.Diff(&b, items[0].Batch, exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+			if d := differs(&b, items[0].Batch); d != "" {
 				t.Fatalf("%.1000s", d)
 			}
 			items, until = items[1:], m.at

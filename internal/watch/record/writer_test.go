@@ -175,7 +175,7 @@ func TestRecordingIsReadBackExactly(t *testing.T) {
 	want := feed(w, newMaker(1, 30), 4)
 	closed(t, w)
 	got := read(t, dir, ever, later)
-	if d := cmp.Diff(want, got, exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(want, got); d != "" {
 		t.Fatalf("what is read differs from what was written:\n%.2000s", d)
 	}
 	// A part of it: the picture before, and exactly what is in it.
@@ -189,7 +189,7 @@ func TestRecordingIsReadBackExactly(t *testing.T) {
 			part = append(part, it)
 		}
 	}
-	if d := cmp.Diff(part, read(t, dir, from, to), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(part, read(t, dir, from, to)); d != "" {
 		t.Fatalf("a part differs:\n%.2000s", d)
 	}
 	for _, name := range []string{"", File, File + "-wal", File + "-shm", "lock"} {
@@ -219,7 +219,7 @@ func TestRecordingGoesOnAndNotesThePause(t *testing.T) {
 		t.Fatalf("the pause is %+v", lost)
 	}
 	got = append(got[:len(want):len(want)], got[len(want)+1:]...)
-	if d := cmp.Diff(append(want, second...), got, exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(append(want, second...), got); d != "" {
 		t.Fatalf("%.2000s", d)
 	}
 }
@@ -233,7 +233,7 @@ func TestClockThatIsSetBackKeepsTheOrder(t *testing.T) {
 	m.at = m.at.Add(-5 * time.Minute)
 	want = append(want, feed(w, m, 3)...)
 	closed(t, w)
-	if d := cmp.Diff(want, read(t, dir, ever, later), exactly, cmp.AllowUnexported(stack.Value{})); d != "" {
+	if d := differs(want, read(t, dir, ever, later)); d != "" {
 		t.Fatalf("%.2000s", d)
 	}
 }

@@ -17,20 +17,21 @@ import (
 
 // Types of events that are told apart here.
 const (
-	Query      = 2
-	Stop       = 3
-	Rotate     = 4
-	Format     = 15
-	XID        = 16
-	GTID       = 33
-	NoGTID     = 34 // a transaction of MySQL without one
-	XA         = 38
-	Payload    = 40 // a whole transaction, compressed
-	Tagged     = 42 // a GTID with a tag
-	GTIDMaria  = 162
-	GTIDList   = 163
-	encrypted  = 164
-	Compressed = 165 // a statement of MariaDB's
+	Query         = 2
+	Stop          = 3
+	Rotate        = 4
+	Format        = 15
+	XID           = 16
+	GTID          = 33
+	NoGTID        = 34 // a transaction of MySQL without one
+	PreviousGTIDs = 35 // of MySQL's log before a file
+	XA            = 38
+	Payload       = 40 // a whole transaction, compressed
+	Tagged        = 42 // a GTID with a tag
+	GTIDMaria     = 162
+	GTIDList      = 163
+	encrypted     = 164
+	Compressed    = 165 // a statement of MariaDB's
 )
 
 // ErrEncrypted says that a log cannot be read without its keys.
@@ -210,10 +211,11 @@ func (e Event) Begins() (gtid string, yes bool) {
 	case e.Type == GTIDMaria && len(e.Body) >= 12:
 		return fmt.Sprintf("%d-%d-%d", le.Uint32(e.Body[8:]), e.Server, le.Uint64(e.Body)), true
 	case e.Type == GTID && len(e.Body) >= 25:
-		u := e.Body[1:17]
-		return fmt.Sprintf("%x-%x-%x-%x-%x:%d", u[:4], u[4:6], u[6:8], u[8:10], u[10:], le.Uint64(e.Body[17:])), true
+		return fmt.Sprintf("%s:%d", uuidText(e.Body[1:1+uuidBytes]), le.Uint64(e.Body[1+uuidBytes:])), true
+	case e.Type == Tagged:
+		return taggedGTID(e.Body), true
 	}
-	return "", e.Type == GTIDMaria || e.Type == GTID || e.Type == NoGTID || e.Type == Tagged
+	return "", e.Type == GTIDMaria || e.Type == GTID || e.Type == NoGTID
 }
 
 // Several tells of a GTID of MariaDB whether more than one event follows, of which the last is a commit.
@@ -264,7 +266,7 @@ func (e Event) Ends() bool {
 // Outside tells whether an event is none of a transaction.
 func (e Event) Outside() bool {
 	switch e.Type {
-	case Stop, Rotate, Format, 26, 27, 35, 161, GTIDList:
+	case Stop, Rotate, Format, 26, 27, PreviousGTIDs, 161, GTIDList:
 		return true
 	}
 	return false

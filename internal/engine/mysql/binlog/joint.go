@@ -18,8 +18,8 @@ var ErrOther = errors.New("it is another log")
 // Place is where the log of a server stood, and what else is known of that moment. What is not known is zero.
 type Place struct {
 	Offset int64     // in its file: an event ends there
-	GTIDs  string    // the last of each domain, of MariaDB
-	Apart  bool      // they were read later than the place: those before it are none that are later
+	GTIDs  string    // of MariaDB the last of each domain, of MySQL all that were executed
+	Apart  bool      // they were read later than the place, while others wrote
 	Until  time.Time // it was read by then
 }
 
@@ -39,10 +39,11 @@ type Joint struct {
 	Place
 	First  bool   // the file is the first of a log, by its name
 	Joined bool   // it is, and the place is behind
-	Doubt  string // it may be another all the same: so says a time that somebody may have set
+	Doubt  string // it may be another all the same: so says what may have another reason
 	end    int64
 	made   time.Time
-	last   map[string]uint64 // the number of the last GTID of each domain and server
+	last   map[string]uint64 // of MariaDB: the number of the last GTID of each domain and server
+	logged Set               // of MySQL: what is in the log before the place, or before the file where GTIDs were read apart; nil where that is not known
 }
 
 // In reads a file as far as it takes to find that out.
@@ -83,6 +84,8 @@ func (j *Joint) Event(e Event) error {
 		for _, gtid := range e.List() {
 			j.note(gtid)
 		}
+	case e.Type == PreviousGTIDs:
+		j.logged = e.Previous()
 	case begins:
 		j.note(gtid)
 	}
@@ -98,21 +101,56 @@ func (j *Joint) End() error {
 	if end := max(j.end, head); end != j.Offset {
 		return fmt.Errorf("%w: it ends at %d, and not at %d", ErrOther, end, j.Offset)
 	}
-	if j.Doubt = j.Later(j.made); j.Doubt != "" && j.First {
-		return fmt.Errorf("%w: %s", ErrOther, j.Doubt)
+	if later := j.Later(j.made); later != "" {
+		if j.First {
+			return fmt.Errorf("%w: %s", ErrOther, later)
+		}
+		j.Doubt = "unless a clock was wrong or a session set the time: " + later
 	}
+	compare := j.domains
+	if j.logged != nil {
+		compare = j.sets
+	}
+	if err := compare(); err != nil {
+		return err
+	}
+	j.Joined = true
+	return nil
+}
+
+// domains compares the GTIDs of MariaDB.
+func (j *Joint) domains() error {
 	for gtid := range strings.SplitSeq(j.GTIDs, ",") {
 		of, n, is := number(gtid)
 		last, has := j.last[of]
 		switch {
-		case !is: // of MySQL, which has sets
+		case !is:
 		case j.Apart && last > n:
 			return fmt.Errorf("%w: before %d it has %s-%d, and the server had come no further than %s", ErrOther, j.Offset, of, last, gtid)
 		case !j.Apart && (!has || last != n):
 			return fmt.Errorf("%w: %s is not the last of its domain before %d", ErrOther, gtid, j.Offset)
 		}
 	}
-	j.Joined = true
+	return nil
+}
+
+// sets compares the GTIDs of MySQL. All in the log before the place must have been executed. What was executed need not be in
+// the log: it was before a backup that the server was restored from, or came to a replica that does not log what it is sent. So a
+// log that ends sooner is only doubted.
+func (j *Joint) sets() error {
+	if j.GTIDs == "" {
+		return nil
+	}
+	executed, err := ParseSet(j.GTIDs)
+	if err != nil {
+		return fmt.Errorf("the GTIDs that were read with the place: %w", err)
+	}
+	if gtid := j.logged.Beyond(executed); gtid != "" {
+		return fmt.Errorf("%w: before %d it has %s, which the server had not executed", ErrOther, j.Offset, gtid)
+	}
+	if gtid := executed.Ahead(j.logged); gtid != "" && !j.Apart && j.Doubt == "" {
+		j.Doubt = fmt.Sprintf("because the server had executed %s, and the log has none as late before %d", gtid, j.Offset)
+	}
 	return nil
 }
 
@@ -122,6 +160,11 @@ func (j *Joint) note(gtid string) {
 			j.last = map[string]uint64{}
 		}
 		j.last[of] = n
+	}
+	// MySQL adds to gtid_executed when a transaction is committed, which is later than it is in the log (sql/binlog.cc): without a
+	// lock only those before the file are known to have been.
+	if j.logged != nil && !j.Apart {
+		j.logged.Add(gtid)
 	}
 }
 

@@ -66,6 +66,8 @@ type seeking struct {
 	stop bool              // the target was passed
 	last map[string]string // GTID of each domain that is replayed
 	seen map[string]string // GTID of each domain and server that was read; of MariaDB
+
+	logged binlog.Set // of MySQL: all that the log has, as far as it was read; nil where that is not known
 }
 
 var errEnough = errors.New("enough was read")
@@ -161,7 +163,7 @@ func (s *seeking) file() error {
 			return s.other(err)
 		}
 		if s.joint.Doubt != "" {
-			s.way.Notes = append(s.way.Notes, fmt.Sprintf("%s may be another than the point's, unless a clock was wrong or a session set the time: %s; the two are compared before anything is stopped", s.all[0], s.joint.Doubt))
+			s.way.Notes = append(s.way.Notes, fmt.Sprintf("%s may be another than the point's, %s; the two are compared before anything is stopped", s.all[0], s.joint.Doubt))
 		}
 	}
 	if blank {
@@ -231,6 +233,8 @@ func (s *seeking) event(e binlog.Event) error {
 		s.cut = false
 	case e.Type == binlog.GTIDList:
 		return s.list(e.List())
+	case e.Type == binlog.PreviousGTIDs:
+		return s.previous(e.Previous())
 	case s.cur != nil && !e.Outside():
 		if e.Time.After(s.cur.Time) {
 			s.cur.Time = e.Time
@@ -258,6 +262,15 @@ func (s *seeking) list(all []string) error {
 	return nil
 }
 
+// previous compares what MySQL says is in the log before a file with what was read.
+func (s *seeking) previous(said binlog.Set) error {
+	if gtid := s.logged.Beyond(said); said != nil && gtid != "" {
+		return s.missing(fmt.Sprintf("its set of GTIDs does not have %s, which was read before", gtid))
+	}
+	s.logged = said
+	return nil
+}
+
 // close ends a transaction, and looks on which side of the target it is.
 func (s *seeking) close() error {
 	t := s.cur
@@ -274,6 +287,9 @@ func (s *seeking) close() error {
 	s.ends = false
 	if isMariaDB(s.sv) && t.GTID != "" {
 		s.seen[t.GTID[:strings.LastIndexByte(t.GTID, '-')]] = t.GTID
+	}
+	if s.logged != nil {
+		s.logged.Add(t.GTID)
 	}
 	if s.at == 0 && t.Offset < s.way.From.Offset {
 		if s.hit(t) {

@@ -8,6 +8,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/test/sandbox"
 )
 
 // fill empties the log of a server, and has it write as many bytes and GTIDs as each time before.
@@ -42,6 +43,7 @@ func (s *source) rotated() {
 // clocks tell nothing, GTIDs do: those that were read under a lock are the last before the place, others none that is later.
 func TestAnotherLogHasThePlace(t *testing.T) {
 	onEach(t, func(s *source) {
+		t := s.t
 		if s.options.Native {
 			t.Skip("the GTIDs of MySQL are sets, and its later releases have no RESET MASTER")
 		}
@@ -93,8 +95,12 @@ func TestAnotherLogHasThePlace(t *testing.T) {
 // The log of a copy is compared with the server's, byte by byte, before it is replayed: whatever places, GTIDs and times say.
 func TestLogsAreCompared(t *testing.T) {
 	onEach(t, func(s *source) {
+		t := s.t
 		if s.options.Native {
 			t.Skip("the GTIDs of MySQL are sets, and its later releases have no RESET MASTER")
+		}
+		if s.options.Basedir != "" {
+			t.Skip("the other MariaDB is a server alone, without the mariadb-binlog of its release")
 		}
 		s.fill()
 		c := s.at("copy")
@@ -121,6 +127,114 @@ func TestLogsAreCompared(t *testing.T) {
 		s.fill()
 		if err := replayed(); err == nil || !strings.Contains(err.Error(), at.File+" of the point is not the beginning of the server's") {
 			t.Errorf("another log: %v", err)
+		}
+	})
+}
+
+// The sets of MySQL tell a log that was reset and written anew from the point's, also where GTIDs have tags: they are read as the
+// server wrote them.
+func TestAnotherLogOfMySQL(t *testing.T) {
+	onEach(t, func(s *source) {
+		t := s.t
+		if !s.options.Native {
+			t.Skip("MariaDB has no sets of GTIDs")
+		}
+		conn, _ := s.session()
+		defer conn.Close()
+		tagged := func(v string) {
+			for _, q := range []string{"SET SESSION gtid_next = 'AUTOMATIC:plumb'", "INSERT INTO shop.t (v) VALUES ('" + v + "')", "SET SESSION gtid_next = 'AUTOMATIC'"} {
+				if _, err := conn.ExecContext(t.Context(), q); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		where := func() protect.Position {
+			at, err := s.engine.Position(t.Context(), s.doer, s.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		s.exec("RESET BINARY LOGS AND GTIDS", "INSERT INTO shop.t (v) VALUES ('a')", "INSERT INTO shop.t (v) VALUES ('b')")
+		tagged("c")
+		amid := where() // uuid:1-2:plumb:1
+		uuid, _, _ := strings.Cut(amid.GTID, ":")
+		if want := uuid + ":1-2:plumb:1"; amid.GTID != want {
+			t.Fatalf("it stands at %s, want %s", amid.GTID, want)
+		}
+		s.exec("FLUSH BINARY LOGS")
+		head := where()
+		s.exec("INSERT INTO shop.t (v) VALUES ('d')")
+		tagged("e")
+		for name, c := range map[string]struct {
+			at    protect.Position
+			gtids string
+			apart bool
+			count int
+			want  string // an error
+			note  string
+		}{
+			"amid a file":                   {amid, ":1-2:plumb:1", false, 2, "", ""},
+			"one less":                      {amid, ":1:plumb:1", false, 0, uuid + ":2, which the server had not executed", ""},
+			"one with a tag less":           {amid, ":1-2", false, 0, uuid + ":plumb:1, which the server had not executed", ""},
+			"one less, and read apart":      {amid, ":1:plumb:1", true, 2, "", ""},
+			"one more":                      {amid, ":1-3:plumb:1", false, 2, "", "had executed " + uuid + ":3"},
+			"a new file":                    {head, ":1-2:plumb:1", false, 2, "", ""},
+			"a new file, one less":          {head, ":1-2", false, 0, uuid + ":plumb:1, which", ""},
+			"a new file, one less, apart":   {head, ":1-2", true, 0, uuid + ":plumb:1, which", ""},
+			"a new file, of a server ahead": {head, ":1-2:plumb:1-7", false, 2, "", "had executed " + uuid + ":plumb:7"},
+		} {
+			from := replay.Start{Position: c.at, Apart: c.apart}
+			from.GTID = uuid + c.gtids
+			w, err := s.engine.Way(t.Context(), s.doer, s.sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == "") || c.want == "" && (err != nil || w.Count != c.count) {
+				t.Errorf("%s: %+v, %v", name, w, err)
+			}
+			if notes := strings.Join(w.Notes, "; "); (notes != "") != (c.note != "") || !strings.Contains(notes, c.note) {
+				t.Errorf("%s: notes %q", name, notes)
+			}
+		}
+		w, err := s.engine.Way(t.Context(), s.doer, s.sv, replay.Start{Position: amid}, replay.Target{Text: "a tag", GTID: uuid + ":plumb:2"})
+		if err != nil || w.Count != 1 || w.After[0].GTID != uuid+":plumb:2" || w.Stop.GTID != uuid+":3" {
+			t.Errorf("up to one with a tag: %+v, %v", w, err)
+		}
+	})
+}
+
+// A position that is read while others commit is in the log: what the log has of them already, the GTIDs may not have yet. Under a lock
+// they have all of it.
+func TestPositionsUnderLoad(t *testing.T) {
+	onEachWith(t, func(_ *sandbox.Box, o *sandbox.MySQLOptions) { o.Settings += "sync_binlog = 1\n" }, func(s *source) {
+		conn, _ := s.session()
+		defer conn.Close()
+		typed := func(statement string) {
+			if _, err := conn.ExecContext(s.t.Context(), statement); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		_, stop := s.load()
+		var all []replay.Start
+		for i := range 40 {
+			locked := i%2 == 0
+			switch {
+			case i%10 == 5:
+				typed("FLUSH BINARY LOGS")
+			case locked:
+				typed("FLUSH TABLES WITH READ LOCK")
+			}
+			at, err := s.engine.Position(s.t.Context(), s.doer, s.target)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			typed("UNLOCK TABLES")
+			all = append(all, replay.Start{Position: at, Apart: !locked, Until: time.Now()})
+		}
+		stop()
+		for _, from := range all {
+			w, err := s.engine.Way(s.t.Context(), s.doer, s.sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+			if err != nil || len(w.Notes) > 0 {
+				s.t.Errorf("from %+v: %+v, %v", from, w.Notes, err)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,5 +107,30 @@ func TestASecondWayBackKeepsWhatWasWritten(t *testing.T) {
 	}
 	if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.data, ".db.since-11.8"), "second") {
 		t.Errorf("moved away: %v: %s", err, out)
+	}
+}
+
+// While a server runs in the data directory, nothing is put in its place.
+func TestNothingIsPutBackUnderAServer(t *testing.T) {
+	m := newMounted(t)
+	m.fill(m.data, "new")
+	m.fill(m.kept, "old")
+	hasty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("sleep", "60")
+	server.Dir = m.data
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := m.back(hasty)
+	if err == nil || !strings.Contains(out, fmt.Sprintf("process %d runs in %s", server.Process.Pid, m.data)) || !m.has(m.data, "new") || !m.has(m.kept, "old") {
+		t.Errorf("%v: %s", err, out)
+	}
+	_ = server.Process.Kill()
+	_ = server.Wait()
+	if out, err := m.back(hasty); err != nil || !m.has(m.data, "old") {
+		t.Errorf("once it is gone: %v: %s", err, out)
 	}
 }

@@ -1,5 +1,7 @@
 package swap
 
+import "plumb/internal/protect/service"
+
 // names are what all scripts call their first arguments. as runs a command as the server's user, with no rights of root's: the
 // directories are that user's, who could put a link in the way.
 const names = `dir=$1 uid=$2 gid=$3
@@ -23,12 +25,13 @@ said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-
 // server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on: the directory within bears
 // the identity of what was kept, so that one of an earlier way back is not taken for its own; and what was kept gets another name before
 // it is removed, so that half of it is not copied.
-const putBack = names + `data=$1 kept=$2 aside=$3
+const putBack = names + service.Idle + `data=$1 kept=$2 aside=$3
 gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
 rm -rf --one-file-system -- "$gone"
 [ -d "$kept" ] || exit 0
+idle "$data"
 if ! mountpoint -q "$data"; then
 	aside="${data%/*}/$aside"
 	if [ -e "$data" ]; then

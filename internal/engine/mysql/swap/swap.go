@@ -128,7 +128,7 @@ func (n next) who(more ...string) []string {
 func (n next) stop() change.Act {
 	t := n.home.Target
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience,
-		Do: []change.Op{script(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
+		Do: []change.Op{n.release.Same(), script(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
 			n.control("stop"), {Argv: service.UntilEnded(n.home.PID)}},
 		Undo: []change.Op{n.control("start")}}}
 }
@@ -152,5 +152,5 @@ func (n next) upgrade() change.Act {
 
 func (n next) start() change.Act {
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
-		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}}}
+		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}, Still: n.release.Kept(n.dir)}}
 }

@@ -32,8 +32,11 @@ type cluster struct {
 // configFile is where Debian's packages have it.
 var configFile = regexp.MustCompile(`^/etc/postgresql/([0-9]{2})/([A-Za-z0-9_.]{1,63})/postgresql\.conf$`)
 
+// programs is where the packages have those of all versions.
+const programs = "/usr/lib/postgresql"
+
 // program is a server's own, of a version.
-func program(version, name string) string { return "/usr/lib/postgresql/" + version + "/bin/" + name }
+func program(version, name string) string { return programs + "/" + version + "/bin/" + name }
 
 // asked are what a new cluster must have in common with the old one, and what stands in the way of an upgrade.
 const asked = "SELECT current_setting('config_file'), current_setting('port'), current_setting('data_checksums'), (SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'), " +

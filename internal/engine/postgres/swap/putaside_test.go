@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// Killed once the new cluster has its other name, the next run takes it for put aside, and keeps its configuration too.
-func TestPutAsideGoesOn(t *testing.T) {
+// newPutAside is a new cluster in a directory of the test's own, and how it is put aside with some programs.
+func newPutAside(t *testing.T) (n cluster, put func(name string), back func(path string) (string, error)) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to become another user")
 	}
 	dir := t.TempDir()
-	n := cluster{version: "17", name: "main", data: filepath.Join(dir, "17/main"), conf: filepath.Join(dir, "etc/17/main")}
-	old := cluster{version: "15", name: "main"}
-	put := func(name string) {
+	n = cluster{version: "17", name: "main", data: filepath.Join(dir, "17/main"), conf: filepath.Join(dir, "etc/17/main")}
+	put = func(name string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -25,6 +25,90 @@ func TestPutAsideGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	back = func(path string) (string, error) {
+		op := script(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
+		c := exec.Command(op.Argv[0], op.Argv[1:]...)
+		c.Env = append(os.Environ(), "PATH="+path)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+	return n, put, back
+}
+
+// A cluster that was begun and not ended, as by a full disk or a kill, goes; one that others have made in its place stays.
+func TestWhatWasBegunGoes(t *testing.T) {
+	for _, ours := range []bool{true, false} {
+		n, put, back := newPutAside(t)
+		put(n.data + "/PG_VERSION")
+		put(n.conf + "/postgresql.conf")
+		if ours {
+			put(n.conf + "/begun-by-plumb")
+		}
+		out, err := back(os.Getenv("PATH"))
+		_, data := os.Stat(n.data + "/PG_VERSION")
+		_, conf := os.Stat(n.conf)
+		if (err == nil) != ours || (data != nil) != ours || (conf != nil) != ours {
+			t.Errorf("ours %v: %v: %s; the data: %v, the configuration: %v", ours, err, out, data, conf)
+		}
+	}
+}
+
+// A cluster in which a server runs is not put aside.
+func TestAServerThatRunsIsNotPutAside(t *testing.T) {
+	n, put, back := newPutAside(t)
+	put(n.data + "/PG_VERSION")
+	put(n.conf + "/upgraded-by-plumb")
+	hasty := t.TempDir()
+	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("sleep", "60")
+	server.Dir = n.data
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	path := hasty + ":" + os.Getenv("PATH")
+	out, err := back(path)
+	if _, gone := os.Stat(n.data); err == nil || gone != nil || !strings.Contains(out, " runs in "+n.data) {
+		t.Errorf("%v: %s", err, out)
+	}
+	_ = server.Process.Kill()
+	_ = server.Wait()
+	out, err = back(path)
+	if _, there := os.Stat(n.data); err != nil || there == nil {
+		t.Errorf("once it is gone: %v: %s", err, out)
+	}
+}
+
+// The way back is refused once the programs of the old server are gone: nothing could start it.
+func TestOldProgramsAreThere(t *testing.T) {
+	still := byHand(cluster{version: "15", name: "main", conf: "/etc/postgresql/15/main"}).Switch.Still
+	dir := t.TempDir()
+	look := func() string {
+		t.Helper()
+		argv := strings.Split(strings.ReplaceAll(strings.Join(still.Inspect.Argv, "\n"), programs, dir), "\n")
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	for _, version := range []string{"17", "15"} {
+		if got := look(); got != "" {
+			t.Errorf("without them it is %q", got)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, version, "bin/postgres"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := look(); got != still.State || !strings.Contains(still.Hint, "postgresql-15") {
+		t.Errorf("it is %q, and %+v is wanted", got, still)
+	}
+}
+
+// Killed once the new cluster has its other name, the next run takes it for put aside, and keeps its configuration too.
+func TestPutAsideGoesOn(t *testing.T) {
+	n, put, back := newPutAside(t)
 	for _, name := range []string{"/upgraded-by-plumb", "/postgresql.conf"} {
 		put(n.conf + name)
 	}
@@ -34,13 +118,6 @@ func TestPutAsideGoesOn(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-	}
-	back := func(path string) (string, error) {
-		op := script(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(old)...)
-		c := exec.Command(op.Argv[0], op.Argv[1:]...)
-		c.Env = append(os.Environ(), "PATH="+path)
-		out, err := c.CombinedOutput()
-		return string(out), err
 	}
 	if out, err := back(programs + ":" + os.Getenv("PATH")); err == nil {
 		t.Fatalf("it was not killed: %s", out)

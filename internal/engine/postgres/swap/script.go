@@ -1,6 +1,10 @@
 package swap
 
-import "strconv"
+import (
+	"strconv"
+
+	"plumb/internal/protect/service"
+)
 
 // words are the arguments of both scripts: those of initdb come last.
 func (c cluster) words(old cluster) []string {
@@ -70,7 +74,8 @@ as rm "$ours"`
 
 // putAside keeps a cluster that was made whole, with all that was written to it, under another name, where it takes room until
 // somebody removes it. Of one that was not, nothing is worth keeping. Killed once the cluster has its other name, it goes on.
-const putAside = names + alone + `if [ -e "$conf/upgraded-by-plumb" ]; then
+const putAside = names + alone + service.Idle + `idle "$to"
+if [ -e "$conf/upgraded-by-plumb" ]; then
 	if [ -e "$to" ]; then
 		as rm -rf "$to/configuration"
 		as cp -a "$conf" "$to/configuration"

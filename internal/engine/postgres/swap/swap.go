@@ -110,13 +110,16 @@ func stop(old, n cluster, home provision.Home, look change.Inspection) change.Ac
 		Undo: []change.Op{old.control("start")}}}
 }
 
-// byHand keeps the next start of the machine from starting the old server too.
+// byHand keeps the next start of the machine from starting the old server too. It is not taken back, nor is what was done before
+// it, once the old server's programs are gone.
 func byHand(old cluster) change.Act {
 	file := old.conf + "/start.conf"
 	as := func(words ...string) []string {
 		return append([]string{"setpriv", "--reuid=" + strconv.Itoa(old.uid), "--regid=" + strconv.Itoa(old.gid), "--init-groups", "--"}, words...)
 	}
+	there := change.Inspection{Argv: []string{"find", programs, "-path", program(old.version, "postgres"), "-printf", "installed"}}
 	return change.Act{Switch: &change.Switch{On: "the start of " + old.title(), After: "manual", Exact: true,
+		Still:   &change.Still{Inspect: there, State: "installed", Hint: "apt-get install postgresql-" + old.version + ": the programs of the old server are gone"},
 		Inspect: change.Inspection{File: file, Match: `^(auto|manual|disabled)[ \t]*$`},
 		Do:      []change.Op{{Argv: as("sed", "-i", `s/^\(auto\|disabled\)[ \t]*$/manual/`, file)}},
 		Undo:    []change.Op{{Argv: as("sed", "-i", `s/^manual[ \t]*$/{before}/`, file)}}}}

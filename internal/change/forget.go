@@ -1,0 +1,43 @@
+package change
+
+import (
+	"context"
+	"fmt"
+)
+
+// unseen is written down of an act that is forgotten.
+const unseen = "forgotten: what it is now was not looked at"
+
+// Forget ends a change of which something can never be taken back: its server is gone for good, or its disk is dead. It reads
+// the journal alone and touches nothing else. What of it is in force stays so, and is written down as not known.
+func (k *Executor) Forget(ctx context.Context, number int, each func(*Change, Recorded, error)) error {
+	return k.with(ctx, number, func(c *Change) error {
+		switch {
+		case !c.Open():
+			return Refuse("plumb history lists what is", "nothing of change %d is in force", number)
+		case !c.Try.IsZero() && !c.Confirmed && !c.Overdue(k.Now()): // who undoes it then would still restart its servers
+			return Refuse(fmt.Sprintf("plumb undo %d takes it back now; it can be forgotten once its time is over", number),
+				"change %d is on trial until %s", number, c.Try.UTC().Format("15:04:05 UTC"))
+		}
+		for i := len(c.Acts) - 1; i >= 0; i-- {
+			if !c.Acts[i].open() {
+				continue
+			}
+			if err := k.note(ctx, c, kindLeft, result{N: c.Acts[i].N, Why: unseen, Forgotten: true}); err != nil {
+				return err
+			}
+			each(c, c.Acts[i], nil)
+		}
+		return nil
+	})
+}
+
+// Forgotten counts the acts that were ended unseen, of which nobody knows whether they are in force.
+func (c *Change) Forgotten() (acts int) {
+	for _, p := range c.Acts {
+		if p.Forgotten {
+			acts++
+		}
+	}
+	return acts
+}

@@ -1,0 +1,47 @@
+package change
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumb/internal/units"
+)
+
+// Still is what must be so for an act to be undone, even by force: a state that is read, or a directory in which nothing is.
+type Still struct {
+	Inspect Inspection `json:"look,omitzero"`
+	State   string     `json:"state,omitempty"`
+	Empty   string     `json:"empty,omitempty"` // the directory; lost+found does not count
+	Hint    string     `json:"hint,omitempty"`  // what a person can do when it is not
+}
+
+// way says what stands in the way of taking a place back; nil for nothing.
+func (s *Still) way(ctx context.Context, k *Executor, place string) (*Drift, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if s.Empty != "" {
+		in, err := inside(ctx, k.Doer, s.Empty)
+		if in = slices.DeleteFunc(in, func(name string) bool { return name == "lost+found" }); err != nil || len(in) == 0 {
+			return nil, err
+		}
+		return &Drift{Place: place, Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true, Hint: s.Hint}, nil
+	}
+	found, err := inspect(ctx, k.Doer, s.Inspect)
+	if err != nil {
+		return nil, fmt.Errorf("look whether %s may be taken back: %w", place, err)
+	}
+	if found == s.State {
+		return nil, nil
+	}
+	return &Drift{Place: place, Want: s.State, Found: strings.ReplaceAll(found, "\n", ", "), Others: true, Hint: s.Hint}, nil
+}
+
+func (s *Still) known(on string) error {
+	if s == nil || s.Empty != "" {
+		return nil
+	}
+	return s.Inspect.known(on)
+}

@@ -1,0 +1,63 @@
+package pitr
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/engine/mysql/binlog"
+	"plumb/internal/engine/mysql/point"
+	"plumb/internal/hint"
+	"plumb/internal/product"
+	"plumb/internal/protect"
+	"plumb/internal/protect/replay"
+)
+
+const (
+	source      = "11111111-1111-1111-1111-111111111111"
+	sourceBytes = "\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11\x11"
+)
+
+func eight(n uint64) string { return string(binary.LittleEndian.AppendUint64(nil, n)) }
+
+// oneTo is the set of GTIDs of a source from 1 to one.
+func oneTo(last uint64) []byte {
+	return entry(binlog.PreviousGTIDs, born, 0, eight(1)+sourceBytes+eight(1)+eight(1)+eight(last+1))
+}
+
+func native(n uint64) []byte {
+	return entry(binlog.GTID, born, 0, "\x00"+sourceBytes+eight(n)+strings.Repeat("\x00", 17))
+}
+
+// A file of MySQL's that does not know what the one before it has is of another log, or one between them is missing.
+func TestSetsFromFileToFile(t *testing.T) {
+	begun := append([]byte("\xfebin"), entry(binlog.Format, born, inUse, "\x04\x00"+"9.7.4"+strings.Repeat("\x00", 45)+"\x00\x00\x00\x00\x13\x01")...)
+	for name, c := range map[string]struct {
+		second uint64
+		want   string
+	}{
+		"all before it":      {7, ""},
+		"more than is read":  {9, ""},
+		"not the last of it": {6, "there is a gap: its set of GTIDs does not have " + source + ":7, which was read before"},
+	} {
+		l := newLog(t)
+		l.files("binlog.000001", "binlog.000002")
+		l.write("binlog.000001", begun, oneTo(5), native(6), change(1), native(7), change(2), rotate("binlog.000002"))
+		l.write("binlog.000002", begun, oneTo(c.second), native(10), change(3))
+		l.turns()
+		all, err := l.shelf.List(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sv := protect.Server{Flavor: product.MySQL, Product: "MySQL 9.7.4", Version: "9.7.4", Settings: map[string]string{"log_bin_basename": shelfDir + "/log", "log_bin_index": shelfIndex}}
+		from := replay.Start{Position: protect.Position{File: "binlog.000001", Offset: int64(len(begun) + len(oneTo(5))), GTID: source + ":1-5"}}
+		w, err := point.Seek(t.Context(), newShelfLog(l.shelf, bySeries(all)[0]), sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+		switch {
+		case c.want == "" && (err != nil || w.Count != 3 || w.Stop.GTID != source+":10" || len(w.Notes) > 0):
+			t.Errorf("%s: %+v, %v", name, w, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || hint.Of(err) == ""):
+			t.Errorf("%s: %+v, %v", name, w, err)
+		}
+	}
+}
