@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -65,5 +66,30 @@ func TestADiskByAnotherPath(t *testing.T) {
 		if err != nil || Same(a, b) != c.same || !Same(a, a) {
 			t.Errorf("%s: the same disk: %v, %v", name, Same(a, b), err)
 		}
+	}
+}
+
+// A namespace of mounts counts as seen only once its table was read.
+func TestMountsOfOthers(t *testing.T) {
+	const mounted = "22 1 8:0 / /srv rw - ext4 /dev/sda rw\n"
+	others := func(tables map[string]string) hosttest.Map {
+		h := twoPaths(map[string]string{"serial": "S1\n"}, map[string]string{"serial": "S2\n"})
+		h.Errors = map[string]error{}
+		for pid, text := range tables {
+			h.Links["/proc/"+pid+"/ns/mnt"] = "mnt:[7]"
+			h.Files["/proc/"+pid+"/mountinfo"] = text
+		}
+		return h
+	}
+	look := func(h hosttest.Map) (Disk, error) { return Look(t.Context(), h, spec.Disk{Path: "/dev/disk/by-id/a"}) }
+
+	h := others(map[string]string{"5": mounted})
+	if d, err := look(h); err != nil || Refuse(d) == nil || !strings.Contains(Refuse(d).Error(), "sda is mounted at /srv") {
+		t.Errorf("mounted in a container: %+v, %v", d, err)
+	}
+	h = others(map[string]string{"5": "", "6": mounted})
+	h.Errors["file /proc/5/mountinfo"] = host.ErrTooLarge
+	if _, err := look(h); !errors.Is(err, host.ErrTooLarge) {
+		t.Errorf("a table that cannot be read: %v", err)
 	}
 }
