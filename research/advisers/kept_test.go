@@ -62,7 +62,7 @@ func TestKeptDamaged(t *testing.T) {
 	}
 }
 
-// TestPublishedTable: the contest's page shows what is kept, and nothing else.
+// TestPublishedTable: the contest's page shows what is kept, and nothing else. Where its lines are broken does not count.
 func TestPublishedTable(t *testing.T) {
 	const dir = "../../experiments/advisers"
 	c := contest{Contest: trials.Contest{Experiments: dir, IsKept: true}}
@@ -73,11 +73,13 @@ func TestPublishedTable(t *testing.T) {
 	page, err := os.ReadFile(dir + "/README.md")
 	ok(t, err)
 	for _, want := range []string{table, searches} {
-		if !strings.Contains(string(page), want) {
+		if !strings.Contains(words(string(page)), words(want)) {
 			t.Errorf("%s/README.md has another table than go run -C research ./advisers -table -kept:\n%s", dir, want)
 		}
 	}
 }
+
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestJobs(t *testing.T) {
 	for name, test := range map[string]struct {
