@@ -55,7 +55,7 @@ func TestWrappedKeepsWhatItMeans(t *testing.T) {
 }
 
 var (
-	unbroken  = regexp.MustCompile("^\\s*([|#<>]|\\[[^]]*\\]:|$)|(  |\\\\)$")
+	unbroken  = regexp.MustCompile(`^\s*([|#<>]|\[[^]]*\]:|$)|(  |\\)$`)
 	listItem  = regexp.MustCompile(`^\s*([*+-]|\d+\.) +`)
 	leading   = regexp.MustCompile(`^\s*`)
 	proseWord = regexp.MustCompile("(?:`[^`]*`|\\[[^]]*\\]|[^\\s`[])+|\\S+")
