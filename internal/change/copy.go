@@ -186,10 +186,7 @@ func (o *Copy) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 
 func (o *Copy) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
 	d, err := o.drift(ctx, k, p)
-	if err == nil && d != nil && (d.Others || !force) {
-		err = &Drifted{[]Drift{*d}}
-	}
-	if err != nil {
+	if err := inTheWay(d.unless(force), err); err != nil {
 		return err
 	}
 	ours, err := o.to().is(ctx, k.Doer, p.Identity)

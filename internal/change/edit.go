@@ -128,10 +128,7 @@ func (e *Edit) hidden(ctx context.Context, h host.Reader, in string) (why string
 }
 
 func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, force bool) error {
-	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
-		if d != nil {
-			err = &Drifted{[]Drift{*d}}
-		}
+	if err := inTheWay(e.Still.way(ctx, k, e.place())); err != nil {
 		return err
 	}
 	if err := k.Doer.Tidy(ctx, e.File); err != nil {

@@ -288,10 +288,7 @@ func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
 
 func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error {
 	d, err := m.drift(ctx, k, p)
-	if err == nil && d != nil && (d.Others || !force) {
-		err = &Drifted{[]Drift{*d}} // what others put there is not ours to remove, even by force
-	}
-	if err != nil {
+	if err := inTheWay(d.unless(force), err); err != nil {
 		return err
 	}
 	if m.Directory != nil {

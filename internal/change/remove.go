@@ -136,10 +136,7 @@ func (r *Remove) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 }
 
 func (r *Remove) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, _ bool) error {
-	if d, err := r.drift(ctx, k, p); err != nil || d != nil {
-		if d != nil {
-			err = &Drifted{[]Drift{*d}}
-		}
+	if err := inTheWay(r.drift(ctx, k, p)); err != nil {
 		return err
 	}
 	aside := r.aside(p.Made.Mark)

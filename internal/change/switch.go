@@ -152,16 +152,9 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 		return err
 	}
 	if s.Either && now != before && now != s.After {
-		d, err := s.drift(ctx, k, p)
-		if d != nil {
-			err = &Drifted{[]Drift{*d}}
-		}
-		return err
+		return inTheWay(s.drift(ctx, k, p))
 	}
-	if d, err := s.used(ctx, k, p, now); err != nil || d != nil {
-		if d != nil {
-			err = &Drifted{[]Drift{*d}}
-		}
+	if err := inTheWay(s.used(ctx, k, p, now)); err != nil {
 		return err
 	}
 	if err := s.operate(ctx, k, s.undoing(p), before, before); err != nil {

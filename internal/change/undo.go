@@ -32,6 +32,22 @@ type Drift struct {
 	Hint   string // what a person can do; "" for what helps with any
 }
 
+// unless leaves out what force overcomes. What others put there is not ours to remove, even by force.
+func (d *Drift) unless(force bool) *Drift {
+	if d != nil && force && !d.Others {
+		return nil
+	}
+	return d
+}
+
+// inTheWay is the error of an undo whose place was changed since, or could not be looked at.
+func inTheWay(d *Drift, err error) error {
+	if err != nil || d == nil {
+		return err
+	}
+	return &Drifted{[]Drift{*d}}
+}
+
 // Drifted is the error of an undo that found places changed since.
 type Drifted struct{ Drifts []Drift }
 
