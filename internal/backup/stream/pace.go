@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"plumb/internal/await"
 )
 
 // Pace limits bytes a second over all who share it. The zero value limits nothing.
@@ -26,10 +28,5 @@ func (p *Pace) Wait(ctx context.Context, n int) error {
 	}
 	p.free = start.Add(time.Duration(float64(n) / float64(p.PerSecond) * float64(time.Second)))
 	p.mu.Unlock()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(start.Sub(now)):
-		return nil
-	}
+	return await.Pause(ctx, start.Sub(now))
 }

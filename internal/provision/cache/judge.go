@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stats"
@@ -75,12 +76,7 @@ func spend(ctx context.Context, d time.Duration, dir string) (*Durable, error) {
 	if dir != "" {
 		return Write(ctx, dir, d)
 	}
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-time.After(d):
-		return nil, nil
-	}
+	return nil, await.Pause(ctx, d)
 }
 
 // counters reads "name type value" of each line.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/zfs"
 )
@@ -261,10 +262,8 @@ func (l *look) open(own map[string]string) error {
 			l.d.Users = append(l.d.Users, users...)
 			return nil
 		}
-		select {
-		case <-l.ctx.Done():
-			return l.ctx.Err()
-		case <-time.After(pause):
+		if err := await.Pause(l.ctx, pause); err != nil {
+			return err
 		}
 	}
 	return nil
