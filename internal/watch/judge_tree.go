@@ -23,12 +23,7 @@ var values = map[string][]struct{ Name, Label string }{
 
 // Shows tells whether the tree has a value of things of a kind. Of what only a window tells, nothing else is exported.
 func Shows(kind, name string) bool {
-	for _, v := range values[kind] {
-		if v.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(values[kind], func(v struct{ Name, Label string }) bool { return v.Name == name })
 }
 
 // tree gives a server and what it stands on, top down.

@@ -5,7 +5,7 @@
 //
 //	plumb backup SERVER --with TOOL --to URL   Setup.Run → Tool.Run → Tool.Look → Judge
 //	plumb verify --with TOOL --restore DIR     Proof.Run
-//	plumb restore --with TOOL --dir DIR  Restore.Run
+//	plumb restore --with TOOL --dir DIR        Restore.Run
 package driven
 
 import (

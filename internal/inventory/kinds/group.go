@@ -5,11 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"plumb/internal/await"
-	"plumb/internal/inventory"
 	"slices"
 	"strconv"
 	"strings"
+
+	"plumb/internal/await"
+	"plumb/internal/inventory"
 )
 
 // group removes a control group, after its processes were ended.

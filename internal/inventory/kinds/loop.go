@@ -3,10 +3,11 @@ package kinds
 import (
 	"context"
 	"path"
-	"plumb/internal/await"
-	"plumb/internal/inventory"
 	"slices"
 	"strings"
+
+	"plumb/internal/await"
+	"plumb/internal/inventory"
 )
 
 // backing gives the file behind a loop device such as loop0, "" for none.

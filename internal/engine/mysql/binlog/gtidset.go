@@ -42,7 +42,7 @@ func ParseSet(text string) (Set, error) {
 			}
 			from, last := numbers(part)
 			if from < 1 || last < from {
-				return nil, fmt.Errorf("%.100q is no interval of a set of GTIDs", part)
+				return nil, fmt.Errorf("%.100q is not an interval of a set of GTIDs", part)
 			}
 			set.add(source, interval{from, last + 1})
 		}
