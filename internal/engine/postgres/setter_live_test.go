@@ -63,7 +63,8 @@ func (l *live) observe() *stack.Stack {
 	var seen stack.Stack
 	var obs stack.Observation
 	p := obs.New("process", "1")
-	for name, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(os.Getuid())),
+	uid, _ := l.box.User()
+	for name, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "own_mounts": stack.Bool(false), "uid": stack.Int(int64(uid)),
 		"args": stack.List([]string{"postgres", "-D", l.server.Dir}), "listen": stack.List([]string{"unix:" + l.socket()})} {
 		p.Set(name, v, "test")
 	}
