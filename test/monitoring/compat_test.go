@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"plumb/internal/catalog"
 	"plumb/internal/engine/mysql"
@@ -73,32 +76,54 @@ func TestNumbersOfMysqldExporter(t *testing.T) {
 		theirs = got("http://" + at + "/metrics")
 		return strings.Contains(theirs, "\nmysql_up 1\n")
 	})
-	values := regexp.MustCompile(`(?m)^(mysql_\w+)(?:\{(\w+="[^"]*").*\})? (\S+)$`)
-	page, n := statusOf(t, dsn), 0
-	for _, line := range regexp.MustCompile(`(?m)^# TYPE mysql_\w+_total \w+$`).FindAllString(page, -1) {
-		if !strings.Contains(theirs, line+"\n") {
-			t.Errorf("mysqld_exporter does not say %q", line)
+	their, theirTypes := numbersOf(t, theirs, "mysql_")
+	ours, types := numbersOf(t, statusOf(t, dsn), "mysql_")
+	for name, kind := range types {
+		if strings.HasSuffix(name, "_total") && theirTypes[name] != kind {
+			t.Errorf("%s is a %s, and a %s there", name, kind, theirTypes[name])
 		}
 	}
-	their := map[string]string{}
-	for _, m := range values.FindAllStringSubmatch(theirs, -1) {
-		their[m[1]+" "+m[2]] = m[3]
+	sameNumbers(t, ours, their)
+	if commits := their["mysql_global_status_commands_total command=commit"]; len(ours) < 20 || commits != 1000 {
+		t.Errorf("%d numbers are compared, and %v commits", len(ours), commits)
 	}
-	for _, m := range values.FindAllStringSubmatch(page, -1) {
-		label := m[2]
-		if strings.HasPrefix(label, "server=") {
-			label = ""
-		}
-		want, is := their[m[1]+" "+label]
-		a, err1 := strconv.ParseFloat(m[3], 64)
-		b, err2 := strconv.ParseFloat(want, 64)
-		if !is || err1 != nil || err2 != nil || a > 100+10*b || b > 100+10*a {
-			t.Errorf("%s{%s} is %s, and %s there (%v)", m[1], label, m[3], want, is)
-		}
-		n++
+}
+
+// numbersOf gives the numbers of a page whose names begin so, by name and labels, and the types. Who it is about is no label
+// of them, and neither is the number that a database has besides its name.
+func numbersOf(t *testing.T, page, prefix string) (numbers map[string]float64, types map[string]dto.MetricType) {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	all, err := parser.TextToMetricFamilies(strings.NewReader(page))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, page)
 	}
-	if commits := their[`mysql_global_status_commands_total command="commit"`]; n < 20 || commits != "1000" {
-		t.Errorf("%d numbers are compared, and %s commits", n, commits)
+	numbers, types = map[string]float64{}, map[string]dto.MetricType{}
+	for name, f := range all {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		types[name] = f.GetType()
+		for _, m := range f.Metric {
+			key := name
+			for _, l := range m.Label {
+				if l.GetName() != "server" && l.GetName() != "datid" {
+					key += " " + l.GetName() + "=" + l.GetValue()
+				}
+			}
+			numbers[key] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
+		}
+	}
+	return numbers, types
+}
+
+// sameNumbers compares ours with theirs, which were read at another moment.
+func sameNumbers(t *testing.T, ours, theirs map[string]float64) {
+	t.Helper()
+	for name, a := range ours {
+		if b, is := theirs[name]; !is || a > 100+10*b || b > 100+10*a {
+			t.Errorf("%s is %v, and %v there (%v)", name, a, b, is)
+		}
 	}
 }
 

@@ -85,10 +85,10 @@ files.
 	fl.StringToStringVar(&f.labels, "label", nil, "add `NAME=VALUE` to every series that is sent; instance is the host's name and job plumb otherwise")
 	fl.DurationVar(&f.every, "interval", 15*time.Second, "interval for writing the file and sending")
 	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
-	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: node, mysqld")
+	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: "+strings.Join(metrics.Exporters(), ", "))
 	fl.IntVar(&f.mostSeries, "max-series", metrics.MostSeries, "export at most `N` series; servers and what they stand on come first")
 	fl.IntVar(&f.statements, "statements", 0, "also export the `N` most expensive statements of each server, without literals")
-	shell.Offer(c, map[string]shell.Words{"compat": func() []string { return []string{"node", "mysqld"} }, "remote-write-version": writeVersions})
+	shell.Offer(c, map[string]shell.Words{"compat": metrics.Exporters, "remote-write-version": writeVersions})
 	return c
 }
 
@@ -171,7 +171,7 @@ func (f *metricsFlags) exporter(s *shell.Shell) (*metrics.Exporter, error) {
 	cat := feed.Windows(s)
 	compat, err := metrics.LoadCompat(knowledge.FS, cat, f.compat)
 	if err != nil {
-		return nil, hint.Usage("--compat: "+err.Error(), "node,mysqld")
+		return nil, hint.Usage("--compat: "+err.Error(), strings.Join(metrics.Exporters(), ","))
 	}
 	return metrics.New(metrics.Options{Catalog: cat, Verdicts: verdict.IDs(knowledge.FS), Compat: compat, MostSeries: f.mostSeries, Statements: f.statements, Version: shell.Version()}), nil
 }

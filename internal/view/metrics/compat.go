@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/product"
@@ -22,10 +21,11 @@ type Compat struct {
 
 // alias is a fact by another exporter's name.
 type alias struct {
-	shape  naming.Shape
-	labels []naming.Label
-	rename map[string]string // of labels
-	both   bool              // it is shown by our name, too
+	shape    naming.Shape
+	labels   []naming.Label
+	rename   map[string]string // of labels
+	both     bool              // it is shown by our name, too
+	versions []catalog.Range   // of servers that have it there; none: all
 }
 
 // upFact stands for whether a server answers, which is no fact of the catalogue.
@@ -34,8 +34,11 @@ const upFact = "up"
 // CompatFile is where the names are, below knowledge.
 const CompatFile = "metrics/compat.yaml"
 
-// LoadCompat reads the names of the exporters that are asked for: node, mysqld.
-// For nothing asked it gives nil. An error names those there are.
+// Exporters are those whose names CompatFile has.
+func Exporters() []string { return []string{"node", "mysqld", "postgres"} }
+
+// LoadCompat reads the names of the exporters that are asked for, some of
+// [Exporters]. For nothing asked it gives nil. An error names those there are.
 func LoadCompat(fsys fs.FS, cat *catalog.Catalog, exporters []string) (*Compat, error) {
 	if len(exporters) == 0 {
 		return nil, nil
@@ -65,14 +68,16 @@ func LoadCompat(fsys fs.FS, cat *catalog.Catalog, exporters []string) (*Compat, 
 
 // read reads one name, and keeps it if its exporter is asked for.
 func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.Catalog, asked bool) {
-	name, kind, fact, raw := "", "", "", false
+	name, kind, fact, raw, untyped := "", "", "", false, false
 	a := alias{rename: map[string]string{}}
 	s.Object(n, "a name", strictyaml.Fields{
-		"name": func(v *strictyaml.Node) { name = s.Text(v, "name") },
-		"of":   func(v *strictyaml.Node) { kind = s.Text(v, "of") },
-		"fact": func(v *strictyaml.Node) { fact = s.Text(v, "fact") },
-		"raw":  func(v *strictyaml.Node) { raw = s.Switch(v, "raw") },
-		"both": func(v *strictyaml.Node) { a.both = s.Switch(v, "both") },
+		"name":     func(v *strictyaml.Node) { name = s.Text(v, "name") },
+		"of":       func(v *strictyaml.Node) { kind = s.Text(v, "of") },
+		"fact":     func(v *strictyaml.Node) { fact = s.Text(v, "fact") },
+		"raw":      func(v *strictyaml.Node) { raw = s.Switch(v, "raw") },
+		"untyped":  func(v *strictyaml.Node) { untyped = s.Switch(v, "untyped") },
+		"both":     func(v *strictyaml.Node) { a.both = s.Switch(v, "both") },
+		"versions": func(v *strictyaml.Node) { a.versions = ranges(s, v) },
 		"labels": func(v *strictyaml.Node) {
 			s.Entries(v, "labels", func(key, value *strictyaml.Node) { a.labels = append(a.labels, label(key.Value, value.Value)) })
 		},
@@ -93,7 +98,7 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 	if raw {
 		a.shape.Scale = 1
 	}
-	if a.shape.Counter && !strings.HasSuffix(name, naming.Total) {
+	if untyped {
 		a.shape.Counter, a.shape.Untyped = false, true
 	}
 	a.shape.Name, a.shape.Help = name, "as the exporter of that name gives it: "+kind+" "+fact
@@ -102,43 +107,41 @@ func (c *Compat) read(s *strictyaml.Document, n *strictyaml.Node, cat *catalog.C
 	}
 }
 
-// add adds a reading by the name it has there, and tells whether that is in place
-// of ours.
-func (c *Compat) add(fs *families, r series.Reading, labels []naming.Label) bool {
+func ranges(s *strictyaml.Document, n *strictyaml.Node) []catalog.Range {
+	all, err := catalog.ParseRanges(s.Text(n, "versions"))
+	if err != nil {
+		s.Errorf(n, "versions: %v", err)
+	}
+	return all
+}
+
+// of gives the other exporter's name of a fact of a thing. Where only some versions have it there, that of the thing
+// must be known.
+func (c *Compat) of(ref stack.Ref, fact string, version func(stack.Ref) string) (alias, bool) {
+	if c == nil {
+		return alias{}, false
+	}
+	a, ok := c.byFact[series.ID{Of: stack.Ref{Kind: ref.Kind}, Name: fact}]
+	if !ok || a.versions == nil {
+		return a, ok
+	}
+	v, err := catalog.ParseVersion(version(ref))
+	return a, err == nil && slices.ContainsFunc(a.versions, func(r catalog.Range) bool { return r.Has(v) })
+}
+
+// names tells whether it has names for things of a kind.
+func (c *Compat) names(kind string) bool {
 	if c == nil {
 		return false
 	}
-	a, ok := c.byFact[series.ID{Of: stack.Ref{Kind: r.Of.Kind}, Name: r.Name}]
-	if !ok {
-		return false
-	}
-	all := slices.Clone(a.labels)
-	for _, l := range labels {
-		if to := a.rename[l.Name]; to != "" {
-			l.Name = to
+	for id := range c.byFact {
+		if id.Of.Kind == kind {
+			return true
 		}
-		all = append(all, l)
 	}
-	fs.add(a.shape, r.Value, all)
-	return !a.both
+	return false
 }
 
-// addStates adds what stays until somebody changes it, such as the size of
-// memory, which pictures have and sources do not.
-func (c *Compat) addStates(fs *families, cat *catalog.Catalog, s *stack.Stack, labelsOf func(stack.Ref) ([]naming.Label, bool)) {
-	if c == nil || s == nil {
-		return
-	}
-	for _, t := range s.Things {
-		for name := range t.Facts {
-			id := series.ID{Of: stack.Ref{Kind: t.Ref.Kind}, Name: name}
-			if _, asked := c.byFact[id]; !asked || cat.OverTime(t.Ref.Kind, name) != stack.State {
-				continue
-			}
-			value, known := t.Number(name)
-			if labels, ok := labelsOf(t.Ref); ok && known {
-				c.add(fs, series.Reading{Of: t.Ref, Name: name, Value: value}, labels)
-			}
-		}
-	}
-}
+// onlyByOthers tells whether things of a kind are shown only where others' names for them are asked for: of databases
+// there are many, with a dozen series each.
+func onlyByOthers(kind string) bool { return kind == series.DatabaseKind }

@@ -80,11 +80,11 @@ func variables() []map[string]any {
 
 func datasource() map[string]any { return map[string]any{"type": "prometheus", "uid": "${datasource}"} }
 
-// sampledKinds lists the kinds that sources read, servers first.
+// sampledKinds lists the kinds that sources read and that we have names for, servers first.
 func sampledKinds(cat *catalog.Catalog) []string {
 	var kinds []string
 	for name, k := range cat.Kinds {
-		if slices.ContainsFunc(slices.Collect(maps.Values(k.Facts)), func(f *catalog.Fact) bool { return f.Every > 0 }) {
+		if slices.ContainsFunc(slices.Collect(maps.Values(k.Facts)), func(f *catalog.Fact) bool { return f.Every > 0 }) && !onlyByOthers(name) {
 			kinds = append(kinds, name)
 		}
 	}

@@ -40,9 +40,7 @@ func (e *Exporter) collect() []*family {
 	e.aboutBackups(fs)
 	e.aboutHost(fs)
 	e.aboutStatements(fs)
-	if e.fresh(e.drawn, latePicture) {
-		e.o.Compat.addStates(fs, e.o.Catalog, e.picture, e.labelsOf)
-	}
+	e.addStates(fs)
 	left, unnamed := e.aboutFacts(fs)
 	fs.gauge("plumb_series_left_out", "series that are not shown because there would be more than --max-series of them", float64(left))
 	fs.gauge("plumb_readings_unnamed", "readings that are not shown because the catalogue has no such fact: a mistake of Plumb's", float64(unnamed))
@@ -83,7 +81,7 @@ func (e *Exporter) aboutFacts(fs *families) (left, unnamed int) {
 	e.ofWindow(byThing)
 	for _, ref := range e.inOrder(byThing) {
 		labels, ok := e.labelsOf(ref)
-		if !ok {
+		if !ok || onlyByOthers(ref.Kind) && !e.o.Compat.names(ref.Kind) {
 			continue
 		}
 		had := append(byThing[ref], e.limitsOf(ref)...)
@@ -105,7 +103,7 @@ func (e *Exporter) aboutFacts(fs *families) (left, unnamed int) {
 // addFact adds one reading by our name, or by that of another exporter where
 // those are asked for and have one.
 func (e *Exporter) addFact(fs *families, r series.Reading, labels []naming.Label) bool {
-	if e.o.Compat.add(fs, r, labels) {
+	if e.addRenamed(fs, r, labels) {
 		return true
 	}
 	id := series.ID{Of: stack.Ref{Kind: r.Of.Kind}, Name: r.Name}

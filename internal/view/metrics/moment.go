@@ -65,7 +65,7 @@ func (e *Exporter) aboutAnswers(fs *families, s watch.Server, server naming.Labe
 		up = 1
 	}
 	fs.gauge("plumb_server_up", "1 while a server answers, 0 when it no longer does, and for a day after its process ended; none while Plumb has never logged in to it", up, server)
-	e.o.Compat.add(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
+	e.addRenamed(fs, series.Reading{Of: s.Ref, Name: upFact, Value: up}, []naming.Label{server})
 }
 
 func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	dto "github.com/prometheus/client_model/go"
 	"google.golang.org/protobuf/encoding/protowire"
+
 	"plumb/internal/view/metrics/naming"
 )
 

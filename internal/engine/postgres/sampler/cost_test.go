@@ -26,6 +26,7 @@ func BenchmarkSecond(b *testing.B) {
 			l.Must("sessions")
 			if n%10 == 0 {
 				l.Must("io")
+				l.Must("databases")
 				_, _ = l.Take("statements")
 			}
 		})

@@ -31,6 +31,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 			v.Source("status", sample.Second, v.status),
 			v.Source("sessions", sample.Second, v.sessions),
 			v.Source("io", sample.Ten, v.io),
+			v.Source("databases", sample.Ten, v.databases),
 			v.Source("statements", sample.Ten, v.statements),
 			v.Source("texts", sample.Minute, v.texts))
 	}

@@ -52,7 +52,7 @@ func (l *live) as(user string) {
 	l.T.Cleanup(func() { h.Close() })
 	s, ref := samplertest.LoggedIn(kind, given.Address)
 	sources := New(&given).Sources(s)
-	if len(sources) != 5 || sources[0].Name() != "postgres:"+given.Address+" status" {
+	if len(sources) != 6 || sources[0].Name() != "postgres:"+given.Address+" status" {
 		l.T.Fatalf("sources: %v", sources)
 	}
 	l.of = New(&given).Server(s, ref)
@@ -60,7 +60,7 @@ func (l *live) as(user string) {
 
 // source makes one of the sources of the server.
 func (l *live) source(part string) sample.Source {
-	of := map[string]sample.Taker{"status": l.of.status, "sessions": l.of.sessions, "io": l.of.io, "statements": l.of.statements, "texts": l.of.texts}
+	of := map[string]sample.Taker{"status": l.of.status, "sessions": l.of.sessions, "io": l.of.io, "databases": l.of.databases, "statements": l.of.statements, "texts": l.of.texts}
 	return l.of.Source(part, time.Second, of[part])
 }
 
@@ -243,7 +243,7 @@ func TestTroubleIsAGap(t *testing.T) {
 	l.Exec("CREATE EXTENSION pg_stat_statements", "CREATE ROLE plumb LOGIN", "GRANT pg_monitor TO plumb")
 	l.Held("BEGIN", "SELECT 1")
 	l.as("plumb")
-	for _, part := range []string{"status", "sessions", "io", "statements"} {
+	for _, part := range []string{"status", "sessions", "io", "databases", "statements"} {
 		l.Must(part)
 	}
 	l.Exec("REVOKE pg_monitor FROM plumb")
@@ -277,7 +277,7 @@ func TestGrants(t *testing.T) {
 	}
 	l.Held("BEGIN", "SELECT 1")
 	l.as("plumb")
-	for _, part := range []string{"status", "sessions", "io", "statements"} {
+	for _, part := range []string{"status", "sessions", "io", "databases", "statements"} {
 		l.Must(part)
 	}
 	l.Exec("REVOKE pg_read_all_stats FROM plumb")

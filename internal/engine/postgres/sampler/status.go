@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/series"
+	"plumb/internal/stack"
 )
 
 // statusQuery reads the counters of all databases. Columns are named after the
@@ -35,13 +36,18 @@ func (v *Server) read(ctx context.Context, h host.Reader, query string, b *serie
 	if len(rows.Values) != 1 {
 		return errors.New("the server's answer is not one row")
 	}
-	for i, name := range rows.Columns {
-		n, err := strconv.ParseFloat(host.Text(rows.Values[0], i), 64)
+	setColumns(b, v.Ref, rows.Columns, rows.Values[0])
+	return nil
+}
+
+// setColumns sets the numbers of a row, whose columns are named after readings. What is no number is not given.
+func setColumns(b *series.Batch, of stack.Ref, columns []string, row []*string) {
+	for i, name := range columns {
+		n, err := strconv.ParseFloat(host.Text(row, i), 64)
 		if err == nil && n >= 0 && n < 1<<63 {
-			b.Set(v.Ref, name, n)
+			b.Set(of, name, n)
 		}
 	}
-	return nil
 }
 
 // io reads what is counted of checkpoints, WAL and pages.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"plumb/internal/product"
+	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/view/page"
 )
@@ -62,6 +63,9 @@ func LabelsOf(ref stack.Ref, servers map[stack.Ref]stack.Ref) ([]Label, bool) {
 		if i := strings.LastIndexByte(ref.Name, '@'); i >= 0 {
 			return []Label{{"cgroup", Clean(ref.Name[:i])}, {"device", Clean(ref.Name[i+1:])}}, true
 		}
+	}
+	if server, name, ok := series.SplitDatabase(ref); ok {
+		return []Label{{series.DatabaseKind, Clean(name)}, ServerLabel(server)}, true
 	}
 	return []Label{{strings.Map(nameRune, ref.Kind), Clean(ref.Name)}}, true
 }
