@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"slices"
 	"strings"
 
 	"plumb/internal/series"
@@ -70,4 +71,10 @@ func classOf(kind, event string) (c series.Class, active bool) {
 		}
 	}
 	return series.ClassOther, true
+}
+
+// forWorkers tells whether a session waits for its own parallel workers and does nothing else: what its client waits for is what they do,
+// and they are counted. That they have to be started or ended first is a wait of its own.
+func forWorkers(kind, event string) bool {
+	return kind == "IPC" && slices.Contains([]string{"ExecuteGather", "ParallelFinish", "ParallelCreateIndexScan"}, event)
 }
