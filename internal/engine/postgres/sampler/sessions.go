@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
@@ -100,7 +99,8 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 	}
 	t := addUp(groups, traits)
 	if t.unknown > 0 { // processes of the server itself are among them, so not even connections can be counted
-		return hint.With(fmt.Errorf("what %.0f sessions of %s do is not shown to this role", t.unknown, v.Ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
+		b.Gap(v.Ref, fmt.Sprintf("what %.0f sessions of %s do is not shown to this role", t.unknown, v.Ref), "GRANT pg_read_all_stats TO it; "+grantsHint)
+		return nil
 	}
 	b.Set(v.Ref, "connections_used", t.connected)
 	b.Set(v.Ref, "sessions_active", t.active)
