@@ -49,8 +49,7 @@ UMask=0077
 # CAP_DAC_READ_SEARCH: server directories and option files are closed to others.
 # CAP_SYS_PTRACE: /proc/PID/io and the mounts of servers belong to their user. It
 # also lets one change other processes, by calls that are closed here.
-# It may read whatever root may read, and change what every user may change: the
-# mounts below do not hold whoever goes through /proc/PID/root.
+# It may read what root may read, and change, by /proc/PID/root, what all users may.
 CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 AmbientCapabilities=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 NoNewPrivileges=yes
