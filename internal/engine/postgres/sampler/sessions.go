@@ -19,29 +19,28 @@ func activeQuery(t traits) string {
 	return `SELECT state, wait_event_type, wait_event, count(*) AS sessions,
 max(extract(epoch FROM clock_timestamp() - xact_start)) AS oldest,
 count(*) FILTER (WHERE backend_type IS NULL AND state IS NULL AND query = '<insufficient privilege>') AS hidden,
-pid = pg_backend_pid() OR NOT ` + notOurs + ` AS ours, backend_type = 'parallel worker' AS helps
-FROM pg_stat_activity WHERE ` + t.clients() + ` OR backend_type IS NULL
+pid = pg_backend_pid() OR ` + isSession + ` AND NOT ` + notOurs + ` AS ours, backend_type = 'parallel worker' AS helps
+FROM pg_stat_activity WHERE ` + isSession + ` OR ` + t.isWorker() + ` OR backend_type IS NULL
 GROUP BY 1, 2, 3, 7, 8 LIMIT 2000`
 }
 
-// clients are the sessions, and the parallel workers that help them: what a worker does costs its client time like what
-// the session does itself. Since 13 the server tells whom it helps, which can also be autovacuum; before, workers are left out.
-func (t traits) clients() string {
-	const sessions = "backend_type = 'client backend'"
+const isSession = "backend_type = 'client backend'"
+
+// isWorker tells the parallel workers that help a session which is not ours: what a worker does costs its client time like
+// what the session does itself. Since 13 the server tells whom it helps, which can also be autovacuum; before, there are none.
+func (t traits) isWorker() string {
 	if !t.tellsLeaders() {
-		return sessions
+		return "false"
 	}
-	return "(" + sessions + " OR backend_type = 'parallel worker' AND leader_pid IN (SELECT pid FROM pg_stat_activity WHERE " + sessions + "))"
+	return "backend_type = 'parallel worker' AND leader_pid IN (SELECT pid FROM pg_stat_activity WHERE " + isSession + " AND " + notOurs + ")"
 }
 
 // tellsLeaders: pg_stat_activity has leader_pid.
 func (t traits) tellsLeaders() bool { return t.major >= 13 }
 
 // notOurs leaves out sessions of another plumb that watches or checks: all look at the beginning of a second, and each would
-// see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do, which
-// a parallel worker does not say.
-const notOurs = `(application_name IS DISTINCT FROM 'plumb' OR usename IS DISTINCT FROM session_user
-OR client_addr IS DISTINCT FROM inet_client_addr() AND backend_type IS DISTINCT FROM 'parallel worker')`
+// see the others at work. A name can be given by anybody, so only those count that log in as we do, from where we do.
+const notOurs = `(application_name IS DISTINCT FROM 'plumb' OR usename IS DISTINCT FROM session_user OR client_addr IS DISTINCT FROM inet_client_addr())`
 
 // running are the states of a session that can be running a statement. With track_activities off it does not say whether it does; then it
 // waits for its client when it does not.
@@ -148,10 +147,10 @@ func listQuery(t traits) string {
 extract(epoch FROM clock_timestamp() - CASE WHEN a.state IN ('active', 'fastpath function call') THEN a.query_start ELSE a.state_change END),
 extract(epoch FROM clock_timestamp() - a.xact_start), %s, a.usesysid, a.datid,
 CASE WHEN a.wait_event_type = 'Lock' THEN array_to_string(pg_blocking_pids(a.pid), ',') END
-FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND %s AND (backend_type = 'autovacuum worker' OR %s
+FROM (SELECT * FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND (backend_type = 'autovacuum worker' OR (%s AND %s OR %s)
 AND (state IN ('active', 'fastpath function call', 'disabled') AND wait_event_type IS DISTINCT FROM 'Client' OR state LIKE 'idle in transaction%%'))
 ORDER BY %scoalesce(xact_start, query_start), pid LIMIT %d) a ORDER BY coalesce(a.xact_start, a.query_start), a.pid`,
-		user, id, notOurs, t.clients(), first, series.MostSessions)
+		user, id, isSession, notOurs, t.isWorker(), first, series.MostSessions)
 }
 
 // session reads a row of listQuery.

@@ -61,7 +61,7 @@ func TestSessionsThatDoNotSayWhatTheyDo(t *testing.T) {
 
 // TestAutovacuumCanBlock: it is listed, so that whoever waits for it is told for whom, and is not counted as a client.
 func TestAutovacuumCanBlock(t *testing.T) {
-	if q := listQuery(traits{major: 17}); !strings.Contains(q, "backend_type = 'autovacuum worker' OR (backend_type = 'client backend' OR ") || !strings.Contains(q, "a.usename, a.backend_type)") {
+	if q := listQuery(traits{major: 17}); !strings.Contains(q, "backend_type = 'autovacuum worker' OR (backend_type = 'client backend' AND ") || !strings.Contains(q, "a.usename, a.backend_type)") {
 		t.Error(q)
 	}
 	if q := activeQuery(traits{major: 17}); strings.Contains(q, "autovacuum") {
