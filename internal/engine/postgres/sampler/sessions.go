@@ -74,7 +74,7 @@ func addUp(groups host.Rows, tr traits) tally {
 			t.open += number(3)
 		}
 		class, active := classOf(at(1), at(2))
-		if !running(at(0)) || !active || tr.tellsLeaders() && forWorkers(at(1), at(2)) {
+		if !running(at(0)) || !active || tr.tellsLeaders() && forOthers(at(1), at(2)) {
 			continue
 		}
 		t.active += number(3)

@@ -78,22 +78,30 @@ func TestWaitsForPages(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForWorkers: what parallel workers do is counted instead of that their leader waits for them, where it is told whose they
-// are; a worker is no connection.
+// TestWhoWaitsForWorkers: what parallel workers do is counted instead of that their leader waits for them, and what the leader does
+// instead of that they wait for it, where it is told whose they are; a worker is no connection.
 func TestWhoWaitsForWorkers(t *testing.T) {
-	var groups host.Rows
-	for _, cells := range [][]string{{"active", "IPC", "ExecuteGather", "1", "9", "0", "f", "f"}, {"active", "IO", "DataFileRead", "4", "9", "0", "f", "t"}, {"active", "IPC", "BgWorkerShutdown", "1", "9", "0", "f", "f"}} {
-		row := make([]*string, len(cells))
-		for i := range cells {
-			row[i] = &cells[i]
+	rows := func(all ...[]string) (groups host.Rows) {
+		for _, cells := range all {
+			row := make([]*string, len(cells))
+			for i := range cells {
+				row[i] = &cells[i]
+			}
+			groups.Values = append(groups.Values, row)
 		}
-		groups.Values = append(groups.Values, row)
+		return groups
 	}
-	if got := addUp(groups, traits{major: 13}); got.active != 5 || got.connected != 2 || got.classes[series.ClassRead] != 4 || got.classes[series.ClassOther] != 1 {
+	leader := []string{"active", "IPC", "ExecuteGather", "1", "9", "0", "f", "f"}
+	got := addUp(rows(leader, []string{"active", "IO", "DataFileRead", "4", "9", "0", "f", "t"}, []string{"active", "IPC", "HashBuildHashInner", "2", "9", "0", "f", "t"},
+		[]string{"active", "IPC", "BgWorkerShutdown", "1", "9", "0", "f", "f"}), traits{major: 13})
+	if got.active != 5 || got.connected != 2 || got.classes[series.ClassRead] != 4 || got.classes[series.ClassOther] != 1 {
 		t.Errorf("%+v", got)
 	}
-	groups.Values = groups.Values[:1] // before 13 there is nobody else that works
-	if got := addUp(groups, traits{major: 12}); got.active != 1 || got.classes[series.ClassOther] != 1 {
+	got = addUp(rows([]string{"active", "", "", "1", "9", "0", "f", "f"}, []string{"active", "IPC", "MessageQueueSend", "4", "9", "0", "f", "t"}), traits{major: 17})
+	if got.active != 1 || got.connected != 1 || got.classes[series.ClassCPU] != 1 {
+		t.Errorf("a leader that does not keep up with its workers: %+v", got)
+	}
+	if got := addUp(rows(leader), traits{major: 12}); got.active != 1 || got.classes[series.ClassOther] != 1 { // there is nobody else that is counted
 		t.Errorf("%+v", got)
 	}
 }
