@@ -27,6 +27,15 @@ func TestAgesWhateverTheZone(t *testing.T) {
 			if len(b.Sessions) != 1 || b.Sessions[0].ID != holder || b.Sessions[0].InTx < time.Second || b.Sessions[0].InTx > time.Minute {
 				t.Errorf("listed: %+v", b.Sessions)
 			}
+			all := l.Must("statements").Statements
+			for _, s := range all {
+				if age := time.Since(s.Since); !s.Rest && (age < -time.Second || age > 10*time.Minute) {
+					t.Errorf("counted since %s: %s", s.Since, s.Text)
+				}
+			}
+			if len(all) == 0 {
+				t.Error("no statement was counted")
+			}
 		})
 	}
 }
