@@ -60,7 +60,7 @@ type Statement struct {
 	Database string    `json:"database,omitempty"`
 	ID       string    `json:"id"`             // digest, or query id with user and database, the same until the server forgets it
 	Text     string    `json:"text,omitempty"` // "" where it was not asked for
-	Since    time.Time `json:"since,omitzero"` // when it began to be counted; zero: not known
+	Since    time.Time `json:"since,omitzero"` // not counted before that; zero: not known
 	Calls    float64   `json:"calls"`
 	Seconds  float64   `json:"seconds"`            // time in it, all calls together
 	Examined *float64  `json:"examined,omitempty"` // rows; nil where the server does not count them

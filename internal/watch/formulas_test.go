@@ -135,6 +135,49 @@ func TestStatementsThatBeganAnew(t *testing.T) {
 	}
 }
 
+// TestSinceWhenAStatementIsCounted: that decides what it cost between two looks, and a clock that was set back, as the hour between has
+// gone by again or has not yet, makes no statement new.
+func TestSinceWhenAStatementIsCounted(t *testing.T) {
+	db := stack.Ref{Kind: "mysql", Name: "3306"}
+	at := time.Date(2026, 11, 25, 3, 0, 0, 500e6, time.UTC)
+	again, old := at.Add(30*time.Second), at.Add(-time.Hour)
+	one := func(calls float64, since time.Time) *series.Statement {
+		return &series.Statement{Of: db, ID: "one", Calls: calls, Seconds: calls, Since: since}
+	}
+	for name, c := range map[string]struct {
+		was  *series.Statement // nil: not listed
+		is   *series.Statement
+		want float64 // calls; 0: not known
+	}{
+		"it began in the future":                       {one(1000, at.Add(time.Hour)), one(1005, at.Add(time.Hour)), 5},
+		"it began when the time between came first":    {one(1000, again), one(1005, again), 5},
+		"not listed before, and from the future":       {nil, one(1005, at.Add(time.Hour)), 0},
+		"not listed before, and old":                   {nil, one(1005, old), 0},
+		"not listed before, and new":                   {nil, one(7, again), 7},
+		"new in the second of the first look":          {nil, one(7, at.Truncate(time.Second)), 7},
+		"reset, and it has come further since":         {one(10, old), one(1000, again), 1000},
+		"reset where nobody tells when":                {one(10, time.Time{}), one(3, time.Time{}), 3},
+		"less is counted, and of the same time":        {one(1500, old), one(500, old), 0},
+		"less is counted, of what is left that is old": {one(1500, old), one(500, old.Add(time.Minute)), 0},
+	} {
+		j := &Judge{statements: map[stack.Ref]*statements{}}
+		for i, s := range []*series.Statement{c.was, c.is} {
+			b := series.Batch{At: at.Add(time.Duration(i) * time.Minute), Statements: []series.Statement{{Of: db, ID: "other", Calls: 1}}}
+			if s != nil {
+				b.Statements = append(b.Statements, *s)
+			}
+			j.takeStatements(b)
+		}
+		got := 0.0
+		for _, s := range j.statements[db].changes() {
+			got += s.Calls
+		}
+		if got != c.want {
+			t.Errorf("%s: %v calls, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestStatementsThatAreThrownOut: those that the server threw out take what they cost with them, so that all others
 // together seem to cost less than they did. That is not known then, and the moment says so.
 func TestStatementsThatAreThrownOut(t *testing.T) {

@@ -156,7 +156,7 @@ func (l statementLook) since(was statementLook, id string) (series.Statement, bo
 	if l.of[id].ID == series.UnlistedID {
 		return l.unlisted(was, id)
 	}
-	return was.differ(id, l.of[id])
+	return was.differ(id, l)
 }
 
 // unlisted is what those cost that are not listed at both looks: what all did, less what is known of each. It is
@@ -170,7 +170,7 @@ func (l statementLook) unlisted(was statementLook, id string) (series.Statement,
 	before, after := was.all(), l.all()
 	d.Calls, d.Seconds = after.calls-before.calls, after.seconds-before.seconds
 	for _, one := range slices.Sorted(maps.Keys(l.of)) {
-		known, ok := was.differ(one, l.of[one])
+		known, ok := was.differ(one, l)
 		switch {
 		case one == id:
 		case was.anew(one, l.of[one]):
@@ -182,11 +182,15 @@ func (l statementLook) unlisted(was statementLook, id string) (series.Statement,
 	return d, d.Calls >= 0 && d.Seconds >= 0
 }
 
-// anew tells whether a statement of this look was thrown out or reset since, and counts anew.
+// anew tells whether a statement of this look was thrown out or reset since, and counts anew. One that began when it did
+// before is the same, however late that seems to be: the clock can have been set back since.
 func (l statementLook) anew(id string, now series.Statement) bool {
 	was, seen := l.of[id]
-	return seen && (now.Calls < was.Calls || now.Seconds < was.Seconds || now.Since.After(l.at))
+	return seen && (now.Calls < was.Calls || now.Seconds < was.Seconds || l.before(now.Since) && !now.Since.Equal(was.Since))
 }
+
+// before tells whether this look is before a moment, which some servers tell in whole seconds.
+func (l statementLook) before(t time.Time) bool { return !t.Before(l.at.Truncate(time.Second)) }
 
 // all is what all statements of a look cost, added up in one order, so that the sum is always the same.
 func (l statementLook) all() (c cost) {
@@ -196,19 +200,20 @@ func (l statementLook) all() (c cost) {
 	return c
 }
 
-// differ is what a statement cost since this look. Of one that was not among
-// those seen then, that is known only when it began to be counted since; one
-// whose counters fell began anew, and what it counts now is since then.
-func (l statementLook) differ(id string, now series.Statement) (series.Statement, bool) {
+// differ is what a statement cost between this look and a later one. Of one that was not among those seen at this one,
+// that is known only when it began to be counted since, and not in the future, as it seems to after the clock was set back.
+// One whose counters fell began anew, and what it counts now is since then, unless it is said to be older.
+func (l statementLook) differ(id string, later statementLook) (series.Statement, bool) {
+	now := later.of[id]
 	if now.ID == "" {
 		return now, false // it was not seen at the later look
 	}
 	was, seen := l.of[id]
 	if !seen {
-		return now, now.Since.After(l.at)
+		return now, l.before(now.Since) && !now.Since.After(later.at.Add(Length))
 	}
 	if l.anew(id, now) {
-		return now, true
+		return now, now.Since.IsZero() || l.before(now.Since)
 	}
 	d := now
 	d.Calls, d.Seconds = now.Calls-was.Calls, now.Seconds-was.Seconds

@@ -87,12 +87,20 @@ func onTheClock(name, text string, wall time.Time, place *time.Location) (time.T
 	case 1:
 		return all[0].UTC(), nil
 	case 0:
-		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q does not exist in %s: clocks were set forward over it", name, text, place), "name another hour, or give the offset: "+wall.Format("2006-01-02 15:04")+" +0000")
+		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q does not exist in %s: clocks were set forward over it", name, text, zone(place)), "name another hour, or give the offset: "+wall.Format("2006-01-02 15:04")+" +0000")
 	default:
 		const form = "2006-01-02 15:04 -0700"
-		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was twice in %s: clocks were set back", name, text, place),
+		return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was twice in %s: clocks were set back", name, text, zone(place)),
 			fmt.Sprintf("--%s %q is the first, --%s %q the second", name, all[0].Format(form), name, all[1].Format(form)))
 	}
+}
+
+// zone is what a place is called. Of the machine's own, Go knows a name only where TZ has it.
+func zone(place *time.Location) string {
+	if name := place.String(); name != "Local" {
+		return name
+	}
+	return "this machine's time zone"
 }
 
 // instants gives the moments at which a clock of the place shows what wall

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,23 @@ func TestMomentsOfTheCommandLine(t *testing.T) {
 			if !strings.Contains(said, part) {
 				t.Errorf("%q at %s: %s, want %s", c.text, c.now, said, part)
 			}
+		}
+	}
+}
+
+// TestZoneWithoutAName: most machines have their zone in /etc/localtime, and Go calls that Local.
+func TestZoneWithoutAName(t *testing.T) {
+	data, err := os.ReadFile("/usr/share/zoneinfo/Europe/Berlin")
+	if err != nil {
+		t.Skip("this machine knows no time zones: ", err)
+	}
+	place, err := time.LoadLocationFromTZData("Local", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{"2026-10-25 02:30": "was twice in this machine's time zone:", "2026-03-29 02:30": "does not exist in this machine's time zone:"} {
+		if _, err := parseMoment("at", text, time.Date(2026, 11, 25, 9, 0, 0, 0, time.UTC), place); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

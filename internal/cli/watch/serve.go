@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
 	"plumb/internal/watch"
@@ -86,11 +88,12 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 	if f.tokenFile == "" {
 		fmt.Fprintf(s.Err, "plumb watch: %s\ntoken: %s\n", where, token)
 	} else {
-		if err := keepToken(f.tokenFile, token); err != nil {
+		kept, err := keepToken(f.tokenFile, token)
+		if err != nil {
 			return err
 		}
-		defer os.Remove(f.tokenFile)
-		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, f.tokenFile)
+		defer os.Remove(kept)
+		fmt.Fprintf(s.Err, "plumb watch: %s\nthe token is in %s\n", where, shell.OneLine(kept))
 	}
 	p := strconv.Itoa(port)
 	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, feed.Windows(s), f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
@@ -105,22 +108,27 @@ func newToken() (string, error) {
 	return hex.EncodeToString(b), nil
 }
 
-// keepToken writes it where nobody has a file: what is there could be a link, or
-// be read by another user.
-func keepToken(name, token string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// keepToken writes it where nobody has a file: what is there could be a link, or be read by another user. It gives the
+// path without links, so that what is removed in the end is this file: nobody else can put another in its place.
+func keepToken(name, token string) (kept string, err error) {
+	dir, err := host.OnlyOurs(filepath.Dir(name))
+	if err != nil {
+		return "", fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
+	}
+	kept = filepath.Join(dir, filepath.Base(name))
+	f, err := os.OpenFile(kept, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return hint.Usage("--token-file "+name+" is there already", "remove it if no plumb watch serve runs, or name another")
+		return "", hint.Usage("--token-file "+name+" is there already", "remove it if no plumb watch serve runs, or name another")
 	}
 	if err != nil {
-		return fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
+		return "", fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(name) // ours, and half a token is of no use
-		return fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
+		os.Remove(kept) // ours, and half a token is of no use
+		return "", fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
 	}
-	return nil
+	return kept, nil
 }
 
 // listen opens the port on this machine's own addresses. Where there is no IPv6, that of

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
@@ -369,8 +371,8 @@ func TestOnlyThisMachineIsListenedOn(t *testing.T) {
 func TestTheTokenIsKeptForItsOwner(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "token")
-	if err := keepToken(name, "secret"); err != nil {
-		t.Fatal(err)
+	if kept, err := keepToken(name, "secret"); err != nil || kept != name {
+		t.Fatal(kept, err)
 	}
 	if st, err := os.Stat(name); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v: %v", st.Mode(), err)
@@ -381,12 +383,21 @@ func TestTheTokenIsKeptForItsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, taken := range []string{name, link} {
-		if err := keepToken(taken, "secret"); err == nil {
+		if _, err := keepToken(taken, "secret"); err == nil {
 			t.Errorf("%s was written to", taken)
 		}
 	}
 	if _, err := os.Stat(other); err == nil {
 		t.Error("a link was followed")
+	}
+	if os.Geteuid() == 0 { // whoever can rename the directory has root remove a file of that name elsewhere
+		theirs := filepath.Join(dir, "theirs")
+		if err := errors.Join(os.Mkdir(theirs, 0o755), os.Lchown(theirs, 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keepToken(filepath.Join(theirs, "token"), "secret"); !errors.Is(err, host.ErrDenied) {
+			t.Errorf("in another user's directory: %v", err)
+		}
 	}
 	a, _ := newToken()
 	b, _ := newToken()

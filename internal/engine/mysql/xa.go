@@ -13,8 +13,13 @@ import (
 const (
 	xaQuery = "XA RECOVER"
 	// A prepared transaction whose session is gone belongs to no thread.
-	xaAgeQuery = "SELECT MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0"
+	xaAgeQuery = "SELECT MAX(" + TransactionAge + ") FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = 0"
 )
+
+// TransactionAge is the age of a transaction of information_schema.INNODB_TRX in seconds. It says when one began in the zone of
+// the server's process (field_store_time_t of storage/innobase/handler/i_s.cc calls localtime_r), whatever time_zone is: with
+// another zone there, NOW() is hours off. Where clocks are set back or forward meanwhile, the difference of local times is, too.
+const TransactionAge = "TIMESTAMPDIFF(SECOND, CONVERT_TZ(trx_started, 'SYSTEM', '+00:00'), UTC_TIMESTAMP())"
 
 // preparedXA counts the XA transactions that are prepared, and tells for how
 // long the oldest of those has been there that no session has.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"strconv"
@@ -262,7 +263,8 @@ func meaning(err error) error {
 		}
 		return fmt.Errorf("%w: %s", host.ErrDown, Reason(e))
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
+	_, broken := errors.AsType[net.Error](err)
+	if broken || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, pgconn.ErrConnClosed) { // a killed process says no more than that it is gone
 		return fmt.Errorf("%w: %w", host.ErrDown, err)
 	}
 	return err

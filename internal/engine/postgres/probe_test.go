@@ -190,6 +190,25 @@ func TestIncludesAreBounded(t *testing.T) {
 	}
 }
 
+// TestSessionsThatAreHidden: to a role that may not see those of others, the server tells neither their kind nor that of its own
+// processes. What is counted by kind is then not few, but unknown.
+func TestSessionsThatAreHidden(t *testing.T) {
+	for active, known := range map[string]bool{"3": true, `\N`: false} {
+		m, seen := machine(map[string]host.Rows{
+			"connections_used":   hosttest.Table("connections_used\tautovacuum_workers_busy", "1\t0"),
+			"connections_active": hosttest.Table("connections_active\tconnections_idle_in_transaction", active+"\t"+active),
+		})
+		db, obs := collectFrom(t, m, seen)
+		seen.Add("postgres", obs)
+		for _, name := range []string{"connections_used", "autovacuum_workers_busy"} {
+			_, told := db.Facts[name]
+			if g, _ := seen.GapFor(db.Ref, name); told != known || known == (g.Hint == grantsHint) {
+				t.Errorf("active sessions %s: %s is known: %v, and the gap is %+v", active, name, told, g)
+			}
+		}
+	}
+}
+
 // TestEveryAnswerIsDeclared keeps the questions and the catalogue together.
 func TestEveryAnswerIsDeclared(t *testing.T) {
 	cat := hosttest.Catalog(t)

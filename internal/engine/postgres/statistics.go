@@ -30,11 +30,19 @@ func (l *look) statistics() {
 	}
 }
 
-// hidden takes back what is not absent but not shown to this role: of what
-// replicas and a receiver do, others are told only that they are there.
+// hidden takes back what is not absent or little but not shown to this role: of
+// what sessions, replicas and a receiver do, others are told only that they are there.
 func (l *look) hidden() {
 	replicas, _ := l.t.Int("replicas")
 	receiver, _ := l.t.Bool("receiver_running")
+	if _, all := l.t.Facts["connections_active"]; !all { // of other roles' sessions not even the kind is told, so what is counted by it is too little
+		for _, name := range []string{"connections_used", "autovacuum_workers_busy"} {
+			if f, counted := l.t.Facts[name]; counted {
+				delete(l.t.Facts, name)
+				l.gap(f.Source+" does not show it to this role", grantsHint, name)
+			}
+		}
+	}
 	for name, there := range map[string]bool{"replica_lag": replicas > 0, "receiver_status": receiver} {
 		if f, known := l.t.Facts[name]; there && known && f.Value.IsAbsent() {
 			delete(l.t.Facts, name)

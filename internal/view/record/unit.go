@@ -17,7 +17,8 @@ const Systemd = "systemd"
 // The user is a named one and not of systemd's making, because servers know it
 // by its name, and because its directory then is no link. Its two capabilities
 // are those without which most of a host is a gap; nothing is granted that
-// writes. What needs more, such as the health log of an NVMe disk, is a gap.
+// writes: what every user may write to, such as /tmp, is all that CAP_SYS_PTRACE
+// leads to, through the mounts of another process. What needs more, such as the health log of an NVMe disk, is a gap.
 func Unit(program string) (string, error) {
 	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, " \t\r\n\"'\\$%;&|<>()*?[]#~`!{}") {
 		return "", hint.Usage(fmt.Sprintf("%q cannot be written into a unit", program), "install plumb under a plain name, such as /usr/bin/plumb")
@@ -48,7 +49,7 @@ UMask=0077
 # CAP_DAC_READ_SEARCH: server directories and option files are closed to others.
 # CAP_SYS_PTRACE: /proc/PID/io and the mounts of servers belong to their user. It
 # also lets one change other processes, by calls that are closed here.
-# It may read whatever root may read, and can change nothing.
+# It may read what root may read, and change, by /proc/PID/root, what all users may.
 CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 AmbientCapabilities=CAP_DAC_READ_SEARCH CAP_SYS_PTRACE
 NoNewPrivileges=yes
@@ -58,6 +59,7 @@ SystemCallErrorNumber=EPERM
 # Only its own directory can be written. /tmp is not made private, because
 # servers have sockets there; /dev holds what zpool and zfs ask.
 ProtectSystem=strict
+ReadOnlyPaths=-/dev/shm -/dev/mqueue
 ProtectHome=read-only
 ProtectKernelTunables=yes
 ProtectKernelModules=yes

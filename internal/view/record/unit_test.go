@@ -48,6 +48,9 @@ func TestUnitCanChangeNothing(t *testing.T) {
 	if strings.Contains(text, "CAP_SYS_PTRACE") && !strings.Contains(text, "\nSystemCallFilter=~ptrace process_vm_writev pidfd_getfd\n") {
 		t.Error("it may change what other processes have in memory, or take their files")
 	}
+	if strings.Contains(text, "\nProtectSystem=strict\n") && !strings.Contains(text, "\nReadOnlyPaths=-/dev/shm -/dev/mqueue\n") {
+		t.Error("what is below /dev is not among what ProtectSystem protects, and every user may write to these")
+	}
 }
 
 func TestUnitRefusesNamesThatSystemdReadsOtherwise(t *testing.T) {

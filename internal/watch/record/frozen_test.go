@@ -92,8 +92,14 @@ func TestFilesystemThatOthersFillIsLeftAlone(t *testing.T) {
 	if got := next(t, said); !strings.Contains(got, "recording stopped") {
 		t.Errorf("it says %q", got)
 	}
+	if err := Roomy(at); err == nil || !strings.Contains(err.Error(), "below 5 % nothing is written") {
+		t.Errorf("who asks whether there is room is told %v", err)
+	}
 	if err := os.Remove(stuffing); err != nil {
 		t.Fatal(err)
+	}
+	if err := Roomy(at); err != nil {
+		t.Errorf("there is room again: %v", err)
 	}
 	if got := next(t, said); got != "recording continues" {
 		t.Errorf("it says %q", got)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"plumb/internal/hint"
@@ -97,14 +98,27 @@ func (r *Reader) Close() error { return r.db.Close() }
 
 // Span is from the first moment that is recorded to the last; zero when there is none.
 func (r *Reader) Span(ctx context.Context) (from, to time.Time, err error) {
-	var first, last sql.NullInt64
+	var last int64
+	var b blockRow
 	// A block of a coarser tier begins with the hour, whenever recording did: of those only what is older than all seconds counts.
-	err = r.db.QueryRowContext(ctx, `SELECT min(t0), (SELECT max(last) FROM block) FROM block
-WHERE tier = ?1 OR last < ifnull((SELECT min(t0) FROM block WHERE tier = ?1), 1 << 62)`, int64(seconds)).Scan(&first, &last)
-	if err != nil || !first.Valid {
+	err = r.db.QueryRowContext(ctx, `SELECT id, tier, t0, last, (SELECT max(last) FROM block) FROM block
+WHERE tier = ?1 OR last < ifnull((SELECT min(t0) FROM block WHERE tier = ?1), 1 << 62) ORDER BY t0, id LIMIT 1`, int64(seconds)).Scan(&b.id, &b.tier, &b.t0, &b.last, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return from, to, nil
+	}
+	if err != nil {
 		return from, to, err
 	}
-	return time.Unix(0, first.Int64).UTC(), time.Unix(0, last.Int64).UTC(), nil
+	return r.begins(ctx, b), time.Unix(0, last).UTC(), nil
+}
+
+// begins is when the first batch of a block came; of one that is damaged, when the block begins.
+func (r *Reader) begins(ctx context.Context, b blockRow) time.Time {
+	entries, err := r.lib.values(ctx, b)
+	if err != nil || len(entries) == 0 {
+		return time.Unix(0, b.t0).UTC()
+	}
+	return slices.MinFunc(entries, func(a, b entry) int { return a.At.Compare(b.At) }).At
 }
 
 // Host is what the recorded host is known by.

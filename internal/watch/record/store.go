@@ -27,6 +27,22 @@ func room(dir string) (free, total int64, err error) {
 	return p.Free, p.Total, err
 }
 
+// Roomy says with an error that so little of a filesystem is free that nothing is kept there: the rest is for the servers.
+func Roomy(dir string) error {
+	free, total, err := room(dir)
+	if err != nil {
+		return err
+	}
+	return roomy(dir, free, total)
+}
+
+func roomy(dir string, free, total int64) error {
+	if total > 0 && float64(free) < leastFree*float64(total) {
+		return fmt.Errorf("the filesystem of %s has %s of %s free, and below %.0f %% nothing is written", dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
+	}
+	return nil
+}
+
 // save writes a block and what was lost before it, in one transaction, and
 // then makes room and coarser tiers. It fails when the filesystem is nearly full.
 func (s *store) save(f *flush, losses []loss, c conclusion) error {
@@ -35,8 +51,8 @@ func (s *store) save(f *flush, losses []loss, c conclusion) error {
 	if err != nil {
 		return err
 	}
-	if total > 0 && float64(free) < leastFree*float64(total) {
-		return fmt.Errorf("the filesystem of %s has %s of %s free, and below %.0f %% nothing is written", s.opt.Dir, units.Bytes(free), units.Bytes(total), 100*leastFree)
+	if err := roomy(s.opt.Dir, free, total); err != nil {
+		return err
 	}
 	whole := func(tx *sql.Tx) error {
 		b := &batchOf{ctx: ctx, tx: tx}

@@ -56,8 +56,9 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and --max-captures limits the captures in all. Nothing else is written,
-and no capture is ever removed; what a run that was killed left unfinished is.
+earliest, and --max-captures limits the captures in all. Where less than 5 % of the
+filesystem is free, nothing is captured, which it says. Nothing else is written, and
+no capture is ever removed; what a run that was killed left unfinished is.
 Passwords are removed from the tape; statements have no literals. Look through a
 capture before you send it.
 
@@ -99,7 +100,8 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 	defer done()
 	own, cancel := context.WithCancel(ctx)
 	defer cancel()
-	k := &capturing{shell: s, adapters: a, flags: f, cat: cat, dir: dir, ctx: own, end: cancel, trigger: capture.Trigger{Only: f.on}}
+	k := &capturing{shell: s, adapters: a, flags: f, cat: cat, dir: dir, ctx: own, end: cancel, trigger: capture.Trigger{Only: f.on},
+		room: func() error { return record.Roomy(dir) }}
 	fmt.Fprintf(s.Err, "plumb watch capture: waits for a verdict; captures go to %s\n", shell.OneLine(dir))
 	return errors.Join(feed.Live(s, a)(own, f.Source, k), k.failed)
 }
@@ -113,6 +115,7 @@ type capturing struct {
 	cat      *catalog.Catalog
 	dir      string
 	trigger  capture.Trigger
+	room     func() error // is there enough for a capture?
 	ctx      context.Context
 	end      func()
 	taken    int
@@ -123,6 +126,10 @@ type capturing struct {
 func (k *capturing) Moment(m watch.Moment) {
 	v := k.trigger.Raised(m)
 	if v == nil || k.ctx.Err() != nil {
+		return
+	}
+	if err := k.room(); err != nil { // the next verdict may find some
+		fmt.Fprintln(k.shell.Err, shell.OneLine(fmt.Sprintf("%s is not captured: %v", v.ID, err)))
 		return
 	}
 	name, err := k.take(m, *v)

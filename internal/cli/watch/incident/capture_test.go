@@ -28,6 +28,7 @@ import (
 	"plumb/internal/tape"
 	"plumb/internal/view/viewtest"
 	"plumb/internal/watch"
+	"plumb/internal/watch/capture"
 	"plumb/internal/watch/record"
 )
 
@@ -43,7 +44,7 @@ func made(t *testing.T, dir string, most int) (*capturing, *bytes.Buffer) {
 		Phases: func(*catalog.Catalog, dsn.Given) [][]observe.Probe { return nil }}
 	flags := captureFlags{most: most}
 	flags.Timeout = 20 * time.Second
-	return &capturing{shell: &shell.Shell{Out: &out, Err: io.Discard}, adapters: a, flags: flags, cat: cat, dir: dir, ctx: ctx, end: end}, &out
+	return &capturing{shell: &shell.Shell{Out: &out, Err: io.Discard}, adapters: a, flags: flags, cat: cat, dir: dir, ctx: ctx, end: end, room: func() error { return nil }}, &out
 }
 
 // raised is a moment with a verdict that is not idleness.
@@ -111,6 +112,26 @@ func TestCaptureThatFails(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// TestNoCaptureFillsADisk: what is left is for the servers. It waits for the next verdict, and makes nothing.
+func TestNoCaptureFillsADisk(t *testing.T) {
+	dir := t.TempDir()
+	k, _ := made(t, dir, 1)
+	var says bytes.Buffer
+	k.shell.Err, k.room = &says, func() error { return errors.New("the filesystem is full") }
+	m := raised(t)
+	k.Moment(m)
+	if left, _ := os.ReadDir(dir); len(left) != 0 || k.failed != nil || k.ctx.Err() != nil || says.String() != m.Verdicts[0].ID+" is not captured: the filesystem is full\n" {
+		t.Fatalf("left: %v, %v, and it says %q", left, k.failed, &says)
+	}
+	k.room = func() error { return nil }
+	m.At = m.At.Add(capture.Again)
+	k.Moment(watch.Moment{At: m.At.Add(-watch.Length)}) // it ends
+	k.Moment(m)
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("there is room again, and there is %v, %v", left, k.failed)
 	}
 }
 

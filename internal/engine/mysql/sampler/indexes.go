@@ -15,16 +15,12 @@ import (
 	"plumb/internal/series"
 )
 
-// The most indexes that are looked at, and the longest list of columns that is
-// surely whole: group_concat_max_len may be 1,024.
-const (
-	mostIndexes    = 9000
-	longestColumns = 1000
-)
+// mostIndexes are looked at.
+const mostIndexes = 9000
 
 func indexesQuery() string {
 	return fmt.Sprintf("SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, MIN(NON_UNIQUE), MIN(INDEX_TYPE), "+
-		"GROUP_CONCAT(CONCAT(COALESCE(COLUMN_NAME, '?'), '(', COALESCE(SUB_PART, ''), ')') ORDER BY SEQ_IN_INDEX SEPARATOR ',') "+
+		"GROUP_CONCAT(CONCAT(COALESCE(COLUMN_NAME, '?'), '(', COALESCE(SUB_PART, ''), ')') ORDER BY SEQ_IN_INDEX SEPARATOR ','), COUNT(*) "+
 		"FROM information_schema.STATISTICS WHERE TABLE_SCHEMA NOT IN %s GROUP BY 1, 2, 3 LIMIT %d", mysql.OwnSchemas, mostIndexes)
 }
 
@@ -83,10 +79,11 @@ func readIndexes(rows host.Rows) []index {
 	var all []index
 	for _, row := range rows.Values {
 		at := func(i int) string { return host.Text(row, i) }
-		if len(at(5)) >= longestColumns || strings.Contains(at(5), "?") {
-			continue // cut short, or of an expression
+		columns := strings.Split(at(5), ",")
+		if strconv.Itoa(len(columns)) != at(6) || !strings.HasSuffix(at(5), ")") || strings.Contains(at(5), "?") {
+			continue // cut short by group_concat_max_len, or of an expression
 		}
-		all = append(all, index{at(0), at(1), at(2), at(3) == "0", at(4) == "BTREE", strings.Split(at(5), ",")})
+		all = append(all, index{at(0), at(1), at(2), at(3) == "0", at(4) == "BTREE", columns})
 	}
 	return all
 }

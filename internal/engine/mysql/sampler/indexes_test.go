@@ -39,7 +39,7 @@ func (c crowded) Query(_ context.Context, _ host.Target, query string) (host.Row
 	case query == instrumentQuery:
 		add("YES", "100")
 	case query == indexesQuery():
-		each(mostIndexes, "needed", "1", "BTREE", "w()")
+		each(mostIndexes, "needed", "1", "BTREE", "w()", "1")
 	case query == foreignQuery():
 		each(c.foreign, "w")
 	case query == unreadQuery():
@@ -63,5 +63,20 @@ func TestMoreIndexesThanAreLookedAt(t *testing.T) {
 		if len(all) != want.unread || err == nil || !strings.Contains(err.Error(), want.says) {
 			t.Errorf("with %d foreign keys: %d indexes, %v", foreign, len(all), err)
 		}
+	}
+}
+
+// TestListsOfColumnsThatAreCut: group_concat_max_len can be any number of bytes, and what is left of a list is not the index.
+func TestListsOfColumnsThatAreCut(t *testing.T) {
+	var rows host.Rows
+	for list, columns := range map[string]string{"a(),b()": "2", "a()": "2", "a(),b": "2", "a(),b(1": "3", "?()": "1", "c,d()": "1", "": "1"} {
+		row := make([]*string, 7)
+		for i, cell := range []string{"shop", "t", list, "1", "BTREE", list, columns} {
+			row[i] = &cell
+		}
+		rows.Values = append(rows.Values, row)
+	}
+	if all := readIndexes(rows); len(all) != 1 || all[0].name != "a(),b()" || len(all[0].columns) != 2 {
+		t.Errorf("%+v", all)
 	}
 }

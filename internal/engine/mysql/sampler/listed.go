@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 )
 
 // oldestTransactions are those that the sessions are joined with.
-const oldestTransactions = "(SELECT trx_mysql_thread_id, trx_state, TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS age FROM information_schema.INNODB_TRX " +
+const oldestTransactions = "(SELECT trx_mysql_thread_id, trx_state, " + mysql.TransactionAge + " AS age FROM information_schema.INNODB_TRX " +
 	"WHERE trx_mysql_thread_id <> 0 ORDER BY trx_started LIMIT 128) x"
 
 // listQuery asks for the sessions that are shown: those that others wait for, whatever they do (LOCK TABLES is no transaction), those

@@ -24,7 +24,7 @@ const (
 
 // transactionsQuery counts transactions, whatever their number.
 const transactionsQuery = "SELECT COUNT(*), COALESCE(SUM(trx_state = 'LOCK WAIT'), 0), " +
-	"COALESCE(MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())), 0) FROM information_schema.INNODB_TRX " +
+	"COALESCE(MAX(" + mysql.TransactionAge + "), 0) FROM information_schema.INNODB_TRX " +
 	"WHERE trx_mysql_thread_id NOT IN (0, CONNECTION_ID())"
 
 // inLockWait is the column that tells of a thread whether InnoDB lets it wait:

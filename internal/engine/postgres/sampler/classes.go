@@ -1,6 +1,7 @@
 package sampler
 
 import (
+	"slices"
 	"strings"
 
 	"plumb/internal/series"
@@ -70,4 +71,12 @@ func classOf(kind, event string) (c series.Class, active bool) {
 		}
 	}
 	return series.ClassOther, true
+}
+
+// forOthers tells whether a process waits for another one that works on the same statement, and does nothing else: a session for its
+// parallel workers, a worker for its leader or for other workers. What their client waits for is what that one does, and it is counted.
+// That workers have to be started or ended is a wait of its own. Source: the waits of type IPC of 13 to 18.
+func forOthers(kind, event string) bool {
+	return kind == "IPC" && (strings.HasPrefix(event, "Hash") || // of a parallel hash join
+		slices.Contains([]string{"ExecuteGather", "ParallelFinish", "ParallelCreateIndexScan", "MessageQueueSend", "ParallelBitmapScan", "BtreePage"}, event))
 }

@@ -14,11 +14,12 @@ import (
 )
 
 // indexesQuery lists the indexes of one database: what each is of, and how often
-// it was read. Those of expressions and of a part of the rows have no key.
+// it was read. Those of expressions and of a part of the rows have no key. After a
+// crash all counters begin anew: of those of a database that is not told, of the background writer's it is.
 const indexesQuery = `SELECT n.nspname || '.' || t.relname, c.relname, s.idx_scan,
 i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR NOT i.indisvalid,
 CASE WHEN a.amname = 'btree' AND i.indpred IS NULL AND i.indexprs IS NULL THEN i.indkey::text END, i.indclass::text, i.indcollation::text, i.indoption::text,
-(SELECT extract(epoch FROM coalesce(stats_reset, pg_postmaster_start_time())) FROM pg_stat_database WHERE datname = current_database())
+(SELECT extract(epoch FROM greatest(coalesce(stats_reset, pg_postmaster_start_time()), (SELECT stats_reset FROM pg_stat_bgwriter))) FROM pg_stat_database WHERE datname = current_database())
 FROM pg_stat_user_indexes s JOIN pg_index i ON i.indexrelid = s.indexrelid JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid
 JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_am a ON a.oid = c.relam ORDER BY 1, 2 LIMIT 9000` // mostIndexes
 

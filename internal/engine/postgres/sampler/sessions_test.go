@@ -21,7 +21,7 @@ func TestTheOldestTransaction(t *testing.T) {
 			}
 			groups.Values = append(groups.Values, row)
 		}
-		if got := addUp(groups); got.oldest != want || got.open != float64(len(ages)) {
+		if got := addUp(groups, traits{major: 15}); got.oldest != want || got.open != float64(len(ages)) {
 			t.Errorf("%q: %+v", ages, got)
 		}
 	}
@@ -38,7 +38,7 @@ func TestOurSessionsTakeSlots(t *testing.T) {
 		}
 		groups.Values = append(groups.Values, row)
 	}
-	if got := addUp(groups); got.connected != 98 || got.active != 95 || got.open != 1 || got.oldest != 2 {
+	if got := addUp(groups, traits{major: 15}); got.connected != 98 || got.active != 95 || got.open != 1 || got.oldest != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -54,18 +54,18 @@ func TestSessionsThatDoNotSayWhatTheyDo(t *testing.T) {
 		}
 		groups.Values = append(groups.Values, row)
 	}
-	if got := addUp(groups); got.active != 5 || got.classes[series.ClassRead] != 2 || got.classes[series.ClassCPU] != 3 {
+	if got := addUp(groups, traits{major: 15}); got.active != 5 || got.classes[series.ClassRead] != 2 || got.classes[series.ClassCPU] != 3 {
 		t.Errorf("%+v", got)
 	}
 }
 
 // TestAutovacuumCanBlock: it is listed, so that whoever waits for it is told for whom, and is not counted as a client.
 func TestAutovacuumCanBlock(t *testing.T) {
-	if q := listQuery(traits{major: 17}); !strings.Contains(q, "backend_type = 'autovacuum worker' OR backend_type = 'client backend'\nAND (") || !strings.Contains(q, "coalesce(a.usename, a.backend_type)") {
+	if q := listQuery(traits{major: 17}); !strings.Contains(q, "backend_type = 'autovacuum worker' OR (backend_type = 'client backend' AND ") || !strings.Contains(q, "a.usename, a.backend_type)") {
 		t.Error(q)
 	}
-	if strings.Contains(activeQuery, "autovacuum") {
-		t.Error(activeQuery)
+	if q := activeQuery(traits{major: 17}); strings.Contains(q, "autovacuum") {
+		t.Error(q)
 	}
 }
 
@@ -75,5 +75,33 @@ func TestWaitsForPages(t *testing.T) {
 		if class, active := classOf(wait[0], wait[1]); class != series.ClassLatch || !active {
 			t.Errorf("%v: %s", wait, class)
 		}
+	}
+}
+
+// TestWhoWaitsForWorkers: what parallel workers do is counted instead of that their leader waits for them, and what the leader does
+// instead of that they wait for it, where it is told whose they are; a worker is no connection.
+func TestWhoWaitsForWorkers(t *testing.T) {
+	rows := func(all ...[]string) (groups host.Rows) {
+		for _, cells := range all {
+			row := make([]*string, len(cells))
+			for i := range cells {
+				row[i] = &cells[i]
+			}
+			groups.Values = append(groups.Values, row)
+		}
+		return groups
+	}
+	leader := []string{"active", "IPC", "ExecuteGather", "1", "9", "0", "f", "f"}
+	got := addUp(rows(leader, []string{"active", "IO", "DataFileRead", "4", "9", "0", "f", "t"}, []string{"active", "IPC", "HashBuildHashInner", "2", "9", "0", "f", "t"},
+		[]string{"active", "IPC", "BgWorkerShutdown", "1", "9", "0", "f", "f"}), traits{major: 13})
+	if got.active != 5 || got.connected != 2 || got.classes[series.ClassRead] != 4 || got.classes[series.ClassOther] != 1 {
+		t.Errorf("%+v", got)
+	}
+	got = addUp(rows([]string{"active", "", "", "1", "9", "0", "f", "f"}, []string{"active", "IPC", "MessageQueueSend", "4", "9", "0", "f", "t"}), traits{major: 17})
+	if got.active != 1 || got.connected != 1 || got.classes[series.ClassCPU] != 1 {
+		t.Errorf("a leader that does not keep up with its workers: %+v", got)
+	}
+	if got := addUp(rows(leader), traits{major: 12}); got.active != 1 || got.classes[series.ClassOther] != 1 { // there is nobody else that is counted
+		t.Errorf("%+v", got)
 	}
 }

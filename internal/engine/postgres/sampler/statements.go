@@ -41,6 +41,9 @@ func (t traits) view(texts bool) string {
 	return fmt.Sprintf("%s.pg_stat_statements(%t)", postgres.Identifier(t.extension), texts)
 }
 
+// info is the extension's view of itself, since 1.9.
+func (t traits) info() string { return postgres.Identifier(t.extension) + ".pg_stat_statements_info" }
+
 // costs are the columns that are added up. Bytes are the pages touched, and the
 // WAL where it is counted.
 func (t traits) costs() (spent, rows, bytes string) {
@@ -54,8 +57,11 @@ func (t traits) costs() (spent, rows, bytes string) {
 func statementsQuery(t traits) string {
 	spent, rows, bytes := t.costs()
 	since := "NULL"
-	if t.release >= 111 { // of PostgreSQL 17
+	switch {
+	case t.release >= 111: // of PostgreSQL 17
 		since = "extract(epoch FROM min(stats_since))"
+	case t.release >= 109: // of 14: not before all were reset last
+		since = "(SELECT extract(epoch FROM stats_reset) FROM " + t.info() + ")"
 	}
 	return fmt.Sprintf("SELECT queryid, userid, dbid, sum(calls), sum(%s) AS spent, sum(%s), sum(%s), %s, (SELECT datname FROM pg_database WHERE oid = dbid) "+
 		"FROM %s GROUP BY queryid, userid, dbid ORDER BY 5 DESC LIMIT %d", spent, rows, bytes, since, t.view(false), series.MostStatements-1)
@@ -77,7 +83,7 @@ func (v *Server) statements(ctx context.Context, h host.Reader, b *series.Batch)
 		return err
 	}
 	if t.release >= 109 { // of PostgreSQL 14
-		_ = v.read(ctx, h, "SELECT dealloc AS statements_forgotten FROM "+postgres.Identifier(t.extension)+".pg_stat_statements_info", b) // whoever may not see it may not see the rest
+		_ = v.read(ctx, h, "SELECT dealloc AS statements_forgotten FROM "+t.info(), b) // whoever may not see it may not see the rest
 	}
 	rows, err := v.Ask(ctx, h, statementsQuery(t))
 	if err != nil {
