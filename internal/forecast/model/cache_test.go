@@ -183,3 +183,16 @@ func TestCacheRefuses(t *testing.T) {
 		t.Errorf("the largest cache that was measured, of 40G, does not hold 200G: %+v", r)
 	}
 }
+
+// TestALargerCacheThatDidLess is forecast between what was measured, and doubted.
+func TestALargerCacheThatDidLess(t *testing.T) {
+	c := CacheCurve{Data: 95 * gib, Points: []CachePoint{{5 * gib, 400, 0}, {10 * gib, 500, 0}, {20 * gib, 600, 0}, {40 * gib, 300, 0}}}
+	r := c.Predict(30 * gib)
+	if r.Refusal != nil || !strings.Contains(strings.Join(r.Warnings, ""), "with the larger cache it did less: 300 a second with 40G, and 600 with 20G") {
+		t.Errorf("%+v", r)
+	}
+	c.Points[3].Error = 0.5
+	if r := c.Predict(30 * gib); strings.Contains(strings.Join(r.Warnings, ""), "did less") {
+		t.Errorf("a rate that is hardly known: %q", r.Warnings)
+	}
+}
