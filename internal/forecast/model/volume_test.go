@@ -356,3 +356,34 @@ func FuzzReadCloud(f *testing.F) {
 		}
 	})
 }
+
+// TestLeastIOPS: of io1 and io2 nobody buys fewer than 100 IOPS (EC2 API, CreateVolume).
+func TestLeastIOPS(t *testing.T) {
+	r := ChooseVolume(clouds(t), need(1024, 0.5, 0.01), day)
+	for _, name := range []string{"aws io1", "aws io2"} {
+		if v := named(t, r, name); v.Value != 1024*0.125+100*0.065 || !strings.Contains(v.How, "100 IOPS") {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestWhyNoTierDoes: the size where it is that, and of the load what is known.
+func TestWhyNoTierDoes(t *testing.T) {
+	why := func(l Load) string {
+		for _, w := range ChooseVolume(clouds(t), l, day).Warnings {
+			if why, is := strings.CutPrefix(w, "azure premium-ssd: "); is {
+				return why
+			}
+		}
+		return ""
+	}
+	for want, l := range map[string]Load{
+		"it has at most 32T, and 100T are needed": need(100*1024, 3000, 0),
+		"no size of it gives 30,000 IOPS":            need(100, 30000, 0),
+		"no size of it gives 2.93G/s":                need(100, 0, 3000),
+	} {
+		if got := why(l); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
