@@ -212,6 +212,21 @@ func TestOnlyWhatWasKnown(t *testing.T) {
 	}
 }
 
+// TestDaysThatItWasFull are found by what the same row has for the size, or what is free.
+func TestDaysThatItWasFull(t *testing.T) {
+	for name, text := range map[string]string{
+		"a size":    "date,used,size\n2026-01-01,9G,10G\n2026-01-02,10G,10G\n2026-01-03,10G,20G\n",
+		"free":      "date,used,free\n2026-01-01,9G,1G\n2026-01-02,10G,1K\n2026-01-03,10G,10G\n",
+		"an offset": "date,used,size\n2026-01-02T23:30:00-05:00,10G,10G\n2026-01-03T23:30:00-05:00,10G,20G\n",
+		"df":        "2026-01-01 /dev/sda1 ext4 1000 500 400 56% /\n2026-01-02 /dev/sda1 ext4 1000 900 0 100% /\n2026-01-03 /dev/sda1 ext4 2000 900 1000 48% /\n",
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil || len(got.Tables[0].Full) != 1 || !got.Tables[0].Full[0].Equal(at(1)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 // TestUTF16 is what spreadsheets save as Unicode text.
 func TestUTF16(t *testing.T) {
 	letters := utf16.Encode([]rune("\ufeffdate\tused\r\n2026-01-01\t5\r\n"))

@@ -106,6 +106,9 @@ func (g *gathered) close() {
 			g.of[id], g.order = k, append(g.order, id)
 		}
 		k.series.Days = append(k.series.Days, d)
+		if l := g.limit(id); l != nil && forecast.IsFull(d.Value, l.Bytes) {
+			k.full = append(k.full, d.Date.UTC().Truncate(24*time.Hour))
+		}
 	}
 }
 

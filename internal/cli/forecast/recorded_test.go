@@ -215,3 +215,22 @@ func TestLargeRunsAreKept(t *testing.T) {
 		t.Errorf("more than can be read are kept: %v", err)
 	}
 }
+
+// TestFullDaysOfARecording are found by the size as it was then.
+func TestFullDaysOfARecording(t *testing.T) {
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
+	for day, free := range []float64{1e9, 0, 0, 5e9} {
+		g.today = map[series.ID]forecast.Day{}
+		b := series.Batch{At: morning.AddDate(0, 0, day)}
+		b.Set(stack.Ref{Kind: "filesystem", Name: "/data"}, "used", 1e11)
+		b.Set(stack.Ref{Kind: "filesystem", Name: "/data"}, "free", free)
+		if err := g.item(record.Item{At: b.At, Batch: &b}); err != nil {
+			t.Fatal(err)
+		}
+		g.close()
+	}
+	all, first := g.all(), morning.Truncate(24*time.Hour)
+	if len(all) != 1 || len(all[0].full) != 2 || !all[0].full[0].Equal(first.AddDate(0, 0, 1)) || !all[0].full[1].Equal(first.AddDate(0, 0, 2)) {
+		t.Errorf("%+v", all)
+	}
+}

@@ -379,8 +379,8 @@ func TestWhyNoTierDoes(t *testing.T) {
 	}
 	for want, l := range map[string]Load{
 		"it has at most 32T, and 100T are needed": need(100*1024, 3000, 0),
-		"no size of it gives 30,000 IOPS":            need(100, 30000, 0),
-		"no size of it gives 2.93G/s":                need(100, 0, 3000),
+		"no size of it gives 30,000 IOPS":         need(100, 30000, 0),
+		"no size of it gives 2.93G/s":             need(100, 0, 3000),
 	} {
 		if got := why(l); got != want {
 			t.Errorf("%q, want %q", got, want)
