@@ -2,7 +2,9 @@ package space
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"plumb/internal/forecast"
@@ -14,33 +16,44 @@ import (
 // stands is the part of itself by which what is full may still grow or fall from one day to the next.
 const stands = 1e-4
 
-// free leaves out the days on which nothing more could be written, because they do not tell what would have been: whole weeks
-// of them, so that weekdays stay in their places. Where too few days would remain, all count. It says so.
-func free(steps []forecast.Step, s forecast.Series, full []time.Time) (kept []forecast.Step, said []string) {
+// fullDays are the days on which it was full, also those between two readings that say so.
+func fullDays(s forecast.Series, read []time.Time) map[time.Time]bool {
 	is := map[time.Time]bool{}
-	for _, day := range full {
+	for _, day := range read {
 		is[day] = true
 	}
-	var days []forecast.Day
+	full, last := map[time.Time]bool{}, time.Time{}
 	for _, d := range s.Days {
-		if is[d.Date] {
-			days = append(days, d)
+		if !is[d.Date] {
+			last = time.Time{}
+			continue
 		}
+		for day := d.Date; day.Equal(d.Date) || !last.IsZero() && day.After(last); day = day.Add(-aDay) {
+			full[day] = true
+		}
+		last = d.Date
 	}
-	if len(days) == 0 {
-		return steps, nil
-	}
-	said = []string{fmt.Sprintf("it was full on %s until %s: what could not be written then is not known, and those days do not tell how it grows",
-		units.Count(len(days), "day"), days[len(days)-1].Date.Format(time.DateOnly))}
+	return full
+}
+
+// free leaves out the days on which nothing more could be written, because they do not tell what would have been: whole weeks
+// of them, or whole readings, so that the others stay in their places. Where too few days would remain, all count. It says so.
+func free(steps []forecast.Step, full map[time.Time]bool, each int) (kept []forecast.Step, said string) {
+	said = fmt.Sprintf("it was full on %s until %s: what could not be written then is not known", units.Count(len(full), "day"),
+		slices.MaxFunc(slices.Collect(maps.Keys(full)), time.Time.Compare).Format(time.DateOnly))
 	held := func(step forecast.Step) bool {
-		return is[step.Date] && is[step.Date.Add(-aDay)] && math.Abs(step.Added) < stands*step.Level
+		return full[step.Date] && full[step.Date.Add(-aDay)] && math.Abs(step.Added) < stands*step.Level
+	}
+	cycle := each
+	if each == 1 {
+		cycle = week
 	}
 	for i := 0; i < len(steps); i++ {
 		from := i
 		for i < len(steps) && held(steps[i]) {
 			i++
 		}
-		kept = append(kept, steps[from:from+(i-from)%week]...)
+		kept = append(kept, steps[from:from+(i-from)%cycle]...)
 		if i < len(steps) {
 			kept = append(kept, steps[i])
 		}
@@ -48,7 +61,7 @@ func free(steps []forecast.Step, s forecast.Series, full []time.Time) (kept []fo
 	if len(kept) < leastDays {
 		return steps, said
 	}
-	return kept, said
+	return kept, said + ", and those days do not tell how it grows"
 }
 
 // toNothing refuses a forecast of what would be gone: until which day it can be told, and what would permit more.

@@ -82,3 +82,25 @@ func TestDaysThatItWasFull(t *testing.T) {
 		t.Errorf("one that was always full: %+v", res.Refusal)
 	}
 }
+
+// TestReadingsOfAFullDisk: between two that say it was full, it was full.
+func TestReadingsOfAFullDisk(t *testing.T) {
+	var s forecast.Series
+	var full []time.Time
+	for i := range 40 {
+		d := forecast.Day{Date: first.AddDate(0, 0, 7*i), Value: min(200e9, 100e9+7e9*float64(i)+1e9*float64(i%3))}
+		if s.Days = append(s.Days, d); d.Value == 200e9 {
+			full = append(full, d.Date)
+		}
+	}
+	res := Of(s, Ask{Days: 91, Full: full})
+	if res.Refusal != nil {
+		t.Fatal(res.Refusal)
+	}
+	if q := res.Points[len(res.Points)-1].Value; q[1] > 291e9 || q[3] < 291e9 || q.Median() < 270e9 {
+		t.Errorf("a GB a day until it was full: %.4g", q)
+	}
+	if !slices.ContainsFunc(res.Assumptions, func(a string) bool { return strings.HasPrefix(a, "it was full on 176 days until ") }) {
+		t.Errorf("%q", res.Assumptions)
+	}
+}

@@ -75,14 +75,15 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
 	res.Assumptions = append(res.Assumptions, ask.Read...)
+	full := fullDays(s, ask.Full)
 	if each > 1 {
 		s = s.Even(each)
 	}
 	steps, from := s.Steps(), s.Last()
-	if !ask.Bounded {
-		var full []string
-		steps, full = free(steps, s, ask.Full)
-		before = append(before, full...)
+	if len(full) > 0 && !ask.Bounded {
+		var said string
+		steps, said = free(steps, full, each)
+		before = append(before, said)
 	}
 	p := newPast(forecast.Added(steps), each)
 	var f Futures
