@@ -143,4 +143,9 @@ func cacheAssumptions() []string {
 }
 
 // size writes bytes for messages.
-func size(bytes float64) string { return units.Bytes(int64(min(bytes, 1<<62))) }
+func size(bytes float64) string {
+	if bytes >= math.MaxInt64 {
+		return units.Measured(bytes)
+	}
+	return units.Bytes(int64(bytes))
+}
