@@ -227,6 +227,22 @@ func TestDaysThatItWasFull(t *testing.T) {
 	}
 }
 
+// TestFilesThatAreTooWide or of too many things are refused.
+func TestFilesThatAreTooWide(t *testing.T) {
+	things := "date,mount,used\n"
+	for i := range mostSeries + 1 {
+		things += fmt.Sprintf("2026-01-01,/%d,5G\n", i)
+	}
+	for want, text := range map[string]string{
+		"more than 64 columns": "date,used" + strings.Repeat(",x", mostCells) + "\n2026-01-01,5\n",
+		"more than 500 things": things,
+	} {
+		if _, err := ParseCSV([]byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // TestUTF16 is what spreadsheets save as Unicode text.
 func TestUTF16(t *testing.T) {
 	letters := utf16.Encode([]rune("\ufeffdate\tused\r\n2026-01-01\t5\r\n"))

@@ -87,6 +87,17 @@ func TestSamplesThatAreNoNumbers(t *testing.T) {
 	}
 }
 
+// TestPrometheusWithoutSeries: what to look at is said.
+func TestPrometheusWithoutSeries(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"status":"success","data":{"resultType":"matrix","result":[]}}`)
+	}))
+	defer s.Close()
+	if _, _, err := (source{prometheus: s.URL}).read(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "no series for the query") || !strings.Contains(hint.Of(err), "node_exporter") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestARatioIsNoSpace: a query for per cent is told from one for bytes.
 func TestARatioIsNoSpace(t *testing.T) {
 	for most, wrong := range map[string]bool{"0.42": true, "42": true, "0": false, "42e9": false, "NaN": false} {

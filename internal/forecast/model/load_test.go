@@ -139,6 +139,7 @@ func TestDeviceRefuses(t *testing.T) {
 		n int
 	}{
 		"one point":                  {Device{[]stats.Point{one}}, 4},
+		"no thread":                  {Device{[]stats.Point{one, {Threads: 4, Rate: 300}}}, 0},
 		"no rate":                    {Device{[]stats.Point{one, {Threads: 2}}}, 4},
 		"no end seen":                {Device{[]stats.Point{one, {Threads: 2, Rate: 200}}}, 64},
 		"less with more threads":     {Device{[]stats.Point{one, {Threads: 4, Rate: 50}}}, 64},

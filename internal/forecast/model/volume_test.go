@@ -387,3 +387,16 @@ func TestWhyNoTierDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestCloudsThatAreIncomplete: the line is named.
+func TestCloudsThatAreIncomplete(t *testing.T) {
+	const head = "provider: p\nregion: r\nvolumes:\n  v:\n    title: t\n    limits: {date: DATE, source: s}\n    tiers:\n      - {name: a, gib: 1, iops: 1RATE}\n"
+	for want, text := range map[string]string{
+		"made.yaml:8:9: a tier needs mibps":                        strings.NewReplacer("DATE", "2026-01-01", "RATE", "").Replace(head),
+		`made.yaml:6:20: a date is written 2006-01-02, not "soon"`: strings.NewReplacer("DATE", "soon", "RATE", ", mibps: 5").Replace(head),
+	} {
+		if _, err := ReadCloud("made.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
