@@ -45,6 +45,9 @@ var (
 	inBlocks = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 )
 
+// prettySizes is what psql calls a column of pg_size_pretty, whose kB, MB and GB are powers of 1024.
+const prettySizes = "pg size pretty"
+
 // titleOf parts a cell such as "Used (GiB)", "used_gb", "UsedGB" or "1K-blocks".
 func titleOf(cell string) (t title) {
 	words := strings.Fields(notWord.Replace(strings.ToLower(cell)))
@@ -73,6 +76,7 @@ func titleOf(cell string) (t title) {
 		}
 	}
 	t.name = strings.Join(words, " ")
+	t.unit.binary = t.name == prettySizes
 	return t
 }
 

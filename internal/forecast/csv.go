@@ -384,6 +384,9 @@ func (f *file) note(text string) {
 }
 
 func (f *file) noteUnit(u unit) {
+	if u.binary && u.word != "" {
+		f.note(strings.ToUpper(u.word) + " of pg_size_pretty is read as a power of 1024 bytes, as it is written")
+	}
 	if u.decimal {
 		f.note(strings.ToUpper(u.word) + " is read as a power of 1000 bytes, and not of 1024")
 	}

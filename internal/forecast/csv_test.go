@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +224,20 @@ func TestDaysThatItWasFull(t *testing.T) {
 		got, err := ParseCSV([]byte(text), time.Time{})
 		if err != nil || len(got.Tables[0].Full) != 1 || !got.Tables[0].Full[0].Equal(at(1)) {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestPrettySizes: the kB, MB and GB of pg_size_pretty are powers of 1024, whatever those of others are.
+func TestPrettySizes(t *testing.T) {
+	const rows = "2026-01-01,800 bytes\n2026-01-02,7461 MB\n2026-01-03,12 GB\n"
+	for head, want := range map[string][2]float64{"pg_size_pretty": {7461 << 20, 12 << 30}, "used": {7461e6, 12e9}} {
+		got, err := ParseCSV([]byte("date,"+head+"\n"+rows), time.Time{})
+		if err != nil || got.Tables[0].Days[1].Value != want[0] || got.Tables[0].Days[2].Value != want[1] {
+			t.Errorf("%s: %+v, %v", head, got, err)
+		}
+		if told := slices.Contains(got.Notes, "GB of pg_size_pretty is read as a power of 1024 bytes, as it is written"); told != (head != "used") {
+			t.Errorf("%s: %q", head, got.Notes)
 		}
 	}
 }
