@@ -117,6 +117,9 @@ func columnsOf(head []string, d *dates) (columns, error) {
 		is.used, is.size, is.lone = size, -1, strings.TrimSpace(head[size])
 	}
 	for _, i := range []int{is.used, is.size, is.free} {
+		if i >= 0 && slices.Contains(titles[i+1:], titles[i]) {
+			return is, hint.With(fmt.Errorf("two columns are called %s", Clip(strings.TrimSpace(head[i]))), "where each is of another thing, write a row for each of them, as date,name,used_bytes")
+		}
 		if i >= 0 && countsOther(titles[i]) {
 			return is, hint.With(fmt.Errorf("the column %s does not count bytes, and how many bytes one of them has is not known", Clip(strings.TrimSpace(head[i]))), "give bytes, or name the unit, as used_kib")
 		}

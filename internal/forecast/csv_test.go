@@ -249,8 +249,9 @@ func TestFilesThatAreTooWide(t *testing.T) {
 		things += fmt.Sprintf("2026-01-01,/%d,5G\n", i)
 	}
 	for want, text := range map[string]string{
-		"more than 64 columns": "date,used" + strings.Repeat(",x", mostCells) + "\n2026-01-01,5\n",
-		"more than 500 things": things,
+		"more than 64 columns":              "date,used" + strings.Repeat(",x", mostCells) + "\n2026-01-01,5\n",
+		"more than 500 things":              things,
+		"two columns are called used_bytes": "date,used_bytes,used_bytes\n2026-01-01,5,6\n",
 	} {
 		if _, err := ParseCSV([]byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
 			t.Errorf("%v, want %q", err, want)
