@@ -214,6 +214,10 @@ func TestLimitsRefuse(t *testing.T) {
 	if r := slower.Predict(300); r.Refusal != nil {
 		t.Errorf("a rate that is hardly known: %+v", r)
 	}
+	alone := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 100, Rate: 100}, {IOPS: 300, Rate: 300}}}
+	if r := alone.Predict(200); r.Refusal != nil || r.Values[0].How != "1 I/Os of the volume and too little to be seen of everything else for each operation" {
+		t.Errorf("clients that wait for the volume alone: %+v", r)
+	}
 	same := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 101}}}
 	if r := same.Predict(1500); len(r.Warnings) == 0 {
 		t.Error("volumes that made no difference are not doubted")
