@@ -12,7 +12,8 @@ import (
 // What columns are called: small letters, words apart, without their unit.
 var (
 	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at", "epoch", "unix", "unixtime", "unix time"}
-	usedColumns = []string{"", "used", "value", "used space", "usedspace", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
+	usedColumns = []string{"", "used", "value", "used space", "usedspace", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use",
+		"consumed", "space consumed", "consumed space", "occupied", "alloc", "allocated"}
 	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "total capacity", "disk size", "quota"}
 	freeColumns = []string{"free", "available", "avail", "free space", "freespace", "space free", "available space"}
 	// what tells things apart that one file tells of

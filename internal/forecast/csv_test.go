@@ -242,6 +242,21 @@ func TestPrettySizes(t *testing.T) {
 	}
 }
 
+// TestOtherWordsForUsed: as appliances and zpool list call it.
+func TestOtherWordsForUsed(t *testing.T) {
+	for text, size := range map[string]float64{
+		"Snapshot Date,Space Consumed (GiB)\n2026-01-01,5\n":        0,
+		"date,name,SIZE,ALLOC,FREE\n2026-01-01,tank,10G,5G,5G\n":    10 << 30,
+		"date,occupied,capacity\n2026-01-01,5G,10G\n":               10 << 30,
+		"date,allocated_gib,used_gib,size_gib\n2026-01-01,9,5,10\n": 10 << 30,
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil || got.Tables[0].Days[0].Value != 5<<30 || got.Tables[0].Size != size {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
 // TestFilesThatAreTooWide or of too many things are refused.
 func TestFilesThatAreTooWide(t *testing.T) {
 	things := "date,mount,used\n"
