@@ -65,13 +65,13 @@ func free(steps []forecast.Step, full map[time.Time]bool, each int) (kept []fore
 }
 
 // toNothing refuses a forecast of what would be gone: until which day it can be told, and what would permit more.
-func (f Futures) toNothing(from forecast.Day) forecast.Refusal {
+func (f Futures) toNothing(from forecast.Day, each int) forecast.Refusal {
 	days := 0
 	for days < len(f.Courses[0]) && levels(f.After(days+1), from.Value).Median() > 0 {
 		days++
 	}
 	measure := "record on until it no longer falls"
-	if days > 0 {
+	if days >= each {
 		measure = fmt.Sprintf("ask for %s or less, or %s", units.Count(days, "day"), measure)
 	}
 	return forecast.Refusal{Why: fmt.Sprintf("it falls, and would be gone by %s: where it stops is not known", from.Date.AddDate(0, 0, days+1).Format(time.DateOnly)), Measure: measure}

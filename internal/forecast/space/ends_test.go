@@ -20,6 +20,13 @@ func TestWhatFallsToNothing(t *testing.T) {
 	if res := Of(s, Ask{Days: 1}); res.Refusal != nil || res.Points[0].Value.Median() <= 0 {
 		t.Errorf("a day ahead: %+v", res.Refusal)
 	}
+	var weekly forecast.Series
+	for i := 0; i < len(s.Days); i += 7 {
+		weekly.Days = append(weekly.Days, s.Days[i])
+	}
+	if res := Of(weekly, Ask{Days: 28}); res.Refusal == nil || res.Refusal.Measure != "record on until it no longer falls" {
+		t.Errorf("less than a week before it is gone, of what is read each week: %+v", res.Refusal)
+	}
 	if res := Of(grown(60, func(int) float64 { return 0 }), Ask{Days: 30}); res.Refusal != nil {
 		t.Errorf("what stays as it is: %+v", res.Refusal)
 	}

@@ -97,7 +97,7 @@ func Of(s forecast.Series, ask Ask) Result {
 	}
 	last := res.Points[len(res.Points)-1].Value
 	if last.Median() == 0 && from.Value > 0 && !ask.Bounded {
-		why := f.toNothing(from)
+		why := f.toNothing(from, each)
 		res.Points, res.Refusal = nil, &why
 		return res
 	}
