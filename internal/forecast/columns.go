@@ -12,7 +12,8 @@ import (
 // What columns are called: small letters, words apart, without their unit.
 var (
 	dateColumns = []string{"date", "timestamp", "datetime", "date time", "time stamp", "t", "day", "time", "at", "ts", "collected at", "epoch", "unix", "unixtime", "unix time"}
-	usedColumns = []string{"", "used", "value", "used space", "usedspace", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use"}
+	usedColumns = []string{"", "used", "value", "used space", "usedspace", "space used", "disk used", "used size", "size used", "usage", "disk usage", "use",
+		"consumed", "space consumed", "consumed space", "occupied", "alloc", "allocated"}
 	sizeColumns = []string{"blocks", "size", "limit", "capacity", "total", "total size", "total space", "total capacity", "disk size", "quota"}
 	freeColumns = []string{"free", "available", "avail", "free space", "freespace", "space free", "available space"}
 	// what tells things apart that one file tells of
@@ -45,6 +46,9 @@ var (
 	inBlocks = regexp.MustCompile(`^([0-9]+)([kmgt]?)b?$`)
 )
 
+// prettySizes is what psql calls a column of pg_size_pretty, whose kB, MB and GB are powers of 1024.
+const prettySizes = "pg size pretty"
+
 // titleOf parts a cell such as "Used (GiB)", "used_gb", "UsedGB" or "1K-blocks".
 func titleOf(cell string) (t title) {
 	words := strings.Fields(notWord.Replace(strings.ToLower(cell)))
@@ -73,6 +77,7 @@ func titleOf(cell string) (t title) {
 		}
 	}
 	t.name = strings.Join(words, " ")
+	t.unit.binary = t.name == prettySizes
 	return t
 }
 
@@ -113,6 +118,9 @@ func columnsOf(head []string, d *dates) (columns, error) {
 		is.used, is.size, is.lone = size, -1, strings.TrimSpace(head[size])
 	}
 	for _, i := range []int{is.used, is.size, is.free} {
+		if i >= 0 && slices.Contains(titles[i+1:], titles[i]) {
+			return is, hint.With(fmt.Errorf("two columns are called %s", Clip(strings.TrimSpace(head[i]))), "where each is of another thing, write a row for each of them, as date,name,used_bytes")
+		}
 		if i >= 0 && countsOther(titles[i]) {
 			return is, hint.With(fmt.Errorf("the column %s does not count bytes, and how many bytes one of them has is not known", Clip(strings.TrimSpace(head[i]))), "give bytes, or name the unit, as used_kib")
 		}

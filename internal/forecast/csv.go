@@ -29,15 +29,16 @@ type Readings struct {
 
 // Table is what a file tells of one thing.
 type Table struct {
-	Of      string    // what the file calls it; "" where it tells of one thing only
-	Days    []Day     // not yet one a day; in the order of the file
-	Percent bool      // the values are per cent of a size that the file does not tell
-	Size    float64   // the newest one of the place that is filled; 0: the file does not say
-	Why     string    // what that size is
-	sizeAt  time.Time // of which date that is
-	lines   []int     // of each of Days
-	bytes   mark      // a value that is in bytes
-	parts   mark      // one that is in per cent of a size that is not told
+	Of      string      // what the file calls it; "" where it tells of one thing only
+	Days    []Day       // not yet one a day; in the order of the file
+	Percent bool        // the values are per cent of a size that the file does not tell
+	Size    float64     // the newest one of the place that is filled; 0: the file does not say
+	Why     string      // what that size is
+	Full    []time.Time // days on which it was full, by a size of the same row
+	sizeAt  time.Time   // of which date that is
+	lines   []int       // of each of Days
+	bytes   mark        // a value that is in bytes
+	parts   mark        // one that is in per cent of a size that is not told
 }
 
 const wanted = "want a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can stand in the header (used_gib) or in the cells (1.5G)"
@@ -315,7 +316,7 @@ func (f *file) reading(of string, r reading) error {
 	}
 	t.add(Day{r.at, v}, r.line)
 	if size > 0 && v < otherUnit*size {
-		t.sized(r.at, size, why)
+		t.sized(Day{r.at, v}, size, why)
 	}
 	f.doubtUnits(r, v, size)
 	return nil
@@ -327,10 +328,13 @@ func (f *file) later(at time.Time) bool { return !f.end.IsZero() && !written(at)
 // add takes what was used at a time, of which a line tells.
 func (t *Table) add(d Day, line int) { t.Days, t.lines = append(t.Days, d), append(t.lines, line) }
 
-// sized takes the size at a time, and what it is: the newest one counts.
-func (t *Table) sized(at time.Time, size float64, why string) {
-	if !at.Before(t.sizeAt) {
-		t.sizeAt, t.Size, t.Why = at, size, why
+// sized takes the size at a time at which so much was used, and what it is: the newest one counts.
+func (t *Table) sized(d Day, size float64, why string) {
+	if IsFull(d.Value, size) {
+		t.Full = append(t.Full, written(d.Date).Truncate(24*time.Hour))
+	}
+	if !d.Date.Before(t.sizeAt) {
+		t.sizeAt, t.Size, t.Why = d.Date, size, why
 	}
 }
 
@@ -380,6 +384,9 @@ func (f *file) note(text string) {
 }
 
 func (f *file) noteUnit(u unit) {
+	if u.binary && u.word != "" {
+		f.note(strings.ToUpper(u.word) + " of pg_size_pretty is read as a power of 1024 bytes, as it is written")
+	}
 	if u.decimal {
 		f.note(strings.ToUpper(u.word) + " is read as a power of 1000 bytes, and not of 1024")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,67 @@ func TestOnlyWhatWasKnown(t *testing.T) {
 	}
 	if _, err := ParseCSV([]byte(text), at(0)); err == nil || err.Error() != "it has no row before 2026-01-01" || hint.Of(err) == "" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDaysThatItWasFull are found by what the same row has for the size, or what is free.
+func TestDaysThatItWasFull(t *testing.T) {
+	for name, text := range map[string]string{
+		"a size":    "date,used,size\n2026-01-01,9G,10G\n2026-01-02,10G,10G\n2026-01-03,10G,20G\n",
+		"free":      "date,used,free\n2026-01-01,9G,1G\n2026-01-02,10G,1K\n2026-01-03,10G,10G\n",
+		"an offset": "date,used,size\n2026-01-02T23:30:00-05:00,10G,10G\n2026-01-03T23:30:00-05:00,10G,20G\n",
+		"df":        "2026-01-01 /dev/sda1 ext4 1000 500 400 56% /\n2026-01-02 /dev/sda1 ext4 1000 900 0 100% /\n2026-01-03 /dev/sda1 ext4 2000 900 1000 48% /\n",
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil || len(got.Tables[0].Full) != 1 || !got.Tables[0].Full[0].Equal(at(1)) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestPrettySizes: the kB, MB and GB of pg_size_pretty are powers of 1024, whatever those of others are.
+func TestPrettySizes(t *testing.T) {
+	const rows = "2026-01-01,800 bytes\n2026-01-02,7461 MB\n2026-01-03,12 GB\n"
+	for head, want := range map[string][2]float64{"pg_size_pretty": {7461 << 20, 12 << 30}, "used": {7461e6, 12e9}} {
+		got, err := ParseCSV([]byte("date,"+head+"\n"+rows), time.Time{})
+		if err != nil || got.Tables[0].Days[1].Value != want[0] || got.Tables[0].Days[2].Value != want[1] {
+			t.Errorf("%s: %+v, %v", head, got, err)
+		}
+		if told := slices.Contains(got.Notes, "GB of pg_size_pretty is read as a power of 1024 bytes, as it is written"); told != (head != "used") {
+			t.Errorf("%s: %q", head, got.Notes)
+		}
+	}
+}
+
+// TestOtherWordsForUsed: as appliances and zpool list call it.
+func TestOtherWordsForUsed(t *testing.T) {
+	for text, size := range map[string]float64{
+		"Snapshot Date,Space Consumed (GiB)\n2026-01-01,5\n":        0,
+		"date,name,SIZE,ALLOC,FREE\n2026-01-01,tank,10G,5G,5G\n":    10 << 30,
+		"date,occupied,capacity\n2026-01-01,5G,10G\n":               10 << 30,
+		"date,allocated_gib,used_gib,size_gib\n2026-01-01,9,5,10\n": 10 << 30,
+	} {
+		got, err := ParseCSV([]byte(text), time.Time{})
+		if err != nil || got.Tables[0].Days[0].Value != 5<<30 || got.Tables[0].Size != size {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+// TestFilesThatAreTooWide or of too many things are refused.
+func TestFilesThatAreTooWide(t *testing.T) {
+	things := "date,mount,used\n"
+	for i := range mostSeries + 1 {
+		things += fmt.Sprintf("2026-01-01,/%d,5G\n", i)
+	}
+	for want, text := range map[string]string{
+		"more than 64 columns":              "date,used" + strings.Repeat(",x", mostCells) + "\n2026-01-01,5\n",
+		"more than 500 things":              things,
+		"two columns are called used_bytes": "date,used_bytes,used_bytes\n2026-01-01,5,6\n",
+	} {
+		if _, err := ParseCSV([]byte(text), time.Time{}); err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) == "" {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

@@ -131,7 +131,7 @@ func (f *file) dfReading(log *dfLog, m []string, line int) error {
 	}
 	t.add(Day{at, used}, line)
 	if free, err := dfFree(m[4], log.block); err == nil {
-		t.sized(at, used+free, "what is in use and available; what the filesystem keeps back for root is not")
+		t.sized(Day{at, used}, used+free, "what is in use and available; what the filesystem keeps back for root is not")
 	}
 	return nil
 }

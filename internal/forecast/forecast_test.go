@@ -94,7 +94,9 @@ func TestParseMatrix(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"<html>": "not Prometheus's", `{"status":"error","error":"bad_data: x"}`: "bad_data", `{"status":"success","data":{"resultType":"vector"}}`: "gives a vector",
-		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`: "not a time and a value",
+		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[["x","1"]]}]}}`:                      "not a time and a value",
+		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[5,"many"]]}]}}`:                     "is not a value",
+		`{"status":"success","data":{"resultType":"matrix","result":[{}` + strings.Repeat(",{}", mostSeries) + `]}}`: "gives 501 series, and 500 are the most",
 	} {
 		if _, err := ParseMatrix([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -165,6 +167,14 @@ func TestKeptIsReadBack(t *testing.T) {
 	}
 	if _, err := ParseKept([]byte(`[{"plumb":9}]`)); err == nil || !strings.Contains(err.Error(), "version 9") {
 		t.Errorf("a newer one: %v", err)
+	}
+	for text, want := range map[string]string{
+		"[{}" + strings.Repeat(",{}", MostKept) + "]":                    "it has 2001 forecasts",
+		`[{"points":[{}` + strings.Repeat(",{}", mostKeptPoints) + "]}]": "a forecast has 101 days",
+	} {
+		if _, err := ParseKept([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 	f.Refusal = &Refusal{"too short", "wait"}
 	if _, is := f.Keep(); is {

@@ -17,6 +17,7 @@ type unit struct {
 	word    string  // as it is written; "" where none is
 	bytes   float64 // in one of it
 	decimal bool    // a power of 1000
+	binary  bool    // kB, MB and GB in the cells are powers of 1024
 	percent bool
 }
 
@@ -41,6 +42,14 @@ func unitOf(word string) (u unit, is bool) {
 	}
 	u.bytes = math.Pow(each, float64(strings.IndexByte("kmgtpe", word[0])+1))
 	return u, true
+}
+
+// ofBinary is the unit where kB, MB and GB are powers of 1024.
+func (u unit) ofBinary() unit {
+	if u.decimal {
+		u.bytes, u.decimal, u.binary = math.Pow(1024, math.Round(math.Log(u.bytes)/math.Log(1000))), false, true
+	}
+	return u
 }
 
 // multiple is a unit of many bytes: k, KiB, kB, kbytes, kibibytes or kilobytes.
@@ -169,6 +178,9 @@ func (n *numerals) amount(cell string, of unit) (v float64, in unit, err error) 
 		given, is := unitOf(word)
 		if !is {
 			return 0, of, notBytes(cell)
+		}
+		if of.binary {
+			given = given.ofBinary()
 		}
 		of = given
 	}

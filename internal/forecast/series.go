@@ -39,6 +39,10 @@ func Daily(q Quantity, readings []Day) Series {
 // Last is the newest day that is known.
 func (s Series) Last() Day { return s.Days[len(s.Days)-1] }
 
+// IsFull tells whether so little is left of a size that servers cannot go on: one extends its files, or begins a new one,
+// by many pages at once.
+func IsFull(used, size float64) bool { return size > 0 && used >= 0.999*size }
+
 // week is the length of the pattern that days repeat.
 const week = 7
 

@@ -100,6 +100,7 @@ type scores struct {
 	name           string
 	loss           map[string][]float64
 	in80, in95, of int
+	refused        int // forecasts: what falls to nothing
 }
 
 func judge(all []sample) []scores {
@@ -128,7 +129,9 @@ func judgeOne(s sample) scores {
 			}
 			known := s.days[:at+1] // and nothing of what comes later
 			came := s.days[at+h].Value
-			for name, q := range forecasts(known, h) {
+			all, refused := forecasts(known, h)
+			sc.refused += truth(refused)
+			for name, q := range all {
 				if sc.loss[name] == nil {
 					sc.loss[name] = make([]float64, len(horizons))
 				}
@@ -146,13 +149,13 @@ func judgeOne(s sample) scores {
 
 const ours = "plumb"
 
-// forecasts are ours and the rivals', in levels.
-func forecasts(known []forecast.Day, h int) map[string]forecast.Quantiles {
+// forecasts are ours and the rivals', in levels; none where ours is refused.
+func forecasts(known []forecast.Day, h int) (out map[string]forecast.Quantiles, refused bool) {
 	res := space.Of(forecast.Series{Days: known}, space.Ask{Days: h})
-	out := map[string]forecast.Quantiles{}
 	if res.Refusal != nil {
-		log.Fatalf("refused: %s", res.Refusal.Why)
+		return nil, true
 	}
+	out = map[string]forecast.Quantiles{}
 	out[ours] = res.Points[len(res.Points)-1].Value
 	x := make([]float64, len(known))
 	for i, d := range known {
@@ -162,7 +165,7 @@ func forecasts(known []forecast.Day, h int) map[string]forecast.Quantiles {
 		out[r.name] = r.withErrors(x, h)
 	}
 	out[bootstrapName] = bootstrap(x, h)
-	return out
+	return out, false
 }
 
 func truth(is bool) int {
@@ -175,12 +178,12 @@ func truth(is bool) int {
 // report prints ours against each rival: the geometric mean over the series of
 // the ratio of mean losses, and its range when each series in turn is left out.
 func report(title string, all []scores, leaveOut bool) {
-	in80, in95, of := 0, 0, 0
+	in80, in95, of, refused := 0, 0, 0, 0
 	for _, s := range all {
-		in80, in95, of = in80+s.in80, in95+s.in95, of+s.of
+		in80, in95, of, refused = in80+s.in80, in95+s.in95, of+s.of, refused+s.refused
 	}
-	fmt.Printf("\n%s: %d series, %d forecasts; within the 80 %% interval %.1f %%, within the 95 %% interval %.1f %%\n",
-		title, len(all), of, 100*float64(in80)/float64(of), 100*float64(in95)/float64(of))
+	fmt.Printf("\n%s: %d series, %d forecasts and %d refused; within the 80 %% interval %.1f %%, within the 95 %% interval %.1f %%\n",
+		title, len(all), of, refused, 100*float64(in80)/float64(of), 100*float64(in95)/float64(of))
 	fmt.Printf("%-44s %8s %8s %8s   %s\n", "our loss as a part of that of", "30 days", "90 days", "both", "one series left out")
 	names := []string{bootstrapName}
 	for _, r := range rivals {
@@ -204,7 +207,7 @@ func report(title string, all []scores, leaveOut bool) {
 func ratio(all []scores, name string, horizon, skip int) float64 {
 	sum, n := 0.0, 0.0
 	for i, s := range all {
-		if i == skip {
+		if i == skip || len(s.loss) == 0 { // all refused
 			continue
 		}
 		for hi := range horizons {

@@ -82,6 +82,9 @@ func heldOf(all []sample, known, ahead, each int) (sum heldByAll) {
 func heldBy(days []forecast.Day, known, ahead, each int) (h held) {
 	for at := max(firstOrigin, known); at+ahead < len(days); at += betweenThem {
 		res := space.Of(forecast.Series{Days: thinned(days[at-known:at+1], each)}, space.Ask{Days: ahead})
+		if res.Refusal != nil {
+			continue
+		}
 		q, came := res.Points[len(res.Points)-1].Value, days[at+ahead].Value
 		h.of++
 		h.in80 += truth(q[1] <= came && came <= q[3])

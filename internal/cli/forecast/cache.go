@@ -85,6 +85,15 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	if len(sizes) == 0 {
 		return hint.Usage("no size is named", "--at 60G names one")
 	}
+	least := int64(leastOfAll)
+	if f.trace != "" { // of which a cache can be as small as a block
+		least = leastBlock
+	}
+	for _, at := range sizes {
+		if err := unitless(inBytes{"at", value.Size(at), least, "60G"}); err != nil {
+			return err
+		}
+	}
 	predict, err := f.predictor(ctx)
 	if err != nil {
 		return err

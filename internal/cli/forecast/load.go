@@ -143,6 +143,9 @@ func areThreads(x float64) bool { return x >= 1 && x <= mostThreads && x == math
 
 // validate says which number that was given cannot be. Those that were not are nought.
 func (f loadFlags) validate() error {
+	if i := slices.IndexFunc(f.nodes, func(n int) bool { return n < 1 }); i >= 0 {
+		return hint.Usage(fmt.Sprintf("--nodes %d cannot be", f.nodes[i]), "such as --nodes 2,3,4")
+	}
 	switch {
 	case !(f.hot >= 0 && f.hot < 0.5):
 		return hint.Usage(fmt.Sprintf("--hot %g is not a share of the data", f.hot), "0.2 is the 80-20 rule; it is below 0.5")

@@ -78,11 +78,7 @@ func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := t.Numbers
-	if x == sizeColumn {
-		read = t.Sizes
-	}
-	at, err := read(x)
+	at, err := m.column(t, x)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +97,20 @@ func (m measured) points(ctx context.Context, x string) ([]point, error) {
 		all = append(all, point{at[i], rates[i], off[i]})
 	}
 	return joined(all), nil
+}
+
+// column reads the column of what was varied.
+func (m measured) column(t model.Table, x string) ([]float64, error) {
+	if x != sizeColumn {
+		return t.Numbers(x)
+	}
+	at, err := t.Sizes(x)
+	for i, bytes := range at {
+		if bytes < leastOfAll {
+			return nil, hint.With(fmt.Errorf("read %s: line %d, %s: %g bytes are no cache: without a unit it is in bytes", m.csv, t.Line(i), x, bytes), "such as 16G")
+		}
+	}
+	return at, err
 }
 
 // joined makes one point of those that were measured at the same level: their mean,

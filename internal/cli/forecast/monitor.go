@@ -53,6 +53,8 @@ const (
 	mostHosts  = 10_000_000
 	mostDays   = 36_500
 	mostSeries = 1e9
+	// nor does anybody ask an exporter more often than this
+	leastInterval = 100 * time.Millisecond
 )
 
 func runMonitor(s *shell.Shell, f monitorFlags) error {
@@ -60,8 +62,8 @@ func runMonitor(s *shell.Shell, f monitorFlags) error {
 		return hint.Usage(fmt.Sprintf("--hosts %d cannot be: how many hosts are monitored?", f.hosts), fmt.Sprintf("1 to %d, such as --hosts 200", mostHosts))
 	}
 	switch {
-	case f.interval <= 0:
-		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", f.interval), "such as --interval 15s")
+	case f.interval < leastInterval:
+		return hint.Usage(fmt.Sprintf("--interval %s is not an interval between two samples", f.interval), fmt.Sprintf("%s or more, such as --interval 15s", leastInterval))
 	case f.days < 0 || f.days > mostDays:
 		return hint.Usage(fmt.Sprintf("--days %d cannot be", f.days), fmt.Sprintf("0 to %d, such as --days 15", mostDays))
 	case !(f.series >= 0 && f.series <= mostSeries):

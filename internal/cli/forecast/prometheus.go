@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // What node_exporter tells of filesystems: as df counts, what root keeps back
@@ -36,17 +38,17 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 	if err != nil {
 		return nil, err
 	}
-	limits := map[string]float64{}
+	limits := map[string][]forecast.Day{}
 	if f.query == "" {
 		able, err := f.ask(ctx, able, now)
 		if err != nil {
 			return nil, err
 		}
 		for _, a := range able {
-			if n := len(a.Days); n > 0 {
-				limits[a.Of] = a.Days[n-1].Value
-			}
+			limits[a.Of] = forecast.Daily(forecast.Quantity{}, a.Days).Days
 		}
+	} else if err := areBytes(used); err != nil {
+		return nil, err
 	}
 	keeps := ""
 	if kept := f.keeps(ctx); kept != "" {
@@ -55,12 +57,61 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 	var all []known
 	for _, a := range used {
 		k := known{keeps: keeps, series: forecast.Daily(forecast.Quantity{Of: a.Of, Name: "used", Unit: "bytes"}, a.Days)}
-		if v := limits[a.Of]; v > 0 {
-			k.limit = &space.Limit{Bytes: v, Why: "what is in use and available; what root keeps back is not"}
-		}
+		k.noNumbers(a.Days)
+		k.within(limits[a.Of])
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// areBytes refuses what is no space: all of it fits into a hundred bytes, as a ratio or per cent does.
+func areBytes(all []forecast.Answer) error {
+	most := 0.0
+	for _, a := range all {
+		for _, d := range a.Days {
+			if d.Value > most { // no number is not
+				most = d.Value
+			}
+		}
+	}
+	if most == 0 || most > 100 {
+		return nil
+	}
+	return hint.With(fmt.Errorf("the query gives at most %g, which are no bytes that fill a disk", most), "want bytes, such as node_filesystem_size_bytes - node_filesystem_free_bytes, and no ratio or per cent")
+}
+
+// noNumbers says how many samples are no number of bytes, and refuses what has no others.
+func (k *known) noNumbers(samples []forecast.Day) {
+	n := 0
+	for _, d := range samples {
+		if math.IsNaN(d.Value) || math.IsInf(d.Value, 0) {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+	case n == len(samples):
+		k.nothing = &forecast.Refusal{Why: fmt.Sprintf("Prometheus has %s of it, and none is a number of bytes: they are NaN, infinite or less than 0", units.Count(n, "sample")),
+			Measure: "see what the query gives in Prometheus itself, and mend what exports it; a forecast takes 14 days"}
+	default:
+		k.read = append(k.read, fmt.Sprintf("of %d samples %d are NaN, infinite or less than 0, and count as unknown", len(samples), n))
+	}
+}
+
+// within takes how much fits, day by day.
+func (k *known) within(sizes []forecast.Day) {
+	of := map[time.Time]float64{}
+	for _, d := range sizes {
+		if of[d.Date] = d.Value; d.Value == 0 {
+			continue
+		}
+		k.limit = &space.Limit{Bytes: d.Value, Why: "what is in use and available; what root keeps back is not"}
+	}
+	for _, d := range k.series.Days {
+		if forecast.IsFull(d.Value, of[d.Date]) {
+			k.full = append(k.full, d.Date)
+		}
+	}
 }
 
 // ask asks for a value a day. The address may hold a password, and no message

@@ -18,7 +18,7 @@ import (
 )
 
 // fromRecording reads what a recording tells of each day: of its last minutes,
-// or, if nothing is recorded of those, of all of it.
+// or, if those lack something, of all of it.
 func (f source) fromRecording(ctx context.Context) (all []known, err error) {
 	err = shell.ReadRecording(ctx, f.dir, func(r *record.Reader) (err error) {
 		all, err = readDays(ctx, r, f.until)
@@ -51,7 +51,7 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 			if err := r.Each(ctx, begin, end, g.item); err != nil {
 				return nil, err
 			}
-			if len(g.today) > 0 {
+			if len(g.today) > 0 && !g.lacks(day, from) {
 				break
 			}
 		}
@@ -97,6 +97,20 @@ func (g *gathered) item(i record.Item) error {
 	return nil
 }
 
+// lacks tells whether something that was read in the week before a day is not read on it yet, as a server that is stopped
+// each night. What is new can be such a one too: so of one day in a week, beginning with the first, all is looked at.
+func (g *gathered) lacks(day, first time.Time) bool {
+	if int(day.Sub(first.Truncate(24*time.Hour))/(24*time.Hour))%7 == 0 {
+		return true
+	}
+	for id, k := range g.of {
+		if _, is := g.today[id]; !is && day.Sub(k.series.Days[len(k.series.Days)-1].Date) < 8*24*time.Hour {
+			return true
+		}
+	}
+	return false
+}
+
 // close ends a day.
 func (g *gathered) close() {
 	for id, d := range g.today {
@@ -106,6 +120,9 @@ func (g *gathered) close() {
 			g.of[id], g.order = k, append(g.order, id)
 		}
 		k.series.Days = append(k.series.Days, d)
+		if l := g.limit(id); l != nil && forecast.IsFull(d.Value, l.Bytes) {
+			k.full = append(k.full, d.Date.UTC().Truncate(24*time.Hour))
+		}
 	}
 }
 

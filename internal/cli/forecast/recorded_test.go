@@ -215,3 +215,61 @@ func TestLargeRunsAreKept(t *testing.T) {
 		t.Errorf("more than can be read are kept: %v", err)
 	}
 }
+
+// TestFullDaysOfARecording are found by the size as it was then.
+func TestFullDaysOfARecording(t *testing.T) {
+	g := gathered{of: map[series.ID]*known{}, last: map[series.ID]float64{}, facts: map[string]string{}}
+	for day, free := range []float64{1e9, 0, 0, 5e9} {
+		g.today = map[series.ID]forecast.Day{}
+		b := series.Batch{At: morning.AddDate(0, 0, day)}
+		b.Set(stack.Ref{Kind: "filesystem", Name: "/data"}, "used", 1e11)
+		b.Set(stack.Ref{Kind: "filesystem", Name: "/data"}, "free", free)
+		if err := g.item(record.Item{At: b.At, Batch: &b}); err != nil {
+			t.Fatal(err)
+		}
+		g.close()
+	}
+	all, first := g.all(), morning.Truncate(24*time.Hour)
+	if len(all) != 1 || len(all[0].full) != 2 || !all[0].full[0].Equal(first.AddDate(0, 0, 1)) || !all[0].full[1].Equal(first.AddDate(0, 0, 2)) {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestAServerThatIsStoppedAtMidnight is known each day all the same, also one that came later.
+func TestAServerThatIsStoppedAtMidnight(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "watch")
+	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	early, late := stack.Ref{Kind: "mysql", Name: "3306"}, stack.Ref{Kind: "mysql", Name: "3307"}
+	for day := range 10 {
+		now := start.AddDate(0, 0, day)
+		w, err := record.Open(t.Context(), record.Options{Dir: dir, Plumb: "test", Host: "db1", Now: func() time.Time { return now },
+			Room: func() (int64, int64, error) { return 1 << 40, 1 << 40, nil }, Counter: func(stack.Ref, string) bool { return false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, minute := range []int{12 * 60, 24*60 - 2} {
+			now = start.AddDate(0, 0, day).Add(time.Duration(minute) * time.Minute)
+			b := series.Batch{Source: "space", Every: time.Minute, At: now}
+			b.Set(stack.Ref{Kind: "filesystem", Name: "/data"}, "used", 5e9)
+			if minute == 12*60 {
+				b.Set(early, "space_data", 1e9)
+				if day > 3 {
+					b.Set(late, "space_data", 2e9)
+				}
+			}
+			w.Batch(b)
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := source{dir: dir}.fromRecording(t.Context())
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for i, want := range []int{10, 10, 6} {
+		if n := len(all[i].series.Days); n != want {
+			t.Errorf("%s: %d days, want %d", all[i].series.Quantity.Of, n, want)
+		}
+	}
+}

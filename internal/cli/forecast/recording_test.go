@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
+	"plumb/internal/hint"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/series"
 	"plumb/internal/stack"
@@ -98,6 +99,16 @@ func TestVolumeOfARecording(t *testing.T) {
 	out := says(t, func(s *shell.Shell) error { return runVolume(t.Context(), s, f) })
 	if !strings.Contains(out, "its credits bear the recorded load") || !strings.Contains(out, "aws gp2            10.00 USD") {
 		t.Errorf("the credits of a small gp2 are not counted:\n%s", out)
+	}
+	short := made(t, 300, time.Second, func(i int, b *series.Batch) {
+		b.Set(drive, "reads", float64(i))
+		b.Set(drive, "writes", 0)
+	})
+	if _, err := (volumeFlags{recording: recording{dir: short}, device: "sda"}).recorded(t.Context(), f.named()); err == nil || !strings.Contains(err.Error(), "of sda tell no peak") || hint.Of(err) == "" {
+		t.Errorf("five minutes: %v", err)
+	}
+	if _, err := (wearFlags{recording: recording{dir: short}}).recorded(t.Context()); err == nil || !strings.Contains(err.Error(), "no SSD that tells its wear") || hint.Of(err) == "" {
+		t.Errorf("a drive without wear: %v", err)
 	}
 	f.device = "sdz"
 	if err := runVolume(t.Context(), &shell.Shell{}, f); err == nil || !strings.Contains(err.Error(), "no device sdz") {

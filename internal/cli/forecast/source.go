@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/space"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // known is a quantity with what is known of it.
@@ -24,8 +26,10 @@ type known struct {
 	limit   *space.Limit
 	bounded bool
 	changes []space.Change
-	keeps   string   // what settings say of how long this is kept, for people; "" where none is known
-	read    []string // how what is known was read
+	keeps   string            // what settings say of how long this is kept, for people; "" where none is known
+	read    []string          // how what is known was read
+	full    []time.Time       // days on which it was full
+	nothing *forecast.Refusal // why no day is known, where that can be said
 }
 
 // came is what forecasts of it are judged by: not by readings that failed.
@@ -98,12 +102,59 @@ func (f source) read(ctx context.Context, in io.Reader) (all []known, from strin
 	if len(all) == 0 {
 		return nil, from, f.nothing(from)
 	}
-	if f.limit.Size > 0 {
-		for i := range all {
-			all[i].limit = &space.Limit{Bytes: float64(f.limit.Size), Why: "given by --limit"}
+	stale(all, f.newest(all, time.Now()), f.csv == "")
+	return all, from, f.limited(all)
+}
+
+// limited takes --limit for what is full at it.
+func (f source) limited(all []known) error {
+	if f.limit.Size == 0 {
+		return nil
+	}
+	for i, k := range all {
+		all[i].limit = &space.Limit{Bytes: float64(f.limit.Size), Why: "given by --limit"}
+		if n := len(k.series.Days); n > 0 && k.series.Last().Value > otherUnit*float64(f.limit.Size) {
+			return hint.Usage(fmt.Sprintf("--limit %s is less than a thousandth of what %s uses, %s: without a unit it is in bytes",
+				f.limit.String(), k.series.Quantity.Of, units.Measured(k.series.Last().Value)), "such as --limit 500G")
 		}
 	}
-	return all, from, nil
+	return nil
+}
+
+// otherUnit is by how many times more in use than there is, the limit is in another unit.
+const otherUnit = 1000
+
+// longUnread is the number of days after which a thing of which nothing more is known may be gone: what is forecast may be
+// read as seldom as this.
+const longUnread = 10
+
+// newest is the day up to which something could be known.
+func (f source) newest(all []known, now time.Time) (day time.Time) {
+	if f.csv == "" { // it is asked now
+		return f.until(now)
+	}
+	for _, k := range all {
+		if n := len(k.series.Days); n > 0 && k.series.Last().Date.After(day) {
+			day = k.series.Last().Date
+		}
+	}
+	return day
+}
+
+// stale says of what nothing is known lately, until when it was.
+func stale(all []known, newest time.Time, asked bool) {
+	for i, k := range all {
+		if len(k.series.Days) == 0 {
+			continue
+		}
+		last, than := k.series.Last().Date, "the newest reading of another"
+		if asked {
+			than = newest.Format(time.DateOnly)
+		}
+		if days := int(newest.Sub(last) / (24 * time.Hour)); days > longUnread {
+			all[i].read = append(slices.Clone(k.read), fmt.Sprintf("nothing is known of it since %s, %d days before %s: is it still there?", last.Format(time.DateOnly), days, than))
+		}
+	}
 }
 
 // until is the last moment of which something is read.
@@ -159,6 +210,7 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 		k.read = append(k.read, "what is used is told in per cent of --limit, as if that had always been the size")
 	}
 	k.series = forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)
+	k.full = t.Full
 	if t.Size > 0 {
 		k.limit = &space.Limit{Bytes: t.Size, Why: t.Why}
 	}
@@ -169,6 +221,9 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 func (f source) nothing(from string) error {
 	if !f.end.IsZero() {
 		return hint.With(fmt.Errorf("%s tells of no space before %s", from, f.end.Format(time.DateOnly)), "name a later day")
+	}
+	if f.prometheus != "" {
+		return hint.With(errors.New("Prometheus has no series for the query"), "does it scrape node_exporter? --query EXPR asks for other metrics")
 	}
 	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
 }

@@ -139,7 +139,11 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		if !strings.Contains(q.Of+" "+q.Name, f.only) {
 			continue
 		}
-		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps, Read: k.read}
+		ask := space.Ask{Limit: k.limit, Bounded: k.bounded, Changes: k.changes, Keeps: k.keeps, Read: k.read, Full: k.full}
+		if k.nothing != nil {
+			results, asked = append(results, space.Refuse(k.series, ask, *k.nothing)), asked+1
+			continue
+		}
 		last := time.Now()
 		if len(k.series.Days) > 0 {
 			last = k.series.Last().Date

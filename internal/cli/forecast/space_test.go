@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,5 +37,22 @@ func TestNothingIsJudgedByAFailedReading(t *testing.T) {
 	k.bounded = true
 	if got := len(k.came().Days); got != 3 {
 		t.Errorf("%d days of logs are judged", got)
+	}
+}
+
+// TestWhatIsNoLongerRead is forecast, and its last day is named: of a file beside the others, and else beside today.
+func TestWhatIsNoLongerRead(t *testing.T) {
+	ended := func(days int) known {
+		return known{series: forecast.Series{Days: []forecast.Day{{Date: morning.AddDate(0, 0, -days), Value: 1e9}}}}
+	}
+	all := []known{ended(0), ended(longUnread), ended(longUnread + 1), {}}
+	stale(all, source{csv: "x"}.newest(all, morning.AddDate(1, 0, 0)), false)
+	if len(all[0].read) > 0 || len(all[1].read) > 0 || len(all[2].read) != 1 || !strings.Contains(all[2].read[0], ", 11 days before the newest reading of another: is it still there?") {
+		t.Errorf("%+v", all)
+	}
+	all = []known{ended(0)}
+	stale(all, source{}.newest(all, morning.AddDate(0, 0, 20)), true)
+	if len(all[0].read) != 1 || !strings.Contains(all[0].read[0], ", 20 days before "+morning.AddDate(0, 0, 20).Format(time.DateOnly)) {
+		t.Errorf("%q", all[0].read)
 	}
 }

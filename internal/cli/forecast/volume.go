@@ -93,6 +93,9 @@ func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 		return err
 	}
 	l := f.named()
+	if f.io == 0 && l.KiB > 0 && l.KiB*1024 < leastBlock {
+		return hint.Usage(fmt.Sprintf("--throughput %s is less than %d bytes for each of %g I/Os", f.throughput.String(), leastBlock, f.iops), "the bytes of a second at the peak, such as --throughput 100M")
+	}
 	if f.device != "" {
 		if l, err = f.recorded(ctx, l); err != nil {
 			return err

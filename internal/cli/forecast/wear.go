@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -117,10 +118,22 @@ func (f wearFlags) listed(context.Context) ([]drive, error) {
 			return nil, err
 		}
 	}
-	by := map[string][]model.Worn{}
+	by, seen := map[string][]model.Worn{}, map[moment]int{}
 	for i := range at {
 		name := cmp.Or(names[i], "drive")
+		before, is := seen[moment{name, at[i].Unix()}]
+		if is && math.Abs(percent[i]-percent[before]) > 1 { // on the day on which it rises both are right
+			return nil, hint.With(fmt.Errorf("read %s: line %d has %g %% for the same time as line %d, which has %g %%", f.csv, t.Line(i), percent[i], t.Line(before), percent[before]),
+				"where there are several drives, a column device names them")
+		}
+		seen[moment{name, at[i].Unix()}] = i
 		by[name] = append(by[name], model.Worn{At: at[i], Percent: percent[i]})
 	}
 	return inOrder(by), nil
+}
+
+// moment is when a drive told something.
+type moment struct {
+	drive string
+	unix  int64
 }

@@ -87,9 +87,12 @@ func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 	if f.ashift != 0 && (f.ashift < 9 || f.ashift > 16) {
 		return nil, vdev, hint.Usage(fmt.Sprintf("--ashift %d is not one that ZFS has", f.ashift), "9 to 16: 12 is 4K")
 	}
-	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"}, inBytes{"arc", f.arc, leastOfAll, "8G"},
+	if err := unitless(inBytes{"data", f.data, leastOfAll, "750G"}, inBytes{"page", f.page, leastBlock, "16K"},
 		inBytes{"l2arc", f.l2arc, leastOfAll, "400G"}, inBytes{"special-small-blocks", f.small, leastBlock, "16K"}); err != nil {
 		return nil, vdev, err
+	}
+	if f.arc > 0 && f.arc < leastARC {
+		return nil, vdev, hint.Usage(fmt.Sprintf("--arc %s is less than 64M, the least that zfs_arc_max takes", f.arc.String()), "such as --arc 8G")
 	}
 	if vdev, err = raidzOf(f.raidz); err != nil {
 		return nil, vdev, err
@@ -157,6 +160,9 @@ func runZFS(ctx context.Context, s *shell.Shell, read Read, f zfsFlags) error {
 	}
 	return told(s, "zfs", "What ZFS needs", f.json, asked)
 }
+
+// leastARC is MIN_ARC_MAX of OpenZFS, DMU_MAX_ACCESS: a lower zfs_arc_max is refused or ignored.
+const leastARC = 64 << 20
 
 // What ZFS takes for a recordsize.
 const (

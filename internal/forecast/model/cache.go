@@ -122,6 +122,12 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 	e.Low, e.High = math.Exp(mean-2*half), math.Exp(mean+2*half)
 	r.Values = []Value{{Name: "rate", Unit: PerSecond, Estimate: e,
 		How: fmt.Sprintf("from %d sizes; those between the first and the last, when left out, were predicted within %.0f %%", len(points), 100*joint)}}
+	for i, p := range points[1:] {
+		if before := points[i]; p.Rate < before.Rate*(1-leastRise-p.Error-before.Error) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("with the larger cache it did less: %s a second with %s, and %s with %s: something else differed, or the memory was taken from something that the load needs",
+				units.PerSecond(p.Rate), size(p.Bytes), units.PerSecond(before.Rate), size(before.Bytes)))
+		}
+	}
 	if len(points) < 6 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d sizes support a curve and do not prove it", len(points)))
 	}
@@ -137,4 +143,9 @@ func cacheAssumptions() []string {
 }
 
 // size writes bytes for messages.
-func size(bytes float64) string { return units.Bytes(int64(min(bytes, 1<<62))) }
+func size(bytes float64) string {
+	if bytes >= math.MaxInt64 {
+		return units.Measured(bytes)
+	}
+	return units.Bytes(int64(bytes))
+}

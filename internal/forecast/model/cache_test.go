@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -181,5 +182,41 @@ func TestCacheRefuses(t *testing.T) {
 	}
 	if r := ceiling.Predict(40 * gib); r.Model == "all in memory" {
 		t.Errorf("the largest cache that was measured, of 40G, does not hold 200G: %+v", r)
+	}
+}
+
+// TestALargerCacheThatDidLess is forecast between what was measured, and doubted.
+func TestALargerCacheThatDidLess(t *testing.T) {
+	c := CacheCurve{Data: 95 * gib, Points: []CachePoint{{5 * gib, 400, 0}, {10 * gib, 500, 0}, {20 * gib, 600, 0}, {40 * gib, 300, 0}}}
+	r := c.Predict(30 * gib)
+	if r.Refusal != nil || !strings.Contains(strings.Join(r.Warnings, ""), "with the larger cache it did less: 300 a second with 40G, and 600 with 20G") {
+		t.Errorf("%+v", r)
+	}
+	c.Points[3].Error = 0.5
+	if r := c.Predict(30 * gib); strings.Contains(strings.Join(r.Warnings, ""), "did less") {
+		t.Errorf("a rate that is hardly known: %q", r.Warnings)
+	}
+}
+
+// TestMixedReads: with seven sizes or more, reads that are even in part and recent in part are told from a power law.
+func TestMixedReads(t *testing.T) {
+	const data = 95 * gib
+	truth := func(bytes float64) float64 {
+		held := bytes / data
+		return 1 / (0.0001 + 0.002*(0.6*(1-held)+0.4*math.Exp(-held/0.03)))
+	}
+	c := CacheCurve{Data: data}
+	for _, gb := range []float64{2, 5, 8, 12, 20, 30, 45, 60, 80} {
+		c.Points = append(c.Points, CachePoint{Bytes: gb * gib, Rate: truth(gb * gib)})
+	}
+	for _, gb := range []float64{38, 70} {
+		r := c.Predict(gb * gib)
+		i := slices.IndexFunc(r.Rivals, func(o Rival) bool { return o.Name == wayMixture })
+		if r.Refusal != nil || i < 0 || r.Rivals[i].Weight < 0.5 {
+			t.Fatalf("%+v", r)
+		}
+		if v, want := r.Values[0], truth(gb*gib); v.Low > want || v.High < want {
+			t.Errorf("with %g GB %.4g to %.4g, and it does %.4g", gb, v.Low, v.High, want)
+		}
 	}
 }

@@ -60,6 +60,9 @@ const deviceError = 0.03
 
 // occupancy solves for the channels that explain the first and the last point.
 func occupancy(points []stats.Point, n int) Result {
+	if r := unlikeDevice(points); r != nil {
+		return *r
+	}
 	a, b := points[0], points[len(points)-1]
 	value, m := channelsOf(a, b, n)
 	if math.IsInf(m, 1) && n > b.Threads {
@@ -75,9 +78,35 @@ func occupancy(points []stats.Point, n int) Result {
 		v, _ := channelsOf(p, q, n)
 		e.Low, e.High = min(e.Low, v), max(e.High, v)
 	}
+	for _, p := range points { // what the curve of the first and the last does not explain
+		v, _ := channelsOf(a, b, p.Threads)
+		off := 2 * math.Abs(math.Log(v/p.Rate))
+		e.Low, e.High = min(e.Low, value*math.Exp(-off)), max(e.High, value*math.Exp(off))
+	}
 	r := deviceResult(points, n, stats.RandomOccupancy, e)
 	r.Warnings = []string{fmt.Sprintf("%d numbers of threads give no choice between curves", len(points))}
 	return r
+}
+
+// unlikeDevice refuses what no device of channels does, and too few points for another curve; nil where it may be one.
+func unlikeDevice(points []stats.Point) *Result {
+	for i, p := range points[1:] {
+		before := points[i]
+		chance, rise, threads := leastRise+p.Error+before.Error, p.Rate/before.Rate, float64(p.Threads)/float64(before.Threads)
+		what := ""
+		switch {
+		case rise < 1-chance:
+			what = "fell"
+		case rise > threads*(1+chance):
+			what = "rose more than the threads did"
+		default:
+			continue
+		}
+		r := refused("measure both again, or, if it is so, at 1, 4, 16 and 64 threads: other curves need more points", "from %d to %d threads the rate %s: %s a second, and then %s",
+			before.Threads, p.Threads, what, units.PerSecond(before.Rate), units.PerSecond(p.Rate))
+		return &r
+	}
+	return nil
 }
 
 // channelsOf gives the rate of n requests on the device that does a and b, and

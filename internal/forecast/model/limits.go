@@ -102,13 +102,22 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 	e := within(r.Rivals[best].Value, max(half, unsure(sizesOf(points), iops)))
 	e.N = len(points)
 	r.Values = []Value{
-		{Name: "rate", Unit: PerSecond, Estimate: e, How: fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, units.Time(1e6*think))},
+		{Name: "rate", Unit: PerSecond, Estimate: e, How: c.made(points, ios, think)},
 		response(c.Clients, e, "clients divided by their rate (Little's law)"),
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
 		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}
 	}
 	return r
+}
+
+// made says of what an operation is made. Where the clients wait for the volume alone, what else there is cannot be seen.
+func (c LimitCurve) made(points []LimitPoint, ios, think float64) string {
+	rest := units.Time(1e6 * think)
+	if !slices.ContainsFunc(points, func(p LimitPoint) bool { return c.rate(ios, 0, p.IOPS) > 1.01*c.rate(ios, think, p.IOPS) }) {
+		rest = "too little to be seen"
+	}
+	return fmt.Sprintf("%.3g I/Os of the volume and %s of everything else for each operation", ios, rest)
 }
 
 func nearest(points []LimitPoint, at float64) LimitPoint {

@@ -138,13 +138,39 @@ func TestDeviceRefuses(t *testing.T) {
 		d Device
 		n int
 	}{
-		"one point":   {Device{[]stats.Point{one}}, 4},
-		"no rate":     {Device{[]stats.Point{one, {Threads: 2}}}, 4},
-		"no end seen": {Device{[]stats.Point{one, {Threads: 2, Rate: 200}}}, 64},
+		"one point":                  {Device{[]stats.Point{one}}, 4},
+		"no thread":                  {Device{[]stats.Point{one, {Threads: 4, Rate: 300}}}, 0},
+		"no rate":                    {Device{[]stats.Point{one, {Threads: 2}}}, 4},
+		"no end seen":                {Device{[]stats.Point{one, {Threads: 2, Rate: 200}}}, 64},
+		"less with more threads":     {Device{[]stats.Point{one, {Threads: 4, Rate: 50}}}, 64},
+		"less in the end":            {Device{[]stats.Point{one, {Threads: 4, Rate: 300}, {Threads: 16, Rate: 200}}}, 8},
+		"more than the threads rose": {Device{[]stats.Point{one, {Threads: 4, Rate: 500}}}, 2},
 	} {
 		if r := x.d.Predict(x.n); r.Refusal == nil || r.Refusal.Measure == "" {
 			t.Errorf("%s is not refused: %+v", name, r)
 		}
+	}
+}
+
+// TestWhatACurveDoesNotExplain: three points that are on no curve of a device are forecast as roughly as they miss it.
+func TestWhatACurveDoesNotExplain(t *testing.T) {
+	predict := func(middle float64) stats.Estimate {
+		d := Device{Points: []stats.Point{{Threads: 1, Rate: 100}, {Threads: 4, Rate: middle}, {Threads: 16, Rate: 700}}}
+		r := d.Predict(8)
+		if r.Refusal != nil {
+			t.Fatal(r.Refusal)
+		}
+		return r.Values[0].Estimate
+	}
+	if on := predict(320); on.High > 1.2*on.Value {
+		t.Errorf("near the curve: %+v", on)
+	}
+	if off := predict(220); off.Low > off.Value/2 || off.High < 2*off.Value {
+		t.Errorf("a point that was measured at two thirds of what the curve has: %+v", off)
+	}
+	roughly := Device{Points: []stats.Point{{Threads: 1, Rate: 100, Error: 0.5}, {Threads: 4, Rate: 60, Error: 0.1}}}
+	if r := roughly.Predict(2); r.Refusal != nil {
+		t.Errorf("rates that are hardly known: %+v", r.Refusal)
 	}
 }
 

@@ -60,7 +60,7 @@ func (m Monitoring) Predict() Result {
 	}
 	series := each.Times(m.Hosts)
 	samples := series.Times(1 / m.Interval)
-	r.add("series", Count, series, "%s hosts × %s", units.PerSecond(m.Hosts), units.PerSecond(each.Value))
+	r.add("series", Count, series, "%s × %s", units.Count(int(m.Hosts), "host"), units.PerSecond(each.Value))
 	r.add("samples", PerSecond, samples, "%s series / %s", units.PerSecond(series.Value), units.Time(1e6*m.Interval))
 	memory := stats.Estimate{
 		Value: max(m.Hosts/hostsPerGiB, samples.Value/perGiBSamples, leastGiB) * gibibyte,

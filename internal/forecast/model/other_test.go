@@ -108,8 +108,10 @@ func TestWearRefuses(t *testing.T) {
 		"less than 14":       {at(0, 3), at(10, 9)},
 		"0.0 days":           {at(0, 9), at(30, 3)}, // of the drive that is there now
 		"it only falls, from 100 to 97 %: that is what is left": {at(0, 100), at(30, 99), at(50, 99), at(60, 97)},
-		"is not a reading":         {at(0, 9), at(30, math.NaN())},
-		"lasts at least until 203": {at(0, 5), at(60, 6)},
+		"is not a reading":                         {at(0, 9), at(30, math.NaN())},
+		"at that pace it lasts at least until 203": {at(0, 5), at(60, 6)},
+		"it lasts for more than 30 years":          {at(0, 3), at(490, 3)},
+		"it fell 4 times and rose again":           {at(0, 2), at(1, 51), at(30, 4), at(31, 52), at(60, 6), at(61, 53), at(90, 8), at(91, 54), at(120, 10)},
 	} {
 		r := Wear("sda", all)
 		if r.Refusal == nil || r.Refusal.Measure == "" || !strings.Contains(r.Refusal.Why, want) {
@@ -131,6 +133,20 @@ func TestWearOfANewDrive(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.Warnings, ""), "fell from 52 to 0 %") {
 		t.Errorf("that it is another drive is not said: %q", r.Warnings)
+	}
+}
+
+// TestWearOfAnOlderDrive: one that was worn already does not fall, and is no pace either.
+func TestWearOfAnOlderDrive(t *testing.T) {
+	at := func(day0 int, percent float64) Worn { return Worn{At: day.AddDate(0, 0, day0), Percent: percent} }
+	says := func(all ...Worn) bool {
+		return strings.Contains(strings.Join(Wear("sda", all).Warnings, ""), "if it is another drive since, give its readings alone")
+	}
+	if !says(at(0, 0), at(100, 1), at(200, 2), at(210, 60), at(300, 61)) {
+		t.Error("58 % within ten days are not doubted")
+	}
+	if says(at(0, 0), at(30, 3), at(60, 14), at(90, 17)) || says(at(0, 0), at(400, 40), at(430, 43), at(460, 46)) || says(at(0, 20), at(30, 40)) {
+		t.Error("a busy month, a long gap or two readings alone are doubted")
 	}
 }
 
@@ -197,6 +213,10 @@ func TestLimitsRefuse(t *testing.T) {
 	slower.Points[1].Error = 0.9
 	if r := slower.Predict(300); r.Refusal != nil {
 		t.Errorf("a rate that is hardly known: %+v", r)
+	}
+	alone := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 100, Rate: 100}, {IOPS: 300, Rate: 300}}}
+	if r := alone.Predict(200); r.Refusal != nil || r.Values[0].How != "1 I/Os of the volume and too little to be seen of everything else for each operation" {
+		t.Errorf("clients that wait for the volume alone: %+v", r)
 	}
 	same := LimitCurve{Clients: 8, Points: []LimitPoint{{IOPS: 1000, Rate: 100}, {IOPS: 2000, Rate: 101}}}
 	if r := same.Predict(1500); len(r.Warnings) == 0 {

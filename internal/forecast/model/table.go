@@ -93,6 +93,9 @@ func (t Table) Texts(column string) ([]string, error) {
 	return all, nil
 }
 
+// Line says in which line of the file a row is.
+func (t Table) Line(row int) int { return t.lines[row] }
+
 // Numbers gives a column of numbers.
 func (t Table) Numbers(column string) ([]float64, error) { return each(t, column, ReadNumber) }
 

@@ -131,7 +131,11 @@ func offered(options []Option, l Load) Result {
 		r.Values = append(r.Values, Value{Name: o.Name, Unit: Dollars, Estimate: o.Month, How: strings.Trim(how+"; "+o.Note, "; ")})
 	}
 	if len(r.Values) == 0 {
-		r.Refusal = refused("give a smaller load, or more than one volume", "no volume with a known price bears it").Refusal
+		measure := "give a smaller load, or spread it over several volumes"
+		if l.Steady > 0 {
+			measure += "; or a lower --steady"
+		}
+		r.Refusal = refused(measure, "no volume with a known price bears it").Refusal
 	}
 	return r
 }
@@ -241,7 +245,7 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	}
 	need := bought{iops / promised, mibps / promised}
 	if v.IOPS.Chosen {
-		b.iops = max(need.iops, v.IOPS.Included)
+		b.iops = max(need.iops, v.IOPS.Included, v.IOPS.Least)
 		if v.MiBps.MostPerIOPS > 0 && need.mibps > v.MiBps.Included {
 			b.iops = max(b.iops, need.mibps/v.MiBps.MostPerIOPS)
 		}
@@ -354,8 +358,23 @@ func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
 		o.Note = strings.Trim(t.Name+"; "+o.Note, "; ")
 		return *t.Month
 	}
-	o.Why = fmt.Sprintf("no size of it gives %s IOPS and %s", units.PerSecond(iops), flow(mibps))
+	o.Why = v.noTier(l, iops, mibps)
 	return 0
+}
+
+// noTier says what of a load no size bears; what is not known of it is not named.
+func (v Volume) noTier(l Load, iops, mibps float64) string {
+	if most := v.Tiers[len(v.Tiers)-1].GiB; most < l.GiB {
+		return fmt.Sprintf("it has at most %s, and %s are needed", size(most*gibibyte), size(l.GiB*gibibyte))
+	}
+	var asked []string
+	if iops > 0 {
+		asked = append(asked, units.PerSecond(iops)+" IOPS")
+	}
+	if mibps > 0 {
+		asked = append(asked, flow(mibps))
+	}
+	return "no size of it gives " + strings.Join(asked, " and ")
 }
 
 // cost is the price of what is bought, of which nothing may be unknown.

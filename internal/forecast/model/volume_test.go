@@ -356,3 +356,47 @@ func FuzzReadCloud(f *testing.F) {
 		}
 	})
 }
+
+// TestLeastIOPS: of io1 and io2 nobody buys fewer than 100 IOPS (EC2 API, CreateVolume).
+func TestLeastIOPS(t *testing.T) {
+	r := ChooseVolume(clouds(t), need(1024, 0.5, 0.01), day)
+	for _, name := range []string{"aws io1", "aws io2"} {
+		if v := named(t, r, name); v.Value != 1024*0.125+100*0.065 || !strings.Contains(v.How, "100 IOPS") {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
+// TestWhyNoTierDoes: the size where it is that, and of the load what is known.
+func TestWhyNoTierDoes(t *testing.T) {
+	why := func(l Load) string {
+		for _, w := range ChooseVolume(clouds(t), l, day).Warnings {
+			if why, is := strings.CutPrefix(w, "azure premium-ssd: "); is {
+				return why
+			}
+		}
+		return ""
+	}
+	for want, l := range map[string]Load{
+		"it has at most 32T, and 100T are needed": need(100*1024, 3000, 0),
+		"no size of it gives 30,000 IOPS":         need(100, 30000, 0),
+		"no size of it gives 2.93G/s":             need(100, 0, 3000),
+	} {
+		if got := why(l); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestCloudsThatAreIncomplete: the line is named.
+func TestCloudsThatAreIncomplete(t *testing.T) {
+	const head = "provider: p\nregion: r\nvolumes:\n  v:\n    title: t\n    limits: {date: DATE, source: s}\n    tiers:\n      - {name: a, gib: 1, iops: 1RATE}\n"
+	for want, text := range map[string]string{
+		"made.yaml:8:9: a tier needs mibps":                        strings.NewReplacer("DATE", "2026-01-01", "RATE", "").Replace(head),
+		`made.yaml:6:20: a date is written 2006-01-02, not "soon"`: strings.NewReplacer("DATE", "soon", "RATE", ", mibps: 5").Replace(head),
+	} {
+		if _, err := ReadCloud("made.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,6 +21,10 @@ const (
 	leastWear     = 2     // per cent that it must have risen: below that the whole number hides it
 	usedUp        = 100.0 // per cent
 	day24         = 86400.0
+	leastLeap     = 10.0        // per cent between two readings that may be another drive's
+	leapsBy       = 20.0        // times as fast as in the rest of the time
+	mostDrives    = 3           // that have been in one place, one after the other
+	longestWear   = 30 * 365.25 // days: no drive is used for longer
 )
 
 // Wear forecasts when an SSD has used up its rated endurance.
@@ -32,12 +37,16 @@ func Wear(name string, readings []Worn) Result {
 	if r != nil {
 		return *r
 	}
+	if n := falls(all); n > max(mostDrives, len(all)/10) && !countsDown(all) {
+		return refused("name the drive of each reading in a column device, and have it tell the percentage used",
+			"%s: it fell %d times and rose again, so these are readings of several drives, or not of wear", name, n)
+	}
 	if countsDown(all) {
 		return refused("give what is used: 100 less each value", "%s: it only falls, from %g to %g %%: that is what is left, and not what is used", name, all[0].Percent, all[len(all)-1].Percent)
 	}
 	all, replaced := sinceFall(name, all)
 	worn := wearOf(name, all)
-	worn.Warnings = append(replaced, worn.Warnings...)
+	worn.Warnings = slices.Concat(replaced, leaps(name, all), worn.Warnings)
 	return worn
 }
 
@@ -55,7 +64,7 @@ func wearOf(name string, all []Worn) Result {
 	ends := func(rate float64) float64 { return float64(last.At.Unix()) + (usedUp-last.Percent)/rate*day24 }
 	if rose < leastWear {
 		return refused("record it until it has risen by 2 %",
-			"%s: the wear rose by %g %% in %.0f days, and a whole number hides as much; it lasts at least until %s", name, rose, days, dateOf(ends((rose+1)/days)))
+			"%s: the wear rose by %g %% in %.0f days, and a whole number hides as much; at that pace it lasts %s", name, rose, days, atLeastUntil(last, ends((rose+1)/days)))
 	}
 	rate := rose / days
 	half := max(1/days, doubtOfPace(all, rose))
@@ -72,6 +81,14 @@ func wearOf(name string, all []Worn) Result {
 		}
 	}
 	return whole
+}
+
+// atLeastUntil says of a day that is a lower bound no more than anybody has to know.
+func atLeastUntil(last Worn, seconds float64) string {
+	if seconds > float64(last.At.Unix())+longestWear*day24 {
+		return "for more than 30 years"
+	}
+	return "at least until " + dateOf(seconds)
 }
 
 // wearSeries puts readings in order, or says why they are none.
@@ -96,16 +113,32 @@ func wearSeries(name string, readings []Worn) ([]Worn, *Result) {
 
 // countsDown tells whether a value fell repeatedly and never rose, as SATA drives tell what is left.
 func countsDown(all []Worn) bool {
-	falls := 0
+	return falls(all) > 1 && slices.IsSortedFunc(all, func(a, b Worn) int { return cmp.Compare(b.Percent, a.Percent) })
+}
+
+// falls counts how often the value fell.
+func falls(all []Worn) (n int) {
 	for i := 1; i < len(all); i++ {
-		switch before, now := all[i-1].Percent, all[i].Percent; {
-		case now > before:
-			return false
-		case now < before:
-			falls++
+		if all[i].Percent < all[i-1].Percent {
+			n++
 		}
 	}
-	return falls > 1
+	return n
+}
+
+// leaps says where the wear rose as no load explains beside the rest: a drive in its place that was worn already does that.
+func leaps(name string, all []Worn) []string {
+	first, last := all[0], all[len(all)-1]
+	for i := 1; i < len(all); i++ {
+		before, w := all[i-1], all[i]
+		rose := w.Percent - before.Percent
+		rest, days := last.Percent-first.Percent-rose, daysBetween(first, last)-daysBetween(before, w)
+		if rose >= leastLeap && days > 0 && rose*days > leapsBy*max(rest, 1)*daysBetween(before, w) {
+			return []string{fmt.Sprintf("%s: the wear rose from %g to %g %% between %s and %s, far faster than in the rest of the time: if it is another drive since, give its readings alone",
+				name, before.Percent, w.Percent, before.At.Format(time.DateOnly), w.At.Format(time.DateOnly))}
+		}
+	}
+	return nil
 }
 
 // sinceFall leaves out the readings before the wear last fell, and says so.

@@ -23,12 +23,13 @@ type Limit struct {
 
 // Ask is what is to be forecast, and what is known beside the series.
 type Ask struct {
-	Days    int      // how far ahead
-	Limit   *Limit   // nil: none is known
-	Bounded bool     // what is written leaves again after a time, as logs do
-	Changes []Change // after which the past is another one
-	Keeps   string   // what settings say of how long what is asked about, or what is known of it, is kept; "" if nothing
-	Read    []string // how what is known was read, where it could have been read otherwise
+	Days    int         // how far ahead
+	Limit   *Limit      // nil: none is known
+	Bounded bool        // what is written leaves again after a time, as logs do
+	Changes []Change    // after which the past is another one
+	Keeps   string      // what settings say of how long what is asked about, or what is known of it, is kept; "" if nothing
+	Read    []string    // how what is known was read, where it could have been read otherwise
+	Full    []time.Time // days on which nothing more could be written
 }
 
 // Change is something that makes what was measured before it the past of another thing.
@@ -74,10 +75,16 @@ func Of(s forecast.Series, ask Ask) Result {
 		res.Assumptions = append(res.Assumptions, ask.Keeps)
 	}
 	res.Assumptions = append(res.Assumptions, ask.Read...)
+	full := fullDays(s, ask.Full)
 	if each > 1 {
 		s = s.Even(each)
 	}
 	steps, from := s.Steps(), s.Last()
+	if len(full) > 0 && !ask.Bounded {
+		var said string
+		steps, said = free(steps, full, each)
+		before = append(before, said)
+	}
 	p := newPast(forecast.Added(steps), each)
 	var f Futures
 	if ask.Bounded {
@@ -88,14 +95,22 @@ func Of(s forecast.Series, ask Ask) Result {
 	for _, day := range shown(ask.Days, each) {
 		res.Points = append(res.Points, forecast.Point{Date: from.Date.Add(time.Duration(day) * aDay), Value: levels(f.After(day), from.Value)})
 	}
+	last := res.Points[len(res.Points)-1].Value
+	if last.Median() == 0 && from.Value > 0 && !ask.Bounded {
+		why := f.toNothing(from, each)
+		res.Points, res.Refusal = nil, &why
+		return res
+	}
 	res.Full = f.full(from, ask)
 	if start := p.regime[len(p.added)]; start > 0 && !ask.Bounded {
 		res.Slope = &steps[start-1].Date
 	}
 	res.Assumptions = append(res.Assumptions, assume(res, each, change, ask.Bounded)...)
 	res.Assumptions = append(res.Assumptions, before...)
-	if why := noWidth(s, res.Points[len(res.Points)-1].Value); why != "" {
-		res.Assumptions = append(res.Assumptions, why)
+	for _, why := range []string{noWidth(s, last), fallsToNothing(from, last, ask.Bounded)} {
+		if why != "" {
+			res.Assumptions = append(res.Assumptions, why)
+		}
 	}
 	if !ask.Bounded {
 		res.Rivals = f.rivals(p, from.Value)
@@ -136,12 +151,12 @@ func sinceLast(s forecast.Series, changes []Change) (forecast.Series, *Change) {
 	return s, last
 }
 
-// noWidth says why the ranges of a forecast have no width; "" where they have one, or where all of it goes.
+// noWidth says why the ranges of a forecast have no width; "" where they have one.
 func noWidth(s forecast.Series, q forecast.Quantiles) string {
 	switch first := s.Days[0].Value; {
 	case !slices.ContainsFunc(s.Days, func(d forecast.Day) bool { return d.Value != first }):
 		return "it was the same on all of these days: how it may change cannot be told from them, and the ranges have no width"
-	case q[4] > 0 && q[4]-q[0] < 1: // byte
+	case q[4]-q[0] < 1: // byte
 		return "its past suggests one course alone: how else it may change cannot be told from it, and the ranges have no width"
 	}
 	return ""

@@ -84,6 +84,11 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 }
 
 func TestSizesOfNoDisk(t *testing.T) {
+	for v, want := range map[float64]string{1.73 * (1 << 40): "1.73T", 199.3 * (1 << 30): "199.3G", 2 << 30: "2.00G", 39 << 30: "39G", 2853 << 10: "2.79M", 18950: "18950 bytes", 0: "0 bytes", 1.8e19: "15.6E"} {
+		if got := estimated(v); got != want {
+			t.Errorf("%g bytes are %s, want %s", v, got, want)
+		}
+	}
 	if got := size(1.8e19); got != "15.6E" {
 		t.Errorf("18 exabytes are %s", got)
 	}

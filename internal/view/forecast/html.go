@@ -49,14 +49,14 @@ func thingOf(r space.Result) thing {
 		return t
 	}
 	last := r.Points[len(r.Points)-1]
-	t.Answer = fmt.Sprintf("%s on %s; with 80 %% between %s and %s", size(last.Value[2]), day(last.Date), size(last.Value[1]), size(last.Value[3]))
+	t.Answer = fmt.Sprintf("%s on %s; with 80 %% between %s and %s", estimated(last.Value[2]), day(last.Date), estimated(last.Value[1]), estimated(last.Value[3]))
 	if r.Full != nil {
 		t.Answer += ". Full: " + fullWords(r)
 	}
 	t.Answer += "."
 	t.Fan = fanOf(r)
 	for _, w := range r.Rivals {
-		row := wayRow{Name: w.Name, Part: "–", Loss: "not known", Median: size(w.Values[2]), Range: size(w.Values[1]) + " to " + size(w.Values[3])}
+		row := wayRow{Name: w.Name, Part: "–", Loss: "not known", Median: estimated(w.Values[2]), Range: estimated(w.Values[1]) + " to " + estimated(w.Values[3])}
 		if w.Weight >= leastPart {
 			row.Part = fmt.Sprintf("%.0f %%", 100*w.Weight)
 		}

@@ -89,7 +89,7 @@ func number(x float64, unit string) string {
 	case model.Date:
 		return time.Unix(int64(min(max(x, 0), 253e9)), 0).UTC().Format(time.DateOnly)
 	}
-	if math.Abs(x) >= 1000 {
+	if math.Abs(x) >= 1000 && math.Abs(x) < math.MaxInt64 {
 		return units.Grouped(int64(math.Round(x)))
 	}
 	return units.Number(x)

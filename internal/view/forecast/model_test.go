@@ -64,3 +64,14 @@ func TestModelDocument(t *testing.T) {
 		t.Errorf("a refusal: %s", b)
 	}
 }
+
+// TestNumbersOfEverySize keep their sign and order, also beyond what fits into 64 bits.
+func TestNumbersOfEverySize(t *testing.T) {
+	for _, x := range []float64{0, 999.4, 1000, 1e15, 9e18, 1e19, 1e25} {
+		for _, unit := range []string{model.Count, model.Bytes, model.PerSecond} {
+			if text := number(x, unit); strings.Contains(text, "-") {
+				t.Errorf("%g %s is written %s", x, unit, text)
+			}
+		}
+	}
+}

@@ -35,8 +35,8 @@ func one(p *page.Page, r space.Result) {
 		return
 	}
 	last := r.Points[len(r.Points)-1]
-	p.Hang(page.Normal, "  then   ", fmt.Sprintf("%s on %s, in %s; %s to %s with 80 %%, %s to %s with 95 %%", size(last.Value[2]), day(last.Date), units.Count(r.Horizon, "day"),
-		size(last.Value[1]), size(last.Value[3]), size(last.Value[0]), size(last.Value[4])))
+	p.Hang(page.Normal, "  then   ", fmt.Sprintf("%s on %s, in %s; %s to %s with 80 %%, %s to %s with 95 %%", estimated(last.Value[2]), day(last.Date), units.Count(r.Horizon, "day"),
+		estimated(last.Value[1]), estimated(last.Value[3]), estimated(last.Value[0]), estimated(last.Value[4])))
 	if r.Full != nil {
 		p.Hang(fullInk(r.Full), "  full   ", fullWords(r))
 	}
@@ -52,6 +52,14 @@ func size(v float64) string {
 		return units.Measured(v)
 	}
 	return units.Bytes(int64(v))
+}
+
+// estimated writes bytes that were read or forecast, so that the ends of a range differ: 1.73T, where size has one digit less.
+func estimated(v float64) string {
+	if text := units.Measured(v); v >= 1<<20 && text[1] == '.' {
+		return text
+	}
+	return size(v)
 }
 
 func sentence(s string) string {
@@ -71,7 +79,7 @@ func nowWords(r space.Result) string {
 	if r.Limit != nil {
 		of, unknown = " of "+size(r.Limit.Bytes), ""
 	}
-	return size(r.Past[n-1].Value) + of + " on " + day(r.Past[n-1].Date) + unknown
+	return estimated(r.Past[n-1].Value) + of + " on " + day(r.Past[n-1].Date) + unknown
 }
 
 func fullInk(f *space.Full) page.Ink {
