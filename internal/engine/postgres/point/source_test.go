@@ -71,7 +71,7 @@ func newSource(t *testing.T, bin, settings string) *source {
 	s.space, s.archive = s.mkdir("space with blank"), s.mkdir("archive")
 	s.options = sandbox.PostgresOptions{Name: "source", Bindir: bin, WALdir: filepath.Join(s.mkdir("logs"), "wal"), Initdb: []string{"--data-checksums"},
 		Settings: "archive_mode = on\narchive_command = 'test ! -e \"" + s.archive + "/%f\" && cp \"%p\" \"" + s.archive + "/%f\"'\nwal_level = replica\n" +
-			"max_replication_slots = 5\nlog_statement = all\nlog_line_prefix = '%a|'\nmax_prepared_transactions = 7\nmax_connections = 60\n" + settings}
+			"max_replication_slots = 5\nlog_statement = all\nlog_line_prefix = '%a %p|'\nmax_prepared_transactions = 7\nmax_connections = 60\n" + settings}
 	var err error
 	s.server, err = box.Postgres(s.options)
 	sandbox.Need(t, err)
@@ -412,9 +412,14 @@ func (s *source) mode(name string, set protect.Set) protect.Mode {
 	return protect.Mode{}
 }
 
-// typed lists the statements that Plumb had executed.
+// typed lists the statements that Plumb had executed in the session of this test. Another test that looks at the whole machine
+// finds this server, too, and asks it as Plumb.
 func (s *source) typed() (all []string) {
 	s.t.Helper()
+	const asks = "SELECT pg_backend_pid()"
+	row, err := host.One(s.doer.Query(s.t.Context(), s.target, asks))
+	sandbox.Need(s.t, err)
+	own := "plumb " + *host.Cell(row, 0) + "|LOG:  statement: "
 	logs, err := filepath.Glob(s.box.Dir + "/postgres-*.out")
 	if err != nil || len(logs) == 0 {
 		s.t.Fatal(err, logs)
@@ -424,7 +429,7 @@ func (s *source) typed() (all []string) {
 		s.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if said, ok := strings.CutPrefix(line, "plumb|LOG:  statement: "); ok {
+		if said, ok := strings.CutPrefix(line, own); ok && strings.TrimSpace(said) != asks {
 			all = append(all, strings.TrimSpace(said))
 		}
 	}
