@@ -14,7 +14,6 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
@@ -213,7 +212,7 @@ func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, erro
 		return nil, err
 	}
 	x.takeOver()
-	if _, err := inventory.Sweep(ctx, x.Live, kinds.All(), x.Books); err != nil { // before room is looked for
+	if _, err := kinds.Books(x.Live, x.Books).Sweep(ctx); err != nil { // before room is looked for
 		return nil, err
 	}
 	x.began = time.Now()

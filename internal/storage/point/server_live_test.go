@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/freeze"
@@ -97,7 +96,7 @@ func (p *place) taken(t *testing.T, sv protect.Server) protect.Member {
 func (p *place) starts(t *testing.T, b *sandbox.Box, m protect.Member, least int64) {
 	t.Helper()
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
-	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	defer func() { must(t, log.Close(context.WithoutCancel(ctx))) }()
 	at, err := b.Mkdir("copy-" + filepath.Base(dir))

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -132,7 +131,7 @@ func placed(t *testing.T, s onVolume, dir string) protect.Volume {
 // copied clones a snapshot, and looks at what is in the clone. away takes it away.
 func copied(t *testing.T, s onVolume, m protect.Member) (at string, away func()) {
 	t.Helper()
-	log, err := inventory.Open(t.Context(), hosttest.LiveDoer(t), kinds.All(), filepath.Join(t.TempDir(), "books"), "run1")
+	log, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at = t.TempDir()
 	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), log, m, at, nil))

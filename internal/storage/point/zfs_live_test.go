@@ -15,7 +15,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/test/mortal"
@@ -123,7 +122,7 @@ func TestPointsOnZFS(t *testing.T) {
 // copies clones a snapshot, looks at the clone, and drops it.
 func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []protect.Volume) {
 	ctx, dir := t.Context(), t.TempDir()
-	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
@@ -245,7 +244,7 @@ func mortalPoint(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	log, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(words[0], "books"), "run1")
+	log, err := kinds.Books(m, filepath.Join(words[0], "books")).Open(ctx, "run1")
 	if err == nil {
 		err = z.Tidy(ctx, m, all, name)
 	}
@@ -330,7 +329,7 @@ func TestPointOfAKilledRun(t *testing.T) {
 	}
 	mortal.Ways(t, n, pace(), func(at int, how string) {
 		life(at, how)
-		swept, err := inventory.Sweep(ctx, d, kinds.All(), filepath.Join(dir, "books"))
+		swept, err := kinds.Books(d, filepath.Join(dir, "books")).Sweep(ctx)
 		must(t, err)
 		for _, s := range swept {
 			must(t, s.Err)
