@@ -111,7 +111,7 @@ func (x *Runner) Close(ctx context.Context) error {
 	switch {
 	case x.kept.Name == "" || x.ended == interrupted || x.ended == brokenOff:
 		return nil
-	case x.ended != budgetUsed:
+	case x.ended != timeOver:
 		return x.Live.Remove(ctx, x.keptFile(x.kept.Name))
 	}
 	x.kept.Ended = x.ended
@@ -192,7 +192,7 @@ func toResume(all []kept, name string) (kept, error) {
 	case len(open) > 0:
 		help = "there is " + hint.OneOf(open)
 	case len(ended) > 0:
-		help = fmt.Sprintf("plumb rehearse --resume %s --max-time 1h continues the last one whose budget was used up", ended[0])
+		help = fmt.Sprintf("plumb rehearse --resume %s --max-time 1h continues the last one that --max-time ended", ended[0])
 	}
 	if name != "" {
 		return kept{}, hint.Usage(fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help)
