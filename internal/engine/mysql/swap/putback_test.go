@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/test/sandbox"
 )
 
 // mounted is a data directory that is a filesystem of its own, and what was kept of it.
@@ -115,21 +117,12 @@ func TestNothingIsPutBackUnderAServer(t *testing.T) {
 	m := newMounted(t)
 	m.fill(m.data, "new")
 	m.fill(m.kept, "old")
-	hasty := t.TempDir()
-	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command("sleep", "60")
-	server.Dir = m.data
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pid, hasty, end := sandbox.Busy(t, m.data)
 	out, err := m.back(hasty)
-	if err == nil || !strings.Contains(out, fmt.Sprintf("process %d runs in %s", server.Process.Pid, m.data)) || !m.has(m.data, "new") || !m.has(m.kept, "old") {
+	if err == nil || !strings.Contains(out, fmt.Sprintf("process %d runs in %s", pid, m.data)) || !m.has(m.data, "new") || !m.has(m.kept, "old") {
 		t.Errorf("%v: %s", err, out)
 	}
-	_ = server.Process.Kill()
-	_ = server.Wait()
+	end()
 	if out, err := m.back(hasty); err != nil || !m.has(m.data, "old") {
 		t.Errorf("once it is gone: %v: %s", err, out)
 	}
