@@ -1,0 +1,25 @@
+package mounts
+
+import (
+	"slices"
+	"testing"
+)
+
+// Mounts are read up to a line that is none, and no further than they are wanted.
+func TestParse(t *testing.T) {
+	const table = "36 25 0:31 / /a rw - zfs tank/a rw\n37 25 8:16 / /b rw - ext4 /dev/sdb rw\nbad line\n38 25 8:16 / /c rw - ext4 /dev/sdb rw\n"
+	read := func(most int) (points []string, bad error) {
+		for m, err := range Parse([]byte(table)) {
+			if bad = err; err != nil || len(points) == most {
+				break
+			}
+			points = append(points, m.Mountpoint)
+		}
+		return points, bad
+	}
+	for most, want := range [][]string{{}, {"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
+		if got, err := read(most); !slices.Equal(got, want) || (err != nil) != (most >= 2) {
+			t.Errorf("at most %d: %q, %v", most, got, err)
+		}
+	}
+}
