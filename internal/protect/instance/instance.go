@@ -237,7 +237,7 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 	if err := c.way(ctx, at); err != nil {
 		return err
 	}
-	if err := s.Clone(ctx, do, c.log, m, at, c.life); err != nil {
+	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Log: c.log, Life: c.life}); err != nil {
 		return err
 	}
 	if err := c.mounted(ctx, at); err != nil || !c.stranger {

@@ -141,7 +141,7 @@ func keylessClone(t *testing.T, z ZFS, m protect.Member, dir string) error {
 	must(t, err)
 	at := filepath.Join(dir, "copy")
 	must(t, os.Mkdir(at, 0o755))
-	err = z.Clone(t.Context(), d, log, m, at, nil)
+	err = z.Clone(t.Context(), d, m, protect.CloneAt{Dir: at, Log: log})
 	must(t, log.Close(t.Context()))
 	return err
 }

@@ -162,7 +162,7 @@ func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
 	must(t, os.WriteFile(filepath.Join(p.dir, "file"), []byte("later"), 0o600))
-	must(t, p.Clone(ctx, d, log, m, at, nil))
+	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Log: log}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "file"), []byte("of the clone"), 0o600))
@@ -182,7 +182,7 @@ func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 	at2 := filepath.Join(dir, "again")
 	must(t, os.Mkdir(at2, 0o755))
 	if log, err = kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run2"); err == nil {
-		err = p.Clone(ctx, d, log, m, at2, nil)
+		err = p.Clone(ctx, d, m, protect.CloneAt{Dir: at2, Log: log})
 	}
 	must(t, err)
 	if text, err = os.ReadFile(filepath.Join(at2, "file")); string(text) != "data" { // the first clone changed nothing of it
@@ -367,7 +367,7 @@ func mortalPlace(ctx context.Context, told string) error {
 	}
 	log, err := kinds.Books(m, filepath.Join(dir, "books")).Open(ctx, "run1")
 	if err == nil {
-		err = s.Clone(ctx, m, log, all[0], filepath.Join(dir, "copy"), nil)
+		err = s.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(dir, "copy"), Log: log})
 	}
 	if err == nil {
 		err = log.Close(ctx)

@@ -101,7 +101,7 @@ func (p *place) starts(t *testing.T, b *sandbox.Box, m protect.Member, least int
 	defer func() { must(t, log.Close(context.WithoutCancel(ctx))) }()
 	at, err := b.Mkdir("copy-" + filepath.Base(dir))
 	must(t, err)
-	must(t, p.Clone(ctx, d, log, m, at, nil))
+	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Log: log}))
 	s, err := b.MySQL(sandbox.MySQLOptions{Name: "copy" + filepath.Base(filepath.Dir(dir)) + filepath.Base(dir), Datadir: at, Settings: "log_bin = binlog"})
 	must(t, err)
 	defer func() { must(t, s.Stop()) }()

@@ -134,7 +134,7 @@ func copied(t *testing.T, s onVolume, m protect.Member) (at string, away func())
 	log, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at = t.TempDir()
-	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), log, m, at, nil))
+	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), m, protect.CloneAt{Dir: at, Log: log}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	if err != nil || string(text) != "as it was" {
 		t.Errorf("the copy of %s holds %q, %v", m.Snapshot, text, err)
