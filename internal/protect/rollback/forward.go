@@ -117,7 +117,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 			return nil, err
 		}
 	}
-	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, r.say)
+	got, err := replay.Recovery{Copies: r.Copies, Point: plan.Point, Now: plan.Server, To: *plan.to, Memory: plan.copy, Doing: r.say}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
