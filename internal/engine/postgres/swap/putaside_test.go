@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/change"
 	"plumb/test/sandbox"
 )
 
@@ -28,7 +29,7 @@ func newPutAside(t *testing.T) (n cluster, put func(name string), back func(path
 		}
 	}
 	back = func(path string) (string, error) {
-		op := script(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
+		op := change.LongScript(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
 		c := exec.Command(op.Argv[0], op.Argv[1:]...)
 		c.Env = append(os.Environ(), "PATH="+path)
 		out, err := c.CombinedOutput()
