@@ -37,7 +37,7 @@ func Parse(text []byte) iter.Seq2[*mountinfo.Info, error] {
 			enough = !yield(m, nil)
 			return !enough, enough // what is skipped does not stop it
 		})
-		if err != nil {
+		if err != nil && !enough {
 			yield(nil, err)
 		}
 	}

@@ -23,3 +23,18 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n"))
+	f.Add([]byte("37 35 0:9 / /o rw - overlay overlay rw,lowerdir=/a:/b,upperdir=/u\nbad line\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for m, err := range Parse(text) {
+			if (m == nil) != (err != nil) {
+				t.Fatalf("%v, %v", m, err)
+			}
+		}
+		for range Parse(text) {
+			break // it would panic if it went on
+		}
+	})
+}
