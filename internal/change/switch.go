@@ -21,6 +21,12 @@ func Commands(all ...[]string) (ops []Op) {
 	return ops
 }
 
+// LongScript is an operation in the words of a shell that may take as long as it goes on. Its arguments are data, and never part
+// of it.
+func LongScript(text string, args ...string) Op {
+	return Op{Long: true, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
+}
+
 // busy is how long is waited for who is just leaving a filesystem.
 const busy = 30 * time.Second
 

@@ -174,7 +174,7 @@ const hostileFile = "/nowhere/" + hostileName
 func hostileBook(t *testing.T) string {
 	t.Helper()
 	d, dir := hosttest.LiveDoer(t), t.TempDir()
-	b, err := inventory.Open(t.Context(), d, inventory.Kinds{"file": {}, hostileName: {}}, dir, "run"+strings.ReplaceAll(hostileName, "\n", ""))
+	b, err := inventory.Books{Do: d, Kinds: inventory.Kinds{"file": {}, hostileName: {}}, Directory: dir}.Open(t.Context(), "run"+strings.ReplaceAll(hostileName, "\n", ""))
 	must(t, err)
 	life := &inventory.Life{Owner: hostileName, Purpose: hostileName, Since: time.Unix(0, 0)}
 	for _, thing := range []inventory.Thing{{Kind: "file", Name: hostileFile, Life: life}, {Kind: hostileName, Name: hostileName}} {

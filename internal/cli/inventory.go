@@ -13,7 +13,6 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	inventoryview "plumb/internal/view/inventory"
@@ -51,10 +50,10 @@ changed are not listed here but in plumb history.
   plumb inventory forget dataset tank/db-before`,
 		Args: a.NoSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return f.OnBooks(func(d *host.LiveDoer, books string) error {
+			return f.OnBooks(func(books inventory.Books) error {
 				f.Note(&a.Shell)
-				left, unread := inventory.List(c.Context(), d, books)
-				return errors.Join(a.Answer(f.json, inventoryview.Document(books, left, unread), inventoryview.Text(left, shell.Screen(a.Out))), unread)
+				left, unread := books.List(c.Context())
+				return errors.Join(a.Answer(f.json, inventoryview.Document(books.Directory, left, unread), inventoryview.Text(left, shell.Screen(a.Out))), unread)
 			})
 		},
 	}
@@ -82,10 +81,10 @@ because it is removed with everything in it.
 	fl := c.Flags()
 	fl.StringVar(&f.id, "id", "", "the `NUMBER` that identifies the thing: a guid or an inode")
 	fl.StringVar(&f.purpose, "purpose", "", "what it is for: the list shows this `TEXT`")
-	return onThing(c, &f, adoptable, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
+	return onThing(c, &f, adoptable, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
 		t.Proof = map[string]string{kinds.Proof(t.Kind): f.id}
 		t.Life = &inventory.Life{Owner: "inventory adopt", Purpose: f.purpose, Since: time.Now().UTC()}
-		if err := inventory.Adopt(ctx, d, kinds.All(), books, t); err != nil {
+		if err := books.Adopt(ctx, t); err != nil {
 			return err
 		}
 		return a.said(t, "is in the inventory now.")
@@ -104,8 +103,8 @@ remove it then, and what a lab set for the duration of its run stays. It asks fi
 		Example: "  plumb inventory forget dataset tank/db-before",
 	}
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
-	return onThing(c, &f, allKinds, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
-		t, err := inventory.Find(ctx, d, books, t.Kind, t.Name)
+	return onThing(c, &f, allKinds, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
+		t, err := books.Find(ctx, t.Kind, t.Name)
 		if err != nil {
 			return err
 		}
@@ -115,7 +114,7 @@ remove it then, and what a lab set for the duration of its run stays. It asks fi
 		if err := a.Ask("Forget it?", f.yes); err != nil {
 			return err
 		}
-		if err := inventory.Forget(ctx, d, books, t.Kind, t.Name); err != nil {
+		if err := books.Forget(ctx, t.Kind, t.Name); err != nil {
 			return err
 		}
 		return a.said(t, "is forgotten, and left where it is.")
@@ -137,12 +136,12 @@ something to be kept.
 	}
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	return onThing(c, &f, allKinds, func(ctx context.Context, d *host.LiveDoer, books string, t inventory.Thing) error {
-		t, err := inventory.Find(ctx, d, books, t.Kind, t.Name)
+	return onThing(c, &f, allKinds, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
+		t, err := books.Find(ctx, t.Kind, t.Name)
 		if err != nil {
 			return err
 		}
-		first, err := inventory.TryRemove(ctx, d, kinds.All(), books, t.Kind, t.Name)
+		first, err := books.TryRemove(ctx, t.Kind, t.Name)
 		if err != nil {
 			return err
 		}
@@ -152,7 +151,7 @@ something to be kept.
 		if err := a.Ask("Remove it?", f.yes); err != nil {
 			return err
 		}
-		if err := inventory.RemoveOne(ctx, d, kinds.All(), books, t.Kind, t.Name); err != nil {
+		if err := books.RemoveOne(ctx, t.Kind, t.Name); err != nil {
 			return err
 		}
 		return a.said(t, "is removed.")
@@ -172,7 +171,7 @@ func adoptable() []string {
 }
 
 // onThing completes a command that works on one thing.
-func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(context.Context, *host.LiveDoer, string, inventory.Thing) error) *cobra.Command {
+func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(context.Context, inventory.Books, inventory.Thing) error) *cobra.Command {
 	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != 2 || strings.TrimSpace(args[1]) == "" {
@@ -190,8 +189,8 @@ func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(contex
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return f.OnBooks(func(d *host.LiveDoer, books string) error {
-			return do(c.Context(), d, books, inventory.Thing{Kind: args[0], Name: args[1]})
+		return f.OnBooks(func(books inventory.Books) error {
+			return do(c.Context(), books, inventory.Thing{Kind: args[0], Name: args[1]})
 		})
 	}
 	return c

@@ -12,7 +12,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -148,7 +147,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 		return r, err
 	}
 	if f.resume {
-		swept, err := inventory.Sweep(ctx, l.Box.Do, kinds.All(), books)
+		swept, err := kinds.Books(l.Box.Do, books).Sweep(ctx)
 		if len(swept) > 0 {
 			fmt.Fprint(a.Err, inventoryview.Swept(swept, shell.Screen(a.Err)))
 		}

@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plumb/internal/cli/shell"
-	"plumb/internal/host"
 	"plumb/internal/inventory"
-	"plumb/internal/inventory/kinds"
 	"plumb/internal/units"
 	inventoryview "plumb/internal/view/inventory"
 )
@@ -32,7 +30,7 @@ anything else is left alone and reported. Labs that still run are not touched.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p.Note(&a.Shell)
-			return p.OnBooks(func(d *host.LiveDoer, books string) error { return a.runLabSweep(c.Context(), d, books, yes, dryRun) })
+			return p.OnBooks(func(books inventory.Books) error { return a.runLabSweep(c.Context(), books, yes, dryRun) })
 		},
 	}
 	p.StateFlag(c)
@@ -41,8 +39,8 @@ anything else is left alone and reported. Labs that still run are not touched.
 	return c
 }
 
-func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string, yes, dryRun bool) error {
-	left, listErr := inventory.List(ctx, doer, books)
+func (a *app) runLabSweep(ctx context.Context, books inventory.Books, yes, dryRun bool) error {
+	left, listErr := books.List(ctx)
 	fmt.Fprint(a.Out, inventoryview.Dead(left, shell.Screen(a.Out)))
 	n := 0
 	for _, one := range left {
@@ -56,7 +54,7 @@ func (a *app) runLabSweep(ctx context.Context, doer *host.LiveDoer, books string
 	if err := a.Ask(fmt.Sprintf("Remove %s?", units.Count(n, "thing")), yes); err != nil {
 		return errors.Join(err, listErr)
 	}
-	swept, err := inventory.Sweep(ctx, doer, kinds.All(), books)
+	swept, err := books.Sweep(ctx)
 	fmt.Fprint(a.Out, inventoryview.Swept(swept, shell.Screen(a.Out)))
 	return errors.Join(err, listErr)
 }

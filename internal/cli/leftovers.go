@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	fixview "plumb/internal/view/fix"
 )
 
@@ -47,7 +48,7 @@ func (a *app) runLeftovers(ctx context.Context, k changeFlags, busy bool) error 
 		return err
 	}
 	defer doer.Close()
-	books, unread := inventory.List(ctx, executor.Doer, path.Join(executor.Dir, path.Base(inventory.Directory)))
+	books, unread := kinds.Books(executor.Doer, path.Join(executor.Dir, path.Base(inventory.Directory))).List(ctx)
 	n := 0
 	for _, l := range fixview.Leftovers(all, books, unread, time.Now()) {
 		if busy && !l.Busy {

@@ -8,18 +8,17 @@ import (
 	"time"
 
 	"plumb/internal/hint"
-	"plumb/internal/host"
 )
 
 // Adopt takes a thing that is there into the inventory, as one that is meant to
 // live. Its proof is what a book of a dead run has of it, what it says itself,
 // or what the caller names: t.Proof is checked against the thing, and completed.
-func Adopt(ctx context.Context, d host.Doer, kinds Kinds, directory string, t Thing) error {
-	kind := kinds[t.Kind]
+func (b Books) Adopt(ctx context.Context, t Thing) error {
+	kind := b.Kinds[t.Kind]
 	if kind.Adopt == nil {
 		return fmt.Errorf("adopt %s %s: things of this kind are not adopted", t.Kind, t.Name)
 	}
-	booked, err := inBooks(ctx, d, directory, t)
+	booked, err := b.proofOf(ctx, t)
 	if err != nil {
 		return fmt.Errorf("adopt %s %s: %w", t.Kind, t.Name, err)
 	}
@@ -30,14 +29,14 @@ func Adopt(ctx context.Context, d host.Doer, kinds Kinds, directory string, t Th
 	}
 	maps.DeleteFunc(given, func(_, value string) bool { return value == "" })
 	maps.Copy(t.Proof, given)
-	if err := kind.Adopt(ctx, d, &t); err != nil {
+	if err := kind.Adopt(ctx, b.Do, &t); err != nil {
 		return fmt.Errorf("adopt %s %s: %w", t.Kind, t.Name, err)
 	}
-	if err := adopt(ctx, d, directory, t); err != nil || booked == nil {
+	if err := b.adopt(ctx, t); err != nil || booked == nil {
 		return err
 	}
 	// The line of the run goes last: killed before it, a sweep finds that the thing lives.
-	return withOne(ctx, d, directory, t.Kind, t.Name, func(_ *pages, e Entry, _ living, note noting) error {
+	return b.withOne(ctx, t.Kind, t.Name, func(ctx context.Context, _ *pages, e Entry, _ living, note noting) error {
 		if e.Lives() {
 			return nil
 		}
@@ -47,22 +46,22 @@ func Adopt(ctx context.Context, d host.Doer, kinds Kinds, directory string, t Th
 
 // adopt writes the book of one adopted thing, in one line: of an intent
 // without its end, a sweep would take the thing away.
-func adopt(ctx context.Context, d host.Doer, directory string, t Thing) error {
-	b, err := Open(ctx, d, nil, directory, fmt.Sprintf("adopted-%x", time.Now().UnixNano()))
+func (b Books) adopt(ctx context.Context, t Thing) error {
+	book, err := b.Open(ctx, fmt.Sprintf("adopted-%x", time.Now().UnixNano()))
 	if err != nil {
 		return err
 	}
-	defer b.unlock()
-	if err := b.note(ctx, kindAdopted, t); err != nil {
-		return errors.Join(err, d.Remove(context.WithoutCancel(ctx), b.file))
+	defer book.unlock()
+	if err := book.note(ctx, kindAdopted, t); err != nil {
+		return errors.Join(err, b.Do.Remove(context.WithoutCancel(ctx), book.file))
 	}
 	return nil
 }
 
-// inBooks gives the proof that a book of a dead run has of a thing; nil when
+// proofOf gives the proof that a book of a dead run has of a thing; nil when
 // none has it. What lives already is an error.
-func inBooks(ctx context.Context, d host.Doer, directory string, t Thing) (proof map[string]string, err error) {
-	all, err := List(ctx, d, directory)
+func (b Books) proofOf(ctx context.Context, t Thing) (proof map[string]string, err error) {
+	all, err := b.List(ctx)
 	if err != nil {
 		return nil, err
 	}

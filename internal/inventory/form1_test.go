@@ -33,7 +33,7 @@ func TestForm1IsListed(t *testing.T) {
 	for name, run := range map[string]string{"loop": "7c914f9", "pool": "7ca04c2", "dataset": "7ca92d5"} {
 		must(t, os.WriteFile(filepath.Join(books, run+".book"), form1(t, name), 0o600))
 	}
-	left, err := inventory.List(t.Context(), hosttest.LiveDoer(t), books)
+	left, err := kinds.Books(hosttest.LiveDoer(t), books).List(t.Context())
 	must(t, err)
 	got := map[string]string{}
 	for _, l := range left {
@@ -94,7 +94,7 @@ func TestForm1IsSwept(t *testing.T) {
 	dir := filepath.Join(at, "plumb-lab-7c914f9")
 	must(t, errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, inventory.Marker), []byte("7c914f9\n"), 0o600), os.WriteFile(filepath.Join(dir, "v1.img"), nil, 0o600)))
 	must(t, os.WriteFile(filepath.Join(books, "7c914f9.book"), moved(t, form1(t, "loop"), "/tmp/hz/fx/d-loop", at), 0o600))
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books)
+	swept, err := kinds.Books(hosttest.LiveDoer(t), books).Sweep(t.Context())
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign) { // a loop device of that number may be somebody's
@@ -113,14 +113,14 @@ func TestNewerBookIsUntouched(t *testing.T) {
 	must(t, err)
 	file := filepath.Join(books, "later.book")
 	must(t, os.WriteFile(file, text, 0o600))
-	_, listed := inventory.List(t.Context(), h, books)
-	_, swept := inventory.Sweep(t.Context(), h, kinds.All(), books)
-	_, tried := inventory.TryRemove(t.Context(), h, kinds.All(), books, inventory.File, "/x/y")
+	_, listed := kinds.Books(h, books).List(t.Context())
+	_, swept := kinds.Books(h, books).Sweep(t.Context())
+	_, tried := kinds.Books(h, books).TryRemove(t.Context(), inventory.File, "/x/y")
 	for what, err := range map[string]error{
 		"list": listed, "sweep": swept, "try": tried,
-		"remove": inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.File, "/x/y"),
-		"forget": inventory.Forget(t.Context(), h, books, inventory.File, "/x/y"),
-		"adopt":  inventory.Adopt(t.Context(), h, kinds.All(), books, inventory.Thing{Kind: inventory.File, Name: "/x/y"}),
+		"remove": kinds.Books(h, books).RemoveOne(t.Context(), inventory.File, "/x/y"),
+		"forget": kinds.Books(h, books).Forget(t.Context(), inventory.File, "/x/y"),
+		"adopt":  kinds.Books(h, books).Adopt(t.Context(), inventory.Thing{Kind: inventory.File, Name: "/x/y"}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "of a later Plumb") {
 			t.Errorf("%s: %v", what, err)

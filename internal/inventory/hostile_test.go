@@ -37,7 +37,7 @@ func precious(t *testing.T, victim string) {
 // of devices are written to.
 func TestALimitIsOfADevice(t *testing.T) {
 	books, _, victim := forged(t)
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books)
+	swept, err := kinds.Books(hosttest.LiveDoer(t), books).Sweep(t.Context())
 	if err != nil || len(swept) != 1 || !errors.Is(swept[0].Err, inventory.ErrForeign) {
 		t.Errorf("%+v, %v", swept, err)
 	}
@@ -64,10 +64,10 @@ func TestABookIsOurs(t *testing.T) {
 			}
 			books, book, victim := forged(t)
 			must(t, spoil(books, book))
-			if left, err := inventory.List(t.Context(), hosttest.LiveDoer(t), books); err == nil || len(left) > 0 || !strings.Contains(err.Error(), book) {
+			if left, err := kinds.Books(hosttest.LiveDoer(t), books).List(t.Context()); err == nil || len(left) > 0 || !strings.Contains(err.Error(), book) {
 				t.Errorf("listed %+v, %v", left, err)
 			}
-			if swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books); err == nil || len(swept) > 0 || !strings.Contains(err.Error(), book) {
+			if swept, err := kinds.Books(hosttest.LiveDoer(t), books).Sweep(t.Context()); err == nil || len(swept) > 0 || !strings.Contains(err.Error(), book) {
 				t.Errorf("swept %+v, %v", swept, err)
 			}
 			precious(t, victim)

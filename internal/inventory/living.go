@@ -3,23 +3,20 @@ package inventory
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
-
-	"plumb/internal/host"
 )
 
 // living are the things of all books that are meant to live.
 type living []Thing
 
-// livingIn reads them. A book that cannot be read keeps what is in it, too: it
+// living reads them. A book that cannot be read keeps what is in it, too: it
 // is not swept.
-func livingIn(ctx context.Context, d host.Doer, files []string) (all living) {
+func (b Books) living(ctx context.Context, files []string) (all living) {
 	for _, file := range files {
-		if believable(ctx, d, path.Dir(file), file) != nil {
+		if b.believable(ctx, file) != nil {
 			continue
 		}
-		p, err := read(ctx, d, file)
+		p, err := b.read(ctx, file)
 		if err != nil {
 			continue
 		}

@@ -30,7 +30,7 @@ func makeFile(t *testing.T, b *inventory.Log, name string, l *inventory.Life) in
 
 func sweepNothing(t *testing.T, h *host.LiveDoer, books string) {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
+	swept, err := kinds.Books(h, books).Sweep(t.Context())
 	must(t, err)
 	for _, s := range swept {
 		if s.Err == nil {
@@ -55,15 +55,15 @@ func TestSweepKeepsWhatLives(t *testing.T) {
 	if !exists(kept) || exists(later) {
 		t.Error("the wrong ones are left")
 	}
-	left, err := inventory.List(t.Context(), h, books)
+	left, err := kinds.Books(h, books).List(t.Context())
 	if err != nil || len(left) != 1 || len(left[0].Things) != 1 || len(left[0].Living) != 1 || left[0].Living[0].Thing.Life.Purpose != "to be kept" {
 		t.Fatalf("listed %+v, %v", left, err)
 	}
-	must(t, inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.File, kept))
+	must(t, kinds.Books(h, books).RemoveOne(t.Context(), inventory.File, kept))
 	if exists(kept) || !exists(dir) {
 		t.Error("removing one removed another")
 	}
-	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
+	swept, err := kinds.Books(h, books).Sweep(t.Context())
 	if err != nil || len(swept) != 1 || exists(dir) || exists(filepath.Join(books, "run1.book")) {
 		t.Errorf("%+v, %v", swept, err)
 	}
@@ -89,14 +89,14 @@ func TestForgetLeavesTheThing(t *testing.T) {
 	h, books, name := hosttest.LiveDoer(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	b := open(t, h, books, "run1")
 	makeFile(t, b, name, life())
-	if err := inventory.Forget(t.Context(), h, books, inventory.File, name); !errors.Is(err, inventory.ErrLive) {
+	if err := kinds.Books(h, books).Forget(t.Context(), inventory.File, name); !errors.Is(err, inventory.ErrLive) {
 		t.Errorf("of a run that lives: %v", err)
 	}
 	b.Die()
-	if err := inventory.Forget(t.Context(), h, books, inventory.File, name+"x"); !errors.Is(err, inventory.ErrUnknown) {
+	if err := kinds.Books(h, books).Forget(t.Context(), inventory.File, name+"x"); !errors.Is(err, inventory.ErrUnknown) {
 		t.Errorf("of another name: %v", err)
 	}
-	must(t, inventory.Forget(t.Context(), h, books, inventory.File, name))
+	must(t, kinds.Books(h, books).Forget(t.Context(), inventory.File, name))
 	if !exists(name) || exists(filepath.Join(books, "run1.book")) {
 		t.Error("the thing is gone, or the book is left")
 	}
@@ -111,7 +111,7 @@ func TestAdopt(t *testing.T) {
 	tree(t, b, h, dir, "run1")
 	must(t, os.WriteFile(own, nil, 0o600))
 	adopt := func(kind, name, id string) error {
-		return inventory.Adopt(t.Context(), h, kinds.All(), books, inventory.Thing{Kind: kind, Name: name, Proof: map[string]string{"inode": id}, Life: life()})
+		return kinds.Books(h, books).Adopt(t.Context(), inventory.Thing{Kind: kind, Name: name, Proof: map[string]string{"inode": id}, Life: life()})
 	}
 	if err := adopt(inventory.File, left, ""); !errors.Is(err, inventory.ErrLive) {
 		t.Errorf("of a run that lives: %v", err)
@@ -141,11 +141,11 @@ func TestAdopt(t *testing.T) {
 		if !exists(c[1]) {
 			t.Fatalf("%s was swept", c[1])
 		}
-		first, err := inventory.TryRemove(t.Context(), h, kinds.All(), books, c[0], c[1])
+		first, err := kinds.Books(h, books).TryRemove(t.Context(), c[0], c[1])
 		if err != nil || !strings.Contains(first, c[1]) || !exists(c[1]) {
 			t.Errorf("tried on %s: %q, %v", c[1], first, err)
 		}
-		must(t, inventory.RemoveOne(t.Context(), h, kinds.All(), books, c[0], c[1]))
+		must(t, kinds.Books(h, books).RemoveOne(t.Context(), c[0], c[1]))
 		if exists(c[1]) {
 			t.Errorf("%s is left", c[1])
 		}
@@ -164,9 +164,9 @@ func TestSweepAmidAnAdoption(t *testing.T) {
 	file := b.Die()
 	before, err := os.ReadFile(file)
 	must(t, err)
-	must(t, inventory.Adopt(t.Context(), h, kinds.All(), books, inventory.Thing{Kind: inventory.File, Name: name, Life: life()}))
+	must(t, kinds.Books(h, books).Adopt(t.Context(), inventory.Thing{Kind: inventory.File, Name: name, Life: life()}))
 	must(t, os.WriteFile(file, before, 0o600)) // as it was
-	_, err = inventory.Sweep(t.Context(), h, kinds.All(), books)
+	_, err = kinds.Books(h, books).Sweep(t.Context())
 	if must(t, err); !exists(name) || exists(file) {
 		t.Errorf("the thing is gone, or the dead run's book is left")
 	}
@@ -186,10 +186,10 @@ func TestRemoveTouchesNoOther(t *testing.T) {
 		makeFile(t, b, name, life())
 		b.Die()
 		must(t, replace(name))
-		if first, err := inventory.TryRemove(t.Context(), h, kinds.All(), books, inventory.File, name); !errors.Is(err, inventory.ErrForeign) {
+		if first, err := kinds.Books(h, books).TryRemove(t.Context(), inventory.File, name); !errors.Is(err, inventory.ErrForeign) {
 			t.Errorf("%s: tried %q, %v", what, first, err)
 		}
-		if err := inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.File, name); !errors.Is(err, inventory.ErrForeign) || !exists(name) || !exists(name+"2") {
+		if err := kinds.Books(h, books).RemoveOne(t.Context(), inventory.File, name); !errors.Is(err, inventory.ErrForeign) || !exists(name) || !exists(name+"2") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestRemoveKeepsWhatIsInIt(t *testing.T) {
 	tree(t, b, h, dir, "run1")
 	makeFile(t, b, inner, life())
 	b.Die()
-	err := inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.Tree, dir)
+	err := kinds.Books(h, books).RemoveOne(t.Context(), inventory.Tree, dir)
 	if err == nil || !strings.Contains(err.Error(), "is in it and to be kept") || !exists(inner) {
 		t.Errorf("%v", err)
 	}
@@ -220,17 +220,17 @@ func TestForgedBookOfTheLiving(t *testing.T) {
 	makeFile(t, b, name, life())
 	forged := b.Die()
 	must(t, os.Chown(forged, 65534, 65534))
-	if err := inventory.RemoveOne(t.Context(), h, kinds.All(), books, inventory.File, name); err == nil || !exists(name) {
+	if err := kinds.Books(h, books).RemoveOne(t.Context(), inventory.File, name); err == nil || !exists(name) {
 		t.Errorf("a forged book was acted on: %v", err)
 	}
-	if err := inventory.Adopt(t.Context(), h, kinds.All(), books, inventory.Thing{Kind: inventory.File, Name: name, Life: life()}); err == nil {
+	if err := kinds.Books(h, books).Adopt(t.Context(), inventory.Thing{Kind: inventory.File, Name: name, Life: life()}); err == nil {
 		t.Error("a forged book proved something")
 	}
 	other := filepath.Join(t.TempDir(), "other")
 	b = open(t, h, books, "run2")
 	makeFile(t, b, other, nil)
 	b.Die()
-	if _, err := inventory.Sweep(t.Context(), h, kinds.All(), books); err == nil || exists(other) || !exists(name) {
+	if _, err := kinds.Books(h, books).Sweep(t.Context()); err == nil || exists(other) || !exists(name) {
 		t.Errorf("swept: %v", err)
 	}
 }

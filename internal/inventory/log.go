@@ -17,8 +17,7 @@ import (
 // Log is the open book of one running lab. It may be used by several
 // goroutines.
 type Log struct {
-	d      host.Doer
-	kinds  Kinds
+	books  Books // it is one of
 	file   string
 	unlock func()
 
@@ -30,50 +29,40 @@ type Log struct {
 	closed bool
 }
 
-const ending = ".book"
-
 // Open makes the book of a new run, locked for as long as the process lives.
-func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) (*Log, error) {
+func (b Books) Open(ctx context.Context, run string) (*Log, error) {
 	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
 		return nil, fmt.Errorf("open a book for the run %q: that is not a valid file name", run)
 	}
-	b := &Log{d: d, kinds: kinds, file: path.Join(directory, run+ending), pages: &pages{}, most: volumeRecords}
+	book := &Log{books: b, file: path.Join(b.Directory, run+ending), pages: &pages{}, most: volumeRecords}
 	// A sweep removes empty books: it must not see ours before it says whose it is.
-	release, err := doorway(ctx, d, directory)
+	release, err := b.doorway(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if b.unlock, err = d.Lock(ctx, b.file); err != nil {
+	if book.unlock, err = b.Do.Lock(ctx, book.file); err != nil {
 		if errors.Is(err, host.ErrLocked) {
 			err = fmt.Errorf("the run %s: %w", run, ErrLive)
 		}
 		return nil, err
 	}
-	text, err := d.Raw(ctx, b.file)
+	text, err := b.Do.Raw(ctx, book.file)
 	if err == nil && len(text) > 0 {
-		err = fmt.Errorf("open %s: a run of that name left it", b.file)
+		err = fmt.Errorf("open %s: a run of that name left it", book.file)
 	}
 	if err == nil {
-		err = b.note(ctx, kindBegin, begin{Version: Version, Run: run, Boot: Boot(ctx, d)})
+		err = book.note(ctx, kindBegin, begin{Version: Version, Run: run, Boot: Boot(ctx, b.Do)})
 	}
 	if err != nil {
-		b.unlock()
+		book.unlock()
 		return nil, err
 	}
-	return b, nil
-}
-
-// doorTime is how long another may be opening or looking for books.
-const doorTime = 10 * time.Second
-
-// doorway makes this process the only one that opens, locks or removes books.
-func doorway(ctx context.Context, d host.Doer, directory string) (release func(), err error) {
-	return host.LockWithin(ctx, d, path.Join(directory, "lock"), doorTime)
+	return book, nil
 }
 
 func (b *Log) note(ctx context.Context, kind string, body any) error {
-	return b.pages.note(ctx, b.d, b.file, kind, body)
+	return b.pages.note(ctx, b.books.Do, b.file, kind, body)
 }
 
 // Make writes down that a thing is going to be made, makes it, and writes
@@ -93,7 +82,7 @@ func (b *Log) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thi
 	err = make(&t)
 	after := context.WithoutCancel(ctx) // what came about must go, and be known, all the same
 	if err == nil {
-		err = b.kinds.prove(after, b.d, &t)
+		err = b.books.Kinds.prove(after, b.books.Do, &t)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,10 +111,10 @@ func (b *Log) Tree(ctx context.Context, t Thing, perm fs.FileMode) error {
 	b.mu.Unlock()
 	t.Kind = Tree
 	_, err := b.Make(ctx, t, func(*Thing) error {
-		if err := b.d.MakeDir(ctx, t.Name, perm, -1, -1); err != nil {
+		if err := b.books.Do.MakeDir(ctx, t.Name, perm, -1, -1); err != nil {
 			return err
 		}
-		return b.d.Append(ctx, path.Join(t.Name, Marker), []byte(run+"\n"))
+		return b.books.Do.Append(ctx, path.Join(t.Name, Marker), []byte(run+"\n"))
 	})
 	return err
 }
@@ -137,12 +126,12 @@ func (b *Log) intend(ctx context.Context, t Thing) (n int, err error) {
 	if b.closed {
 		return 0, fmt.Errorf("make %s %s: the book is closed", t.Kind, t.Name)
 	}
-	k, ok := b.kinds[t.Kind]
+	k, ok := b.books.Kinds[t.Kind]
 	if !ok {
 		return 0, fmt.Errorf("make %s %s: the book knows no such kind", t.Kind, t.Name)
 	}
 	if k.Free != nil {
-		if err := k.Free(ctx, b.d, t); err != nil {
+		if err := k.Free(ctx, b.books.Do, t); err != nil {
 			return 0, fmt.Errorf("make %s %s: %w", t.Kind, t.Name, err)
 		}
 	}
@@ -175,13 +164,13 @@ func (b *Log) Remove(ctx context.Context, t Thing) error {
 
 // away takes one thing away and notes it.
 func (b *Log) away(ctx context.Context, e Entry) error {
-	return settle(ctx, b.kinds, b.pages.holder(b.d, !b.closed), e, b.note)
+	return b.books.settle(ctx, b.pages.holder(b.books.Do, !b.closed), e, b.note)
 }
 
 // settle takes a thing away and notes what came of it. One that could not be
 // taken away stays in the book.
-func settle(ctx context.Context, kinds Kinds, h Holder, e Entry, note func(context.Context, string, any) error) error {
-	err := kinds.takeAway(ctx, h, e)
+func (b Books) settle(ctx context.Context, h Holder, e Entry, note noting) error {
+	err := b.Kinds.takeAway(ctx, h, e)
 	switch {
 	case err == nil:
 		return note(ctx, kindGone, result{N: e.N})
@@ -203,7 +192,7 @@ func (b *Log) Close(ctx context.Context) error {
 	var all []error
 	b.pages.clear(func(e Entry) error { return b.away(ctx, e) }, func(_ Entry, err error) { all = append(all, err) })
 	if len(b.pages.open()) == 0 {
-		all = append(all, b.d.Remove(ctx, b.file))
+		all = append(all, b.books.Do.Remove(ctx, b.file))
 	}
 	b.closed = true
 	b.unlock()

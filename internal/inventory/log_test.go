@@ -24,7 +24,7 @@ func must(t *testing.T, err error) {
 
 func open(t *testing.T, h *host.LiveDoer, dir, run string) *inventory.Log {
 	t.Helper()
-	b, err := inventory.Open(t.Context(), h, kinds.All(), dir, run)
+	b, err := kinds.Books(h, dir).Open(t.Context(), run)
 	must(t, err)
 	return b
 }
@@ -49,14 +49,14 @@ func TestBookTakesAwayWhatItMade(t *testing.T) {
 	tree(t, b, h, dir, "run1")
 	made, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error { return os.WriteFile(file, nil, 0o600) })
 	must(t, err)
-	if _, err := inventory.Open(t.Context(), h, kinds.All(), books, "run1"); !errors.Is(err, inventory.ErrLive) {
+	if _, err := kinds.Books(h, books).Open(t.Context(), "run1"); !errors.Is(err, inventory.ErrLive) {
 		t.Errorf("opened twice: %v", err)
 	}
-	left, err := inventory.List(t.Context(), h, books)
+	left, err := kinds.Books(h, books).List(t.Context())
 	if err != nil || len(left) != 1 || !left[0].Live || left[0].Run != "run1" || len(left[0].Things) != 2 || left[0].Things[0].Name != file {
 		t.Errorf("listed %+v, %v", left, err)
 	}
-	if swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books); err != nil || len(swept) != 0 || !exists(file) {
+	if swept, err := kinds.Books(h, books).Sweep(t.Context()); err != nil || len(swept) != 0 || !exists(file) {
 		t.Errorf("a live lab was swept: %v, %v", swept, err)
 	}
 	must(t, b.Remove(t.Context(), made))
@@ -165,11 +165,11 @@ func TestSweepGoesOn(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(books, "later.book"), first, 0o600))
 	must(t, os.WriteFile(filepath.Join(books, "empty.book"), nil, 0o600))
-	left, err := inventory.List(t.Context(), h, books)
+	left, err := kinds.Books(h, books).List(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(left) != 2 {
 		t.Errorf("listed %+v, %v", left, err)
 	}
-	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
+	swept, err := kinds.Books(h, books).Sweep(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "damaged.book") || !strings.Contains(err.Error(), "later.book") || len(swept) != 1 || swept[0].Err != nil {
 		t.Errorf("swept %+v, %v", swept, err)
 	}

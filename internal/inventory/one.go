@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 
 	"plumb/internal/host"
@@ -13,8 +12,8 @@ import (
 
 // Find gives a thing as the books have it. With an error of what cannot be read
 // nobody knows whether it is in there.
-func Find(ctx context.Context, d host.Doer, directory, kind, name string) (Thing, error) {
-	all, err := List(ctx, d, directory)
+func (b Books) Find(ctx context.Context, kind, name string) (Thing, error) {
+	all, err := b.List(ctx)
 	for _, l := range all {
 		things := l.All()
 		if i := slices.IndexFunc(things, is(kind, name)); i >= 0 {
@@ -35,17 +34,16 @@ func is(kind, name string) func(Thing) bool {
 // RemoveOne removes one thing that is in the books of a directory, after its
 // proof was checked again. It removes none that a run still uses, and none in
 // which something else is that is meant to live.
-func RemoveOne(ctx context.Context, d host.Doer, kinds Kinds, directory, kind, name string) error {
-	return withOne(ctx, d, directory, kind, name, removing(ctx, d, kinds))
+func (b Books) RemoveOne(ctx context.Context, kind, name string) error {
+	return b.withOne(ctx, kind, name, b.remove)
 }
 
 // RemoveOwned does so with what was made to live for an owner, also what came about in part only: processes first, then
 // the newest thing first. What stays is left, if that is given.
-func RemoveOwned(ctx context.Context, d host.Doer, kinds Kinds, directory, owner string, stays func(Thing) bool) error {
+func (b Books) RemoveOwned(ctx context.Context, owner string, stays func(Thing) bool) error {
 	goes := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner && (stays == nil || !stays(t)) }
-	remove := removing(ctx, d, kinds)
-	_, err := withThose(ctx, d, directory, "remove what was made for "+owner, goes, func(p *pages, e Entry, others living, note noting) error {
-		if err := remove(p, e, others, note); err != nil {
+	_, err := b.withThose(ctx, "remove what was made for "+owner, goes, func(ctx context.Context, p *pages, e Entry, others living, note noting) error {
+		if err := b.remove(ctx, p, e, others, note); err != nil {
 			return fmt.Errorf("remove %s %s: %w", e.Thing.Kind, e.Thing.Name, err)
 		}
 		return nil
@@ -54,38 +52,34 @@ func RemoveOwned(ctx context.Context, d host.Doer, kinds Kinds, directory, owner
 }
 
 // handling does something with an entry of a book. others are the other things that live.
-type handling func(p *pages, e Entry, others living, note noting) error
+type handling func(ctx context.Context, p *pages, e Entry, others living, note noting) error
 
-func removing(ctx context.Context, d host.Doer, kinds Kinds) handling {
-	return func(p *pages, e Entry, others living, note noting) error {
-		if at, ok := others.within(e.Thing); ok {
-			return inTheWay(e.Thing, at)
-		}
-		return settle(ctx, kinds, p.holder(d, false), e, note)
+func (b Books) remove(ctx context.Context, p *pages, e Entry, others living, note noting) error {
+	if at, ok := others.within(e.Thing); ok {
+		return inTheWay(e.Thing, at)
 	}
+	return b.settle(ctx, p.holder(b.Do, false), e, note)
 }
 
 // Forget drops the line of one thing, and leaves the thing.
-func Forget(ctx context.Context, d host.Doer, directory, kind, name string) error {
-	return withOne(ctx, d, directory, kind, name, forgetting(ctx))
+func (b Books) Forget(ctx context.Context, kind, name string) error {
+	return b.withOne(ctx, kind, name, forget)
 }
 
 // ForgetOwned does so with all that was made to live for an owner.
-func ForgetOwned(ctx context.Context, d host.Doer, directory, owner string) error {
+func (b Books) ForgetOwned(ctx context.Context, owner string) error {
 	owned := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner }
-	_, err := withThose(ctx, d, directory, "forget what was made for "+owner, owned, forgetting(ctx))
+	_, err := b.withThose(ctx, "forget what was made for "+owner, owned, forget)
 	return err
 }
 
-func forgetting(ctx context.Context) handling {
-	return func(_ *pages, e Entry, _ living, note noting) error {
-		return note(ctx, kindLeft, result{N: e.N, Why: "it was forgotten"})
-	}
+func forget(ctx context.Context, _ *pages, e Entry, _ living, note noting) error {
+	return note(ctx, kindLeft, result{N: e.N, Why: "it was forgotten"})
 }
 
 // withOne finds a thing in the books and does something with each of its entries.
-func withOne(ctx context.Context, d host.Doer, directory, kind, name string, do handling) error {
-	found, err := withThose(ctx, d, directory, kind+" "+name, is(kind, name), do)
+func (b Books) withOne(ctx context.Context, kind, name string, do handling) error {
+	found, err := b.withThose(ctx, kind+" "+name, is(kind, name), do)
 	if err == nil && !found {
 		return fmt.Errorf("%s %s: %w", kind, name, ErrUnknown)
 	}
@@ -94,29 +88,29 @@ func withOne(ctx context.Context, d host.Doer, directory, kind, name string, do 
 
 // withThose does something with each entry in the books that is picked, the newest of a book first, until that fails. The
 // other books come all the same. what names those picked, where a run still uses one.
-func withThose(ctx context.Context, d host.Doer, directory, what string, picked func(Thing) bool, do handling) (found bool, err error) {
-	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
+func (b Books) withThose(ctx context.Context, what string, picked func(Thing) bool, do handling) (found bool, err error) {
+	files, err := b.files(ctx)
 	if err != nil {
 		return false, err
 	}
 	var others living
-	for _, t := range livingIn(ctx, d, files) {
+	for _, t := range b.living(ctx, files) {
 		if !picked(t) {
 			others = append(others, t)
 		}
 	}
 	var bad []error
 	for _, file := range files {
-		err := inDead(ctx, d, directory, file, func(p *pages, note noting) (err error) {
+		err := b.inDead(ctx, file, func(p *pages, note noting) (err error) {
 			for _, e := range p.open() {
 				if picked(e.Thing) && err == nil {
 					found = true
-					err = do(p, e, others, note)
+					err = do(ctx, p, e, others, note)
 				}
 			}
 			return err
 		})
-		if errors.Is(err, host.ErrLocked) && inUse(ctx, d, file, picked) {
+		if errors.Is(err, host.ErrLocked) && b.inUse(ctx, file, picked) {
 			err = fmt.Errorf("%s: %w", what, ErrLive)
 		}
 		if err != nil && !errors.Is(err, host.ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +121,7 @@ func withThose(ctx context.Context, d host.Doer, directory, what string, picked 
 }
 
 // inUse tells whether the book of a run that lives holds such a thing.
-func inUse(ctx context.Context, d host.Doer, file string, picked func(Thing) bool) bool {
-	p, err := read(ctx, d, file)
+func (b Books) inUse(ctx context.Context, file string, picked func(Thing) bool) bool {
+	p, err := b.read(ctx, file)
 	return err == nil && slices.ContainsFunc(p.open(), func(e Entry) bool { return picked(e.Thing) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 
 	"plumb/internal/host"
@@ -29,17 +28,17 @@ func (l Left) All() []Thing {
 	return all
 }
 
-// List reads all books of a directory. With an error, which names the books
+// List reads all books. With an error, which names the books
 // that cannot be read, it gives the others.
-func List(ctx context.Context, d host.Doer, directory string) ([]Left, error) {
-	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
+func (b Books) List(ctx context.Context) ([]Left, error) {
+	files, err := b.files(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []Left
 	var bad []error
 	for _, file := range files {
-		l, err := list(ctx, d, directory, file)
+		l, err := b.list(ctx, file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -51,9 +50,9 @@ func List(ctx context.Context, d host.Doer, directory string) ([]Left, error) {
 	return all, errors.Join(bad...)
 }
 
-func list(ctx context.Context, d host.Doer, directory, file string) (Left, error) {
+func (b Books) list(ctx context.Context, file string) (Left, error) {
 	l := Left{Book: file}
-	unlock, err := take(ctx, d, directory, file)
+	unlock, err := b.take(ctx, file)
 	switch {
 	case errors.Is(err, host.ErrLocked):
 		l.Live = true
@@ -62,7 +61,7 @@ func list(ctx context.Context, d host.Doer, directory, file string) (Left, error
 	default:
 		defer unlock()
 	}
-	p, err := read(ctx, d, file)
+	p, err := b.read(ctx, file)
 	if err != nil {
 		return l, err
 	}
@@ -78,29 +77,29 @@ func list(ctx context.Context, d host.Doer, directory, file string) (Left, error
 }
 
 // take locks the book of a lab that is dead.
-func take(ctx context.Context, d host.Doer, directory, file string) (unlock func(), err error) {
-	release, err := doorway(ctx, d, directory)
+func (b Books) take(ctx context.Context, file string) (unlock func(), err error) {
+	release, err := b.doorway(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if Missing(ctx, d, file) { // to lock it would make it
+	if Missing(ctx, b.Do, file) { // to lock it would make it
 		return nil, fs.ErrNotExist
 	}
-	if err := believable(ctx, d, directory, file); err != nil {
+	if err := b.believable(ctx, file); err != nil {
 		return nil, err
 	}
-	return d.Lock(ctx, file)
+	return b.Do.Lock(ctx, file)
 }
 
 // believable refuses a book that somebody else can have written: what stands
 // in it is done with our rights.
-func believable(ctx context.Context, d host.Doer, directory, file string) error {
-	if _, err := d.Readlink(ctx, file); err == nil {
+func (b Books) believable(ctx context.Context, file string) error {
+	if _, err := b.Do.Readlink(ctx, file); err == nil {
 		return fmt.Errorf("%s is a link: no lab made it, so it is not followed", file)
 	}
-	for _, name := range []string{directory, file} {
-		st, err := d.Stat(ctx, name)
+	for _, name := range []string{b.Directory, file} {
+		st, err := b.Do.Stat(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -111,8 +110,8 @@ func believable(ctx context.Context, d host.Doer, directory, file string) error 
 	return nil
 }
 
-func read(ctx context.Context, d host.Doer, file string) (*pages, error) {
-	text, err := d.Raw(ctx, file)
+func (b Books) read(ctx context.Context, file string) (*pages, error) {
+	text, err := b.Do.Raw(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -133,21 +132,21 @@ type Swept struct {
 // newest first, checking each proof. What is meant to live is not touched, nor
 // what it is in. The error names books that could not be read or kept; the
 // others are swept.
-func Sweep(ctx context.Context, d host.Doer, kinds Kinds, directory string) ([]Swept, error) {
-	return SweepThose(ctx, d, kinds, directory, func(string, []Entry) bool { return true })
+func (b Books) Sweep(ctx context.Context) ([]Swept, error) {
+	return b.SweepThose(ctx, func(string, []Entry) bool { return true })
 }
 
 // SweepThose is Sweep for the books that are picked by their run and what is left in them.
-func SweepThose(ctx context.Context, d host.Doer, kinds Kinds, directory string, mine func(run string, left []Entry) bool) ([]Swept, error) {
-	files, err := d.Glob(ctx, path.Join(host.Verbatim(directory), "*"+ending))
+func (b Books) SweepThose(ctx context.Context, mine func(run string, left []Entry) bool) ([]Swept, error) {
+	files, err := b.files(ctx)
 	if err != nil {
 		return nil, err
 	}
-	living := livingIn(ctx, d, files)
+	living := b.living(ctx, files)
 	var all []Swept
 	var bad []error
 	for _, file := range files {
-		err := inDead(ctx, d, directory, file, func(p *pages, note noting) error {
+		err := b.inDead(ctx, file, func(p *pages, note noting) error {
 			if !mine(p.runOf(file), p.open()) {
 				return nil
 			}
@@ -155,7 +154,7 @@ func SweepThose(ctx context.Context, d host.Doer, kinds Kinds, directory string,
 				if at, ok := living.within(e.Thing); ok {
 					return keepFor(ctx, e, at, note)
 				}
-				return settle(ctx, kinds, p.holder(d, false), e, note)
+				return b.settle(ctx, p.holder(b.Do, false), e, note)
 			}, func(e Entry, err error) { all = append(all, Swept{e.Thing, err}) })
 			return nil
 		})
@@ -171,24 +170,24 @@ type noting func(ctx context.Context, kind string, body any) error
 
 // inDead does something with the book of a run that is dead, and removes the
 // book when nothing is left in it.
-func inDead(ctx context.Context, d host.Doer, directory, file string, do func(*pages, noting) error) error {
-	unlock, err := take(ctx, d, directory, file)
+func (b Books) inDead(ctx context.Context, file string, do func(*pages, noting) error) error {
+	unlock, err := b.take(ctx, file)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	p, err := read(ctx, d, file)
+	p, err := b.read(ctx, file)
 	if err != nil {
 		return err
 	}
-	err = do(p, func(ctx context.Context, kind string, body any) error { return p.note(ctx, d, file, kind, body) })
+	err = do(p, func(ctx context.Context, kind string, body any) error { return p.note(ctx, b.Do, file, kind, body) })
 	if err != nil || len(p.open()) > 0 {
 		return err
 	}
-	release, err := doorway(ctx, d, directory)
+	release, err := b.doorway(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return d.Remove(ctx, file)
+	return b.Do.Remove(ctx, file)
 }

@@ -12,18 +12,18 @@ import (
 // TryRemove checks the proof of a thing as RemoveOne does, and says what
 // would be done first; "" when the thing is gone and only its line would go.
 // It changes nothing.
-func TryRemove(ctx context.Context, d host.Doer, kinds Kinds, directory, kind, name string) (first string, err error) {
-	err = withOne(ctx, d, directory, kind, name, func(p *pages, e Entry, others living, _ noting) error {
+func (b Books) TryRemove(ctx context.Context, kind, name string) (first string, err error) {
+	err = b.withOne(ctx, kind, name, func(ctx context.Context, p *pages, e Entry, others living, _ noting) error {
 		if at, ok := others.within(e.Thing); ok {
 			return inTheWay(e.Thing, at)
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		h := p.holder(&host.Refusing{Reader: d, Doer: d, Refused: func(what string) {
+		h := p.holder(&host.Refusing{Reader: b.Do, Doer: b.Do, Refused: func(what string) {
 			first = cmp.Or(first, what)
 			cancel() // nobody tries a second time
 		}}, false)
-		err := kinds.takeAway(ctx, h, e)
+		err := b.Kinds.takeAway(ctx, h, e)
 		if first != "" {
 			err = nil
 		}

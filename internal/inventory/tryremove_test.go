@@ -38,7 +38,7 @@ func TestTryRemoveChangesNothing(t *testing.T) {
 	for _, c := range []struct{ kind, name, first string }{
 		{inventory.Tree, dir, "run find " + dir}, {inventory.File, file, "remove " + file}, {inventory.Process, process.Name, "run sh -c kill"},
 	} {
-		first, err := inventory.TryRemove(t.Context(), h, kinds.All(), books, c.kind, c.name)
+		first, err := kinds.Books(h, books).TryRemove(t.Context(), c.kind, c.name)
 		if err != nil || !strings.HasPrefix(first, c.first) {
 			t.Errorf("%s: it would begin with %q, %v", c.kind, first, err)
 		}

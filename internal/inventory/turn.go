@@ -18,29 +18,29 @@ const volumeRecords = 4000
 // be swept finds none.
 func (b *Log) turn(ctx context.Context) error {
 	b.volume++
-	directory, old, oldUnlock := path.Dir(b.file), b.file, b.unlock
-	file := path.Join(directory, fmt.Sprintf("%s~%d%s", b.pages.begin.Run, b.volume, ending))
+	old, oldUnlock := b.file, b.unlock
+	file := path.Join(b.books.Directory, fmt.Sprintf("%s~%d%s", b.pages.begin.Run, b.volume, ending))
 	next, text, err := b.pages.abridged()
 	if err != nil {
 		return err
 	}
-	release, err := doorway(ctx, b.d, directory)
+	release, err := b.books.doorway(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	unlock, err := b.d.Lock(ctx, file)
+	unlock, err := b.books.Do.Lock(ctx, file)
 	if err != nil {
 		return err
 	}
-	if err := b.d.Append(ctx, file, text); err != nil {
-		undo := b.d.Remove(ctx, file)
+	if err := b.books.Do.Append(ctx, file, text); err != nil {
+		undo := b.books.Do.Remove(ctx, file)
 		unlock()
 		return errors.Join(fmt.Errorf("keep the book of what is made: %w", err), undo)
 	}
 	b.file, b.unlock, b.pages = file, unlock, next
 	defer oldUnlock()
-	return b.d.Remove(ctx, old)
+	return b.books.Do.Remove(ctx, old)
 }
 
 // abridged makes a book of what is not gone.

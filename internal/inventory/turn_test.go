@@ -25,15 +25,15 @@ func TestLongBook(t *testing.T) {
 	}
 	_, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error { return os.WriteFile(file, nil, 0o600) })
 	must(t, err)
-	if swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books); err != nil || len(swept) > 0 {
+	if swept, err := kinds.Books(h, books).Sweep(t.Context()); err != nil || len(swept) > 0 {
 		t.Errorf("a live lab was swept: %v, %v", swept, err)
 	}
-	left, err := inventory.List(t.Context(), h, books)
+	left, err := kinds.Books(h, books).List(t.Context())
 	if err != nil || len(left) != 1 || left[0].Run != "run1" || !left[0].Live || len(left[0].Things) != 2 {
 		t.Errorf("listed %+v, %v", left, err)
 	}
 	b.Die()
-	swept, err := inventory.Sweep(t.Context(), h, kinds.All(), books)
+	swept, err := kinds.Books(h, books).Sweep(t.Context())
 	if err != nil || len(swept) != 2 || errors.Join(swept[0].Err, swept[1].Err) != nil || exists(dir) || exists(file) {
 		t.Errorf("swept %+v, %v", swept, err)
 	}

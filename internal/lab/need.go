@@ -36,20 +36,8 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 			continue
 		}
 		seen[key] = true
-		n, err := l.Medium.Check(ctx, l.Box.Do, a.Setup.Volume)
-		if err != nil {
+		for _, err := range l.takes(ctx, a.Setup, disk) {
 			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
-			continue
-		}
-		data := experiment.DataBytes(a.Setup)
-		if err := holds(a.Setup.Volume, data); err != nil {
-			all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
-		}
-		disk.add(a.Setup.Volume, n, data)
-		if a.Setup.Server != nil {
-			if _, _, err := l.find(ctx, *a.Setup.Server); err != nil {
-				all = append(all, fmt.Errorf("arm %s: %w", a.Name, err))
-			}
 		}
 	}
 	if len(all) > 0 {
@@ -66,6 +54,25 @@ func (l *Lab) Need(ctx context.Context, x experiment.Experiment) (says []string,
 		says = append(says, text)
 	}
 	return says, nil
+}
+
+// takes adds what an arm takes of disks, and says what it lacks.
+func (l *Lab) takes(ctx context.Context, s experiment.Setup, disk demand) (lacks []error) {
+	n, err := l.Medium.Check(ctx, l.Box.Do, s.Volume)
+	if err != nil {
+		return []error{err}
+	}
+	data := experiment.DataBytes(s)
+	if err := holds(s.Volume, data); err != nil {
+		lacks = append(lacks, err)
+	}
+	disk.add(s.Volume, n, data)
+	if s.Server != nil {
+		if _, _, err := l.find(ctx, *s.Server); err != nil {
+			lacks = append(lacks, err)
+		}
+	}
+	return lacks
 }
 
 // refuses says why an engine would not configure a server so.

@@ -93,7 +93,7 @@ func New(ctx context.Context, do *host.LiveDoer, dir string, l Lab) (*Lab, error
 // Begin opens the book of what the lab makes, and makes its directory. end
 // takes all away again.
 func (l *Lab) Begin(ctx context.Context, books string) (end func() error, err error) {
-	if l.Box.Log, err = inventory.Open(ctx, l.Box.Do, kinds.All(), books, l.Box.Run); err != nil {
+	if l.Box.Log, err = kinds.Books(l.Box.Do, books).Open(ctx, l.Box.Run); err != nil {
 		return nil, err
 	}
 	after := context.WithoutCancel(ctx)

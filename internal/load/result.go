@@ -1,6 +1,7 @@
 package load
 
 import (
+	"slices"
 	"time"
 
 	"plumb/internal/stats"
@@ -81,7 +82,7 @@ func (m *Second) Add(s Second) {
 	all.Merge(s.All.Histogram)
 	if m.Length == 0 {
 		*m = s
-		m.Ops = append([]OpSecond(nil), s.Ops...)
+		m.Ops = slices.Clone(s.Ops)
 	} else {
 		m.At, m.Waiting = s.At, s.Waiting
 		m.Length += s.Length

@@ -13,6 +13,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/stack"
 )
 
@@ -51,30 +52,23 @@ func MountTable(ctx context.Context, h host.Reader, pid string) ([]Mount, error)
 	if err != nil {
 		data = data[:bytes.LastIndexByte(data, '\n')+1]
 	}
-	mounts, parseErr := parseMounts(data)
-	return mounts, errors.Join(err, parseErr)
+	all, parseErr := parseMounts(data)
+	return all, errors.Join(err, parseErr)
 }
 
-// parseMounts reads the format of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
-// With an error it gives the mounts of the lines before the bad one.
+// parseMounts gives, with an error, the mounts of the lines before the bad one.
 func parseMounts(data []byte) ([]Mount, error) {
-	var mounts []Mount
-	cut := false
-	_, err := mountinfo.GetMountsFromReader(bytes.NewReader(data), func(i *mountinfo.Info) (skip, stop bool) {
-		if len(mounts) == mountLimit {
-			cut = true
-			return false, true
+	var all []Mount
+	for i, err := range mounts.Parse(data) {
+		if err != nil {
+			return all, fmt.Errorf("mountinfo after %d mounts: %w", len(all), err)
 		}
-		mounts = append(mounts, mountOf(i))
-		return true, false
-	})
-	if err != nil {
-		return mounts, fmt.Errorf("mountinfo after %d mounts: %w", len(mounts), err)
+		if len(all) == mountLimit {
+			return all, fmt.Errorf("mountinfo: more than %d mounts; the rest was not read", mountLimit)
+		}
+		all = append(all, mountOf(i))
 	}
-	if cut {
-		return mounts, fmt.Errorf("mountinfo: more than %d mounts; the rest was not read", mountLimit)
-	}
-	return mounts, nil
+	return all, nil
 }
 
 func mountOf(i *mountinfo.Info) Mount {

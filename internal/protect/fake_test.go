@@ -102,7 +102,7 @@ func (s *shelf) Tidy(context.Context, host.Streamer, []Member, string) error {
 }
 
 func (*shelf) Mark(context.Context, host.Streamer, Member, map[string]string) error { return nil }
-func (*shelf) Clone(context.Context, host.Streamer, *inventory.Log, Member, string, *inventory.Life) error {
+func (*shelf) Clone(context.Context, host.Streamer, Member, CloneAt) error {
 	return errors.New("not here")
 }
 

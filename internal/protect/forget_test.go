@@ -137,7 +137,7 @@ func TestForgetTakesReadyCopies(t *testing.T) {
 	s := newScene(t, machine{})
 	s.Books = path.Join(t.TempDir(), "books")
 	p := s.taken(t, errNoPool)
-	log, err := inventory.Open(t.Context(), s.Do, kinds.All(), s.Books, "ready-"+p.ID)
+	log, err := kinds.Books(s.Do, s.Books).Open(t.Context(), "ready-"+p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestForgetTakesReadyCopies(t *testing.T) {
 	if err := s.Forget(t.Context(), p.ID, nil); err != nil {
 		t.Fatal(err)
 	}
-	books, err := inventory.List(t.Context(), s.Do, s.Books)
+	books, err := kinds.Books(s.Do, s.Books).List(t.Context())
 	for _, b := range books {
 		if len(b.Living) > 0 {
 			t.Errorf("still on the list: %+v", b.Living)

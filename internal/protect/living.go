@@ -13,7 +13,7 @@ import (
 // Drop takes away what was made to live for an owner, the newest thing first, but for
 // what stays, if that is given.
 func (k *Keeper) Drop(ctx context.Context, owner string, stays func(inventory.Thing) bool) error {
-	return inventory.RemoveOwned(ctx, k.Do, kinds.All(), k.Books, owner, stays)
+	return kinds.Books(k.Do, k.Books).RemoveOwned(ctx, owner, stays)
 }
 
 // ReadyOwner is whom the inventory names for what the ready snapshots of a point are
@@ -39,7 +39,7 @@ func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
 
 // forgo does so, but for copies that stay.
 func (k *Keeper) forgo(ctx context.Context, owner string, of []Member, stays func(inventory.Thing) bool) error {
-	books, err := inventory.List(ctx, k.Do, k.Books)
+	books, err := kinds.Books(k.Do, k.Books).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,5 +99,5 @@ func (k *Keeper) unready(ctx context.Context, p Point) error {
 	if err != nil {
 		return hint.With(err, "plumb inventory forget takes off the list what can no longer be removed")
 	}
-	return inventory.ForgetOwned(ctx, k.Do, k.Books, p.ReadyOwner())
+	return kinds.Books(k.Do, k.Books).ForgetOwned(ctx, p.ReadyOwner())
 }

@@ -63,12 +63,31 @@ type Storage interface {
 	State(ctx context.Context, h host.Reader, m Member) (MemberState, error)
 	// Mark writes facts on a snapshot; it does nothing where the storage cannot.
 	Mark(ctx context.Context, d host.Streamer, m Member, facts map[string]string) error
-	// Clone makes a writable copy of a snapshot, and mounts it on dir, which is an empty directory. What it makes is
-	// written into the log first. life is nil for what goes with the run.
-	Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m Member, dir string, life *inventory.Life) error
+	// Clone makes a writable copy of a snapshot, and mounts it.
+	Clone(ctx context.Context, d host.Streamer, m Member, at CloneAt) error
 	// Destroy destroys snapshots, each by name, GUID and birth, in one step where the storage can. It
 	// destroys none that is held, has clones, or is another than was recorded.
 	Destroy(ctx context.Context, d host.Streamer, members []Member) error
+}
+
+// CloneAt is where a clone is mounted, and in which book everything is that is made for it.
+type CloneAt struct {
+	Dir  string // empty
+	Log  *inventory.Log
+	Life *inventory.Life // nil for what goes with the run
+}
+
+// Make makes a thing, which lives as long as the clone.
+func (at CloneAt) Make(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) (inventory.Thing, error) {
+	t.Life = at.Life
+	return at.Log.Make(ctx, t, make)
+}
+
+// Mount mounts something on the directory, which the table of mounts then shows as of that source.
+func (at CloneAt) Mount(ctx context.Context, source string, mount func() error) error {
+	t := inventory.Thing{Kind: inventory.Mount, Name: at.Dir, Proof: map[string]string{"source": source}}
+	_, err := at.Make(ctx, t, func(*inventory.Thing) error { return mount() })
+	return err
 }
 
 // ErrThere is an error of a storage that is there, and of which only nothing can be learned as it is mounted now.

@@ -83,12 +83,12 @@ func (d *draft) leave(p *Proposal, plan advise.Plan) {
 	for longer.want.Budget < 24*time.Hour && would == "" {
 		longer.want.Budget = (longer.want.Budget*4/3 + time.Minute).Truncate(time.Minute)
 		if q, err := longer.propose(plan, nil); err == nil && lacks(q) == 0 {
-			would = fmt.Sprintf(": a budget longer by %s would be enough for all", minutes(longer.want.Budget-d.want.Budget))
+			would = fmt.Sprintf(": %s more would be enough for all", minutes(longer.want.Budget-d.want.Budget))
 		}
 	}
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.Left == "" && s.Arm == "" {
-			s.Left = "the budget leaves no time to try it by itself" + would
+			s.Left = "--max-time leaves no time to try it by itself" + would
 		}
 	}
 }

@@ -320,7 +320,7 @@ func TestBudgets(t *testing.T) {
 		for _, s := range p.Steps {
 			if s.Arm != "" {
 				tried++
-			} else if _, longer, ok := strings.Cut(s.Left, "longer by "); ok && said[longer] {
+			} else if _, longer, ok := strings.Cut(s.Left, "by itself: "); ok && said[longer] {
 			} else if ok {
 				said[longer] = true
 				more, err := time.ParseDuration(strings.Fields(longer)[0]) // what is said is so
@@ -350,7 +350,7 @@ func TestBudgets(t *testing.T) {
 		t.Errorf("two hours leave time for %d steps", last)
 	}
 	_, err := Propose(w, known(), plan, nil, Want{Budget: 45 * time.Second})
-	if err == nil || !strings.Contains(err.Error(), "is too small: the server as it is and with all advice take at least ") || !strings.HasPrefix(hintOf(err), "--max-time ") {
+	if err == nil || !strings.Contains(err.Error(), "is too short: the server as it is and with all advice take at least ") || !strings.HasPrefix(hintOf(err), "--max-time ") {
 		t.Errorf("%v, %s", err, hintOf(err))
 	}
 }

@@ -134,6 +134,6 @@ type Result struct {
 	Plan     advise.Plan     // what is kept
 	Reports  []report.Report // of the stages that were begun
 	Took     time.Duration
-	Ended    string  // why it ended: "all is decided", "the budget is used up", "interrupted"
+	Ended    string  // why it ended: "all is decided", "--max-time is over", "interrupted"
 	Search   *Search // for better numbers; nil: none was asked for, or there was no time
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // errTime says that data of this size leave no time for the trials.
-var errTime = errors.New("the budget is too small")
+var errTime = errors.New("--max-time is too short")
 
 // stages makes the experiments. It fails with errTime when less data would
 // leave time for more, unless there cannot be less.
@@ -65,7 +65,7 @@ func (d *draft) stages(steps []Step, plan advise.Plan, final bool) (Proposal, er
 		return Proposal{}, errTime
 	}
 	if least := t.Loading + leastBlocks*t.Block; least > d.want.Budget {
-		return Proposal{}, hint.With(fmt.Errorf("a budget of %s is too small: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
+		return Proposal{}, hint.With(fmt.Errorf("--max-time %s is too short: the server as it is and with all advice take at least %s, in %d blocks of two trials", d.want.Budget, minutes(least), leastBlocks),
 			"--max-time "+minutes(max(2*least, least+5*time.Minute))+" is enough for that")
 	}
 	if len(tried) > 1 {

@@ -19,9 +19,7 @@ import (
 // it fires, or it is quiet, and not only because something it asks for does
 // not exist there.
 func (b *Base) Answers(s *stack.Stack) []Evaluation {
-	of := make([][]Evaluation, len(b.rules))
-	each(len(b.rules), func(i int) { of[i] = b.rules[i].answers(s) })
-	return slices.Concat(of...)
+	return b.ask(func(r *Rule) []Evaluation { return r.answers(s) })
 }
 
 func (r *Rule) answers(s *stack.Stack) []Evaluation {

@@ -27,8 +27,13 @@ func (b *Base) With(other *Base) *Base { return newBase(slices.Concat(b.rules, o
 // come sorted by rule, then by things. A rule that concerns nothing on this
 // host gives no verdict.
 func (b *Base) Judge(s *stack.Stack) []Evaluation {
+	return b.ask(func(r *Rule) []Evaluation { return r.verdicts(s) })
+}
+
+// ask asks all rules, several at a time, and gives their answers in the order of the rules.
+func (b *Base) ask(one func(*Rule) []Evaluation) []Evaluation {
 	of := make([][]Evaluation, len(b.rules))
-	each(len(b.rules), func(i int) { of[i] = b.rules[i].verdicts(s) })
+	each(len(b.rules), func(i int) { of[i] = one(b.rules[i]) })
 	return slices.Concat(of...)
 }
 

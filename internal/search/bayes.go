@@ -118,7 +118,7 @@ func (b Bayes) candidates(tried []Outcome, f *surface, r *rand.Rand) *candidates
 		mean, _ := f.predict(parts(b.Space, p))
 		c.best = max(c.best, mean)
 	}
-	points := append([]Point(nil), top...)
+	points := slices.Clone(top)
 	points = append(points, cube(b.Space, 160, r.Uint64())...)
 	for _, p := range top[:min(2, len(top))] {
 		points = append(points, b.near(p, r)...)

@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // shape says how alike the values at two points are taken to be.
 //
@@ -146,7 +149,7 @@ func (t triangle) forward(b []float64) []float64 {
 
 // backward solves Lᵀ x = b.
 func (t triangle) backward(b []float64) []float64 {
-	x := append([]float64(nil), b...)
+	x := slices.Clone(b)
 	for i := len(t) - 1; i >= 0; i-- {
 		x[i] /= t[i][i]
 		for j := range i {

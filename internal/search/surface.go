@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // surface is what trials show of all points of the space: a Gaussian process,
 // that is a mean and a deviation at every point.
@@ -100,7 +103,7 @@ func tryLengths(s sample, d int, h shape, by likenesses, try func(shape, likenes
 			continue
 		}
 		other := h
-		other.length = append([]float64(nil), h.length...)
+		other.length = slices.Clone(h.length)
 		other.length[d] = length
 		with := append(likenesses(nil), by...)
 		with[d] = s.along(d, length)

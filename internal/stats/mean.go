@@ -5,6 +5,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -60,18 +61,11 @@ func count(n int, what string) string {
 }
 
 func numbers(values []float64) []float64 {
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			kept := append([]float64(nil), values[:i]...)
-			for _, v := range values[i:] {
-				if !math.IsNaN(v) && !math.IsInf(v, 0) {
-					kept = append(kept, v)
-				}
-			}
-			return kept
-		}
+	none := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	if !slices.ContainsFunc(values, none) {
+		return values
 	}
-	return values
+	return slices.DeleteFunc(slices.Clone(values), none)
 }
 
 // batches gives the means of runs of size values; a rest at the start is left

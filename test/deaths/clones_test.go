@@ -13,7 +13,6 @@ import (
 
 	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
 )
@@ -25,13 +24,13 @@ type shut struct {
 }
 
 // Clone implements protect.Storage.
-func (s *shut) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	st, err := os.Stat(strings.TrimSuffix(dir, m.Mountpoint))
+func (s *shut) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	st, err := os.Stat(strings.TrimSuffix(at.Dir, m.Mountpoint))
 	if err != nil {
 		return err
 	}
 	s.modes = append(s.modes, st.Mode().Perm())
-	return s.Storage.Clone(ctx, d, log, m, dir, life)
+	return s.Storage.Clone(ctx, d, m, at)
 }
 
 // TestNobodyEntersHalfACopy: until all is mounted nobody but root comes near the directories on which it is mounted: they are the

@@ -10,7 +10,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
 	"plumb/internal/protect/prune"
@@ -158,7 +158,7 @@ func TestForgetHalf(t *testing.T) {
 	if err != nil || len(all) != 0 {
 		t.Errorf("written down is %+v, %v", all, err)
 	}
-	books, err := inventory.List(ctx, h.Keeper.Do, h.Keeper.Books)
+	books, err := kinds.Books(h.Keeper.Do, h.Keeper.Books).List(ctx)
 	must(t, err)
 	for _, book := range books {
 		if left := book.All(); len(left) > 0 {

@@ -146,7 +146,7 @@ func TestDebKeepsWhatALabMade(t *testing.T) {
 	installDeb(t)
 	h := hosttest.LiveDoer(t)
 	tree := "/packages/lab"
-	book, err := inventory.Open(t.Context(), h, kinds.All(), inventory.Directory, "run1")
+	book, err := kinds.Books(h, inventory.Directory).Open(t.Context(), "run1")
 	must(t, err)
 	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: tree}, func(*inventory.Thing) error {
 		if err := os.Mkdir(tree, 0o700); err != nil {

@@ -208,7 +208,7 @@ func TestBudgetTooSmall(t *testing.T) {
 	if e.code != 3 {
 		t.Error("it is not refused")
 	}
-	program.Reads(t, e.errs, "^plumb: .*a budget of 31s is too small", "^hint: --max-time [0-9]+m")
+	program.Reads(t, e.errs, "^plumb: .*--max-time 31s is too short", "^hint: --max-time [0-9]+m")
 	p.nothingLeft()
 }
 

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plumb/internal/await"
 )
 
 // Missing says what this machine does not offer, and how it could.
@@ -212,17 +214,10 @@ func stop(p *os.Process, sig syscall.Signal, done <-chan struct{}) error {
 func until(limit time.Duration, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	for {
+	return await.Until(ctx, limit, func() (bool, error) {
 		err := f(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(25 * time.Millisecond):
-		}
-	}
+		return err == nil, err
+	})
 }
 
 // find gives the first program that exists, by path or by name.

@@ -170,7 +170,7 @@ func (a *acts) due(ctx context.Context, p *policy.Policy, file string, kinds []p
 		return nil, err
 	}
 	points, facts, err := a.Points(ctx)
-	return policy.Due(a.m.Keeper.Now(), p, servers, points, facts, memory, kinds), err
+	return policy.Due(policy.Seen{Now: a.m.Keeper.Now(), Policy: p, Servers: servers, Points: points, Facts: facts, Memory: memory}, kinds), err
 }
 
 // Servers implements policy.Acts.

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 )
 
 // Place is the flag that says where the lists of what Plumb makes are kept.
@@ -41,12 +42,12 @@ func (p Place) note(uid int) string {
 }
 
 // OnBooks opens this machine for a command that works on what Plumb made.
-func (p Place) OnBooks(do func(d *host.LiveDoer, books string) error) (err error) {
-	books, err := p.Books()
+func (p Place) OnBooks(do func(inventory.Books) error) (err error) {
+	directory, err := p.Books()
 	if err != nil {
 		return err
 	}
 	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: Version()}))
 	defer func() { err = errors.Join(err, d.Close()) }()
-	return do(d, books)
+	return do(kinds.Books(d, directory))
 }

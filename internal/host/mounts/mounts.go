@@ -1,26 +1,44 @@
-// Package mounts reads what is mounted, as this process sees it.
+// Package mounts reads what is mounted.
 package mounts
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/moby/sys/mountinfo"
 
 	"plumb/internal/host"
 )
 
-// Read lists all that is mounted here.
+// Read lists all that is mounted, as this process sees it.
 func Read(ctx context.Context, h host.Reader) ([]*mountinfo.Info, error) {
 	const table = "/proc/self/mountinfo"
 	text, err := h.ReadFile(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", table, err)
+	var all []*mountinfo.Info
+	for m, err := range Parse(text) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", table, err)
+		}
+		all = append(all, m)
 	}
 	return all, nil
+}
+
+// Parse reads the format of /proc/PID/mountinfo (proc_pid_mountinfo(5)). A line that is not of that form gives an error, and ends it.
+func Parse(text []byte) iter.Seq2[*mountinfo.Info, error] {
+	return func(yield func(*mountinfo.Info, error) bool) {
+		enough := false
+		_, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), func(m *mountinfo.Info) (skip, stop bool) {
+			enough = !yield(m, nil)
+			return !enough, enough // what is skipped does not stop it
+		})
+		if err != nil && !enough {
+			yield(nil, err)
+		}
+	}
 }

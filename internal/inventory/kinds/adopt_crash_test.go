@@ -23,7 +23,7 @@ func adoptPrecious(ctx context.Context, d host.Doer, dir string) error {
 	if err != nil {
 		return err
 	}
-	return inventory.Adopt(ctx, d, All(), filepath.Join(dir, "books"), inventory.Thing{Kind: inventory.File, Name: name,
+	return Books(d, filepath.Join(dir, "books")).Adopt(ctx, inventory.Thing{Kind: inventory.File, Name: name,
 		Proof: map[string]string{"inode": fmt.Sprint(st.Sys().(*syscall.Stat_t).Ino)}, Life: &inventory.Life{Owner: "test", Since: time.Now()}})
 }
 
@@ -57,7 +57,7 @@ func TestCrashOfAdoptForgetRemove(t *testing.T) {
 func checkPrecious(t *testing.T, dir, what, when string) {
 	t.Helper()
 	h, books, name := hosttest.LiveDoer(t), filepath.Join(dir, "books"), filepath.Join(dir, "precious")
-	left, err := inventory.List(t.Context(), h, books)
+	left, err := Books(h, books).List(t.Context())
 	must(t, err)
 	known := false
 	for _, l := range left {
@@ -70,7 +70,7 @@ func checkPrecious(t *testing.T, dir, what, when string) {
 	if exists(name) && what == "remove" && !known {
 		t.Errorf("%s: it is there, and nobody knows of it", when)
 	}
-	if err := inventory.RemoveOne(t.Context(), h, All(), books, inventory.File, name); known != (err == nil) || err != nil && !errors.Is(err, inventory.ErrUnknown) {
+	if err := Books(h, books).RemoveOne(t.Context(), inventory.File, name); known != (err == nil) || err != nil && !errors.Is(err, inventory.ErrUnknown) {
 		t.Errorf("%s: removed afterwards: %v", when, err)
 	}
 	if known && exists(name) {

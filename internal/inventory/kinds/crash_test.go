@@ -64,23 +64,23 @@ func mortalLife(what string) error {
 	case "adopt":
 		err = adoptPrecious(ctx, m, dir)
 	case "forget":
-		err = inventory.Forget(ctx, m, filepath.Join(dir, "books"), inventory.File, filepath.Join(dir, "precious"))
+		err = Books(m, filepath.Join(dir, "books")).Forget(ctx, inventory.File, filepath.Join(dir, "precious"))
 	case "remove":
-		err = inventory.RemoveOne(ctx, m, All(), filepath.Join(dir, "books"), inventory.File, filepath.Join(dir, "precious"))
+		err = Books(m, filepath.Join(dir, "books")).RemoveOne(ctx, inventory.File, filepath.Join(dir, "precious"))
 	}
 	if what == "adopt" || what == "forget" || what == "remove" {
 		m.Tell()
 		return err
 	}
 	if what == "sweep" {
-		swept, err := inventory.Sweep(ctx, m, All(), filepath.Join(dir, "books"))
+		swept, err := Books(m, filepath.Join(dir, "books")).Sweep(ctx)
 		for _, s := range swept {
 			err = errors.Join(err, s.Err)
 		}
 		m.Tell()
 		return err
 	}
-	b, err := inventory.Open(ctx, m, All(), filepath.Join(dir, "books"), run)
+	b, err := Books(m, filepath.Join(dir, "books")).Open(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func ways(t *testing.T, n int, try func(at int, how string)) {
 
 func sweepAll(t *testing.T, dir string) {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), All(), filepath.Join(dir, "books"))
+	swept, err := Books(hosttest.LiveDoer(t), filepath.Join(dir, "books")).Sweep(t.Context())
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {
@@ -401,7 +401,7 @@ func TestSweepTouchesNothingOfOthers(t *testing.T) {
 		{Kind: inventory.Loop, Proof: map[string]string{"file": "/gone/image"}},
 		{Kind: inventory.Process, Proof: map[string]string{"argv": "sleep 1000"}},
 	})
-	swept, err := inventory.Sweep(t.Context(), h, All(), books)
+	swept, err := Books(h, books).Sweep(t.Context())
 	must(t, err)
 	foreign := 0
 	for _, s := range swept {
@@ -436,7 +436,7 @@ func TestProcessInPlaceOfItsWrapper(t *testing.T) {
 	must(t, err)
 	forge(t, filepath.Join(books, "dead.book"), []inventory.Thing{{Kind: inventory.Tree, Name: dir, Proof: map[string]string{"inode": node}}},
 		[]inventory.Thing{{Kind: inventory.Process, Proof: map[string]string{"argv": "nice -n 19 unshare --net -- sh -c " + script}}})
-	swept, err := inventory.Sweep(t.Context(), h, All(), books)
+	swept, err := Books(h, books).Sweep(t.Context())
 	must(t, err)
 	select {
 	case <-ended:
@@ -457,7 +457,7 @@ func TestBusyMount(t *testing.T) {
 	busy.Dir = filepath.Join(dir, "lab/mnt")
 	must(t, busy.Start())
 	defer func() { busy.Process.Kill(); busy.Wait() }()
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), All(), filepath.Join(dir, "books"))
+	swept, err := Books(hosttest.LiveDoer(t), filepath.Join(dir, "books")).Sweep(t.Context())
 	must(t, err)
 	for _, s := range swept {
 		kept := s.Thing.Kind == inventory.Loop || s.Thing.Kind == inventory.File || s.Thing.Kind == inventory.Tree

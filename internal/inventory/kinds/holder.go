@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/internal/inventory"
 )
 
@@ -32,6 +33,11 @@ func All() inventory.Kinds {
 		inventory.File:          {Free: freeName, Prove: proveInode, Adopt: adoptFile, Remove: on(holder.file)},
 		inventory.Tree:          {Free: freeName, Prove: proveTree, Adopt: adoptTree, Remove: on(holder.tree)},
 	}
+}
+
+// Books are the books of a directory, with all those kinds.
+func Books(d host.Doer, directory string) inventory.Books {
+	return inventory.Books{Do: d, Kinds: All(), Directory: directory}
 }
 
 // holder removes things, knowing what else is in their book.

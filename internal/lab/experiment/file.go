@@ -160,14 +160,14 @@ func (r *reader) words() strictyaml.Fields {
 		"measure":    r.measure,
 		"until":      r.until,
 		"budget":     func(n *strictyaml.Node) { x.Budget = r.duration(n, "budget", time.Second, 30*longestRun) },
-		"metric":     func(n *strictyaml.Node) { x.Metric = s.OneOf(n, "metric", Metrics()...) },
+		"metric":     func(n *strictyaml.Node) { x.Metric = s.OneOf(n, "metric", metrics()...) },
 		"margin":     func(n *strictyaml.Node) { x.Margin = r.percent(n, "margin") },
 	}
 }
 
-// Metrics are what arms can be compared by: operations a second, or the mean
+// metrics are what arms can be compared by: operations a second, or the mean
 // or a percentile of the response time.
-func Metrics() []string { return []string{"rate", "mean", "p50", "p95", "p99"} }
+func metrics() []string { return []string{"rate", "mean", "p50", "p95", "p99"} }
 
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 

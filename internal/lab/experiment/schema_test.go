@@ -118,7 +118,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 func TestSchemaNamesTheSameWords(t *testing.T) {
 	for where, words := range map[string][]string{
 		"load.script": scripts(), "load.mode": slices.Concat(modes(FileIO), modes(Fsync)), "load.random": draw.Names(), "load.kind": {OLTP, TPCC, FileIO, Fsync},
-		"volume.kind": {Directory, Loop, Zpool, Dataset}, "volume.filesystem": Filesystems(), ".metric": Metrics(), ".design": {Blocks, ABBA, Interleaved},
+		"volume.kind": {Directory, Loop, Zpool, Dataset}, "volume.filesystem": Filesystems(), ".metric": metrics(), ".design": {Blocks, ABBA, Interleaved},
 	} {
 		name, key, _ := strings.Cut(where, ".")
 		var got []string

@@ -121,7 +121,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, UsualMemory), leastMemory), gentle: o.Gentle, stranger: o.Stranger}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
-	if c.log, err = inventory.Open(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, o.Name); err != nil {
+	if c.log, err = kinds.Books(m.Keeper.Do, m.Keeper.Books).Open(ctx, o.Name); err != nil {
 		return nil, err
 	}
 	if err := c.make(ctx, o.Of); err != nil {
@@ -237,7 +237,7 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 	if err := c.way(ctx, at); err != nil {
 		return err
 	}
-	if err := s.Clone(ctx, do, c.log, m, at, c.life); err != nil {
+	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Log: c.log, Life: c.life}); err != nil {
 		return err
 	}
 	if err := c.mounted(ctx, at); err != nil || !c.stranger {

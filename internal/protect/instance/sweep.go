@@ -16,7 +16,7 @@ import (
 // Sweep takes away what killed runs left of copies: of those that were to go with the run, and of recovered ones that
 // no point has noted. What another run is still at is left alone.
 func (m Maker) Sweep(ctx context.Context) error {
-	swept, err := inventory.SweepThose(ctx, m.Keeper.Do, kinds.All(), m.Keeper.Books, m.mine)
+	swept, err := kinds.Books(m.Keeper.Do, m.Keeper.Books).SweepThose(ctx, m.mine)
 	for _, s := range swept {
 		if s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign) {
 			err = errors.Join(err, fmt.Errorf("take away what an earlier run left: %w", s.Err))
@@ -34,7 +34,7 @@ func (m Maker) mine(run string, left []inventory.Entry) bool {
 
 // sweepReady ends what was begun with recovered copies of points.
 func (m Maker) sweepReady(ctx context.Context) error {
-	books, err := inventory.List(ctx, m.Keeper.Do, m.Keeper.Books)
+	books, err := kinds.Books(m.Keeper.Do, m.Keeper.Books).List(ctx)
 	failed := []error{err}
 	for _, book := range books {
 		id := readyOf(book)

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
@@ -42,7 +41,7 @@ func (l Lender) Lend(ctx context.Context, plan protect.Plan, in io.Reader, out i
 	if err != nil {
 		return err
 	}
-	_, _ = inventory.Sweep(ctx, k.Do, kinds.All(), k.Books) // mounts of one that was killed; what cannot be removed is no reason to keep this one from its work
+	_, _ = kinds.Books(k.Do, k.Books).Sweep(ctx) // mounts of one that was killed; what cannot be removed is no reason to keep this one from its work
 	t := &talk{said: make(chan string), out: out}
 	go t.listen(in)
 	k.Engines = []protect.Engine{still{e, t}}

@@ -45,19 +45,18 @@ func slack(every time.Duration) time.Duration { return min(every/10, 5*time.Minu
 // dated by a clock that ran ahead, and puts nothing off.
 const ahead = 5 * time.Minute
 
-// Due gives the acts that are due. servers are those that run; facts are what is known of the points, by ID; memory is what
-// was done before. kinds are those that are asked for. A point whose snapshots are gone puts nothing off, but is there for a
+// Due gives the acts of some kinds that are due. A point whose snapshots are gone puts nothing off, but is there for a
 // prune. One whose storage does not answer does, as it may be there.
-func Due(now time.Time, p *Policy, servers []stack.Ref, points []protect.Point, facts map[string]keep.Facts, m Memory, kinds []Kind) (acts []Act) {
-	for _, ref := range p.Servers(servers) {
-		d := due{now: now, rule: p.For(ref), act: Act{Server: ref}, memory: m, facts: facts}
+func Due(in Seen, kinds []Kind) (acts []Act) {
+	for _, ref := range in.Policy.Servers(in.Servers) {
+		d := due{now: in.Now, rule: in.Policy.For(ref), act: Act{Server: ref}, memory: in.Memory, facts: in.Facts}
 		d.act.Rule = d.rule
-		for _, pt := range points {
+		for _, pt := range in.Points {
 			if pt.Server.Ref == ref {
 				d.all = append(d.all, pt)
 			}
 		}
-		d.points = keep.Standing(d.all, facts)
+		d.points = keep.Standing(d.all, in.Facts)
 		acts = append(acts, d.acts()...)
 	}
 	acts = slices.DeleteFunc(acts, func(a Act) bool { return !slices.Contains(kinds, a.Kind) })

@@ -72,7 +72,7 @@ func TestLostPointsAreDue(t *testing.T) {
 		"under a new name": {keep.Facts{Moved: []string{"tank/db@plumb-1 is tank/db2@plumb-1 now"}}, "snapshot"},
 	} {
 		at := now.Add(15 * time.Minute) // at which the older one is an hour old
-		acts := Due(at, p, nil, []protect.Point{old, last}, map[string]keep.Facts{last.ID: test.known}, Memory{}, Kinds())
+		acts := Due(Seen{Now: at, Policy: p, Points: []protect.Point{old, last}, Facts: map[string]keep.Facts{last.ID: test.known}}, Kinds())
 		if got := kinds(acts); got != test.want {
 			t.Errorf("%s: due is %q, want %q", name, got, test.want)
 		}

@@ -159,13 +159,13 @@ func TestDue(t *testing.T) {
 		"a year ahead, and one that is not": {[]protect.Point{future, fresh}, sent(fresh.ID, fresh.ID), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := kinds(Due(now, p, nil, test.points, nil, test.memory, Kinds())); got != test.want {
+			if got := kinds(Due(Seen{Now: now, Policy: p, Points: test.points, Memory: test.memory}, Kinds())); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
 	other := stack.Ref{Kind: "postgres", Name: "5432"}
-	acts := Due(now, parse(t, example), []stack.Ref{other, db}, []protect.Point{fresh}, nil, sent(fresh.ID, fresh.ID), Kinds())
+	acts := Due(Seen{Now: now, Policy: parse(t, example), Servers: []stack.Ref{other, db}, Points: []protect.Point{fresh}, Memory: sent(fresh.ID, fresh.ID)}, Kinds())
 	if kinds(acts) != "snapshot" || acts[0].Server != other || acts[0].Rule.Every != 24*time.Hour {
 		t.Errorf("all: %+v", acts)
 	}
@@ -183,7 +183,7 @@ func TestAWeek(t *testing.T) {
 			at = at.AddDate(-1, 0, 0)
 		}
 		for _, kind := range Kinds() {
-			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
+			for _, a := range Due(Seen{Now: at, Policy: p, Points: points}, Kinds()) {
 				switch {
 				case a.Kind != kind:
 				case kind == Take:
@@ -214,12 +214,12 @@ func TestAQuarterIsNoBother(t *testing.T) {
 		var points []protect.Point
 		for tick := range 100 * 24 {
 			at := now.Add(time.Duration(tick) * time.Hour)
-			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
+			for _, a := range Due(Seen{Now: at, Policy: p, Points: points}, Kinds()) {
 				if a.Kind == Take {
 					points = append(points, point(at))
 				}
 			}
-			for _, a := range Due(at, p, nil, points, nil, Memory{}, Kinds()) {
+			for _, a := range Due(Seen{Now: at, Policy: p, Points: points}, Kinds()) {
 				if a.Kind == Prove {
 					i := slices.IndexFunc(points, func(p protect.Point) bool { return p.ID == a.Point })
 					points[i] = proven(points[i], at)

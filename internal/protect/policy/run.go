@@ -113,10 +113,9 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	var unread error // one damaged file must not keep the others from being protected; a prune looks for itself, and stops
 	for _, kind := range r.kinds() {
 		// What was just taken is proven, sent and counted in the same run.
-		var points []protect.Point
-		var facts map[string]keep.Facts
-		points, facts, unread = r.Acts.Points(ctx)
-		for _, a := range Due(r.Now(), p, servers, points, facts, m, []Kind{kind}) {
+		in := Seen{Now: r.Now(), Policy: p, Servers: servers, Memory: m}
+		in.Points, in.Facts, unread = r.Acts.Points(ctx)
+		for _, a := range Due(in, []Kind{kind}) {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(err, r.end(context.WithoutCancel(ctx), m))
 			}

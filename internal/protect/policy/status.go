@@ -102,9 +102,7 @@ func Assess(in Seen) Status {
 
 // runs tells whether the policy is carried out at all.
 func (s *Status) runs(in Seen) {
-	missing := func(hint, format string, args ...any) {
-		s.Unmet = append(s.Unmet, Unmet{Why: fmt.Sprintf(format, args...), Hint: hint})
-	}
+	missing := func(hint, format string, args ...any) { s.Unmet = append(s.Unmet, unmet(hint, format, args...)) }
 	if in.Unseen != "" {
 		missing("run it as root", "the servers of this host are not known: %s", in.Unseen)
 	}
@@ -117,6 +115,10 @@ func (s *Status) runs(in Seen) {
 	case in.Memory.Policy != in.Policy.File:
 		missing("plumb protect run POLICY carries this one out; one policy a host is remembered", "the last run was for another policy, %s", in.Memory.Policy)
 	}
+}
+
+func unmet(hint, format string, args ...any) Unmet {
+	return Unmet{Why: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // assess looks at one server.
@@ -184,73 +186,91 @@ func late(every time.Duration) time.Duration { return every + every/2 + slack(ti
 
 // judge says what of the rule is not met.
 func (v *ServerStatus) judge(in Seen, points []protect.Point) {
-	missing := func(hint, format string, args ...any) {
-		v.Unmet = append(v.Unmet, Unmet{Why: fmt.Sprintf(format, args...), Hint: hint})
-	}
-	old := func(d time.Duration) string { return units.Age(int64(d.Seconds())) }
 	if !v.Runs && in.Unseen == "" {
-		missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it does not run, so that no points are taken of it")
+		v.missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it does not run, so that no points are taken of it")
 	}
 	for _, p := range points {
 		if keep.At(p).Sub(in.Now) > ahead {
-			missing("set the clock right, or destroy that point by name (plumb prune POINT)", "point %s is of the future: a clock was wrong", p.ID)
+			v.missing("set the clock right, or destroy that point by name (plumb prune POINT)", "point %s is of the future: a clock was wrong", p.ID)
 			break
 		}
 	}
 	if v.Lost != "" {
-		missing("plumb prune POINT destroys what is left of one; with --forget it lets one go whose storage is gone for good", "%s", v.Lost)
+		v.missing("plumb prune POINT destroys what is left of one; with --forget it lets one go whose storage is gone for good", "%s", v.Lost)
 	}
-	const run = "plumb protect run takes, proves and sends what is due: look whether its timer runs, and what it said"
+	v.taken()
+	v.sent(in)
+	v.backups(in)
+	v.failures(in)
+}
+
+func (v *ServerStatus) missing(hint, format string, args ...any) {
+	v.Unmet = append(v.Unmet, unmet(hint, format, args...))
+}
+
+func old(age time.Duration) string { return units.Age(int64(age.Seconds())) }
+
+// runHint is what carries out what is due.
+const runHint = "plumb protect run takes, proves and sends what is due: look whether its timer runs, and what it said"
+
+// taken says what is not met of how often points are taken and proven.
+func (v *ServerStatus) taken() {
 	switch {
 	case v.Rule.Every == 0:
 	case v.Newest == nil:
-		missing(run, "there is no point of it")
+		v.missing(runHint, "there is no point of it")
 	case v.Newest.Age > late(v.Rule.Every):
-		missing(run, "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
+		v.missing(runHint, "its newest point is %s old, and one is wanted every %s", old(v.Newest.Age), short(v.Rule.Every))
 	}
-	if d := v.Rule.Drill; d != nil {
-		switch {
-		case v.Proven == nil:
-			missing("plumb snapshot --drill proves one", "no point of it is proven to start")
-		case v.Proven.Age > late(d.Every)+v.Rule.Every:
-			missing("plumb drill proves one", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
-		}
+	switch d := v.Rule.Drill; {
+	case d == nil:
+	case v.Proven == nil:
+		v.missing("plumb snapshot --drill proves one", "no point of it is proven to start")
+	case v.Proven.Age > late(d.Every)+v.Rule.Every:
+		v.missing("plumb drill proves one", "its newest proven point is %s old, and one is wanted every %s", old(v.Proven.Age), short(d.Every))
 	}
+}
+
+// sent says what was sent to the targets of points, and what of that is not met.
+func (v *ServerStatus) sent(in Seen) {
 	for _, t := range v.Rule.Replicate {
 		last, _ := in.Memory.Last(Replicate, v.Server, t.To)
 		v.Targets = append(v.Targets, Sent{To: t.To, Point: last.Point, At: last.OK})
 		switch age := in.Now.Sub(last.OK); {
 		case last.OK.IsZero():
-			missing(run, "nothing was sent to %s yet", t.To)
+			v.missing(runHint, "nothing was sent to %s yet", t.To)
 		case age > late(max(t.Every, v.Rule.Every)):
-			missing(run, "%s was last sent a point %s ago", t.To, old(age))
-		}
-	}
-	v.backups(in, missing, old)
-	braked := slices.ContainsFunc(v.Prune, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) // said below
-	for _, l := range slices.Concat(in.Memory.Lasts, in.Backups.Lasts) {
-		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) && !(braked && l.Kind == Prune) {
-			missing(l.Hint, "%s: %s", failing(l), l.Why)
-		}
-	}
-	for _, plan := range v.Prune {
-		for _, b := range plan.Brakes {
-			missing(b.Hint, "nothing is pruned: %s", b.Why)
+			v.missing(runHint, "%s was last sent a point %s ago", t.To, old(age))
 		}
 	}
 }
 
-// backups says what of the backups is not met.
-func (v *ServerStatus) backups(in Seen, missing func(hint, format string, args ...any), old func(time.Duration) string) {
-	const run = "plumb protect run --backups backs up what is due"
+// backups does so for backups.
+func (v *ServerStatus) backups(in Seen) {
+	const runHint = "plumb protect run --backups backs up what is due"
 	for _, s := range v.Rule.Backup {
 		last, _ := in.Backups.Last(Backup, v.Server, s.Target())
 		v.Backups = append(v.Backups, Sent{To: s.Target(), Point: last.Point, At: last.OK})
 		switch age := in.Now.Sub(last.OK); {
 		case last.OK.IsZero():
-			missing(run, "nothing was backed up to %s yet", s.Target())
+			v.missing(runHint, "nothing was backed up to %s yet", s.Target())
 		case age > late(max(s.Every, v.Rule.Every)):
-			missing(run, "the newest backup in %s is %s old", s.Target(), old(age))
+			v.missing(runHint, "the newest backup in %s is %s old", s.Target(), old(age))
+		}
+	}
+}
+
+// failures says which runs failed, and why nothing is pruned.
+func (v *ServerStatus) failures(in Seen) {
+	braked := slices.ContainsFunc(v.Prune, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) // said below
+	for _, l := range slices.Concat(in.Memory.Lasts, in.Backups.Lasts) {
+		if l.Server == v.Server && l.Fails() && asked(in.Policy, l) && !(braked && l.Kind == Prune) {
+			v.missing(l.Hint, "%s: %s", failing(l), l.Why)
+		}
+	}
+	for _, plan := range v.Prune {
+		for _, b := range plan.Brakes {
+			v.missing(b.Hint, "nothing is pruned: %s", b.Why)
 		}
 	}
 }

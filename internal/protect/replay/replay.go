@@ -5,16 +5,13 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/load"
 	"plumb/internal/protect"
-	"plumb/internal/protect/instance"
 )
 
 // Engine is what replaying asks of a database product beyond [protect.Engine].
@@ -71,14 +68,6 @@ type Way struct {
 // Near is how many transactions are shown on each side of a target.
 const Near = 5
 
-// Recovered is a copy that was brought to a moment, and stopped.
-type Recovered struct {
-	ID      string           // of the copies' snapshots
-	Members []protect.Member // snapshots of it, in the order of the point's
-	Way     Way
-	Drop    func(context.Context) error // takes all of it away
-}
-
 // EngineOf gives the engine of a server that can replay.
 func EngineOf(k *protect.Keeper, sv protect.Server) (Engine, protect.Engine, error) {
 	e, err := k.EngineOf(sv)
@@ -92,67 +81,6 @@ func EngineOf(k *protect.Keeper, sv protect.Server) (Engine, protect.Engine, err
 	return r, e, nil
 }
 
-// Recover makes a copy of a point, replays the server's log into it up to the target, stops
-// it, and keeps snapshots of it. With an error nothing of it is left.
-func Recover(ctx context.Context, m instance.Maker, p protect.Point, now protect.Server, to Target, memory int64, doing func(string)) (r Recovered, err error) {
-	replayer, engine, err := EngineOf(m.Keeper, p.Server)
-	if err != nil {
-		return r, err
-	}
-	r.ID = protect.NewID(m.Keeper.Now())
-	owner := Owner + r.ID
-	life := &inventory.Life{Owner: owner, Purpose: "point " + p.ID + " brought forward to " + to.Text, Since: m.Keeper.Now().UTC()}
-	doing("cloning")
-	c, err := m.Make(ctx, p, instance.Options{Name: "replay-" + r.ID, Purpose: protect.ForReplay, Number: number, Memory: memory, Life: life})
-	if err != nil {
-		return r, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
-		}
-	}()
-	recovers, ahead := replayer.(Recoverer)
-	if ahead {
-		r.Way.From = p.Position
-		if !to.Point() {
-			r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, StartOf(p), to)
-		}
-		if err == nil {
-			err = recovers.Prepare(ctx, m.Keeper.Do, &c.Copy, r.Way, to)
-		}
-		if err != nil {
-			return r, err
-		}
-	}
-	doing("recovering")
-	a, err := c.Start(ctx, true, time.Hour)
-	if err != nil {
-		return r, err
-	}
-	from, err := engine.Recovered(ctx, a, c.Copy)
-	if err == nil && !ahead {
-		doing("reading the log")
-		r.Way, err = replayer.Way(ctx, m.Keeper.Do, now, Start{Position: from, Apart: true, Until: p.Times.Until()}, to) // Replay compares the logs themselves
-	}
-	if err == nil {
-		doing(fmt.Sprintf("replaying %d transactions", r.Way.Count))
-		err = replayer.Replay(ctx, m.Keeper.Do, a, c.Copy, r.Way)
-	}
-	if err = errors.Join(err, a.Close()); err != nil {
-		return r, err
-	}
-	if err = c.Stop(ctx); err != nil {
-		return r, err
-	}
-	if err = replayer.Settle(ctx, m.Keeper.Do, c.Copy); err != nil {
-		return r, err
-	}
-	r.Members, err = c.Keep(ctx, r.ID, func([]protect.Member) error { return nil })
-	r.Drop = func(ctx context.Context) error { return m.Keeper.Forgo(ctx, owner, r.Members) }
-	return r, err
-}
-
 // StartOf gives where a copy of a point stands at least: a drill has found it further than what the server
 // said just before.
 func StartOf(p protect.Point) Start {
@@ -162,9 +90,3 @@ func StartOf(p protect.Point) Start {
 	}
 	return s
 }
-
-// Owner is the beginning of whom the inventory names for what a replay made; its ID follows.
-const Owner = "replay "
-
-// number is that of the copy's server: hardly that of another, which are small.
-const number = 1<<31 - 19

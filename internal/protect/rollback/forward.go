@@ -16,6 +16,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
+	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
 	"plumb/internal/zfs"
@@ -116,7 +117,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 			return nil, err
 		}
 	}
-	got, err := replay.Recover(ctx, r.Copies, plan.Point, plan.Server, *plan.to, plan.copy, r.say)
+	got, err := replay.Recovery{Copies: r.Copies, Point: plan.Point, Now: plan.Server, To: *plan.to, Memory: plan.copy, Doing: r.say}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (r Rollback) Sweep(ctx context.Context) error {
 // back.
 func (r Rollback) sweep(ctx context.Context) error {
 	k := r.Keeper
-	books, err := inventory.List(ctx, k.Do, k.Books)
+	books, err := kinds.Books(k.Do, k.Books).List(ctx)
 	if err != nil {
 		return err
 	}

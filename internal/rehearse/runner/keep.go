@@ -14,7 +14,6 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/ledger"
@@ -112,7 +111,7 @@ func (x *Runner) Close(ctx context.Context) error {
 	switch {
 	case x.kept.Name == "" || x.ended == interrupted || x.ended == brokenOff:
 		return nil
-	case x.ended != budgetUsed:
+	case x.ended != timeOver:
 		return x.Live.Remove(ctx, x.keptFile(x.kept.Name))
 	}
 	x.kept.Ended = x.ended
@@ -193,7 +192,7 @@ func toResume(all []kept, name string) (kept, error) {
 	case len(open) > 0:
 		help = "there is " + hint.OneOf(open)
 	case len(ended) > 0:
-		help = fmt.Sprintf("plumb rehearse --resume %s --max-time 1h continues the last one whose budget was used up", ended[0])
+		help = fmt.Sprintf("plumb rehearse --resume %s --max-time 1h continues the last one that --max-time ended", ended[0])
 	}
 	if name != "" {
 		return kept{}, hint.Usage(fmt.Sprintf("no rehearsal is called %s, or it has nothing left to do", name), help)
@@ -213,7 +212,7 @@ func Resume(ctx context.Context, name string, o Options, p Ports) (*Runner, erro
 		return nil, err
 	}
 	x.takeOver()
-	if _, err := inventory.Sweep(ctx, x.Live, kinds.All(), x.Books); err != nil { // before room is looked for
+	if _, err := kinds.Books(x.Live, x.Books).Sweep(ctx); err != nil { // before room is looked for
 		return nil, err
 	}
 	x.began = time.Now()

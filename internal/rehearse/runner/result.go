@@ -44,7 +44,7 @@ func (x *Runner) Outcome() *Outcome {
 	r.Took, r.Search = x.spent+time.Since(x.began), x.found
 	r.Adopt(x.Know.Catalog, x.inForce)
 	o := &Outcome{Result: r, Interrupted: x.ended == interrupted}
-	if x.ended == budgetUsed {
+	if x.ended == timeOver {
 		o.Resume = x.kept.Name
 	}
 	return o

@@ -44,7 +44,7 @@ type Runner struct {
 const (
 	allDecided   = "all is decided"
 	allDone      = "all blocks are done"
-	budgetUsed   = "the budget is used up"
+	timeOver     = "--max-time is over"
 	interrupted  = "interrupted"
 	brokenOff    = "it could not go on"
 	nothingToTry = "there is nothing to try"

@@ -225,7 +225,7 @@ func TestServerBelow(t *testing.T) {
 }
 
 func TestToResume(t *testing.T) {
-	all := []kept{{Name: "a"}, {Name: "b"}, {Name: "c", Ended: budgetUsed}}
+	all := []kept{{Name: "a"}, {Name: "b"}, {Name: "c", Ended: timeOver}}
 	for _, c := range []struct{ name, want, hint string }{
 		{"", "b", ""}, {"a", "a", ""}, {"c", "c", ""}, {"d", "", "there is b or a"},
 	} {

@@ -26,7 +26,7 @@ func (x *Runner) searchAfter(ctx context.Context) error {
 	began, points := time.Now(), x.searchPoints()
 	if points < leastRounds*roundPoints || x.left()-closingTime < leastRounds*x.roundTime()+x.confirmTime() {
 		takes := leastRounds*x.roundTime() + x.confirmTime() + closingTime
-		x.Watch.Tell(fmt.Sprintf("search: not begun, because %s of the budget are left and it takes %s at least; --max-time %s leaves time for one",
+		x.Watch.Tell(fmt.Sprintf("search: not begun, because %s of --max-time are left and it takes %s at least; --max-time %s leaves time for one",
 			rounded(max(0, x.left())), rounded(takes), units.Short((takes*5/2 + time.Minute).Round(time.Minute))))
 		return nil
 	}
@@ -55,7 +55,7 @@ func (x *Runner) searchRounds(ctx context.Context, s *rehearse.Search) error {
 			return err
 		}
 		if x.left()-closingTime < x.roundTime()+x.loading(stage.Experiment)+x.confirmTime() {
-			s.Ended = budgetUsed
+			s.Ended = timeOver
 			return nil
 		}
 		r, err := x.try(ctx, stage.Experiment, "search, "+stage.Name)

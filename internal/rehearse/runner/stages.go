@@ -17,7 +17,7 @@ import (
 const closingTime = 10 * time.Second
 
 // errBudget ends a trial that would go on long after the budget.
-var errBudget = errors.New(budgetUsed)
+var errBudget = errors.New(timeOver)
 
 // allStages runs the stages one after another, each within what the budget
 // still gives, and goes on with the first ones when time is left in the end.
@@ -35,7 +35,7 @@ func (x *Runner) allStages(ctx context.Context) error {
 		err = x.searchAfter(limited)
 	}
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(limited), errBudget) {
-		x.ended, err = budgetUsed, nil
+		x.ended, err = timeOver, nil
 	}
 	x.dropUnbegun()
 	if err == nil && x.ended == "" {
@@ -126,14 +126,14 @@ func (x *Runner) noTime(i int, again bool) error {
 	}
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
-		return hint.With(fmt.Errorf("%s of the budget are left, and all advice takes %s at least", left, takes),
+		return hint.With(fmt.Errorf("%s of --max-time are left, and all advice takes %s at least", left, takes),
 			fmt.Sprintf("--max-time %s or more; --data with less loads faster", (x.Budget-left+2*takes).Round(time.Minute)))
 	}
 	if !x.Search {
-		x.ended = budgetUsed
+		x.ended = timeOver
 	}
 	if len(x.reports[i].Records) == 0 {
-		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of the budget are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
+		x.Watch.Tell(fmt.Sprintf("%s: not begun, because %s of --max-time are left and it takes %s at least", stageWords(x.proposal.Stages[i].Name), left, takes))
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (x *Runner) howItEnded() string {
 		}
 		switch r.Stopped {
 		case report.BudgetUsed:
-			return budgetUsed
+			return timeOver
 		case report.AllDone:
 			why = allDone
 		}

@@ -77,77 +77,49 @@ func groupsOf(ctx context.Context, h host.Reader, st zfs.Status) (map[string][]s
 			}
 			var names []string
 			for _, m := range members {
-				name, err := disk.Known(ctx, h, m.Name)
-				if err != nil {
-					return nil, err
-				}
-				names = append(names, name)
+				names = append(names, m.Name)
 			}
-			out[class] = append(out[class], group(word, names))
+			text, err := described(ctx, h, word, names)
+			if err != nil {
+				return nil, err
+			}
+			out[class] = append(out[class], text)
 		}
 		slices.Sort(out[class])
 	}
 	return out, nil
 }
 
-func group(word string, names []string) string {
-	slices.Sort(names)
-	if word == "" {
-		return strings.Join(names, " and ")
+// described says of what a vdev is made, its disks by the names by which they are known.
+func described(ctx context.Context, h host.Reader, word string, disks []string) (string, error) {
+	var names []string
+	for _, d := range disks {
+		name, err := disk.Known(ctx, h, d)
+		if err != nil {
+			return "", err
+		}
+		names = append(names, name)
 	}
-	return word + " of " + strings.Join(names, " and ")
+	slices.Sort(names)
+	text := strings.Join(names, " and ")
+	if word != "" {
+		text = word + " of " + text
+	}
+	return text, nil
 }
 
 // wanted describes what a spec asks for, in the same words.
 func wanted(ctx context.Context, h host.Reader, p spec.Pool) (map[string][]string, error) {
 	out := map[string][]string{zfs.ClassData: nil, zfs.ClassSpecial: nil, zfs.ClassLogs: nil, zfs.ClassCache: nil}
-	add := func(class, word string, disks []spec.Disk) error {
-		var names []string
-		for _, d := range disks {
-			name, err := disk.Known(ctx, h, d.Path)
-			if err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		out[class] = append(out[class], group(word, names))
-		slices.Sort(out[class])
-		return nil
-	}
-	alone := func(class string, disks []spec.Disk) error {
-		for i := range disks {
-			if err := add(class, "", disks[i:i+1]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	pair := func(class string, disks []spec.Disk) error {
-		if len(disks) < 2 {
-			return alone(class, disks)
-		}
-		return add(class, "mirror", disks)
-	}
-	width := p.Width
-	if width == 0 {
-		width = len(p.Data)
-	}
-	if p.Layout == spec.Stripe {
-		width = 1
-	}
-	for g := range slices.Chunk(p.Data, width) {
-		word := string(p.Layout)
-		if p.Layout == spec.Stripe {
-			word = ""
-		}
-		if err := add(zfs.ClassData, word, g); err != nil {
-			return nil, err
-		}
-	}
-	for _, err := range []error{pair(zfs.ClassSpecial, p.Special), pair(zfs.ClassLogs, p.Log), alone(zfs.ClassCache, p.Cache)} {
+	for _, v := range vdevsOf(p) {
+		text, err := described(ctx, h, v.word, paths(v.disks))
 		if err != nil {
 			return nil, err
 		}
+		out[v.class] = append(out[v.class], text)
+	}
+	for _, all := range out {
+		slices.Sort(all)
 	}
 	return out, nil
 }

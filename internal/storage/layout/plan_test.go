@@ -31,7 +31,7 @@ func TestVdevs(t *testing.T) {
 		"mirror a b mirror c d log x": {Layout: spec.Mirror, Width: 2, Data: disksOf("a b c d"), Log: disksOf("x")},
 		"raidz2 a b c d special mirror s t u log mirror x y cache p q": {Layout: spec.RAIDZ2, Data: disksOf("a b c d"), Special: disksOf("s t u"), Log: disksOf("x y"), Cache: disksOf("p q")},
 	} {
-		if got := strings.Join(vdevs(p), " "); got != want {
+		if got := strings.Join(forCreate(vdevsOf(p)), " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -235,7 +235,7 @@ func (m *poolMaking) create(props, root map[string]string) {
 	}
 	m.out.Acts = append(m.out.Acts, change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the pool " + name, Inspect: &change.Inspection{Argv: zfs.Roots(markProperty), Match: "^" + regexp.QuoteMeta(name) + "\t(.*)$"}},
-		Do:        append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: vdevs(m.pool)})}),
+		Do:        append(first, script(unknownPool, name), change.Op{Argv: zfs.MakePool(zfs.NewPool{Name: name, Pool: props, Root: root, Vdevs: forCreate(vdevsOf(m.pool))})}),
 		Unchanged: &change.Inspection{Argv: zfs.PoolGUIDs(), Match: "^" + regexp.QuoteMeta(name) + "\t([0-9]+)$"},
 		Still:     &change.Still{Inspect: change.Inspection{Argv: zfs.Everything(name)}, State: name},
 		Undo:      []change.Op{script(destroyPool, name)},
@@ -247,44 +247,6 @@ func (m *poolMaking) create(props, root map[string]string) {
 // unknownPool refuses the name of a pool on disks that are here and not imported: after a start of the machine that one could be
 // imported in the place of the new one.
 const unknownPool = `! zpool import 2>/dev/null | sed -n 's/^ *pool: //p' | grep -qxF -e "$1" || { echo "there is another pool $1, which is not imported: zpool import shows it; choose another name, or import it" >&2; exit 1; }`
-
-// vdevs gives them as zpool create takes them.
-func vdevs(p spec.Pool) (words []string) {
-	width := p.Width
-	if width == 0 {
-		width = len(p.Data)
-	}
-	if p.Layout == spec.Stripe {
-		words = paths(p.Data)
-	} else {
-		for group := range slices.Chunk(p.Data, width) {
-			words = append(append(words, string(p.Layout)), paths(group)...)
-		}
-	}
-	for _, class := range []struct {
-		word  string
-		disks []spec.Disk
-	}{{"special", p.Special}, {"log", p.Log}} {
-		if len(class.disks) > 0 {
-			words = append(words, class.word)
-		}
-		if len(class.disks) > 1 {
-			words = append(words, "mirror")
-		}
-		words = append(words, paths(class.disks)...)
-	}
-	if len(p.Cache) > 0 {
-		words = append(append(words, "cache"), paths(p.Cache)...)
-	}
-	return words
-}
-
-func paths(disks []spec.Disk) (all []string) {
-	for _, d := range disks {
-		all = append(all, d.Path)
-	}
-	return all
-}
 
 // file makes a file for a trial. A second name beside it bears the mark of the act, by which the file is known. What is removed is no
 // part of a pool any more: an undo goes on to here also where the pool is kept.

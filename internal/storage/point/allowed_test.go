@@ -13,7 +13,6 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 )
@@ -138,11 +137,11 @@ func TestKeylessOnZFS(t *testing.T) {
 func keylessClone(t *testing.T, z ZFS, m protect.Member, dir string) error {
 	t.Helper()
 	d := hosttest.LiveDoer(t)
-	log, err := inventory.Open(t.Context(), d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy")
 	must(t, os.Mkdir(at, 0o755))
-	err = z.Clone(t.Context(), d, log, m, at, nil)
+	err = z.Clone(t.Context(), d, m, protect.CloneAt{Dir: at, Log: log})
 	must(t, log.Close(t.Context()))
 	return err
 }

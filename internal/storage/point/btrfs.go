@@ -227,8 +227,8 @@ func (b Btrfs) Mark(ctx context.Context, d host.Streamer, m protect.Member, fact
 }
 
 // Clone implements protect.Storage.
-func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	if err := emptyDirectory(ctx, d, dir); err != nil {
+func (b Btrfs) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
 		return err
 	}
 	t, s, st, err := b.look(ctx, d, m)
@@ -242,8 +242,8 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 		return err
 	}
 	to := path.Join(t.dir, newClone())
-	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Life: life, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir, "within": m.Within}}
-	_, err = log.Make(ctx, thing, func(*inventory.Thing) error {
+	thing := inventory.Thing{Kind: inventory.Subvolume, Name: to, Proof: map[string]string{"parent": s.UUID, "filesystem": m.Pool, "top": t.dir, "within": m.Within}}
+	_, err = at.Make(ctx, thing, func(*inventory.Thing) error {
 		_, err := d.Run(ctx, btrfs.Clone(path.Join(t.dir, m.Snapshot), to)...)
 		return err
 	})
@@ -251,7 +251,7 @@ func (b Btrfs) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m
 		return err
 	}
 	// Only root can reach the clone by its own path, so nobody put a link into it yet.
-	return bind(ctx, d, log, path.Join(to, m.Within), t.source, dir, life)
+	return bind(ctx, d, path.Join(to, m.Within), t.source, at)
 }
 
 // At implements protect.Locator.

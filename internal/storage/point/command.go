@@ -10,7 +10,6 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 )
@@ -142,7 +141,7 @@ func (Command) Mark(context.Context, host.Streamer, protect.Member, map[string]s
 }
 
 // Clone implements protect.Storage.
-func (Command) Clone(context.Context, host.Streamer, *inventory.Log, protect.Member, string, *inventory.Life) error {
+func (Command) Clone(context.Context, host.Streamer, protect.Member, protect.CloneAt) error {
 	return hint.With(errors.New("a snapshot that another command took cannot be cloned by Plumb"), "make the copy by the means of that storage")
 }
 

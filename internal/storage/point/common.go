@@ -16,7 +16,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/paths"
-	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -143,13 +142,11 @@ func unlike() string { return protect.NewID(time.Now()) + "-" + strings.ToLower(
 
 // bind mounts a directory of a clone where it is to be seen. No program in it gains
 // rights, and no device in it is one.
-func bind(ctx context.Context, d host.Doer, log *inventory.Log, from, source, dir string, life *inventory.Life) error {
+func bind(ctx context.Context, d host.Doer, from, source string, at protect.CloneAt) error {
 	if err := realDirectory(ctx, d, from, from); err != nil {
 		return err
 	}
-	t := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": source}}
-	_, err := log.Make(ctx, t, func(*inventory.Thing) error { return bound(ctx, d, from, dir) })
-	return err
+	return at.Mount(ctx, source, func() error { return bound(ctx, d, from, at.Dir) })
 }
 
 // realDirectory is an error where a link that was in a snapshot leads elsewhere.

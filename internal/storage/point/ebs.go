@@ -11,7 +11,6 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
@@ -301,7 +300,7 @@ func parseEBS(out []byte) ([]ebsSnapshot, error) {
 func (EBS) Mark(context.Context, host.Streamer, protect.Member, map[string]string) error { return nil }
 
 // Clone implements protect.Storage.
-func (EBS) Clone(_ context.Context, _ host.Streamer, _ *inventory.Log, m protect.Member, _ string, _ *inventory.Life) error {
+func (EBS) Clone(_ context.Context, _ host.Streamer, m protect.Member, _ protect.CloneAt) error {
 	return hint.With(fmt.Errorf("a volume of %s is not made and attached by Plumb", m.Snapshot), "aws ec2 create-volume --snapshot-id, attach-volume, and mount it; XFS needs -o nouuid on the same instance")
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -158,12 +157,12 @@ func (p *place) marked(t *testing.T) {
 func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
-	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
 	must(t, os.WriteFile(filepath.Join(p.dir, "file"), []byte("later"), 0o600))
-	must(t, p.Clone(ctx, d, log, m, at, nil))
+	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Log: log}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "file"), []byte("of the clone"), 0o600))
@@ -182,8 +181,8 @@ func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 	}
 	at2 := filepath.Join(dir, "again")
 	must(t, os.Mkdir(at2, 0o755))
-	if log, err = inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run2"); err == nil {
-		err = p.Clone(ctx, d, log, m, at2, nil)
+	if log, err = kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run2"); err == nil {
+		err = p.Clone(ctx, d, m, protect.CloneAt{Dir: at2, Log: log})
 	}
 	must(t, err)
 	if text, err = os.ReadFile(filepath.Join(at2, "file")); string(text) != "data" { // the first clone changed nothing of it
@@ -328,7 +327,7 @@ func TestFilesystemPointOfAKilledRun(t *testing.T) {
 		}
 		mortal.Ways(t, n, pace(), func(at int, how string) {
 			life(at, how)
-			swept, err := inventory.Sweep(ctx, d, kinds.All(), filepath.Join(dir, "books"))
+			swept, err := kinds.Books(d, filepath.Join(dir, "books")).Sweep(ctx)
 			must(t, err)
 			for _, s := range swept {
 				must(t, s.Err)
@@ -366,9 +365,9 @@ func mortalPlace(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	log, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(m, filepath.Join(dir, "books")).Open(ctx, "run1")
 	if err == nil {
-		err = s.Clone(ctx, m, log, all[0], filepath.Join(dir, "copy"), nil)
+		err = s.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(dir, "copy"), Log: log})
 	}
 	if err == nil {
 		err = log.Close(ctx)

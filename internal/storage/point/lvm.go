@@ -232,8 +232,8 @@ func (LVM) State(ctx context.Context, h host.Reader, m protect.Member) (protect.
 func (LVM) Mark(context.Context, host.Streamer, protect.Member, map[string]string) error { return nil }
 
 // Clone implements protect.Storage.
-func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	if err := emptyDirectory(ctx, d, dir); err != nil {
+func (l LVM) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
 		return err
 	}
 	st, err := l.State(ctx, d, m)
@@ -245,7 +245,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	}
 	group, _, _ := strings.Cut(m.Snapshot, "/")
 	name := "plumb-clone-" + unlike()
-	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.LogicalVolume, Name: group + "/" + name, Life: life}, func(t *inventory.Thing) error {
+	_, err = at.Make(ctx, inventory.Thing{Kind: inventory.LogicalVolume, Name: group + "/" + name}, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, "lvcreate", "--snapshot", "--setactivationskip", "n", "--activate", "y", "--name", name, "--", m.Snapshot); err != nil {
 			return err
 		}
@@ -263,7 +263,7 @@ func (l LVM) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	if err != nil {
 		return err
 	}
-	return mountDevice(ctx, d, log, path.Join("/dev/mapper", mapperName(group, name)), dir, life)
+	return mountDevice(ctx, d, path.Join("/dev/mapper", mapperName(group, name)), at)
 }
 
 // CopyOf implements protect.Copier.
@@ -280,7 +280,7 @@ func (l LVM) Holds(v protect.Volume, t inventory.Thing) bool {
 
 // mountDevice mounts a clone of a device. XFS does not mount a second filesystem of one UUID, unless
 // it is told to.
-func mountDevice(ctx context.Context, d host.Doer, log *inventory.Log, device, dir string, life *inventory.Life) error {
+func mountDevice(ctx context.Context, d host.Doer, device string, at protect.CloneAt) error {
 	out, err := d.Run(ctx, "blkid", "--probe", "--output", "value", "--match-tag", "TYPE", "--", device)
 	if err != nil {
 		return err
@@ -289,11 +289,10 @@ func mountDevice(ctx context.Context, d host.Doer, log *inventory.Log, device, d
 	if fstype == "xfs" {
 		options += ",nouuid"
 	}
-	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": device}}, func(*inventory.Thing) error {
-		_, err := d.Run(ctx, "mount", "-t", fstype, "-o", options, "--", device, dir)
+	return at.Mount(ctx, device, func() error {
+		_, err := d.Run(ctx, "mount", "-t", fstype, "-o", options, "--", device, at.Dir)
 		return err
 	})
-	return err
 }
 
 // Destroy implements protect.Storage. LVM itself looks once more at the UUID.

@@ -145,8 +145,8 @@ func (RBD) Mark(context.Context, host.Streamer, protect.Member, map[string]strin
 
 // Clone implements protect.Storage. Clones of format 2 need no protected snapshot, and the name
 // that was proven cannot be another's while the clone is made of it: that is looked at again after.
-func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	if err := emptyDirectory(ctx, d, dir); err != nil {
+func (r RBD) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
 		return err
 	}
 	proven := func() error {
@@ -160,7 +160,7 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 		return err
 	}
 	name := m.Pool + "/plumb-clone-" + unlike()
-	_, err := log.Make(ctx, inventory.Thing{Kind: inventory.Image, Name: name, Life: life}, func(t *inventory.Thing) error {
+	_, err := at.Make(ctx, inventory.Thing{Kind: inventory.Image, Name: name}, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, "rbd", "clone", "--rbd-default-clone-format", "2", "--", m.Snapshot, name); err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	if err != nil {
 		return err
 	}
-	at, err := log.Make(ctx, inventory.Thing{Kind: inventory.Mapping, Life: life, Proof: map[string]string{"image": name}}, func(t *inventory.Thing) error {
+	device, err := at.Make(ctx, inventory.Thing{Kind: inventory.Mapping, Proof: map[string]string{"image": name}}, func(t *inventory.Thing) error {
 		out, err := d.Run(ctx, "rbd", "device", "map", "--", name)
 		t.Name = strings.TrimSpace(string(out))
 		return err
@@ -185,7 +185,7 @@ func (r RBD) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m p
 	if err != nil {
 		return err
 	}
-	return mountDevice(ctx, d, log, at.Name, dir, life)
+	return mountDevice(ctx, d, device.Name, at)
 }
 
 // CopyOf implements protect.Copier.

@@ -237,8 +237,8 @@ func (r Reflink) Mark(ctx context.Context, d host.Streamer, m protect.Member, fa
 }
 
 // Clone implements protect.Storage.
-func (r Reflink) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	if err := emptyDirectory(ctx, d, dir); err != nil {
+func (r Reflink) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
 		return err
 	}
 	from, st, err := r.look(ctx, d, m)
@@ -253,7 +253,7 @@ func (r Reflink) Clone(ctx context.Context, d host.Streamer, log *inventory.Log,
 		return err
 	}
 	to := path.Join(top.Point, newClone())
-	_, err = log.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: to, Life: life}, func(*inventory.Thing) error {
+	_, err = at.Make(ctx, inventory.Thing{Kind: inventory.Tree, Name: to}, func(*inventory.Thing) error {
 		if err := d.MakeDir(ctx, to, 0o700, 0, 0); err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (r Reflink) Clone(ctx context.Context, d host.Streamer, log *inventory.Log,
 	if err != nil {
 		return err
 	}
-	return bind(ctx, d, log, path.Join(to, copyDir), top.Source, dir, life)
+	return bind(ctx, d, path.Join(to, copyDir), top.Source, at)
 }
 
 // Destroy implements protect.Storage. A copy is given a name of its own, looked at again under

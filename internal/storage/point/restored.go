@@ -8,7 +8,6 @@ import (
 	"path"
 
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
 )
@@ -37,12 +36,12 @@ func (Restored) State(ctx context.Context, h host.Reader, m protect.Member) (pro
 }
 
 // Clone implements protect.Storage.
-func (Restored) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
+func (Restored) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
 	source, err := sourceOf(ctx, d, m.Snapshot)
 	if err != nil {
 		return err
 	}
-	return bind(ctx, d, log, m.Snapshot, source, dir, life)
+	return bind(ctx, d, m.Snapshot, source, at)
 }
 
 // sourceOf gives the source of the mount on which a directory lies, as the table of mounts has it.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/freeze"
@@ -97,12 +96,12 @@ func (p *place) taken(t *testing.T, sv protect.Server) protect.Member {
 func (p *place) starts(t *testing.T, b *sandbox.Box, m protect.Member, least int64) {
 	t.Helper()
 	d, ctx, dir := hosttest.LiveDoer(t), t.Context(), t.TempDir()
-	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	defer func() { must(t, log.Close(context.WithoutCancel(ctx))) }()
 	at, err := b.Mkdir("copy-" + filepath.Base(dir))
 	must(t, err)
-	must(t, p.Clone(ctx, d, log, m, at, nil))
+	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Log: log}))
 	s, err := b.MySQL(sandbox.MySQLOptions{Name: "copy" + filepath.Base(filepath.Dir(dir)) + filepath.Base(dir), Datadir: at, Settings: "log_bin = binlog"})
 	must(t, err)
 	defer func() { must(t, s.Stop()) }()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/observe"
 	"plumb/internal/protect"
@@ -132,10 +131,10 @@ func placed(t *testing.T, s onVolume, dir string) protect.Volume {
 // copied clones a snapshot, and looks at what is in the clone. away takes it away.
 func copied(t *testing.T, s onVolume, m protect.Member) (at string, away func()) {
 	t.Helper()
-	log, err := inventory.Open(t.Context(), hosttest.LiveDoer(t), kinds.All(), filepath.Join(t.TempDir(), "books"), "run1")
+	log, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at = t.TempDir()
-	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), log, m, at, nil))
+	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), m, protect.CloneAt{Dir: at, Log: log}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	if err != nil || string(text) != "as it was" {
 		t.Errorf("the copy of %s holds %q, %v", m.Snapshot, text, err)

@@ -28,40 +28,39 @@ func likeOrigin() []string {
 // Clone implements protect.Storage. The clone is beside its origin, under the same quota, where whoever
 // may clone and create there may make it. It says that it is not to be snapshotted by others, and is mounted
 // by hand: nothing but Plumb mounts it.
-func (z ZFS) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	err := z.clone(ctx, d, log, m, dir, life)
+func (z ZFS) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	err := z.clone(ctx, d, m, at)
 	if err != nil {
-		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, dir, err)
+		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, at.Dir, err)
 	}
 	return err
 }
 
-func (z ZFS) clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	set, err := z.cloneBeside(ctx, d, log, m, dir, life, "canmount=noauto", "mountpoint="+z.unmounted())
+func (z ZFS) clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	set, err := z.cloneBeside(ctx, d, m, at, "canmount=noauto", "mountpoint="+z.unmounted())
 	if err != nil {
 		return err
 	}
-	at := inventory.Thing{Kind: inventory.Mount, Name: dir, Life: life, Proof: map[string]string{"source": set.Name}}
-	_, err = log.Make(ctx, at, func(*inventory.Thing) error {
-		err := z.mount(ctx, d, set.Name, dir)
+	err = at.Mount(ctx, set.Name, func() error {
+		err := z.mount(ctx, d, set.Name, at.Dir)
 		if err == nil {
-			err = mountedAt(ctx, d, set.Name, dir)
+			err = mountedAt(ctx, d, set.Name, at.Dir)
 		}
 		if err == nil && m.Within != "" {
-			err = inside(ctx, d, set.Name, dir, m.Within)
+			err = inside(ctx, d, set.Name, at.Dir, m.Within)
 		}
 		return err
 	})
 	if err != nil {
-		err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
+		err = errors.Join(err, at.Log.Remove(context.WithoutCancel(ctx), set))
 	}
 	return err
 }
 
-// cloneBeside makes a clone that is to be mounted on dir, with options of its kind.
-func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life, options ...string) (inventory.Thing, error) {
-	set := inventory.Thing{Kind: inventory.Dataset, Life: life}
-	if err := emptyDirectory(ctx, d, dir); err != nil {
+// cloneBeside makes a clone that is to be mounted, with options of its kind.
+func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt, options ...string) (inventory.Thing, error) {
+	set := inventory.Thing{Kind: inventory.Dataset}
+	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
 		return set, err
 	}
 	like, err := z.cloneOptions(ctx, d, m)
@@ -71,7 +70,7 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, log *inventory.Lo
 	name, mark := cloneName(m.Name)
 	options = append(append(options, like...), kinds.RunProperty+"="+mark)
 	set.Name, set.Proof = name, map[string]string{"run": mark, storageProof: z.Name()}
-	return log.Make(ctx, set, func(t *inventory.Thing) error {
+	return at.Make(ctx, set, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, options...)...); err != nil {
 			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
 		}

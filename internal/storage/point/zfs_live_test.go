@@ -15,7 +15,6 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/test/mortal"
@@ -123,12 +122,12 @@ func TestPointsOnZFS(t *testing.T) {
 // copies clones a snapshot, looks at the clone, and drops it.
 func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []protect.Volume) {
 	ctx, dir := t.Context(), t.TempDir()
-	log, err := inventory.Open(ctx, d, kinds.All(), filepath.Join(dir, "books"), "run1")
+	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
 	must(t, os.WriteFile(filepath.Join(vols[0].Mountpoint, "file"), []byte("later"), 0o600))
-	must(t, z.Clone(ctx, d, log, all[0], at, nil))
+	must(t, z.Clone(ctx, d, all[0], protect.CloneAt{Dir: at, Log: log}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "more"), text, 0o600))
@@ -145,7 +144,7 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	if err := z.Destroy(ctx, d, all); err == nil || !strings.Contains(err.Error(), all[0].Snapshot+": it ") || len(z.there(t, d, all)) != 2 {
 		t.Errorf("what has clones: %v", err)
 	}
-	if err := z.Clone(ctx, d, log, all[1], at, nil); err == nil || !strings.Contains(err.Error(), "holds") {
+	if err := z.Clone(ctx, d, all[1], protect.CloneAt{Dir: at, Log: log}); err == nil || !strings.Contains(err.Error(), "holds") {
 		t.Errorf("on a directory that is taken: %v", err)
 	}
 	part := all[0]
@@ -153,7 +152,7 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 		part.Within = within
 		seen := filepath.Join(dir, "seen"+filepath.Base(within))
 		must(t, os.Mkdir(seen, 0o755))
-		if err := z.Clone(ctx, d, log, part, seen, nil); (err == nil) != (want != "") {
+		if err := z.Clone(ctx, d, part, protect.CloneAt{Dir: seen, Log: log}); (err == nil) != (want != "") {
 			t.Errorf("the clone of %s: %v", within, err)
 		}
 		if got := sh(t, "ls", seen); got != want {
@@ -164,7 +163,7 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	other.GUID = "7"
 	free := filepath.Join(dir, "free")
 	must(t, os.Mkdir(free, 0o755))
-	if err := z.Clone(ctx, d, log, other, free, nil); err == nil {
+	if err := z.Clone(ctx, d, other, protect.CloneAt{Dir: free, Log: log}); err == nil {
 		t.Error("another snapshot was cloned")
 	}
 	must(t, log.Close(ctx))
@@ -245,12 +244,12 @@ func mortalPoint(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	log, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(words[0], "books"), "run1")
+	log, err := kinds.Books(m, filepath.Join(words[0], "books")).Open(ctx, "run1")
 	if err == nil {
 		err = z.Tidy(ctx, m, all, name)
 	}
 	if err == nil {
-		err = z.Clone(ctx, m, log, all[0], filepath.Join(words[0], "copy"), nil)
+		err = z.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(words[0], "copy"), Log: log})
 	}
 	if err == nil {
 		err = log.Close(ctx)
@@ -330,7 +329,7 @@ func TestPointOfAKilledRun(t *testing.T) {
 	}
 	mortal.Ways(t, n, pace(), func(at int, how string) {
 		life(at, how)
-		swept, err := inventory.Sweep(ctx, d, kinds.All(), filepath.Join(dir, "books"))
+		swept, err := kinds.Books(d, filepath.Join(dir, "books")).Sweep(ctx)
 		must(t, err)
 		for _, s := range swept {
 			must(t, s.Err)

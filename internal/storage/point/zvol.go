@@ -10,7 +10,6 @@ import (
 
 	"plumb/internal/await"
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/protect"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
@@ -71,19 +70,19 @@ func (z Zvol) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volu
 const deviceTime = 30 * time.Second
 
 // Clone implements protect.Storage.
-func (z Zvol) Clone(ctx context.Context, d host.Streamer, log *inventory.Log, m protect.Member, dir string, life *inventory.Life) error {
-	set, err := z.cloneBeside(ctx, d, log, m, dir, life, "volmode=dev", "snapdev=hidden")
+func (z Zvol) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
+	set, err := z.cloneBeside(ctx, d, m, at, "volmode=dev", "snapdev=hidden")
 	if err == nil {
 		var device string
 		if device, err = zvolReady(ctx, d, set.Name); err == nil {
-			err = mountDevice(ctx, d, log, device, dir, life)
+			err = mountDevice(ctx, d, device, at)
 		}
 		if err != nil {
-			err = errors.Join(err, log.Remove(context.WithoutCancel(ctx), set))
+			err = errors.Join(err, at.Log.Remove(context.WithoutCancel(ctx), set))
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, dir, err)
+		err = fmt.Errorf("clone %s on %s: %w", m.Snapshot, at.Dir, err)
 	}
 	return err
 }

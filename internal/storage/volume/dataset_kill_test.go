@@ -30,7 +30,7 @@ func mortalLab(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	book, err := inventory.Open(ctx, m, kinds.All(), filepath.Join(dir, "books"), "crash1")
+	book, err := kinds.Books(m, filepath.Join(dir, "books")).Open(ctx, "crash1")
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 	before := sets(t, pool)
 	mortalLife(t, dir, pool, 0, "leave")
 	sh(t, "zpool", "export", pool)
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), filepath.Join(dir, "books"))
+	swept, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(dir, "books")).Sweep(t.Context())
 	must(t, err)
 	if !slices.ContainsFunc(swept, func(s inventory.Swept) bool {
 		return s.Thing.Kind == inventory.Dataset && s.Err != nil && !errors.Is(s.Err, inventory.ErrForeign)
@@ -149,7 +149,7 @@ func TestDatasetOfAPoolThatIsAway(t *testing.T) {
 // sweptClean takes away what the books of a directory name, and wants no error.
 func sweptClean(t *testing.T, books string) []inventory.Swept {
 	t.Helper()
-	swept, err := inventory.Sweep(t.Context(), hosttest.LiveDoer(t), kinds.All(), books)
+	swept, err := kinds.Books(hosttest.LiveDoer(t), books).Sweep(t.Context())
 	must(t, err)
 	for _, s := range swept {
 		if s.Err != nil {

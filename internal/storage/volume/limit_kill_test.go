@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"plumb/internal/host"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -21,7 +20,7 @@ import (
 // limitedChild is a lab that limits a loop device and waits to be killed.
 func limitedChild(t *testing.T, dir string) {
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
-	b, err := inventory.Open(t.Context(), do, kinds.All(), dir, "killed")
+	b, err := kinds.Books(do, dir).Open(t.Context(), "killed")
 	must(t, err)
 	box := lab.Workspace{Dir: dir, Run: "killed", Do: do, Log: b}
 	d, err := makeDevice(t.Context(), box, filepath.Join(dir, "image"), 64<<20)

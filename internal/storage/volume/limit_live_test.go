@@ -16,7 +16,6 @@ import (
 
 	"plumb/internal/host/hosttest"
 	"plumb/internal/host/scratch"
-	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab/experiment"
 	"plumb/test/sandbox"
@@ -39,7 +38,7 @@ func liveVolume(t *testing.T, fstype, profile string) (*limiter, string) {
 	must(t, err)
 	p, err := experiment.ParseProfile(profile)
 	must(t, err)
-	b, err := inventory.Open(t.Context(), do, kinds.All(), t.TempDir(), "limittest")
+	b, err := kinds.Books(do, t.TempDir()).Open(t.Context(), "limittest")
 	must(t, err)
 	l := &limiter{do: do, book: b, profile: p, devices: []string{fmt.Sprintf("%d:%d", st.DevMajor, st.DevMinor)}, dir: dir}
 	t.Cleanup(func() {

@@ -36,7 +36,7 @@ func labBox(t *testing.T) lab.Workspace {
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	books := filepath.Join(top, "books")
 	run := fmt.Sprintf("t%d", os.Getpid())
-	book, err := inventory.Open(t.Context(), do, kinds.All(), books, run)
+	book, err := kinds.Books(do, books).Open(t.Context(), run)
 	must(t, err)
 	b := lab.Workspace{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Log: book}
 	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: b.Dir}, func(*inventory.Thing) error {

@@ -1,6 +1,7 @@
 package zfs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,11 +36,7 @@ func syncTimes(text []byte) []int64 {
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		if column < 0 {
-			for i, f := range fields {
-				if f == "stime" {
-					column = i
-				}
-			}
+			column = slices.Index(fields, "stime")
 			continue
 		}
 		if len(fields) <= column || len(fields) < 3 || fields[2] != "C" || len(times) == maxGroups {

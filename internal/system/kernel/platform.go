@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/host/mounts"
 	"plumb/internal/stack"
 )
 
@@ -248,23 +249,21 @@ func (l *look) container() {
 	}
 	// Not comparable without root. Images for containers lie on an overlay or
 	// a subvolume, so a whole block device as root is none.
-	const mounts = "/proc/self/mountinfo"
-	data, err := l.h.ReadFile(l.ctx, mounts)
+	const table = "/proc/self/mountinfo"
+	data, err := l.h.ReadFile(l.ctx, table)
 	if err != nil || !rootIsDevice(data) {
 		l.obs.Gap(l.t.Ref, "the mount namespace of the first process cannot be compared with ours", asRoot, fact)
 		return
 	}
-	l.t.Set(fact, stack.Bool(false), mounts)
+	l.t.Set(fact, stack.Bool(false), table)
 }
 
 // rootIsDevice tells whether the root directory is the root of a filesystem
 // on a block device.
-func rootIsDevice(mountinfo []byte) bool {
-	for line := range strings.Lines(string(mountinfo)) {
-		head, tail, ok := strings.Cut(line, " - ")
-		f, g := strings.Fields(head), strings.Fields(tail)
-		if ok && len(f) >= 5 && len(g) >= 2 && f[4] == "/" {
-			return f[3] == "/" && strings.HasPrefix(g[1], "/dev/")
+func rootIsDevice(table []byte) bool {
+	for m, err := range mounts.Parse(table) {
+		if err == nil && m.Mountpoint == "/" {
+			return m.Root == "/" && strings.HasPrefix(m.Source, "/dev/")
 		}
 	}
 	return false

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"plumb/internal/edit"
+	"plumb/internal/host/mounts"
 	"plumb/internal/host/paths"
 	"plumb/internal/stack"
 )
@@ -112,21 +112,19 @@ func parseMembership(data []byte) (m membership, ok bool) {
 }
 
 // parseCgroupMounts finds the control group trees in mountinfo.
-func parseCgroupMounts(mountinfo []byte) (m cgroupMounts) {
-	for line := range strings.Lines(string(mountinfo)) {
-		head, tail, ok := strings.Cut(line, " - ")
-		f, g := strings.Fields(head), strings.Fields(tail)
-		if !ok || len(f) < 5 || len(g) < 3 {
-			continue
+func parseCgroupMounts(table []byte) (m cgroupMounts) {
+	for i, err := range mounts.Parse(table) {
+		if err != nil {
+			break
 		}
-		at := mount{dir: edit.Unoctal(f[4]), root: edit.Unoctal(f[3])}
-		if g[0] == "cgroup2" {
+		at := mount{dir: i.Mountpoint, root: i.Root}
+		if i.FSType == "cgroup2" {
 			m.v2 = at
 		}
-		if g[0] != "cgroup" {
+		if i.FSType != "cgroup" {
 			continue
 		}
-		for o := range strings.SplitSeq(g[2], ",") {
+		for o := range strings.SplitSeq(i.VFSOptions, ",") {
 			switch o {
 			case "memory":
 				m.memory = at

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/host/mounts"
 	"plumb/internal/host/proc"
 )
 
@@ -125,13 +126,12 @@ func limitValue(s string) (n int64, none, ok bool) {
 
 // hidesProcesses tells from mountinfo whether /proc hides other users'
 // processes.
-func hidesProcesses(mountinfo []byte) bool {
-	for line := range strings.Lines(string(mountinfo)) {
-		f := strings.Fields(line)
-		if len(f) < 6 || f[4] != "/proc" {
+func hidesProcesses(table []byte) bool {
+	for m, err := range mounts.Parse(table) {
+		if err != nil || m.Mountpoint != "/proc" {
 			continue
 		}
-		for _, o := range strings.FieldsFunc(f[len(f)-1]+","+f[5], func(r rune) bool { return r == ',' }) {
+		for o := range strings.SplitSeq(m.VFSOptions+","+m.Options, ",") {
 			if v, ok := strings.CutPrefix(o, "hidepid="); ok && v != "0" && v != "off" {
 				return true
 			}

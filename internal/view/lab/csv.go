@@ -18,11 +18,11 @@ import (
 // Column is one column of LabCSV. A value that is not known is empty.
 type Column struct{ Name, Text string }
 
-// Columns describes the columns that every table of trials has. After them
+// csvColumns describes the columns that every table of trials has. After them
 // come one column axis_NAME for each axis with the trial's level, and one
 // column LAYER_NAME_UNIT for each cost, such as server_fsyncs_per_op,
 // server_cpu_us_per_op, device_written_b_per_op and space_used_b.
-func Columns() []Column {
+func csvColumns() []Column {
 	return []Column{
 		{"experiment", "name"},
 		{"hash", "of what decides the trials"},
@@ -58,7 +58,7 @@ func CSV(r report.Report) string {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	var head []string
-	for _, c := range Columns() {
+	for _, c := range csvColumns() {
 		head = append(head, c.Name)
 	}
 	for _, a := range r.Experiment.Axes {

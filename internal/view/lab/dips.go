@@ -5,8 +5,8 @@ import (
 	"plumb/internal/view/page"
 )
 
-// DipSentences say of which arms the rate falls again and again.
-func DipSentences(r report.Report) (all []string) {
+// dipSentences say of which arms the rate falls again and again.
+func dipSentences(r report.Report) (all []string) {
 	for _, a := range r.Arms {
 		d := a.Dips
 		if d == nil {

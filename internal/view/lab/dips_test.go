@@ -13,13 +13,13 @@ import (
 // TestDipsAreSaid on the page and on the screen, and nothing where there are none.
 func TestDipsAreSaid(t *testing.T) {
 	r := viewtest.SampleReport(8)
-	if all := DipSentences(r); len(all) > 0 {
+	if all := dipSentences(r); len(all) > 0 {
 		t.Errorf("%q", all)
 	}
 	r.Arms[1].Dips = &report.Dips{Every: stats.Estimate{Value: 15, Low: 14.5, High: 15.5, N: 6}, Length: stats.Estimate{Value: 3, Low: 2.5, High: 3.5, N: 6},
 		Depth: stats.Estimate{Value: 0.47, Low: 0.45, High: 0.49, N: 8}, N: 8, P: 0.0005}
 	const want = "ext4, 1: every 15.0 s (14.5 to 15.5) the rate falls by 47 % (45 to 49 %), for 3.00 s (2.50 to 3.50): 8 dips."
-	if all := DipSentences(r); len(all) != 1 || all[0] != want {
+	if all := dipSentences(r); len(all) != 1 || all[0] != want {
 		t.Errorf("%q, want %q", all, want)
 	}
 	if text := Text(r, page.Screen{Width: 80}); !strings.Contains(strings.Join(strings.Fields(text), " "), want) || !strings.Contains(text, "(2.50 to 3.50)") {

@@ -86,7 +86,7 @@ func Web(name string, styles ...string) page.Web {
 
 func labPageOf(r report.Report, about About) *labPage {
 	x := r.Experiment
-	d := &labPage{Report: r, About: about, Head: cmp.Or(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Sentences: VerdictSentences(r), Dips: DipSentences(r), Rows: ArmRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
+	d := &labPage{Report: r, About: about, Head: cmp.Or(x.Question, x.Name), Meta: labMeta(r), Forest: forestOf(r), Sentences: VerdictSentences(r), Dips: dipSentences(r), Rows: ArmRows(r), HasLatency: hasLatency(r), OtherMetric: !higherIsBetter(x.Metric),
 		Order: OrderChart(r), Costs: CostsOf(r), How: HowDone(r), Volumes: volumeRows(r), Settings: settingRows(r), Trials: trialRows(r),
 		File: strings.TrimRight(string(x.Text), "\n"), Notes: strings.TrimSpace(x.Notes), Programs: ProgramsOf(r), CSVName: x.Name + ".csv"}
 	d.Metric, d.Unit = metricUnit(x.Metric)

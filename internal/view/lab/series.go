@@ -74,54 +74,59 @@ const ownScale = 6
 
 // SeriesCharts shows every arm's throughput over its trials.
 func SeriesCharts(r report.Report) (charts []Chart, caption string) {
-	all := make([][]trialLine, len(r.Arms))
-	tops := make([]float64, len(r.Arms))
+	arms, tops := make([][]trialLine, len(r.Arms)), make([]float64, len(r.Arms))
 	end, top, least := 0.0, 0.0, math.Inf(1)
 	for i, a := range r.Arms {
-		all[i] = tracesOf(r, a.Name)
-		for _, t := range all[i] {
-			for _, p := range t.points {
-				if units.IsReal(p.X) {
-					end, tops[i] = math.Max(end, p.X), math.Max(tops[i], p.Y)
-				}
-			}
-		}
-		if tops[i] > 0 {
-			top, least = math.Max(top, tops[i]), math.Min(least, tops[i])
+		arms[i] = tracesOf(r, a.Name)
+		var last float64
+		last, tops[i] = extent(arms[i])
+		if end = max(end, last); tops[i] > 0 {
+			top, least = max(top, tops[i]), min(least, tops[i])
 		}
 	}
 	if end == 0 {
 		return nil, ""
 	}
-	caption = "Operations in each second. Every line is a trial."
-	if slices.ContainsFunc(all, func(arm []trialLine) bool {
-		return slices.ContainsFunc(arm, func(t trialLine) bool { return len(t.warm) > 0 })
-	}) {
-		caption += " The shaded part is warm-up and is not measured."
-	}
-	if top > ownScale*least {
-		caption += " Each arm has a scale of its own."
-	} else {
-		for i := range tops {
+	own := top > ownScale*least
+	for i, a := range r.Arms {
+		if !own {
 			tops[i] = top
 		}
-	}
-	stalled, odd := false, false
-	for i, a := range r.Arms {
-		if len(all[i]) == 0 {
-			continue
+		if len(arms[i]) > 0 {
+			charts = append(charts, seriesChart(a, i, arms[i], end, tops[i]))
 		}
-		charts = append(charts, seriesChart(a, i, all[i], end, tops[i]))
-		stalled = stalled || slices.ContainsFunc(all[i], func(t trialLine) bool { return t.counts && len(t.stalls) > 0 })
-		odd = odd || slices.ContainsFunc(all[i], func(t trialLine) bool { return !t.counts })
 	}
-	if stalled {
-		caption += " A mark at the foot is a second in which less than a tenth of the trial's mean was done."
+	return charts, seriesCaption(slices.Concat(arms...), own)
+}
+
+// extent gives the last second of an arm's lines, and their highest point.
+func extent(lines []trialLine) (end, top float64) {
+	for _, t := range lines {
+		for _, p := range t.points {
+			if units.IsReal(p.X) {
+				end, top = max(end, p.X), max(top, p.Y)
+			}
+		}
 	}
-	if odd {
-		caption += " Grey lines are trials that do not count."
+	return end, top
+}
+
+// seriesCaption explains what is seen of the lines of all arms. own: each arm has a scale of its own.
+func seriesCaption(lines []trialLine, own bool) string {
+	text := "Operations in each second. Every line is a trial."
+	if slices.ContainsFunc(lines, func(t trialLine) bool { return len(t.warm) > 0 }) {
+		text += " The shaded part is warm-up and is not measured."
 	}
-	return charts, caption
+	if own {
+		text += " Each arm has a scale of its own."
+	}
+	if slices.ContainsFunc(lines, func(t trialLine) bool { return t.counts && len(t.stalls) > 0 }) {
+		text += " A mark at the foot is a second in which less than a tenth of the trial's mean was done."
+	}
+	if slices.ContainsFunc(lines, func(t trialLine) bool { return !t.counts }) {
+		text += " Grey lines are trials that do not count."
+	}
+	return text
 }
 
 func seriesChart(a report.ArmResult, i int, traces []trialLine, end, top float64) Chart {

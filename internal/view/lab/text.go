@@ -29,7 +29,7 @@ func Text(r report.Report, screen page.Screen, next ...string) string {
 		p.Blank()
 		labLatency(p, r)
 	}
-	labSentences(p, DipSentences(r))
+	labSentences(p, dipSentences(r))
 	labSentences(p, VerdictSentences(r))
 	labCurves(p, r)
 	labPublished(p, r)

@@ -2,6 +2,8 @@ package playbook
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,15 +27,26 @@ type Provisioning struct {
 // EditedFiles lists the files that a plan edits.
 func EditedFiles(p provision.Plan) (names []string) {
 	for _, s := range p.Stages {
-		for _, step := range s.Steps {
-			for _, a := range step.Recipe.Acts {
-				if a.Edit != nil && !slices.Contains(names, a.Edit.File) {
-					names = append(names, a.Edit.File)
-				}
+		for a := range actsOf(s) {
+			if a.Edit != nil && !slices.Contains(names, a.Edit.File) {
+				names = append(names, a.Edit.File)
 			}
 		}
 	}
 	return names
+}
+
+// actsOf gives the acts of a stage, in their order.
+func actsOf(s provision.Stage) iter.Seq[change.Act] {
+	return func(yield func(change.Act) bool) {
+		for _, step := range s.Steps {
+			for _, a := range step.Recipe.Acts {
+				if !yield(a) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // actText is one act in words of a shell.
@@ -96,14 +109,12 @@ func (p Provisioning) write() (*provisioning, error) {
 // onlyPlumb says what in a stage a script does not do. Data are moved with two passes, proofs and a way back from any moment. A disk is
 // erased once: a script that is run again could not tell what was made on it since, while its pool is not imported.
 func onlyPlumb(s provision.Stage) string {
-	for _, step := range s.Steps {
-		for _, a := range step.Recipe.Acts {
-			if kind := a.Kind(); kind != "edit" && kind != "switch" && kind != "make" {
-				return fmt.Sprintf("it has a %s, which is gone on with when it was killed, and taken back, only by plumb", kind)
-			}
-			if a.Make != nil && slices.ContainsFunc(a.Make.Do, func(op change.Op) bool { _, erases := disk.Proves(op); return erases }) {
-				return "it erases a disk, and only plumb knows what was made there since"
-			}
+	for a := range actsOf(s) {
+		if kind := a.Kind(); kind != "edit" && kind != "switch" && kind != "make" {
+			return fmt.Sprintf("it has a %s, which is gone on with when it was killed, and taken back, only by plumb", kind)
+		}
+		if a.Make != nil && slices.ContainsFunc(a.Make.Do, func(op change.Op) bool { _, erases := disk.Proves(op); return erases }) {
+			return "it erases a disk, and only plumb knows what was made there since"
 		}
 	}
 	return ""
@@ -112,27 +123,23 @@ func onlyPlumb(s provision.Stage) string {
 // fold makes the edits of each file in memory, in their order.
 func (w *provisioning) fold() error {
 	texts := map[string][]byte{}
-	for name, text := range w.Files {
-		texts[name] = text
-	}
+	maps.Copy(texts, w.Files)
 	for _, s := range w.Plan.Stages {
-		for _, step := range s.Steps {
-			for _, a := range step.Recipe.Acts {
-				if a.Edit == nil {
-					continue
-				}
-				before := texts[a.Edit.File]
-				after, diff, err := a.Edit.Result(before)
-				if err != nil {
-					return fmt.Errorf("write the edit of %s: %w", a.Edit.File, err)
-				}
-				s := splice{diff, diff.Before, diff.After}
-				if before == nil {
-					s.before = "none"
-				}
-				w.edits[a.Edit.File] = append(w.edits[a.Edit.File], s)
-				texts[a.Edit.File] = after
+		for a := range actsOf(s) {
+			if a.Edit == nil {
+				continue
 			}
+			before := texts[a.Edit.File]
+			after, diff, err := a.Edit.Result(before)
+			if err != nil {
+				return fmt.Errorf("write the edit of %s: %w", a.Edit.File, err)
+			}
+			s := splice{diff, diff.Before, diff.After}
+			if before == nil {
+				s.before = "none"
+			}
+			w.edits[a.Edit.File] = append(w.edits[a.Edit.File], s)
+			texts[a.Edit.File] = after
 		}
 	}
 	return nil
@@ -149,27 +156,35 @@ func (w *provisioning) stage(s provision.Stage) error {
 			out.acts = append(out.acts, actText{oneLineOf(a.Kind() + " " + a.Place()), text})
 		}
 		if s.Restart && step.Recipe.Restart != nil {
-			var ops strings.Builder
-			for _, op := range step.Recipe.Shorten {
-				text, err := operation(op)
-				if err != nil {
-					return err
-				}
-				ops.WriteString("{ " + text + "; } || :\n") // nothing depends on it
-			}
-			again, err := operations(step.Recipe.Restart)
+			once, err := restart(step.Recipe)
 			if err != nil {
 				return err
 			}
-			ops.WriteString(again)
 			out.owed = "/run/plumb-restart-" + word26(w.Host+"\n"+s.Name)
-			once := actText{oneLineOf(step.Recipe.Waits), call("restart", oneLineOf(step.Recipe.Waits), ops.String())}
 			out.acts = slices.DeleteFunc(out.acts, func(x actText) bool { return x == once }) // once, after the last that needs it
 			out.acts = append(out.acts, once)
 		}
 	}
 	w.stages = append(w.stages, out)
 	return nil
+}
+
+// restart writes the restart that a recipe waits for, as a call of the library.
+func restart(r change.Recipe) (actText, error) {
+	var ops strings.Builder
+	for _, op := range r.Shorten {
+		text, err := operation(op)
+		if err != nil {
+			return actText{}, err
+		}
+		ops.WriteString("{ " + text + "; } || :\n") // nothing depends on it
+	}
+	again, err := operations(r.Restart)
+	if err != nil {
+		return actText{}, err
+	}
+	ops.WriteString(again)
+	return actText{oneLineOf(r.Waits), call("restart", oneLineOf(r.Waits), ops.String())}, nil
 }
 
 // act writes one act as a call of the library.

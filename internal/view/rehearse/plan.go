@@ -54,7 +54,7 @@ func proposedTime(in runner.Forecast) string {
 	case in.Most <= 0:
 		return "at most " + units.Planned(in.Budget)
 	}
-	return text + "; the budget is " + units.Planned(in.Budget)
+	return text + "; --max-time is " + units.Planned(in.Budget)
 }
 
 // proposedSteps lists the steps of the plan with how each is tried, or why it

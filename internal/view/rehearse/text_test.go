@@ -23,7 +23,7 @@ func rehearsals() map[string]rehearse.Result {
 	same.All = rehearse.Verdict{Word: rehearse.NoDifference, Within: 0.05, Rate: part(0.001, -0.02, 0.02), P99: part(0, -0.01, 0.01)}
 	same.Proposal.Stages[1].Experiment.Arms[1].Name = rehearse.AllAdvice
 	with := sampleRehearsal()
-	with.Proposal.Steps[3].Left = "the budget leaves no time to try it by itself"
+	with.Proposal.Steps[3].Left = "--max-time leaves no time to try it by itself"
 	v := &with.Steps[3]
 	v.Word, v.More, v.Keep, v.Rate, v.Costs, v.Why = rehearse.WithAll, 0, true, stats.Estimate{}, nil, "kept: "+rehearse.Proven+"; together they bring 142 % more transactions a second (+120 to +166 %)"
 	return map[string]rehearse.Result{"together": with, "done": sampleRehearsal(), "interrupted": interruptedRehearsal(), "nothing": nothingTried(), "broken": brokenRehearsal(), "refused": refusedRehearsal(), "empty": none, "same": same}

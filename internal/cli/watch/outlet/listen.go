@@ -75,7 +75,7 @@ func Listen(l Listening) (*Listener, error) {
 	}
 	out := &Listener{here: here, guard: guard{here: here, name: host}}
 	if l.Token != "" {
-		if out.guard.token, err = Token("--token", l.Token); err != nil {
+		if out.guard.token, err = tokenOf("--token", l.Token); err != nil {
 			return nil, err
 		}
 	}

@@ -93,7 +93,7 @@ func TestSecretsThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, file := range map[string]string{"all may read it": open, "short": write(t, "short", "abc"), "empty": write(t, "empty", "\n"), "binary": write(t, "b", "\x00\x01"), "not there": "/nonexistent/token"} {
-		if _, err := Token("--token", file); err == nil || strings.Contains(err.Error(), secret) {
+		if _, err := tokenOf("--token", file); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

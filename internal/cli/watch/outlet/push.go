@@ -148,10 +148,10 @@ func (t Target) authorization() (string, error) {
 	case t.Token != "" && t.Login != "":
 		return "", hint.Usage(t.flag("token")+" and "+t.flag("login")+" are two ways to log in", "give one of them")
 	case t.Token != "":
-		token, err := Secret(t.flag("token"), t.Token)
+		token, err := secretOf(t.flag("token"), t.Token)
 		return "Bearer " + token, err
 	case t.Login != "":
-		login, err := Secret(t.flag("login"), t.Login)
+		login, err := secretOf(t.flag("login"), t.Login)
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(login)), err
 	}
 	return "", nil

@@ -14,9 +14,9 @@ import (
 // leastToken is how long a token has to be, in bytes, so that nobody guesses it.
 const leastToken = 16
 
-// Secret reads the first line of a file that nobody but its owner and group
+// secretOf reads the first line of a file that nobody but its owner and group
 // reads, such as a token or user:password.
-func Secret(flag, name string) (string, error) {
+func secretOf(flag, name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", fmt.Errorf("read %s of %s: %w", name, flag, hint.Cause(err))
@@ -40,9 +40,9 @@ func Secret(flag, name string) (string, error) {
 	return line, nil
 }
 
-// Token reads a token that is long enough not to be guessed.
-func Token(flag, name string) (string, error) {
-	token, err := Secret(flag, name)
+// tokenOf reads a token that is long enough not to be guessed.
+func tokenOf(flag, name string) (string, error) {
+	token, err := secretOf(flag, name)
 	if err == nil && len(token) < leastToken {
 		err = hint.With(fmt.Errorf("read %s of %s: a token of %d characters can be guessed", name, flag, len(token)), "openssl rand -hex 32 > "+name)
 	}

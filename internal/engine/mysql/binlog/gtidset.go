@@ -23,8 +23,8 @@ var (
 	rangeForm = regexp.MustCompile(`^([0-9]{1,19})(?:-([0-9]{1,19}))?$`)
 )
 
-// ParseSet reads a set as gtid_executed has it: uuid:1-5:7 and, with tags, uuid:1-5:tag:1-3.
-func ParseSet(text string) (Set, error) {
+// parseSet reads a set as gtid_executed has it: uuid:1-5:7 and, with tags, uuid:1-5:tag:1-3.
+func parseSet(text string) (Set, error) {
 	set := Set{}
 	for one := range strings.SplitSeq(strings.ToLower(text), ",") {
 		parts := strings.Split(strings.TrimSpace(one), ":")

@@ -113,7 +113,7 @@ func TestSets(t *testing.T) {
 		if got := x.Ahead(y); got != ahead {
 			t.Fatalf("%s ahead of %s: %q, want %q", x.text(), y.text(), got, ahead)
 		}
-		if read, err := ParseSet(x.text()); err != nil || !reflect.DeepEqual(read, x) {
+		if read, err := parseSet(x.text()); err != nil || !reflect.DeepEqual(read, x) {
 			t.Fatalf("%s: %v, %v", x.text(), read, err)
 		}
 		if read := (Event{Type: PreviousGTIDs, Body: []byte(x.encoded())}).Previous(); !reflect.DeepEqual(read, x) {
@@ -153,12 +153,12 @@ func (n numbered) ahead(other numbered) string {
 func TestWhatIsNoSet(t *testing.T) {
 	for _, text := range []string{"0-1-42", uuidA + ":0", uuidA + ":5-4", uuidA + ":1-", uuidA + ":-3", "a:1", uuidA[1:] + ":1", uuidA + ":1:9tag:1", uuidA + "::1", uuidA + ":9223372036854775807",
 		uuidA + ":99999999999999999999", uuidA + ":" + strings.Repeat("x", 33) + ":1"} {
-		if set, err := ParseSet(text); err == nil {
+		if set, err := parseSet(text); err == nil {
 			t.Errorf("%s: %v", text, set)
 		}
 	}
 	for _, text := range []string{"", " \n", strings.ToUpper(uuidA) + ":1-5:7", " " + uuidA + ":1-3:5,\n" + uuidB + ":tag:1", uuidA + ":1:tag:2:other:3"} {
-		if _, err := ParseSet(text); err != nil {
+		if _, err := parseSet(text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -181,12 +181,12 @@ func FuzzSets(f *testing.F) {
 	f.Add([]byte("\x02\x4c\x00\x00\x02" + strings.Repeat("\x02", 16)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if set := (Event{Type: PreviousGTIDs, Body: body}).Previous(); set != nil {
-			if read, err := ParseSet(set.text()); err != nil || read.Beyond(set) != "" || set.Beyond(read) != "" {
+			if read, err := parseSet(set.text()); err != nil || read.Beyond(set) != "" || set.Beyond(read) != "" {
 				t.Errorf("%v: %v, %v", set, read, err)
 			}
 		}
 		if gtid, begins := (Event{Type: Tagged, Body: body}).Begins(); begins && gtid != "" {
-			if _, err := ParseSet(gtid); err != nil {
+			if _, err := parseSet(gtid); err != nil {
 				t.Error(err)
 			}
 		}

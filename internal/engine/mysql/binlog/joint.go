@@ -141,7 +141,7 @@ func (j *Joint) sets() error {
 	if j.GTIDs == "" {
 		return nil
 	}
-	executed, err := ParseSet(j.GTIDs)
+	executed, err := parseSet(j.GTIDs)
 	if err != nil {
 		return fmt.Errorf("the GTIDs that were read with the place: %w", err)
 	}

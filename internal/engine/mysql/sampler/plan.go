@@ -59,15 +59,15 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 	if err != nil {
 		return err
 	}
-	l := sought{digest, database, texts[of.ID]}
-	text, missed := "", error(nil)
+	l := sought{digest: digest, database: database, text: texts[of.ID], powerful: powerful}
+	var missed error
 	for range tries {
 		ran, err := v.ranBy(ctx, h, l)
 		if err != nil {
 			return err
 		}
-		if text == "" {
-			text = ran.text
+		if l.ran == "" {
+			l.ran = ran.text
 		}
 		if !ran.now {
 			continue
@@ -79,7 +79,7 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 			break // MariaDB's sessions do not answer while they wait for a lock, and MySQL wants all global rights for it
 		}
 	}
-	err = v.byText(ctx, h, t, l, text, powerful, out)
+	err = v.byText(ctx, h, t, l, out)
 	if err != nil && missed != nil {
 		return hint.With(fmt.Errorf("%w; of a session that runs it: %w", err, missed), hint.Of(err))
 	}
@@ -87,7 +87,12 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 }
 
 // sought is the statement whose plan is wanted.
-type sought struct{ digest, database, text string } // the text has no literals
+type sought struct {
+	digest, database string
+	text             string // without literals
+	ran              string // as a session ran it last; "" when none is known
+	powerful         bool   // our user's rights may be used
+}
 
 // ran is a session that runs a statement, or ran it last.
 type ran struct {
@@ -131,19 +136,42 @@ func (v *Server) running(ctx context.Context, h host.Reader, r ran, out *series.
 }
 
 // byText has a text explained that somebody ran.
-func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, text string, powerful bool, out *series.Plan) error {
-	by := "the text that a session ran last"
-	if !t.mariadb() && mysql.AtLeast(t.version, "8.0.3") {
-		rows, err := v.Ask(ctx, h, "SELECT SCHEMA_NAME, QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST = '"+l.digest+"' LIMIT 64")
-		if err != nil {
-			return err
-		}
-		for _, row := range rows.Values {
-			if sampled := host.Text(row, 1); sampled != "" && host.Text(row, 0) == l.database {
-				text, by = sampled, "a sample of it that the server kept"
-			}
+func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, out *series.Plan) error {
+	text, by, err := v.textOf(ctx, h, t, l)
+	if err == nil {
+		err = explainable(text)
+	}
+	if err == nil && !l.powerful {
+		err = v.harmless(ctx, h, t)
+	}
+	if err != nil {
+		return err
+	}
+	steps, err := v.explain(ctx, h, l.database, text)
+	if err != nil {
+		return v.Refused(err)
+	}
+	out.By, out.Steps = by, steps
+	return nil
+}
+
+// textOf gives a text that the server kept of a statement, or else that of a session that ran it.
+func (v *Server) textOf(ctx context.Context, h host.Reader, t traits, l sought) (text, by string, err error) {
+	text, by = l.ran, "the text that a session ran last"
+	if t.mariadb() || !mysql.AtLeast(t.version, "8.0.3") {
+		return text, by, nil
+	}
+	rows, err := v.Ask(ctx, h, "SELECT SCHEMA_NAME, QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST = '"+l.digest+"' LIMIT 64")
+	for _, row := range rows.Values {
+		if kept := host.Text(row, 1); kept != "" && host.Text(row, 0) == l.database {
+			text, by = kept, "a sample of it that the server kept"
 		}
 	}
+	return text, by, err
+}
+
+// explainable is an error for a text that cannot be explained in a session of ours.
+func explainable(text string) error {
 	switch {
 	case text == "":
 		return hint.With(errors.New("no session runs it now, and there is no text of it: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
@@ -152,21 +180,16 @@ func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, 
 	case !statement.Plannable(text, false):
 		return hint.With(errors.New("only the text of a plain SELECT can be explained in a session that may not write"), "ask again while it runs")
 	}
-	if !powerful {
-		rows, err := v.Ask(ctx, h, rightsQuery(t))
-		if err != nil {
-			return err
-		}
-		if mysql.Powerful(rows) {
-			return hint.With(mysql.ErrPowerful, "let Plumb log in as a user who may only read (`plumb watch --grants`, and SELECT on the tables); or --plans-as-superuser, if you trust all who may create functions and views there")
-		}
-	}
-	steps, err := v.explain(ctx, h, l.database, text)
-	if err != nil {
-		return v.Refused(err)
-	}
-	out.By, out.Steps = by, steps
 	return nil
+}
+
+// harmless is an error where our user can do more than read: explaining may run functions that others wrote.
+func (v *Server) harmless(ctx context.Context, h host.Reader, t traits) error {
+	rows, err := v.Ask(ctx, h, rightsQuery(t))
+	if err == nil && mysql.Powerful(rows) {
+		err = hint.With(mysql.ErrPowerful, "let Plumb log in as a user who may only read (`plumb watch --grants`, and SELECT on the tables); or --plans-as-superuser, if you trust all who may create functions and views there")
+	}
+	return err
 }
 
 // shortestCut is a little below the length at which a server cuts texts.

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/change"
+	"plumb/test/sandbox"
 )
 
 // mounted is a data directory that is a filesystem of its own, and what was kept of it.
@@ -57,7 +60,7 @@ func (m mounted) has(dir, word string) bool {
 
 // back runs the script, with programs of a directory before the system's.
 func (m mounted) back(programs string) (string, error) {
-	argv := script(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8").Argv
+	argv := change.LongScript(putBack, m.dir, "0", "0", m.data, m.kept, "db.since-11.8").Argv
 	c := exec.Command(argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, err := c.CombinedOutput()
@@ -115,21 +118,12 @@ func TestNothingIsPutBackUnderAServer(t *testing.T) {
 	m := newMounted(t)
 	m.fill(m.data, "new")
 	m.fill(m.kept, "old")
-	hasty := t.TempDir()
-	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command("sleep", "60")
-	server.Dir = m.data
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	pid, hasty, end := sandbox.Busy(t, m.data)
 	out, err := m.back(hasty)
-	if err == nil || !strings.Contains(out, fmt.Sprintf("process %d runs in %s", server.Process.Pid, m.data)) || !m.has(m.data, "new") || !m.has(m.kept, "old") {
+	if err == nil || !strings.Contains(out, fmt.Sprintf("process %d runs in %s", pid, m.data)) || !m.has(m.data, "new") || !m.has(m.kept, "old") {
 		t.Errorf("%v: %s", err, out)
 	}
-	_ = server.Process.Kill()
-	_ = server.Wait()
+	end()
 	if out, err := m.back(hasty); err != nil || !m.has(m.data, "old") {
 		t.Errorf("once it is gone: %v: %s", err, out)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/change"
 	engine "plumb/internal/engine/mysql"
 	"plumb/internal/host"
 	"plumb/internal/load"
@@ -37,7 +38,7 @@ type release struct {
 
 // Possible implements rehearsal.Release. The server of a copy does not read that configuration.
 func (r release) Possible(ctx context.Context, d host.Streamer) error {
-	return rehearsal.Typed(ctx, d, script(configured, r.next.who()...).Argv)
+	return rehearsal.Typed(ctx, d, change.LongScript(configured, r.next.who()...).Argv)
 }
 
 // Becomes implements rehearsal.Release.

@@ -109,11 +109,6 @@ func (n next) notes() []string {
 // patience is how long a server may take to stop or to answer, in milliseconds.
 const patience = 10 * 60 * 1000
 
-// script is an operation in the words of a shell. Its arguments are data, and never part of it.
-func script(text string, args ...string) change.Op {
-	return change.Op{Long: true, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
-}
-
 func (n next) control(word string) change.Op {
 	return change.Op{Argv: []string{"service", n.service, word}}
 }
@@ -128,7 +123,7 @@ func (n next) who(more ...string) []string {
 func (n next) stop() change.Act {
 	t := n.home.Target
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience,
-		Do: []change.Op{n.release.Same(), script(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
+		Do: []change.Op{n.release.Same(), change.LongScript(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
 			n.control("stop"), {Argv: service.UntilEnded(n.home.PID)}},
 		Undo: []change.Op{n.control("start")}}}
 }
@@ -136,7 +131,7 @@ func (n next) stop() change.Act {
 // putBack puts the data of before in their place, and keeps those of the new server under another name.
 func (n next) putBack() (ops []change.Op) {
 	for _, p := range n.places {
-		ops = append(ops, script(putBack, n.who(p.dir, p.kept, p.aside)...))
+		ops = append(ops, change.LongScript(putBack, n.who(p.dir, p.kept, p.aside)...))
 	}
 	return ops
 }
@@ -146,7 +141,7 @@ func (n next) upgrade() change.Act {
 	mark := path.Join(n.dir, mark)
 	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Exact: true,
 		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
-		Do:      []change.Op{script(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
+		Do:      []change.Op{change.LongScript(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
 		Undo:    []change.Op{{Argv: []string{"rm", "-f", "--", mark}}}}}
 }
 

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/change"
+	"plumb/test/sandbox"
 )
 
 // newPutAside is a new cluster in a directory of the test's own, and how it is put aside with some programs.
@@ -26,7 +29,7 @@ func newPutAside(t *testing.T) (n cluster, put func(name string), back func(path
 		}
 	}
 	back = func(path string) (string, error) {
-		op := script(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
+		op := change.LongScript(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
 		c := exec.Command(op.Argv[0], op.Argv[1:]...)
 		c.Env = append(os.Environ(), "PATH="+path)
 		out, err := c.CombinedOutput()
@@ -58,22 +61,13 @@ func TestAServerThatRunsIsNotPutAside(t *testing.T) {
 	n, put, back := newPutAside(t)
 	put(n.data + "/PG_VERSION")
 	put(n.conf + "/upgraded-by-plumb")
-	hasty := t.TempDir()
-	if err := os.WriteFile(filepath.Join(hasty, "sleep"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command("sleep", "60")
-	server.Dir = n.data
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, hasty, end := sandbox.Busy(t, n.data)
 	path := hasty + ":" + os.Getenv("PATH")
 	out, err := back(path)
 	if _, gone := os.Stat(n.data); err == nil || gone != nil || !strings.Contains(out, " runs in "+n.data) {
 		t.Errorf("%v: %s", err, out)
 	}
-	_ = server.Process.Kill()
-	_ = server.Wait()
+	end()
 	out, err = back(path)
 	if _, there := os.Stat(n.data); err != nil || there == nil {
 		t.Errorf("once it is gone: %v: %s", err, out)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 
+	"plumb/internal/change"
 	"plumb/internal/engine/postgres/point"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -37,7 +38,7 @@ type release struct {
 
 // Possible implements rehearsal.Release.
 func (r release) Possible(ctx context.Context, d host.Streamer) error {
-	return rehearsal.Typed(ctx, d, script(rehearse, r.next.words(r.old)...).Argv)
+	return rehearsal.Typed(ctx, d, change.LongScript(rehearse, r.next.words(r.old)...).Argv)
 }
 
 // upgraded is the directory of the new cluster within the old one, in a copy: there its files lie on the filesystem of the

@@ -96,16 +96,11 @@ func (c cluster) control(words ...string) change.Op {
 	return change.Op{Argv: append([]string{"pg_ctlcluster", c.version, c.name}, words...)}
 }
 
-// script is a long operation in the words of a shell. Its arguments are data, and never part of it.
-func script(text string, args ...string) change.Op {
-	return change.Op{Long: true, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
-}
-
 // stop stops the old server, once the upgrade was rehearsed and what it would write while everybody waits is written.
 func stop(old, n cluster, home provision.Home, look change.Inspection) change.Act {
 	t := home.Target
 	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + old.title(), Inspect: look, After: change.None, Exact: true, Patience: patience,
-		Do: []change.Op{script(rehearse, n.words(old)...), {Target: &t, Statement: product.DialectOf(t.Engine).Checkpoint},
+		Do: []change.Op{change.LongScript(rehearse, n.words(old)...), {Target: &t, Statement: product.DialectOf(t.Engine).Checkpoint},
 			old.control("stop", "-m", "fast"), {Argv: service.UntilEnded(home.PID)}},
 		Undo: []change.Op{old.control("start")}}}
 }
@@ -133,8 +128,8 @@ const mark = "/upgraded-by-plumb"
 func upgrade(old, n cluster) change.Act {
 	return change.Act{Switch: &change.Switch{On: "the data of " + old.title() + " in " + n.title(), From: change.None, After: old.title(),
 		Inspect: change.Inspection{File: n.conf + mark, Match: `^from ([0-9]+/[A-Za-z0-9_.]+)$`},
-		Do:      []change.Op{script(fill, n.words(old)...)},
-		Undo:    []change.Op{script(putAside, n.words(old)...)}}}
+		Do:      []change.Op{change.LongScript(fill, n.words(old)...)},
+		Undo:    []change.Op{change.LongScript(putAside, n.words(old)...)}}}
 }
 
 func start(n cluster, home provision.Home, look change.Inspection, shows string) change.Act {
