@@ -119,7 +119,7 @@ func (v Vault) reader() signed.Reader {
 func (v Vault) OpenStone(text []byte, id string) (manifest.Stone, error) {
 	return manifest.Believe(v.Trust, v.Retired, func(keys ...note.Verifier) (manifest.Stone, time.Time, error) {
 		s, err := manifest.OpenStone(text, id, keys...)
-		return s, s.At, err
+		return s, manifest.SignedAt(id, s.At), err
 	})
 }
 
@@ -204,10 +204,10 @@ func ofServer(name string) string {
 // since come before it by name, and are newer.
 func (v Vault) newest(all []Found, now time.Time) Found {
 	i := len(all) - 1
-	for i > 0 && !manifest.Made(all[i].ID).Before(now.Add(ahead)) {
+	for i > 0 && !manifest.Made(all[i].ID).Before(now.Add(manifest.Ahead)) {
 		i--
 	}
-	if !manifest.Made(all[i].ID).Before(now.Add(ahead)) { // all are: then it is our clock that is wrong
+	if !manifest.Made(all[i].ID).Before(now.Add(manifest.Ahead)) { // all are: then it is our clock that is wrong
 		return all[len(all)-1]
 	}
 	for _, f := range all[i+1:] {
