@@ -79,7 +79,7 @@ func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
 func (s Shelf) Open(text []byte, p Piece) (Entry, error) {
 	e, err := manifest.Believe(s.Trust, s.Retired, func(keys ...note.Verifier) (Entry, time.Time, error) {
 		e, err := open(text, keys...)
-		return e, manifest.SignedAt(s.after, manifest.SignedAt(e.Series, e.Kept)), err
+		return e, manifest.SignedAt(s.after, e.Kept), err
 	})
 	if err == nil && e.Piece != p { // of another piece, put here by who may write to the store
 		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)
