@@ -190,6 +190,11 @@ func has(keys []note.Verifier, k note.Verifier) bool {
 	return slices.ContainsFunc(keys, func(one note.Verifier) bool { return same(one, k) })
 }
 
+// believes tells whether what a key signed is believed, or was once.
+func (v Vault) believes(k note.Verifier) bool {
+	return has(v.Trust, k) || slices.ContainsFunc(v.Retired, func(r manifest.Retired) bool { return same(r, k) })
+}
+
 // next gives who signs after a key, unless that is known. Of several a thief of the key may have named one: then none is believed but those
 // that are known.
 func next(all []succession, k note.Verifier, known []note.Verifier) (s succession, is bool, err error) {
