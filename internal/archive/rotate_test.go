@@ -100,3 +100,30 @@ func TestKeyIsReplacedMeanwhile(t *testing.T) {
 		t.Errorf("it was archived: %v", err)
 	}
 }
+
+// What the thief of a key says of the time at which he signed is compared with what is known of it: what lies behind a base was kept later
+// than that was named.
+func TestThiefSaysItWasEarlier(t *testing.T) {
+	w := newWorld(t)
+	given := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	w.Now = func() time.Time { return given.Add(-time.Hour) }
+	p := piece(7)
+	if _, err := w.Keep(t.Context(), Entry{Piece: p}, bytes.NewReader(noise(t, 7))); err != nil {
+		t.Fatal(err)
+	}
+	w.Retired, w.Trust = []manifest.Retired{{Verifier: w.Trust[0], Until: given}}, nil
+	for _, c := range []struct {
+		name     string
+		base     string
+		believed bool
+	}{
+		{"nothing is known", "", true},
+		{"behind a base of before", "20261119T000000Z-abcdef02", true},
+		{"behind a base of a day later", "20261121T000000Z-abcdef02", true},
+		{"behind a base of three days later", "20261123T130000Z-abcdef02", false},
+	} {
+		if _, err := w.After(c.base).Entry(t.Context(), p); (err == nil) != c.believed || err != nil && !errors.Is(err, ErrUnbelieved) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

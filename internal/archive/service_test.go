@@ -57,7 +57,7 @@ func serve(t *testing.T, w *world, within time.Duration, follow ...Follower) *se
 
 func (s *served) run(t *testing.T, w *world, within time.Duration, follow ...Follower) *served {
 	t.Helper()
-	in, err := reach.NewInlet(s.socket)
+	in, err := reach.NewInlet(s.socket, os.Geteuid())
 	must(t, err)
 	service := &Service{Keeper: w.Keeper, Board: s.board, Every: 10 * time.Millisecond, Within: within, Say: func(text string) {
 		s.mu.Lock()
@@ -116,7 +116,7 @@ func TestServes(t *testing.T) {
 	if got := s.trouble(t); got != "" {
 		t.Error(got)
 	}
-	if _, err := reach.NewInlet(filepath.Join(s.dir, "archive/main.json")); err == nil {
+	if _, err := reach.NewInlet(filepath.Join(s.dir, "archive/main.json"), os.Geteuid()); err == nil {
 		t.Error("a file is taken for an old socket")
 	}
 }

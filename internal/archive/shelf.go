@@ -24,6 +24,15 @@ type Shelf struct {
 	Trust   []note.Verifier    // whose entries are believed
 	Retired []manifest.Retired // of these keys what they had kept when they were given up
 	Keys    []age.Identity
+
+	after string // the base behind which all that is read lies; "" for none
+}
+
+// After is the shelf for who reads only what lies behind a base, by its ID: nothing of that was kept before the base was named, so that a
+// key which had been given up by then signed none of it, whatever time it says.
+func (s Shelf) After(base string) Shelf {
+	s.after = base
+	return s
 }
 
 // List gives the pieces that are there, of one server or ("") of all, by server, series, file and place. Their names
@@ -70,7 +79,7 @@ func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
 func (s Shelf) Open(text []byte, p Piece) (Entry, error) {
 	e, err := manifest.Believe(s.Trust, s.Retired, func(keys ...note.Verifier) (Entry, time.Time, error) {
 		e, err := open(text, keys...)
-		return e, e.Kept, err
+		return e, manifest.SignedAt(s.after, e.Kept), err
 	})
 	if err == nil && e.Piece != p { // of another piece, put here by who may write to the store
 		err = fmt.Errorf("it is that of %s from %d to %d of %s", e.File, e.From, e.To, e.Server)

@@ -103,6 +103,8 @@ func (c Copying) claim(ctx context.Context) error {
 	if a, b := signer(text), signer(there); !kin(append(known, all...), a, b) {
 		return hint.With(fmt.Errorf("its prefix is another host's: %s, and not %s", b, a), "give each host a prefix of its own")
 	}
+	// What somebody else put there, such as the thief of a key that was given up, does not come along.
+	all = slices.DeleteFunc(all, func(s succession) bool { return !c.From.believes(s.new) })
 	return key{past: all}.publish(ctx, c.To)
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
@@ -220,7 +222,17 @@ func TestCopyAfterRotation(t *testing.T) {
 		return res.Manifest
 	}
 	run()
+	thief, old := w.Sign, w.Public
 	w.rotate(t)
+	evil, err := newKey("db1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := note.Sign(&note.Note{Text: strings.Join([]string{successionHead, old, evil.public, "2026-11-28T00:00:00Z"}, "\n") + "\n"}, thief, evil.sign)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lay(t, successions+"00000000-00000000", signed)
 	first := w.Store
 	to, _ := other(t)
 	w.Store = to
@@ -241,6 +253,10 @@ func TestCopyAfterRotation(t *testing.T) {
 		if done, err := (Copying{From: v, To: to, Now: w.Now}).Run(t.Context(), []manifest.Manifest{m}); err != nil || len(done) != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
+	}
+	all, err := Vault{Store: to}.successions(t.Context())
+	if err != nil || len(all) != 1 || all[0].public != w.Public {
+		t.Errorf("what a thief named comes along: %+v, %v", all, err)
 	}
 }
 

@@ -10,10 +10,6 @@ import (
 	"plumb/internal/backup/store"
 )
 
-// ahead is how far a name in the store may lie before our clock and still be one that the new backup comes after. One
-// beyond that was named by a clock that was wrong, or by somebody who wants ours to be.
-const ahead = 48 * time.Hour
-
 // id names a new backup so that it sorts after those that are there, wherever it goes, also when two are made in one
 // second, or the clock was set back: the newest is the one with the last name.
 func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, error) {
@@ -24,7 +20,7 @@ func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, er
 		err := s.List(ctx, manifest.Prefix, func(i store.Info) error {
 			one.Lock()
 			defer one.Unlock()
-			if made := manifest.Made(manifest.OfManifest(i.Name)); !made.Before(at) && made.Before(now.Add(ahead)) {
+			if made := manifest.Made(manifest.OfManifest(i.Name)); !made.Before(at) && made.Before(now.Add(manifest.Ahead)) {
 				at = made.Add(time.Second)
 			}
 			return nil

@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"filippo.io/age"
+	"filippo.io/age/armor"
 	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup/store"
@@ -165,15 +167,21 @@ func Recipients(lines ...string) ([]age.Recipient, error) {
 	if len(all) > mostRecipients {
 		return nil, hint.With(fmt.Errorf("%d recipients are named, and what is made for more than %d nobody opens: age refuses it", len(all), mostRecipients), "name fewer: one key can be held by several people")
 	}
+	if _, err := age.Encrypt(io.Discard, all...); err != nil {
+		return nil, hint.With(fmt.Errorf("make something that all recipients can open: %w", err), "age does not mix recipients of post-quantum keys (age1pq1…) with others: name only one sort")
+	}
 	return all, nil
 }
 
 // Identities reads the keys that open backups, as age-keygen writes them.
 func Identities(text []byte) ([]age.Identity, error) {
-	if bytes.HasPrefix(text, []byte("age-encryption.org/")) {
+	if start := bytes.TrimSpace(text); bytes.HasPrefix(start, []byte("age-encryption.org/")) || bytes.HasPrefix(start, []byte(armor.Header)) {
 		return nil, hint.With(errors.New("the file is encrypted itself"), "decrypt it first, not onto a disk: --identity <(age -d FILE)")
 	}
 	all, err := age.ParseIdentities(bytes.NewReader(text))
+	if err != nil && (bytes.HasPrefix(text, []byte("AGE-PLUGIN-")) || bytes.Contains(text, []byte("\nAGE-PLUGIN-"))) {
+		return nil, hint.With(errors.New("a key in it is one of a plugin of age, which Plumb does not run"), "name a file with a key that is not; docs/restore-without-plumb.md does it with age itself")
+	}
 	if err != nil {
 		return nil, hint.With(errors.New("there is no key in it as age-keygen writes it: AGE-SECRET-KEY-…"), "--identity is the file with the key, not with the recipient") // age's own error quotes them
 	}

@@ -18,7 +18,7 @@ func (v Vault) Proof(ctx context.Context, id string) (p manifest.Proof, by strin
 	}
 	p, err = manifest.Believe(v.Trust, v.Retired, func(keys ...note.Verifier) (p manifest.Proof, at time.Time, err error) {
 		p, by, err = manifest.OpenProof(text, id, keys...)
-		return p, p.At, err
+		return p, manifest.SignedAt(id, p.At), err
 	})
 	return p, by, err
 }

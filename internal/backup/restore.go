@@ -109,19 +109,50 @@ func (r Restore) Datasets(ctx context.Context, m manifest.Manifest, target strin
 	return all, nil
 }
 
-// free refuses, before anything is made, to restore over a dataset that has nothing of the backup.
+// free refuses, before anything is made, to restore over a dataset that is not what an earlier run left, to go on with.
 func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[string]string, there []string) error {
 	for _, from := range slices.Sorted(maps.Keys(names)) {
 		if !slices.Contains(there, names[from]) {
 			continue
 		}
-		snapshots, err := r.snapshots(ctx, names[from])
-		if err != nil {
+		if err := r.left(ctx, chain, from, names[from]); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(chain, func(m manifest.Manifest) bool { return snapshots[streamOf(m, from).GUID] }) { // of no earlier run, to go on with
-			return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", names[from]), "name another dataset to restore to: nothing is replaced")
+	}
+	return nil
+}
+
+// left is nil for a dataset that an earlier run left: it has snapshots of the backup alone, and nobody uses it. The one that was backed up
+// has them too.
+func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string) error {
+	out, err := r.Do.Output(ctx, zfs.Moments(dataset)...)
+	if err != nil {
+		return err
+	}
+	ours, others := 0, []string(nil)
+	for guid, moment := range zfs.ParseMoments(out, dataset) {
+		switch {
+		case !strings.Contains(moment, "@"):
+		case slices.ContainsFunc(chain, func(m manifest.Manifest) bool { return streamOf(m, from).GUID == guid }):
+			ours++
+		default:
+			others = append(others, moment)
 		}
+	}
+	const help = "name another dataset to restore to: nothing is replaced"
+	switch {
+	case ours == 0:
+		return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", dataset), help)
+	case len(others) > 0:
+		return hint.With(fmt.Errorf("%s is there already, and was not restored from this backup alone: it has %s", dataset, slices.Min(others)), help)
+	}
+	if out, err = r.Do.Output(ctx, zfs.Properties(dataset)...); err != nil {
+		return err
+	}
+	all := zfs.ParseProperties(out)
+	mounted := slices.ContainsFunc(all, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
+	if mounted && !zfs.IsFuse(all) { // which mounts what it receives
+		return hint.With(fmt.Errorf("%s is there already, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
 	}
 	return nil
 }

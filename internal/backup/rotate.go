@@ -14,6 +14,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 
@@ -22,6 +23,7 @@ import (
 type succession struct {
 	note     []byte
 	old, new note.Verifier
+	public   string    // the new one, as others give it
 	at       time.Time // when the old one was given up
 }
 
@@ -68,7 +70,7 @@ func openSuccession(text []byte) (s succession, err error) {
 	if len(lines) != 4 || lines[0] != successionHead {
 		return s, errors.New("read who signs after whom: it says something else")
 	}
-	s.note = text
+	s.note, s.public = text, lines[2]
 	if s.old, err = note.NewVerifier(lines[1]); err == nil {
 		s.new, err = note.NewVerifier(lines[2])
 	}
@@ -146,14 +148,14 @@ const mostSuccessions = 1000
 
 var errEnough = errors.New("enough")
 
-// Through trusts on: from a key that is trusted to those that it named after it, and from one that is trusted back to
-// those that named it. Never from one that was given up on to another, which a thief of it may have named.
+// Through trusts on: from a key that is trusted to the one that it named after it, and from one that is trusted back to
+// those that named it. Never from one that is known to be given up on to another, which a thief of it may have named.
 func (v Vault) Through(ctx context.Context) (Vault, error) {
 	all, err := v.successions(ctx)
 	if err != nil {
 		return v, err
 	}
-	return v.through(all), nil
+	return v.through(all)
 }
 
 // successions reads those that the store has. What is none was put there by somebody else.
@@ -183,10 +185,50 @@ func (v Vault) successions(ctx context.Context) (all []succession, err error) {
 	return all, nil
 }
 
-func (v Vault) through(all []succession) Vault {
-	has := func(keys []note.Verifier, k note.Verifier) bool {
-		return slices.ContainsFunc(keys, func(one note.Verifier) bool { return same(one, k) })
+// has tells whether a key is among some.
+func has(keys []note.Verifier, k note.Verifier) bool {
+	return slices.ContainsFunc(keys, func(one note.Verifier) bool { return same(one, k) })
+}
+
+// believes tells whether what a key signed is believed, or was once.
+func (v Vault) believes(k note.Verifier) bool {
+	return has(v.Trust, k) || slices.ContainsFunc(v.Retired, func(r manifest.Retired) bool { return same(r, k) })
+}
+
+// next gives who signs after a key, unless that is known. Of several a thief of the key may have named one: then none is believed but those
+// that are known.
+func next(all []succession, k note.Verifier, known []note.Verifier) (s succession, is bool, err error) {
+	var after []succession
+	for _, one := range all {
+		if same(one.old, k) && !slices.ContainsFunc(after, func(s succession) bool { return s.public == one.public }) {
+			after = append(after, one)
+		}
 	}
+	switch {
+	case len(after) == 0 || slices.ContainsFunc(after, func(s succession) bool { return has(known, s.new) }):
+		return s, false, nil
+	case len(after) == 1:
+		return after[0], true, nil
+	}
+	return s, false, hint.With(fmt.Errorf("the key %s names two others that sign after it, and one may be a thief's: %s and %s", keyName(k), after[0].public, after[1].public),
+		"name the right one too, with --trust: plumb backup sheet prints it on the host")
+}
+
+// before gives some keys, and those that were given up for one of them.
+func before(all []succession, keys []note.Verifier) []note.Verifier {
+	keys = slices.Clone(keys)
+	for found := true; found; {
+		found = false
+		for _, s := range all {
+			if has(keys, s.new) && !has(keys, s.old) {
+				keys, found = append(keys, s.old), true
+			}
+		}
+	}
+	return keys
+}
+
+func (v Vault) through(all []succession) (Vault, error) {
 	given := v.Trust
 	v.Trust = nil
 	for _, k := range given { // one that was named twice, or is this host's own, is one: package note calls two ambiguous
@@ -194,23 +236,16 @@ func (v Vault) through(all []succession) Vault {
 			v.Trust = append(v.Trust, k)
 		}
 	}
-	for found := true; found; { // forwards
-		found = false
-		for _, s := range all {
-			if has(v.Trust, s.old) && !has(v.Trust, s.new) {
-				v.Trust, found = append(v.Trust, s.new), true
-			}
+	for i := 0; i < len(v.Trust); i++ {
+		s, is, err := next(all, v.Trust[i], before(all, v.Trust))
+		if err != nil {
+			return v, err
+		}
+		if is {
+			v.Trust = append(v.Trust, s.new)
 		}
 	}
-	known := slices.Clone(v.Trust)
-	for found := true; found; { // backwards
-		found = false
-		for _, s := range all {
-			if has(known, s.new) && !has(known, s.old) {
-				known, found = append(known, s.old), true
-			}
-		}
-	}
+	known := before(all, v.Trust)
 	v.Trust = nil
 	for _, k := range known {
 		until := time.Time{}
@@ -225,7 +260,7 @@ func (v Vault) through(all []succession) Vault {
 			v.Retired = append(v.Retired, manifest.Retired{Verifier: k, Until: until})
 		}
 	}
-	return v
+	return v, nil
 }
 
 // Own adds this host's keys to those that are believed, if it has one yet: that it has, and those it had.
@@ -239,5 +274,5 @@ func (v Vault) Own(ctx context.Context, d host.Doer, dir string) (Vault, error) 
 		return v, err
 	}
 	v.Trust = append(v.Trust, k)
-	return v.through(own.past), nil
+	return v.through(own.past)
 }

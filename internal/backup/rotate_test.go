@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"plumb/internal/backup/manifest"
+	"plumb/internal/hint"
 )
 
 // verifier reads a public key.
@@ -113,6 +114,7 @@ func TestRotate(t *testing.T) {
 			t.Errorf("with %s the thief is believed, or others are not: %v of %v", public, got, ids)
 		}
 	}
+	w.twoNamed(t, first, evil.public, second, third)
 	// This host itself knows when it gave the key up, whatever the store says.
 	v, err := Vault{Store: w.Store}.Own(t.Context(), w.Do, w.Dir)
 	if err != nil {
@@ -125,6 +127,24 @@ func TestRotate(t *testing.T) {
 	for _, f := range all {
 		if ours := slices.Contains(ids, f.ID); ours != (f.Err == nil) {
 			t.Errorf("%s: ours: %t, %v", f.ID, ours, f.Err)
+		}
+	}
+}
+
+// twoNamed sees that a key which names two others makes none believed but those that a person names, and those that follow on them.
+func (w *world) twoNamed(t *testing.T, first, evil, second, third string) {
+	t.Helper()
+	for what, keys := range map[string][]string{"the first alone": {first}, "the first, and the second": {first, second}, "the first, and the last": {first, third}} {
+		v := Vault{Store: w.Store}
+		for _, k := range keys {
+			v.Trust = append(v.Trust, verifier(t, k))
+		}
+		v, err := v.Through(t.Context())
+		switch {
+		case len(keys) == 1 && (err == nil || !strings.Contains(err.Error(), second) || !strings.Contains(err.Error(), evil) || !strings.Contains(hint.Of(err), "--trust")):
+			t.Errorf("%s: %v, hint: %s", what, err, hint.Of(err))
+		case len(keys) > 1 && (err != nil || has(v.Trust, verifier(t, evil)) || !has(v.Trust, verifier(t, third))):
+			t.Errorf("%s: %v, %v", what, v.Trust, err)
 		}
 	}
 }
@@ -211,5 +231,52 @@ func TestGivenUpOnceItIsItsTurn(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The thief of a key that was given up writes into what he signs that it was before that. By the name of what it is about it was not: his
+// backup is not the newest, and his proof is none.
+func TestThiefWritesAnEarlierTime(t *testing.T) {
+	w := newWorld(t)
+	now := time.Now()
+	given := now.Add(-7 * 24 * time.Hour)
+	w.Now = func() time.Time { return given.Add(-time.Hour) }
+	first, err := w.Run(t.Context(), command("seq 10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	thief := w.Sign
+	if _, err := Rotate(t.Context(), w.Do, w.Dir, "db1", func() time.Time { return given }); err != nil {
+		t.Fatal(err)
+	}
+	w.Now = func() time.Time { return now.Add(-time.Minute) }
+	second, err := w.Run(t.Context(), command("seq 10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := given.Add(-time.Minute)
+	m := manifest.Manifest{ID: manifest.NewID(now, "abcdef01"), Host: "db1", Began: early, Ended: early, Streams: []manifest.Stream{{Name: "x", Kind: manifest.Command, Chunk: 1}}}
+	text, err := manifest.Sign(m, thief)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.lay(t, manifest.Name(m.ID), text)
+	if got := w.believed(t, w.Public); !slices.Equal(got, []string{first.ID, second.ID}) {
+		t.Errorf("%v are believed, and %s and %s are ours", got, first.ID, second.ID)
+	}
+	v, err := Vault{Store: w.Store}.Own(t.Context(), w.Do, w.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Get(t.Context(), m.ID); err == nil || !strings.Contains(err.Error(), "was given up at") || hint.Of(err) == "" {
+		t.Errorf("%v", err)
+	}
+	for _, of := range []manifest.Manifest{first.Manifest, second.Manifest} {
+		if err := v.Mark(t.Context(), manifest.Proof{ID: of.ID, At: early, OK: true}, thief); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := v.Proof(t.Context(), of.ID); (err == nil) != (of.ID == first.ID) {
+			t.Errorf("a proof of the old key for %s: %v", of.ID, err)
+		}
 	}
 }

@@ -37,7 +37,18 @@ type Found struct {
 }
 
 // List gives all backups, oldest first. One that cannot be read or is not believed is listed with why.
-func (v Vault) List(ctx context.Context) (all []Found, err error) {
+func (v Vault) List(ctx context.Context) ([]Found, error) {
+	all, err := v.list(ctx)
+	return there(all), err
+}
+
+// there leaves out those that prune removes.
+func there(all []Found) []Found {
+	return slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return errors.Is(f.Err, signed.ErrRemoved) })
+}
+
+// list gives also those that prune removes.
+func (v Vault) list(ctx context.Context) (all []Found, err error) {
 	var ids []string
 	tried := map[string]bool{}
 	err = v.Store.List(ctx, manifest.Prefix, func(i store.Info) error {
@@ -60,9 +71,7 @@ func (v Vault) List(ctx context.Context) (all []Found, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the backups of %s: %w", v.Store.URL(), err)
 	}
-	all = slices.DeleteFunc(all, func(f Found) bool { // pruned, some of it just now
-		return errors.Is(f.Err, signed.ErrRemoved) || errors.Is(f.Err, store.ErrNotFound)
-	})
+	all = slices.DeleteFunc(all, func(f Found) bool { return errors.Is(f.Err, store.ErrNotFound) }) // removed just now
 	slices.SortFunc(all, func(a, b Found) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
 }
@@ -119,19 +128,22 @@ func (v Vault) reader() signed.Reader {
 func (v Vault) OpenStone(text []byte, id string) (manifest.Stone, error) {
 	return manifest.Believe(v.Trust, v.Retired, func(keys ...note.Verifier) (manifest.Stone, time.Time, error) {
 		s, err := manifest.OpenStone(text, id, keys...)
-		return s, s.At, err
+		return s, manifest.SignedAt(id, s.At), err
 	})
 }
 
 // Find gives the one backup whose id begins so; "" or "latest" for the newest of a server.
 func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, error) {
-	all, err := v.List(ctx)
+	all, err := v.list(ctx)
 	if err != nil {
 		return manifest.Manifest{}, err
 	}
 	if id == "" || id == "latest" {
-		return v.latest(all, server)
+		m, err := v.latest(there(all), server)
+		v.hidden(ctx, all, m.ID)
+		return m, err
 	}
+	all = there(all)
 	var fit []Found
 	for _, f := range all {
 		if strings.HasPrefix(f.ID, id) && (server == "" || f.Server == server) {
@@ -204,10 +216,10 @@ func ofServer(name string) string {
 // since come before it by name, and are newer.
 func (v Vault) newest(all []Found, now time.Time) Found {
 	i := len(all) - 1
-	for i > 0 && !manifest.Made(all[i].ID).Before(now.Add(ahead)) {
+	for i > 0 && !manifest.Made(all[i].ID).Before(now.Add(manifest.Ahead)) {
 		i--
 	}
-	if !manifest.Made(all[i].ID).Before(now.Add(ahead)) { // all are: then it is our clock that is wrong
+	if !manifest.Made(all[i].ID).Before(now.Add(manifest.Ahead)) { // all are: then it is our clock that is wrong
 		return all[len(all)-1]
 	}
 	for _, f := range all[i+1:] {
@@ -225,6 +237,24 @@ var errToCome = errors.New("its name is of a time that is still to come: a clock
 func (v Vault) doubt(all []Found, than Found) {
 	for _, f := range all {
 		if f.Err != nil && f.ID > than.ID && v.Doubt != nil {
+			v.Doubt(f)
+		}
+	}
+}
+
+// hidden tells of those that are newer than one and seem to be pruned, when nobody who is trusted says so: who may write to the store can put
+// that in the place of any manifest.
+func (v Vault) hidden(ctx context.Context, all []Found, than string) {
+	for _, f := range all {
+		if v.Doubt == nil || f.ID <= than || !errors.Is(f.Err, signed.ErrRemoved) {
+			continue
+		}
+		text, _, err := v.Store.Get(ctx, manifest.Name(f.ID), make([]byte, manifest.MaxStone))
+		if err != nil || !manifest.IsStone(text) {
+			continue // gone just now, or taken back
+		}
+		if _, err := v.OpenStone(text, f.ID); err != nil {
+			f.Err = fmt.Errorf("in the place of its manifest is said that it was pruned: %w", err)
 			v.Doubt(f)
 		}
 	}

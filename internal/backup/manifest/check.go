@@ -112,6 +112,10 @@ func isSHA256(s string) bool {
 // idTime is how an id begins: sorted by name, backups are sorted by time.
 const idTime = "20060102T150405Z"
 
+// Ahead is how far a name in the store may lie before a clock and still be one that a new backup is named after. One beyond that was
+// named by a clock that was wrong, or by somebody who wants ours to be.
+const Ahead = 48 * time.Hour
+
 // NewID names a backup. The word makes two of one second two.
 func NewID(at time.Time, word string) string { return at.UTC().Format(idTime) + "-" + word }
 

@@ -27,3 +27,12 @@ func Believe[T any](trusted []note.Verifier, retired []Retired, read func(keys .
 	}
 	return got, err
 }
+
+// SignedAt is when something was signed about a backup: at the time that it says, and not before there was a backup of that name. Who has
+// stolen a key writes any time into what he signs, but by an old name nothing is the newest.
+func SignedAt(id string, says time.Time) time.Time {
+	if named := Made(id).Add(-Ahead); named.After(says) {
+		return named
+	}
+	return says
+}

@@ -77,14 +77,15 @@ func (l *lease) put(ctx context.Context, o store.Put, ended bool) error {
 	if err != nil {
 		return err
 	}
-	l.last = time.Now()
+	l.last = l.p.Now().Round(0)
 	l.tag, err = store.Settle(ctx, l.p.Store, leaseName, text, o)
 	return err
 }
 
-// renew says now and then that we are still at it, and fails when another has taken over.
+// renew says now and then that we are still at it, and fails when another has taken over. It goes by the clock on the wall, which goes on
+// while a machine is suspended. When that was set back nobody knows how long ago it was said.
 func (l *lease) renew(ctx context.Context) error {
-	if time.Since(l.last) < l.p.leaseFor()/10 {
+	if ago := l.p.Now().Round(0).Sub(l.last); 0 <= ago && ago < l.p.leaseFor()/10 {
 		return nil
 	}
 	err := l.put(ctx, store.Put{Was: l.tag}, false)

@@ -22,7 +22,7 @@ var ErrRemoved = errors.New("it is being removed: it was pruned")
 type Reader struct {
 	Store   store.Store
 	Trust   []note.Verifier    // whose manifests are believed
-	Retired []manifest.Retired // keys that were given up: of theirs only what had ended then is believed
+	Retired []manifest.Retired // keys that were given up: of theirs only what had a name and had ended then is believed
 }
 
 // Manifest reads the manifest of a backup, and tells who signed it.
@@ -63,10 +63,11 @@ func (r Reader) signed(text []byte) (m manifest.Manifest, by string, err error) 
 		}
 		old, signed, bad := manifest.Open(text, was.Verifier)
 		switch {
-		case bad == nil && !old.Ended.After(was.Until):
+		case bad == nil && !manifest.SignedAt(old.ID, old.Ended).After(was.Until):
 			return old, signed, nil
 		case bad == nil:
-			return m, signed, hint.With(fmt.Errorf("it ended at %s, and the key that signed it was given up at %s", old.Ended.Format(time.RFC3339), was.Until.Format(time.RFC3339)), "somebody may have the old key: believe only backups of the new one")
+			return m, signed, hint.With(fmt.Errorf("it has the name of %s and ended at %s, and the key that signed it was given up at %s",
+				manifest.Made(old.ID).Format(time.RFC3339), old.Ended.Format(time.RFC3339), was.Until.Format(time.RFC3339)), "somebody may have the old key: believe only backups of the new one")
 		}
 	}
 	return m, by, err

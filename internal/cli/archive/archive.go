@@ -251,7 +251,7 @@ func (o asked) inlet() (*archive.Inlet, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := reach.NewInlet(o.socket)
+	in, err := reach.NewInlet(o.socket, uid)
 	if err != nil {
 		return nil, err
 	}

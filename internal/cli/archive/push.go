@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -70,6 +71,9 @@ func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	defer f.Close()
 	o.Size = st.Size()
 	conn, err := reach.DialInlet(socket)
+	if errors.Is(err, fs.ErrPermission) {
+		return hint.With(fmt.Errorf("hand %s to the archive's service: user %d may not: %w", o.File, os.Geteuid(), err), "plumb archive run --wal-user names the user of the server")
+	}
 	if err != nil {
 		return hint.With(fmt.Errorf("hand %s to the archive's service: %w", o.File, err), "plumb archive run is the service; the server keeps the file and tries again")
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -36,12 +37,34 @@ func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 	}
 	err = errors.Join(write(f), f.Sync())
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
+		err = publish(f.Name(), name, replace)
+	}
+	if errors.Is(err, fs.ErrExist) { // it may have taken hours
+		return fmt.Errorf("%w: it appeared meanwhile, and what was to be in it is in %s", err, f.Name())
 	}
 	if err != nil {
 		os.Remove(f.Name()) // ours, and half a file is of no use
 	}
 	return err
+}
+
+// publish gives a file its name. What has appeared there meanwhile is replaced only if replace says so.
+func publish(made, name string, replace bool) error {
+	if replace {
+		return os.Rename(made, name)
+	}
+	err := os.Link(made, name)
+	switch {
+	case err == nil:
+		return os.Remove(made)
+	case errors.Is(err, fs.ErrExist):
+		return fs.ErrExist
+	}
+	// Not every filesystem has links, so we look ourselves.
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(err, fs.ErrExist)
+	}
+	return os.Rename(made, name)
 }
 
 // WriteWhole writes a file that is known as a whole.

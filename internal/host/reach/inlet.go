@@ -11,8 +11,7 @@ import (
 	"plumb/internal/host"
 )
 
-// Inlet is a Unix socket at which processes of this machine hand something over. Everybody may connect; who does is
-// told by the kernel.
+// Inlet is a Unix socket at which processes of this machine hand something over. Who has connected is told by the kernel.
 type Inlet struct {
 	l *net.UnixListener
 }
@@ -23,10 +22,11 @@ type Caller struct {
 	UID int
 }
 
-// NewInlet begins to listen. The directory must be one in which nobody but us can put another socket in
+// NewInlet begins to listen. Only one user and root connect, or all others could keep him from it by doing so again and again; where we
+// may not give the socket to him everybody may. The directory must be one in which nobody but us can put another socket in
 // the place of this one; it is made when it is missing. What is left of an earlier run is removed: the caller holds
 // a lock that says that no other runs.
-func NewInlet(name string) (*Inlet, error) {
+func NewInlet(name string, uid int) (*Inlet, error) {
 	dir := path.Dir(name)
 	err := os.Mkdir(dir, 0o755)
 	if err == nil {
@@ -55,7 +55,11 @@ func NewInlet(name string) (*Inlet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", name, err)
 	}
-	if err := os.Chmod(at, 0o666); err != nil {
+	mode := fs.FileMode(0o600)
+	if os.Lchown(at, uid, -1) != nil {
+		mode = 0o666
+	}
+	if err := os.Chmod(at, mode); err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on %s: %w", name, err), l.Close())
 	}
 	return &Inlet{l}, nil

@@ -14,7 +14,16 @@ type answers struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	l, isList := r.Context().Value(listing{}).(*listing)
+	if isList {
+		if err := l.next(r); err != nil {
+			return nil, err
+		}
+	}
 	resp, err := a.RoundTripper.RoundTrip(r)
+	if err == nil && isList {
+		resp.Body = &page{ReadCloser: resp.Body, left: mostPage}
+	}
 	if err != nil || resp.StatusCode != http.StatusOK || resp.ContentLength == 0 || resp.Header.Get("ETag") != "" { // an object may be a page
 		return resp, err
 	}

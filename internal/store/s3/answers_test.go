@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,5 +130,60 @@ func TestListsThatAreNone(t *testing.T) {
 			t.Errorf("%s: %d objects, %v, %v", name, n, err, ctx.Err())
 		}
 		end()
+	}
+}
+
+// A list that never ends is an error which nobody waits for, and tries no second time, also where each page names another as the next.
+func TestListWithoutEnd(t *testing.T) {
+	long := strings.Repeat("<Contents><Key>some/where/a</Key><Size>1</Size></Contents>", 1000)
+	for name, c := range map[string]struct {
+		page func(n int64) string
+		most int64 // requests
+		want string
+	}{
+		"one page again and again": {func(int64) string { return contents("same") }, 2, "as the one after itself"},
+		"two pages in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n%2)) }, mostEmpty, "pages without a name"},
+		"always another page":      {func(n int64) string { return contents(fmt.Sprint("page-", n)) }, mostEmpty, "pages without a name"},
+		"two names in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n), fmt.Sprint("some/where/", n%2)) }, 3, "such a list cannot be relied on"},
+		"a page without end":       {func(int64) string { return contents("", "some/where/a") + strings.Repeat(long, 300) }, 1, "more than 16 MiB"},
+	} {
+		var asked atomic.Int64
+		b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/xml")
+			text := c.page(asked.Add(1))
+			if strings.HasSuffix(text, "</Contents>") {
+				text = strings.Replace(text, "</ListBucketResult>", "", 1)
+			}
+			_, _ = io.WriteString(w, text)
+		})
+		s := store.Patiently(b, store.Patience{For: time.Hour, First: time.Millisecond, Most: time.Millisecond}, 2, nil)
+		ctx, end := context.WithTimeout(t.Context(), 20*time.Second)
+		err := s.List(ctx, "", func(store.Info) error { return nil })
+		end()
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "http") || asked.Load() > c.most {
+			t.Errorf("%s: asked %d times: %v", name, asked.Load(), err)
+		}
+	}
+}
+
+// Where much was removed a store gives pages without a name, and takes its time: the list is whole all the same.
+func TestListWithPagesWithoutAName(t *testing.T) {
+	defer func(was time.Duration) { quietTime = was }(quietTime)
+	quietTime = 200 * time.Millisecond
+	var asked atomic.Int64
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		time.Sleep(10 * time.Millisecond)
+		w.Header().Set("Content-Type", "application/xml")
+		switch {
+		case n < 50:
+			_, _ = io.WriteString(w, contents(fmt.Sprint("page-", n)))
+		default:
+			_, _ = io.WriteString(w, contents("", "some/where/a"))
+		}
+	})
+	n := 0
+	if err := b.List(t.Context(), "", func(store.Info) error { n++; return nil }); err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
 	}
 }

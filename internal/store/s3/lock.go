@@ -108,16 +108,9 @@ func (b *Bucket) Lock(ctx context.Context, name string, until time.Time) error {
 // last: whatever stops this, the store having locked an older one too, what had taken its place is still in it, and not what was there before.
 // A manifest under the stone of a prune would count again.
 func (b *Bucket) deleteVersions(ctx context.Context, name string) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	var all []minio.ObjectInfo
-	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + name, WithVersions: true, Recursive: true}) {
-		if o.Err != nil {
-			return o.Err
-		}
-		if o.Key == b.before+name {
-			all = append(all, o)
-		}
+	all, err := b.versionsOf(ctx, name)
+	if err != nil {
+		return err
 	}
 	slices.Reverse(all) // they are listed newest first
 	slices.SortStableFunc(all, func(a, b minio.ObjectInfo) int { return newest(a) - newest(b) })
@@ -127,6 +120,26 @@ func (b *Bucket) deleteVersions(ctx context.Context, name string) error {
 		}
 	}
 	return nil
+}
+
+// versionsOf lists what an object is and was.
+func (b *Bucket) versionsOf(ctx context.Context, name string) (all []minio.ObjectInfo, err error) {
+	ctx, l, end := list(ctx)
+	defer end()
+	for o := range b.core.Client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + name, WithVersions: true, Recursive: true}) {
+		l.got()
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		if o.Key == b.before+name {
+			all = append(all, o)
+		}
+		l.more()
+	}
+	if ctx.Err() != nil { // a list that was ended is no end of the list
+		return nil, context.Cause(ctx)
+	}
+	return all, nil
 }
 
 func newest(o minio.ObjectInfo) int {

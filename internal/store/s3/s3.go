@@ -68,6 +68,9 @@ func Open(o Options) (*Bucket, error) {
 	if err := s3utils.CheckValidBucketName(o.Bucket); err != nil {
 		return nil, fmt.Errorf("open the bucket %q: %w", o.Bucket, err)
 	}
+	if isAmazon(at.Hostname()) && strings.HasSuffix(o.Bucket, "--x-s3") {
+		return nil, hint.With(fmt.Errorf("open the bucket %s: it is a directory bucket, which lists objects in no order", o.Bucket), "make a general purpose bucket")
+	}
 	if o.Prefix != "" {
 		if err := store.Check(o.Prefix); err != nil {
 			return nil, fmt.Errorf("open the bucket %s: its prefix: %w", o.Bucket, err)
@@ -228,27 +231,25 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 
 // List implements store.Store.
 func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) error) error {
-	ctx, timer, end := still(ctx)
+	ctx, l, end := list(ctx)
 	defer end()
 	last := ""
-	for o := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
-		timer.Stop() // what is done with it takes as long as it takes
+	for o := range b.core.Client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
+		l.got()
 		if o.Err != nil {
 			return said("list", prefix, cause(ctx, o.Err))
 		}
 		if o.Key <= last { // also of what is somebody else's: who asks never sees it, and would wait without end
-			return fmt.Errorf("list %s: the store names %q after %q: such a list cannot be relied on", prefix, o.Key, last)
+			return said("list", prefix, &badList{fmt.Sprintf("the store names %q after %q", o.Key, last)})
 		}
 		last = o.Key
 		name, ours := strings.CutPrefix(o.Key, b.before)
-		if !ours || store.Check(name) != nil {
-			timer.Reset(quietTime)
-			continue // somebody else's
+		if ours && store.Check(name) == nil { // or it is somebody else's
+			if err := each(store.Info{Name: name, Size: o.Size, Modified: o.LastModified, Tag: o.ETag}); err != nil {
+				return err
+			}
 		}
-		if err := each(store.Info{Name: name, Size: o.Size, Modified: o.LastModified, Tag: o.ETag}); err != nil {
-			return err
-		}
-		timer.Reset(quietTime)
+		l.more()
 	}
 	if ctx.Err() != nil { // a list that was ended is no end of the list
 		return said("list", prefix, context.Cause(ctx))
@@ -295,6 +296,9 @@ func means(err error) error {
 	}
 	if _, ok := errors.AsType[*store.Trouble](err); ok {
 		return err
+	}
+	if bad, is := errors.AsType[*badList](err); is {
+		return bad
 	}
 	if never := misled(err); never != nil {
 		return never

@@ -250,3 +250,13 @@ func TestListStandsStill(t *testing.T) {
 		t.Error("a list that was ended is taken for one")
 	}
 }
+
+// A directory bucket of Amazon lists in no order: it is refused before anything is asked of it. What another store calls so may be any bucket.
+func TestDirectoryBucket(t *testing.T) {
+	for endpoint, refused := range map[string]bool{"": true, "https://s3express-use1-az4.us-east-1.amazonaws.com": true, "https://amazonaws.com.example.org": false, "http://127.0.0.1:7070": false} {
+		_, err := Open(Options{Endpoint: endpoint, Bucket: "backups--use1-az4--x-s3"})
+		if (err != nil) != refused || refused && (!strings.Contains(err.Error(), "directory bucket") || hint.Of(err) == "") {
+			t.Errorf("%q: %v", endpoint, err)
+		}
+	}
+}

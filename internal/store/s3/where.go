@@ -18,7 +18,7 @@ func (b *Bucket) Where(ctx context.Context) (w store.Where) {
 	defer end()
 	host := b.core.Client.EndpointURL().Hostname()
 	w.Site = host
-	if host == "amazonaws.com" || strings.HasSuffix(host, ".amazonaws.com") {
+	if isAmazon(host) {
 		w.Site = ""
 		if region, err := b.core.Client.GetBucketLocation(ctx, b.bucket); err == nil && region != "" {
 			w.Site = "the region " + region + " of Amazon"
@@ -29,4 +29,9 @@ func (b *Bucket) Where(ctx context.Context) (w store.Where) {
 		w.Login = hex.EncodeToString(sum[:6])
 	}
 	return w
+}
+
+// isAmazon tells whether a host is one of Amazon's.
+func isAmazon(host string) bool {
+	return host == "amazonaws.com" || strings.HasSuffix(host, ".amazonaws.com")
 }

@@ -2,10 +2,12 @@ package pitr
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/moment"
 	"plumb/internal/protect/replay"
@@ -151,5 +153,37 @@ func TestSeriesThatNobodyCanRead(t *testing.T) {
 	w, err := l.latest(baseWhile(time.Now().Add(-time.Hour), time.Now()), "")
 	if err != nil || w.Count != 1 || !strings.Contains(strings.Join(w.Notes, "\n"), "whether the series "+l.series()[1]+" is of the log of the base is not known") {
 		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// Who has stolen a key that was given up signs log with it, and says that it was before that. Behind a base that was made long since it is
+// not replayed, unless a person says that times count for nothing.
+func TestLogOfAStolenKey(t *testing.T) {
+	l, old := newLog(t), newLog(t)
+	l.files("binlog.000001")
+	l.write("binlog.000001", begin(), change(1), rotate("binlog.000002"))
+	l.turns()
+	now, text := time.Now(), bytes.Join([][]byte{begin(), change(2)}, nil)
+	said := now.Add(-7 * 24 * time.Hour)
+	old.k.Store, old.k.Now, old.k.To = l.k.Store, func() time.Time { return said }, l.k.To
+	p := archive.Piece{Server: "mysql", Series: l.f.series, File: "binlog.000002", To: int64(len(text))}
+	if _, err := old.k.Keep(t.Context(), archive.Entry{Piece: p}, bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	base := baseAt("binlog.000001", len(begin()), now)
+	for what, c := range map[string]struct {
+		given time.Time // up
+		log   string
+		files int // that are replayed; 0 for none
+	}{
+		"before the base":                   {now.Add(-6 * 24 * time.Hour), "", 0},
+		"while the base was new":            {now.Add(-time.Hour), "", 2},
+		"before the base, and that is said": {now.Add(-6 * 24 * time.Hour), "mysql/" + l.f.series, 2},
+	} {
+		l.shelf.Retired = []manifest.Retired{{Verifier: old.shelf.Trust[0], Until: c.given}}
+		w, err := l.latest(base, c.log)
+		if c.files == 0 && !errors.Is(err, archive.ErrUnbelieved) || c.files > 0 && (err != nil || w.Files != c.files) {
+			t.Errorf("given up %s: %+v, %v", what, w, err)
+		}
 	}
 }

@@ -134,7 +134,7 @@ func (l *log) kept() map[string]string {
 	}
 	out := map[string]string{}
 	series := bySeries(all)
-	s := newShelfLog(l.shelf, series[len(series)-1])
+	s := newShelfLog(l.shelf, series[len(series)-1], base{})
 	for _, name := range s.names {
 		var text bytes.Buffer
 		if err := s.write(l.t.Context(), name, &text); err != nil {

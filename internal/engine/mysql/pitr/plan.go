@@ -29,6 +29,7 @@ func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factFile] != "" }
 
 // base is what a backup says of itself.
 type base struct {
+	id      string // of the backup
 	at      protect.Position
 	version string // 10.11.14
 	began   time.Time
@@ -36,7 +37,7 @@ type base struct {
 }
 
 func baseOf(m manifest.Manifest) (b base, err error) {
-	b = base{at: protect.Position{File: m.Facts[factFile], GTID: m.Facts[factGTID]}, began: m.Began, ended: m.Ended}
+	b = base{id: m.ID, at: protect.Position{File: m.Facts[factFile], GTID: m.Facts[factGTID]}, began: m.Began, ended: m.Ended}
 	if b.at.Offset, err = strconv.ParseInt(m.Facts[factAt], 10, 64); err != nil {
 		return b, err
 	}
@@ -93,7 +94,11 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 		return w, moment.BeforeBase(fmt.Errorf("%s is before the base", a.To.Text), all[0].server)
 	}
 	logs, unknown := all, []string(nil)
-	if !saidSo(a.Log) {
+	if saidSo(a.Log) {
+		for _, l := range logs {
+			l.base.id = "" // whatever its times say
+		}
+	} else {
 		if logs, unknown, err = ofBase(ctx, all, b); err != nil {
 			return w, nowhere(b, err)
 		}
@@ -163,7 +168,7 @@ func logsOf(ctx context.Context, s archive.Shelf, b base, server string) ([]*she
 	}
 	var logs []*shelfLog
 	for _, series := range bySeries(all) {
-		logs = append(logs, newShelfLog(s, series))
+		logs = append(logs, newShelfLog(s, series, b))
 	}
 	if len(logs) == 0 {
 		return nil, moment.Unreached(errors.New(strings.TrimSpace("the archive has no binary log " + server)))

@@ -52,7 +52,7 @@ func TestSetsFromFileToFile(t *testing.T) {
 		}
 		sv := protect.Server{Flavor: product.MySQL, Product: "MySQL 9.7.4", Version: "9.7.4", Settings: map[string]string{"log_bin_basename": shelfDir + "/log", "log_bin_index": shelfIndex}}
 		from := replay.Start{Position: protect.Position{File: "binlog.000001", Offset: int64(len(begun) + len(oneTo(5))), GTID: source + ":1-5"}}
-		w, err := point.Seek(t.Context(), newShelfLog(l.shelf, bySeries(all)[0]), sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
+		w, err := point.Seek(t.Context(), newShelfLog(l.shelf, bySeries(all)[0], base{}), sv, from, replay.Target{Text: "the end", Time: time.Now().Add(time.Hour)})
 		switch {
 		case c.want == "" && (err != nil || w.Count != 3 || w.Stop.GTID != source+":10" || len(w.Notes) > 0):
 			t.Errorf("%s: %+v, %v", name, w, err)

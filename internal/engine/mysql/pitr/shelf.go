@@ -18,6 +18,7 @@ type shelfLog struct {
 	s             archive.Shelf
 	server        string
 	series        string
+	base          base     // onto which it is replayed
 	names         []string // files in their order
 	files         map[string][]archive.Piece
 	joint         *joint // sees the first file that is read; nil for none
@@ -30,8 +31,8 @@ const (
 )
 
 // newShelfLog makes it of the pieces of one series, in their order.
-func newShelfLog(s archive.Shelf, series []archive.Piece) *shelfLog {
-	l := &shelfLog{s: s, server: series[0].Server, series: series[0].Series, files: map[string][]archive.Piece{}}
+func newShelfLog(s archive.Shelf, series []archive.Piece, b base) *shelfLog {
+	l := &shelfLog{s: s, base: b, server: series[0].Server, series: series[0].Series, files: map[string][]archive.Piece{}}
 	for _, p := range series {
 		if l.files[p.File] == nil {
 			l.names = append(l.names, p.File)
@@ -81,7 +82,7 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 		if p.To < to || p.To == to && p.From < to {
 			continue // kept twice
 		}
-		e, err := l.s.Entry(ctx, p)
+		e, err := l.entry(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -94,6 +95,15 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 		return l.hole(file, to)
 	}
 	return nil
+}
+
+// entry reads that of a piece. Files before the one in which the base ends are not read.
+func (l *shelfLog) entry(ctx context.Context, p archive.Piece) (archive.Entry, error) {
+	s := l.s
+	if p.File != l.base.at.File || p.To > l.base.at.Offset {
+		s = s.After(l.base.id)
+	}
+	return s.Entry(ctx, p)
 }
 
 func (l *shelfLog) hole(file string, to int64) error {

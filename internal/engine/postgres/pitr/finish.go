@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, s archive.Shelf, w *m
 		return errors.New("it was planned by another")
 	}
 	if a.Proof {
-		return fetchAll(ctx, d, s, in.pieces, a, "pg_wal")
+		return fetchAll(ctx, d, s.After(in.base.id), in.pieces, a, "pg_wal")
 	}
 	recovers, after := alone(), "it recovers with the log that is in it, and then continues on a timeline of its own"
 	if !a.Alone {
@@ -61,11 +62,11 @@ func (in inner) fetch(ctx context.Context, d host.Launcher, s archive.Shelf, a m
 	if err := a.Sh(ctx, d, nil, nil, `cd -P -- "$1" && mkdir plumb.wal`, a.Data); err != nil {
 		return err
 	}
-	pieces := slices.Clone(in.pieces)
-	for _, p := range in.w.histories { // it opens a timeline that is newer than all of them
-		pieces = append(pieces, p)
+	if err := fetchAll(ctx, d, s.After(in.base.id), in.pieces, a, aside); err != nil {
+		return err
 	}
-	return fetchAll(ctx, d, s, pieces, a, aside)
+	// It opens a timeline that is newer than all of them.
+	return fetchAll(ctx, d, s, slices.Collect(maps.Values(in.w.histories)), a, aside)
 }
 
 // Settle makes a base that lies in a directory ready for its first start, in which it recovers by some settings. Unless the

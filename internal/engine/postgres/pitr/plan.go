@@ -23,6 +23,7 @@ var _ moment.Engine = Engine{}
 
 // base is what a backup says of itself.
 type base struct {
+	id         string // of the backup
 	start, end uint64 // end is 0 where it is not known
 	timeline   int
 	system     uint64
@@ -33,6 +34,7 @@ type base struct {
 func (Engine) Knows(m manifest.Manifest) bool { return m.Facts[factSystem] != "" }
 
 func baseOf(m manifest.Manifest) (b base, err error) {
+	b.id = m.ID
 	var ok bool
 	if b.start, ok = wal.Place(m.Facts[factStart]); !ok {
 		return b, fmt.Errorf("where it begins is %q", m.Facts[factStart])
@@ -107,7 +109,7 @@ func look(ctx context.Context, s archive.Shelf, b base, a moment.Asked, way *mom
 	if err := w.follow(timeline, b.timeline, max(b.start, b.end)); err != nil {
 		return in, err
 	}
-	p := &planning{ctx: ctx, s: s, w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}
+	p := &planning{ctx: ctx, s: s.After(b.id), w: w, b: b, to: a.To, replace: a.Replace || a.Proof, way: *way}
 	pieces, err := p.plan()
 	*way = p.way
 	return inner{timeline, b, w, pieces}, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -140,5 +141,35 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Who has stolen a key that was given up signs log with it, and says that it was before that. Behind a base that was made long since
+// none of it is replayed, though the histories of that time are read.
+func TestLogOfAStolenKey(t *testing.T) {
+	w := newWriting(t)
+	base := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC) // as planTo names it
+	said := base.Add(time.Hour)
+	w.k.Now = func() time.Time { return said }
+	w.begun("")
+	old := w.shelf.Trust[0]
+	w.shelf.Trust, w.shelf.Retired = nil, []manifest.Retired{{Verifier: old, Until: base.Add(2 * time.Hour)}}
+	way, err := w.plan(2*size + 80)
+	if err != nil || way.Count != 2 {
+		t.Fatalf("what the old key signed in its time: %+v, %v", way, err)
+	}
+
+	stolen := newWriting(t)
+	said = base.Add(-7 * 24 * time.Hour)
+	stolen.k.Now = w.k.Now
+	stolen.begun("")
+	old = stolen.shelf.Trust[0]
+	stolen.shelf.Trust, stolen.shelf.Retired = nil, []manifest.Retired{{Verifier: old, Until: base.Add(-6 * 24 * time.Hour)}}
+	if way, err := stolen.plan(2*size + 80); !errors.Is(err, archive.ErrUnbelieved) {
+		t.Errorf("%+v, %v", way, err)
+	}
+	err = way.Inner.(inner).fetch(t.Context(), hosttest.LiveDoer(t), stolen.shelf, moment.At{Data: t.TempDir()}) // it was changed since it was planned
+	if !errors.Is(err, archive.ErrUnbelieved) {
+		t.Errorf("it is fetched: %v", err)
 	}
 }

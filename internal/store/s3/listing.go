@@ -1,0 +1,75 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A list of S3 comes in pages of at most 1000 names, and each page tells by which token the next is asked for. A server that gives
+// a token twice, or never ends, would be asked for ever. S3 itself gives pages without a name where many were removed, so that these
+// alone are no fault.
+const (
+	mostEmpty = 1000     // pages without a name in a row
+	mostPage  = 16 << 20 // bytes of a page: ten times what 1000 of the longest names take
+)
+
+// badList is the error of a list that does not become better when it is asked for again.
+type badList struct{ why string }
+
+// Error implements error.
+func (b *badList) Error() string { return b.why + ": such a list cannot be relied on" }
+
+// listing is a list that is being read. It goes with the requests for its pages, in their context.
+type listing struct {
+	timer *time.Timer
+	page  string // the query by which the last was asked for
+	empty int    // pages since the last name
+}
+
+// list begins a list. Each page of it has to begin in time, and to go on.
+func list(ctx context.Context) (limited context.Context, l *listing, end func()) {
+	limited, timer, end := still(ctx)
+	l = &listing{timer: timer}
+	return context.WithValue(limited, listing{}, l), l, end
+}
+
+// next is told of the request for a page.
+func (l *listing) next(r *http.Request) error {
+	if r.URL.RawQuery == l.page {
+		return &badList{"the store names a page of a list as the one after itself"}
+	}
+	l.page = r.URL.RawQuery
+	if l.empty++; l.empty > mostEmpty {
+		return &badList{fmt.Sprintf("the store says that a list continues, and gave %d pages without a name", mostEmpty)}
+	}
+	l.timer.Reset(quietTime)
+	return nil
+}
+
+// got is told of a name. What is done with it takes as long as it takes.
+func (l *listing) got() {
+	l.timer.Stop()
+	l.empty = 0
+}
+
+// more says that the next name is waited for.
+func (l *listing) more() { l.timer.Reset(quietTime) }
+
+// page is the body of an answer to a list, which has a length.
+type page struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (p *page) Read(b []byte) (int, error) {
+	if p.left == 0 {
+		return 0, &badList{fmt.Sprintf("a page of a list has more than %d MiB", mostPage>>20)}
+	}
+	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
+	p.left -= int64(n)
+	return n, err
+}
