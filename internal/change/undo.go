@@ -237,9 +237,17 @@ func laterThan(all []*Change, number int, place string) int {
 	return by
 }
 
-// takeBack undoes one step of a change that failed.
-func (k *Executor) takeBack(ctx context.Context, c *Change, step int) error {
-	return k.undo(ctx, c, step, UndoOptions{Keep: true})
+// takeBack undoes one step of a change that failed, and says what became of it. What somebody changed meanwhile is left as it is.
+func (k *Executor) takeBack(ctx context.Context, c *Change, step int) (back string, err error) {
+	if err := k.undo(ctx, c, step, UndoOptions{Keep: true}); err != nil {
+		return "could not be taken back: " + err.Error(), err
+	}
+	for _, p := range c.Acts {
+		if p.Step == step && p.State == Left {
+			return TakenBack + ", but for what was " + p.Why, nil
+		}
+	}
+	return TakenBack, nil
 }
 
 // undo takes back the acts of a change, or of one of its steps, the last one
@@ -290,7 +298,11 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
-	if err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force); err != nil || !c.find(p.N).open() {
+	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
+	if d, ok := err.(*Drifted); ok && o.Keep { // seen only by who takes it back
+		return k.note(ctx, c, kindLeft, result{N: p.N, Why: d.Error()})
+	}
+	if err != nil || !c.find(p.N).open() {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})
