@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/host"
 )
 
 // mounted is a data directory that is a filesystem of its own, and what was kept of it.
@@ -80,7 +82,7 @@ func TestKilledAtItsEndTheWayBackIsWhole(t *testing.T) {
 	if out, err := m.back(programs); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.data, ".db.since-11.8"), "new") {
 		t.Errorf("the data of before are whole: %v, those since: %v; %v: %s", m.has(m.data, "old"), m.has(filepath.Join(m.data, ".db.since-11.8"), "new"), err, out)
 	}
-	if left, _ := filepath.Glob(filepath.Join(m.dir, "*before*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(m.dir, "*before-11.8")); left != nil {
 		t.Errorf("%v is left", left)
 	}
 	if left, _ := filepath.Glob(filepath.Join(m.dir, ".db*")); left != nil {
@@ -108,6 +110,133 @@ func TestASecondWayBackKeepsWhatWasWritten(t *testing.T) {
 	if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.data, ".db.since-11.8"), "second") {
 		t.Errorf("moved away: %v: %s", err, out)
 	}
+}
+
+// Where what was kept is gone, as with the filesystem that it lies on, nothing is done: the packages of before must not come to the
+// data of the newer server. What is back is known by more than that.
+func TestWithoutWhatWasKeptThereIsNoWayBack(t *testing.T) {
+	for _, mounted := range []bool{true, false} {
+		m := newMounted(t)
+		if !mounted {
+			m.data = filepath.Join(m.dir, "plain")
+		}
+		m.fill(m.data, "new")
+		if out, err := m.back("/nonexistent"); err == nil || !strings.Contains(out, m.kept+", with the data of before, is not there") || !m.has(m.data, "new") {
+			t.Errorf("%v: %s", err, out)
+		}
+		m.fill(m.kept, "old")
+		for range 2 {
+			if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+		// The next swap keeps the data of another day.
+		for _, left := range []string{filepath.Join(m.data, ".db.since-11.8"), filepath.Join(m.dir, "db.since-11.8")} {
+			if err := os.RemoveAll(left); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.fill(m.data, "newer")
+		m.fill(m.kept, "later")
+		if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "later") {
+			t.Errorf("of the next swap: %v: %s", err, out)
+		}
+	}
+}
+
+// Before the server is stopped, the way back is refused while something of what was kept is not there.
+func TestWhatWasKeptIsLookedFor(t *testing.T) {
+	dir := t.TempDir()
+	n := next{server: server{places: []place{{kept: filepath.Join(dir, "a", "db [1].before")}, {kept: filepath.Join(dir, "a", "log.before")}, {kept: filepath.Join(dir, "b", "undo.before")}}}}
+	still := n.upgrade().Switch.Still
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	for i := range n.places {
+		if err := os.MkdirAll(n.places[i].kept, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	looks := func() string {
+		out, err := live.Output(t.Context(), still.Inspect.Argv...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := looks(); got != still.State {
+		t.Errorf("all are there, and it finds %q in place of %q", got, still.State)
+	}
+	for _, p := range n.places {
+		if err := os.Rename(p.kept, p.kept+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if got := looks(); got == still.State || !strings.Contains(still.Hint, p.kept) {
+			t.Errorf("without %s it finds %q: %s", p.kept, got, still.Hint)
+		}
+		if err := os.Rename(p.kept+"-away", p.kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Killed before or after any of its steps, the way back ends whole, also from another filesystem: at no time is half of the data in place,
+// and what was kept is removed last.
+func TestTheWayBackIsKilledAnywhere(t *testing.T) {
+	deaths := 0
+	for _, elsewhere := range []bool{false, true} {
+		for n := 1; ; n++ {
+			died := false
+			for _, when := range []string{"before", "after"} {
+				m := newMounted(t) // what is mounted here holds what was kept elsewhere
+				if elsewhere {
+					m.kept = filepath.Join(m.data, "kept")
+				}
+				m.data = filepath.Join(m.dir, "plain")
+				m.fill(m.data, "new")
+				m.fill(m.kept, "old")
+				out, err := m.back(kills(t, when, n))
+				if died = err != nil; died {
+					deaths++
+					if whole := m.has(m.data, "old") || m.has(m.data, "new"); !whole && exists(m.data) || !m.has(m.data, "old") && !m.has(m.kept, "old") {
+						t.Errorf("killed %s step %d: %s", when, n, out)
+					}
+					out, err = m.back("/nonexistent")
+				}
+				if err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.dir, "db.since-11.8"), "new") || exists(m.kept) {
+					t.Errorf("elsewhere %v, killed %s step %d, it comes to %v, %v: %v: %s", elsewhere, when, n, m.has(m.data, "old"), m.has(filepath.Join(m.dir, "db.since-11.8"), "new"), err, out)
+				}
+				if left, _ := filepath.Glob(filepath.Join(m.dir, ".*plumb-*")); left != nil {
+					t.Errorf("%v is left", left)
+				}
+			}
+			if !died {
+				break
+			}
+		}
+	}
+	if deaths < 20 {
+		t.Errorf("it was killed only %d times", deaths)
+	}
+}
+
+func exists(name string) bool { _, err := os.Stat(name); return err == nil }
+
+// kills gives programs that change something, of which the nth to be called kills who calls it.
+func kills(t *testing.T, when string, n int) string {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "sync"} {
+		real, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("#!/bin/sh\necho >>%[1]s/n\n[ $(wc -l <%[1]s/n) != %[2]d ] || [ %[3]s = after ] || { kill -9 $PPID; exit 1; }\n%[4]s \"$@\" || exit 1\n"+
+			"[ $(wc -l <%[1]s/n) != %[2]d ] || kill -9 $PPID\n", bin, n, when, real)
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bin
 }
 
 // While a server runs in the data directory, nothing is put in its place.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,10 +145,34 @@ func (n next) putBack() (ops []change.Op) {
 // upgrade runs mariadb-upgrade on a server to which nobody else can come, and notes where its log stood before that.
 func (n next) upgrade() change.Act {
 	mark := path.Join(n.dir, mark)
-	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Exact: true,
+	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Exact: true, Still: n.keeps(),
 		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
 		Do:      []change.Op{script(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
 		Undo:    []change.Op{{Argv: []string{"rm", "-f", "--", mark}}}}}
+}
+
+// keeps is what must be so for the data of before to come back: a person may have removed them, to make room, or unmounted them.
+func (n next) keeps() *change.Still {
+	var above, kept, is []string
+	for _, p := range n.places {
+		if dir := path.Dir(p.kept); !slices.Contains(above, dir) {
+			above = append(above, dir)
+		}
+		kept = append(kept, "-o", "-path", host.Verbatim(p.kept), "-printf", "kept ")
+		is = append(is, "kept")
+	}
+	argv := slices.Concat([]string{"find"}, above, []string{"-maxdepth", "1"}, kept[1:])
+	return &change.Still{Inspect: change.Inspection{Argv: argv}, State: strings.Join(is, " "),
+		Hint: "the data of before, in " + n.where() + ", are gone: mount what they lie on, or stay with the newer server"}
+}
+
+// where names the directories that are kept.
+func (n next) where() string {
+	var all []string
+	for _, p := range n.places {
+		all = append(all, p.kept)
+	}
+	return strings.Join(all, ", ")
 }
 
 func (n next) start() change.Act {

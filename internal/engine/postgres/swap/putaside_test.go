@@ -1,11 +1,18 @@
 package swap
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
 )
 
 // newPutAside is a new cluster in a directory of the test's own, and how it is put aside with some programs.
@@ -77,6 +84,38 @@ func TestAServerThatRunsIsNotPutAside(t *testing.T) {
 	out, err = back(path)
 	if _, there := os.Stat(n.data); err != nil || there == nil {
 		t.Errorf("once it is gone: %v: %s", err, out)
+	}
+}
+
+// The way back is refused, by force too, while the data of the old server are not there: the new one would be put aside for nothing.
+func TestOldDataAreThere(t *testing.T) {
+	dir := t.TempDir()
+	old, n := cluster{version: "15", name: "main", data: filepath.Join(dir, "old")}, cluster{version: "17", name: "main", conf: dir}
+	a := upgrade(old, n)
+	a.Switch.Do, a.Switch.Undo = change.Commands([]string{"sh", "-c", `echo "from 15/main" >"$1"`, "sh", dir + mark}), change.Commands([]string{"rm", dir + mark})
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { d.Close() })
+	k := change.NewExecutor(d, "test")
+	k.Dir = filepath.Join(dir, "journal")
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "postgres", Name: "5432"}, "swap", []change.Act{a})}}, change.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, holds := range []string{"", "17", "secret", "15"} {
+		if holds != "" {
+			if err := os.MkdirAll(old.data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(old.data+"/PG_VERSION", []byte(holds+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, force := range []bool{false, true} {
+			err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{Force: force})
+			if back := holds == "15"; (err == nil) != back || !back && !strings.Contains(hint.Of(err), old.data+", are gone") || strings.Contains(fmt.Sprint(err), "secret") {
+				t.Errorf("PG_VERSION says %q, force %v: %v, %s", holds, force, err, hint.Of(err))
+			}
+		}
 	}
 }
 
