@@ -77,3 +77,36 @@ func TestAStepOfWhichSomethingIsLeftIsNotTakenBack(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerIsNotStoppedForNothing: what must be so for a server's data to come back is looked at before it is stopped, also where
+// somebody forces the undo, or leaves what was changed.
+func TestAServerIsNotStoppedForNothing(t *testing.T) {
+	t.Parallel()
+	for _, data := range []bool{true, false} {
+		dir := t.TempDir()
+		k := real(t, hosttest.LiveDoer(t), t.TempDir())
+		sh := func(script string) []Op { return []Op{{Argv: []string{"sh", "-ec", script, "sh", dir}}} }
+		acts := []Act{
+			{Switch: &Switch{On: "the data", Inspect: Inspection{File: dir + "/data"}, After: "new", Do: sh(`echo new >"$1/data"; echo old >"$1/kept"`), Undo: sh(`rm "$1/data"`),
+				Still: &Still{Inspect: Inspection{File: dir + "/kept"}, State: "old", Hint: "bring it back"}}},
+			{Switch: &Switch{On: "the server", Inspect: Inspection{File: dir + "/runs"}, After: "yes", Exact: true, Do: sh(`echo yes >"$1/runs"`), Undo: sh(`rm "$1/runs"`)}},
+		}
+		step := Step{Knob: knob("a"), Data: data}
+		out, err := k.Apply(t.Context(), Draft{Steps: []Prepared{{Step: step, Recipe: Recipe{Acts: acts}}}}, ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(dir + "/kept"); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []UndoOptions{{}, {Force: true}, {Keep: true}} {
+			err := k.Undo(t.Context(), []int{out.Number}, o)
+			if d, ok := errors.AsType[*Drifted](err); data && (!ok || d.Hint() != "bring it back" || left(t, dir) != "data runs") {
+				t.Errorf("%+v: %v, left %q", o, err, left(t, dir))
+			}
+		}
+		if !data && left(t, dir) != "data" {
+			t.Errorf("of no data: left %q", left(t, dir))
+		}
+	}
+}
