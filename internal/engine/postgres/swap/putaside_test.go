@@ -60,6 +60,33 @@ func TestWhatWasBegunGoes(t *testing.T) {
 	}
 }
 
+// Where the data of the new cluster are not there, as with the disk that they lie on, its configuration stays. That an earlier try has
+// given them their other name, and was killed then, is known.
+func TestAClusterThatIsNotThereIsNotPutAside(t *testing.T) {
+	n, put, back := newPutAside(t)
+	put(n.conf + "/upgraded-by-plumb")
+	put(n.conf + "/postgresql.conf")
+	if out, err := back(os.Getenv("PATH")); err == nil || !strings.Contains(out, n.data+", with what was written since, is not there") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(n.conf + "/postgresql.conf"); err != nil {
+		t.Error(err)
+	}
+	put(n.data + "/PG_VERSION") // mounted again
+	kills := t.TempDir()
+	if err := os.WriteFile(filepath.Join(kills, "mv"), []byte("#!/bin/sh\n/bin/mv \"$@\"; kill -9 $PPID\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := back(kills + ":" + os.Getenv("PATH")); err == nil {
+		t.Fatalf("it was to be killed: %s", out)
+	}
+	out, err := back(os.Getenv("PATH"))
+	aside, _ := filepath.Glob(n.data + ".taken-back-*/configuration/postgresql.conf")
+	if _, there := os.Stat(n.conf); err != nil || there == nil || len(aside) != 1 {
+		t.Errorf("%v: %s; %v, %v", err, out, there, aside)
+	}
+}
+
 // A cluster in which a server runs is not put aside.
 func TestAServerThatRunsIsNotPutAside(t *testing.T) {
 	n, put, back := newPutAside(t)
