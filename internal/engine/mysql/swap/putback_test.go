@@ -144,6 +144,25 @@ func TestWithoutWhatWasKeptThereIsNoWayBack(t *testing.T) {
 	}
 }
 
+// In the place of data that are not mounted nothing is put: they would lie over it the next day.
+func TestNothingIsPutInThePlaceOfWhatIsNotMounted(t *testing.T) {
+	m := newMounted(t)
+	m.fill(m.data, "new")
+	m.fill(m.kept, "old")
+	for _, c := range [][]string{{"umount", m.data}, {"rmdir", m.data}} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", c, out)
+		}
+		if out, err := m.back("/nonexistent"); err == nil || !strings.Contains(out, m.data+", with what was written since, is empty or not there") || !m.has(m.kept, "old") {
+			t.Errorf("%v: %v: %s", c, err, out)
+		}
+	}
+	m.fill(m.data, "new")
+	if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") {
+		t.Errorf("there again: %v: %s", err, out)
+	}
+}
+
 // Before the server is stopped, the way back is refused while something of what was kept is not there.
 func TestWhatWasKeptIsLookedFor(t *testing.T) {
 	dir := t.TempDir()

@@ -26,15 +26,17 @@ said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-
 // filesystem of its own cannot: there what the new server wrote goes into a directory within, and what was kept is copied; the
 // directory within bears the identity of what was kept, so that one of an earlier way back is not taken for its own. Killed amid that,
 // it goes on: the file $back says which directory holds the data of before once all of them are there, and of what. Only then what
-// was kept is removed, under another name, so that half of it is not copied.
+// was kept is removed, under another name, so that half of it is not copied. Nothing is put in the place of what is not mounted, which
+// would lie over it the next day.
 const putBack = names + service.Idle + `data=$1 kept=$2 aside=$3
 back="$dir/${kept##*/}.back" gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
 who() { stat -c '%i %w' -- "$1"; }
+begun() { [ -e "$back" ] && [ "$(sed -n 1p "$back")" = "$(who "$kept")" ]; }
 is_back() {
 	[ -e "$back" ] && [ "$(sed -n 2p "$back")" = "$(who "$data" 2>/dev/null)" ] || return 1
-	[ ! -d "$kept" ] || [ "$(sed -n 1p "$back")" = "$(who "$kept")" ]
+	[ ! -d "$kept" ] || begun
 }
 whole() {
 	sync -f "$1"
@@ -72,6 +74,8 @@ filled() {
 }
 is_back || {
 	[ -d "$kept" ] || { echo "$kept, with the data of before, is not there: nothing is put back" >&2; exit 1; }
+	[ -n "$(ls -A "$data" 2>/dev/null)" ] || begun ||
+		{ echo "$data, with what was written since, is empty or not there: mount what it lies on; if it is gone for good, put a file in its place" >&2; exit 1; }
 	idle "$data"
 	if mountpoint -q "$data"; then filled; else renamed; fi
 }
