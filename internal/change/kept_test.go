@@ -110,3 +110,31 @@ func TestAServerIsNotStoppedForNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsDoneInAnyCaseLooksFirst: what is taken back whatever is read of it is not while something stands in the way.
+func TestWhatIsDoneInAnyCaseLooksFirst(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	k := real(t, hosttest.LiveDoer(t), t.TempDir())
+	sh := func(script string) []Op { return []Op{{Argv: []string{"sh", "-ec", script, "sh", dir}}} }
+	a := Act{Switch: &Switch{On: "the server", Inspect: Inspection{File: dir + "/listens"}, After: "yes", Always: true, Do: sh(`echo yes >"$1/listens"`), Undo: sh(`rm -f "$1/listens"; : >"$1/stopped"`),
+		Still: &Still{Inspect: Inspection{File: dir + "/kept"}, State: "old"}}}
+	out, err := k.Apply(t.Context(), Draft{Steps: []Prepared{{Step: Step{Knob: knob("a")}, Recipe: Recipe{Acts: []Act{a}}}}}, ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir + "/listens"); err != nil { // it crashed
+		t.Fatal(err)
+	}
+	for _, o := range []UndoOptions{{}, {Force: true}} {
+		if d, ok := errors.AsType[*Drifted](k.Undo(t.Context(), []int{out.Number}, o)); !ok || left(t, dir) != "" {
+			t.Errorf("%+v: %v, left %q", o, d, left(t, dir))
+		}
+	}
+	if err := os.WriteFile(dir+"/kept", []byte("old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Undo(t.Context(), []int{out.Number}, UndoOptions{}); err != nil || left(t, dir) != "kept stopped" {
+		t.Errorf("%v, left %q", err, left(t, dir))
+	}
+}

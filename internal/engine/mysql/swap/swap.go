@@ -175,7 +175,10 @@ func (n next) where() string {
 	return strings.Join(all, ", ")
 }
 
+// start starts the new server. The way back stops it also when it does not listen: its unit starts one that crashed again, which would
+// find the data of before in its place while its packages are still there.
 func (n next) start() change.Act {
+	stop, sure := service.Surely(n.control("stop").Argv)
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
-		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}, Still: n.release.Kept(n.dir)}}
+		Do: []change.Op{n.control("start")}, Undo: change.Commands(stop), Always: sure, Still: n.release.Kept(n.dir)}}
 }

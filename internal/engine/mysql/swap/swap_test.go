@@ -154,3 +154,11 @@ func FuzzMark(f *testing.F) {
 		}
 	})
 }
+
+// A new server that crashed is started again by its unit: the way back stops it although nobody listens.
+func TestAServerThatCrashedIsStopped(t *testing.T) {
+	s := (next{service: "mariadb"}).start().Switch
+	if back := s.Undo; !s.Always || len(back) != 1 || strings.Join(back[0].Argv[len(back[0].Argv)-2:], " ") != "sh mariadb" || !strings.HasPrefix(back[0].Argv[2], "service ") {
+		t.Errorf("always %v: %+v", s.Always, back)
+	}
+}
