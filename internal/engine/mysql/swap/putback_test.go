@@ -167,7 +167,7 @@ func TestNothingIsPutInThePlaceOfWhatIsNotMounted(t *testing.T) {
 func TestWhatWasKeptIsLookedFor(t *testing.T) {
 	dir := t.TempDir()
 	n := next{server: server{places: []place{{kept: filepath.Join(dir, "a", "db [1].before")}, {kept: filepath.Join(dir, "a", "log.before")}, {kept: filepath.Join(dir, "b", "undo.before")}}}}
-	still := n.upgrade().Switch.Still
+	still := n.start().Switch.Still.And
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
 	for i := range n.places {
