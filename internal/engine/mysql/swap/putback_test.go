@@ -198,31 +198,37 @@ func TestWhatWasKeptIsLookedFor(t *testing.T) {
 	}
 }
 
-// Killed before or after any of its steps, the way back ends whole, also from another filesystem: at no time is half of the data in place,
-// and what was kept is removed last.
+// Killed before or after any of its steps, the way back ends whole, wherever the data lie: half of them are never in place where they
+// can be renamed, and what was kept is removed last.
 func TestTheWayBackIsKilledAnywhere(t *testing.T) {
 	deaths := 0
-	for _, elsewhere := range []bool{false, true} {
+	for _, how := range []string{"beside", "elsewhere", "mounted"} {
 		for n := 1; ; n++ {
 			died := false
 			for _, when := range []string{"before", "after"} {
-				m := newMounted(t) // what is mounted here holds what was kept elsewhere
-				if elsewhere {
+				m := newMounted(t)
+				since := filepath.Join(m.dir, "db.since-11.8")
+				switch how {
+				case "elsewhere": // on what is mounted
 					m.kept = filepath.Join(m.data, "kept")
+					fallthrough
+				case "beside":
+					m.data = filepath.Join(m.dir, "plain")
+				default:
+					since = filepath.Join(m.data, ".db.since-11.8")
 				}
-				m.data = filepath.Join(m.dir, "plain")
 				m.fill(m.data, "new")
 				m.fill(m.kept, "old")
 				out, err := m.back(kills(t, when, n))
 				if died = err != nil; died {
 					deaths++
-					if whole := m.has(m.data, "old") || m.has(m.data, "new"); !whole && exists(m.data) || !m.has(m.data, "old") && !m.has(m.kept, "old") {
-						t.Errorf("killed %s step %d: %s", when, n, out)
+					if half := !m.has(m.data, "old") && !m.has(m.data, "new") && exists(m.data); half && how != "mounted" || !m.has(m.data, "old") && !m.has(m.kept, "old") {
+						t.Errorf("%s, killed %s step %d: %s", how, when, n, out)
 					}
 					out, err = m.back("/nonexistent")
 				}
-				if err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.dir, "db.since-11.8"), "new") || exists(m.kept) {
-					t.Errorf("elsewhere %v, killed %s step %d, it comes to %v, %v: %v: %s", elsewhere, when, n, m.has(m.data, "old"), m.has(filepath.Join(m.dir, "db.since-11.8"), "new"), err, out)
+				if err != nil || !m.has(m.data, "old") || !m.has(since, "new") || exists(m.kept) {
+					t.Errorf("%s, killed %s step %d, it comes to %v, %v: %v: %s", how, when, n, m.has(m.data, "old"), m.has(since, "new"), err, out)
 				}
 				if left, _ := filepath.Glob(filepath.Join(m.dir, ".*plumb-*")); left != nil {
 					t.Errorf("%v is left", left)
@@ -233,7 +239,7 @@ func TestTheWayBackIsKilledAnywhere(t *testing.T) {
 			}
 		}
 	}
-	if deaths < 20 {
+	if deaths < 40 {
 		t.Errorf("it was killed only %d times", deaths)
 	}
 }
