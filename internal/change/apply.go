@@ -20,8 +20,11 @@ type StepOutcome struct {
 	Got       []string // "the server took 134217728 in place of 130000000"
 	Restarted bool     // what it waits for was done
 	Failure   string   // why it was taken back, or could not be; "" when it was not tried
-	Back      string   // with Failure: "taken back", or what could not be
+	Back      string   // with Failure: TakenBack, or what was not
 }
+
+// TakenBack is said of a step that failed and of which nothing is left.
+const TakenBack = "taken back"
 
 // ApplyOptions say how a draft is applied.
 type ApplyOptions struct {
@@ -88,11 +91,9 @@ func (k *Executor) steps(ctx context.Context, c *Change, out *Outcome, o ApplyOp
 		s := &out.Steps[i]
 		err := k.step(ctx, c, i, s, o)
 		if err != nil {
-			s.Failure, s.Back = err.Error(), "taken back"
-			if errors.Is(err, errStopped) {
-				s.Back = "kept, to continue or to undo"
-			} else if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
-				s.Back = "could not be taken back: " + backErr.Error()
+			s.Failure, s.Back = err.Error(), "kept, to continue or to undo"
+			if !errors.Is(err, errStopped) {
+				s.Back, _ = k.takeBack(context.WithoutCancel(ctx), c, i) // which says why not
 			}
 		}
 		s.Done = err == nil
@@ -114,9 +115,9 @@ func (k *Executor) proven(ctx context.Context, c *Change, out *Outcome, o ApplyO
 	}
 	for i := range slices.Backward(out.Steps) {
 		s := &out.Steps[i]
-		s.Done, s.Failure, s.Back = false, err.Error(), "taken back"
-		if backErr := k.takeBack(context.WithoutCancel(ctx), c, i); backErr != nil {
-			s.Back = "could not be taken back: " + backErr.Error()
+		var left error
+		s.Done, s.Failure = false, err.Error()
+		if s.Back, left = k.takeBack(context.WithoutCancel(ctx), c, i); left != nil {
 			break
 		}
 	}

@@ -91,6 +91,10 @@ type Dir struct {
 	GID  int         `json:"gid"`
 }
 
+// Kept is the exit status of an operation of Undo that finds in a thing what others put there, where a look from outside sees nothing:
+// in a filesystem that is not mounted. It has removed nothing, and says on standard error what it found.
+const Kept = 99
+
 // removePatience is how long an undo waits for somebody who is just leaving
 // what it removes: a server that has ended holds its files for a moment.
 const removePatience = 15 * time.Second
@@ -346,6 +350,9 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 		p.Identity = id
 	}
 	if err := m.run(ctx, k, p, m.undoing(p)); err != nil {
+		if _, said, ok := strings.Cut(err.Error(), fmt.Sprintf("exit status %d: ", Kept)); ok {
+			return true, &Drifted{[]Drift{{Place: m.place(), Want: "empty", Found: "not: " + said, Others: true}}}
+		}
 		return false, err
 	}
 	id, err = m.identity(ctx, k.Doer)

@@ -2,6 +2,7 @@ package change
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type Still struct {
 	State   string     `json:"state,omitempty"`
 	Empty   string     `json:"empty,omitempty"` // the directory; lost+found does not count
 	Hint    string     `json:"hint,omitempty"`  // what a person can do when it is not
+	And     *Still     `json:"and,omitempty"`   // what must be so too
 }
 
 // way says what stands in the way of taking a place back; nil for nothing.
@@ -24,8 +26,11 @@ func (s *Still) way(ctx context.Context, k *Executor, place string) (*Drift, err
 	}
 	if s.Empty != "" {
 		in, err := inside(ctx, k.Doer, s.Empty)
-		if in = slices.DeleteFunc(in, func(name string) bool { return name == "lost+found" }); err != nil || len(in) == 0 {
+		if in = slices.DeleteFunc(in, func(name string) bool { return name == "lost+found" }); err != nil {
 			return nil, err
+		}
+		if len(in) == 0 {
+			return s.And.way(ctx, k, place)
 		}
 		return &Drift{Place: place, Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true, Hint: s.Hint}, nil
 	}
@@ -34,14 +39,17 @@ func (s *Still) way(ctx context.Context, k *Executor, place string) (*Drift, err
 		return nil, fmt.Errorf("look whether %s may be taken back: %w", place, err)
 	}
 	if found == s.State {
-		return nil, nil
+		return s.And.way(ctx, k, place)
 	}
 	return &Drift{Place: place, Want: s.State, Found: strings.ReplaceAll(found, "\n", ", "), Others: true, Hint: s.Hint}, nil
 }
 
 func (s *Still) known(on string) error {
-	if s == nil || s.Empty != "" {
+	switch {
+	case s == nil:
 		return nil
+	case s.Empty != "":
+		return s.And.known(on)
 	}
-	return s.Inspect.known(on)
+	return errors.Join(s.Inspect.known(on), s.And.known(on))
 }

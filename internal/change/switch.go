@@ -144,7 +144,7 @@ func (s *Switch) ownDoing(p *Recorded, now string) bool {
 
 // used says what stands in the way of an undo; nil for nothing.
 func (s *Switch) used(ctx context.Context, k *Executor, p *Recorded, now string) (*Drift, error) {
-	if now == p.Made.Before || s.Either && now != s.After {
+	if now == p.Made.Before && !s.Always || s.Either && now != s.After {
 		return nil, nil
 	}
 	return s.Still.way(ctx, k, s.On)

@@ -111,10 +111,8 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 			return err
 		}
 	}
-	if !o.Force && !o.Keep {
-		if err := k.drifted(ctx, all, todo); err != nil {
-			return err
-		}
+	if err := k.drifted(ctx, all, todo, o); err != nil {
+		return err
 	}
 	var failed []error
 	for _, c := range todo {
@@ -150,13 +148,16 @@ func find(all []*Change, number int) *Change {
 // one place the last one tells what it should be. A place that cannot be read
 // now, such as a setting of a server that is down, does not hold up the rest:
 // the files that would let the server start are part of it. Its own undo says
-// what was in the way.
-func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
+// what was in the way. Force and Keep get past most; but where data of a server
+// were moved or replaced, and a switch cannot be taken back as things are, the
+// server would be stopped for nothing.
+func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptions) error {
 	seen := map[string]bool{}
 	var drifts []Drift
-	nested := false // things were made or removed that may be in those of before, and are undone first
+	nested := false           // things were made or removed that may be in those of before, and are undone first
+	gets := o.Force || o.Keep // past what somebody changed
 	for _, c := range todo {
-		for i := len(c.Acts) - 1; i >= 0; i-- {
+		for i := len(c.Acts) - 1; i >= 0 && (!gets || c.ofData()); i-- {
 			p := c.Acts[i]
 			if !p.open() || seen[p.Act.Place()] {
 				continue
@@ -166,7 +167,7 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err == nil && d != nil && !(d.Nested && nested) {
+			if err == nil && d != nil && !(d.Nested && nested) && (!gets || d.Others && p.Act.Switch != nil) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
 				if n := c.laterStage(all); n > 0 && d.Others {
 					d.Hint = fmt.Sprintf("undo change %d first, which is a later stage of the same; or all of it, such as with plumb provision --undo", n)
@@ -237,9 +238,17 @@ func laterThan(all []*Change, number int, place string) int {
 	return by
 }
 
-// takeBack undoes one step of a change that failed.
-func (k *Executor) takeBack(ctx context.Context, c *Change, step int) error {
-	return k.undo(ctx, c, step, UndoOptions{Keep: true})
+// takeBack undoes one step of a change that failed, and says what became of it. What somebody changed meanwhile is left as it is.
+func (k *Executor) takeBack(ctx context.Context, c *Change, step int) (back string, err error) {
+	if err := k.undo(ctx, c, step, UndoOptions{Keep: true}); err != nil {
+		return "could not be taken back: " + err.Error(), err
+	}
+	for _, p := range c.Acts {
+		if p.Step == step && p.State == Left {
+			return TakenBack + ", but for what was " + p.Why, nil
+		}
+	}
+	return TakenBack, nil
 }
 
 // undo takes back the acts of a change, or of one of its steps, the last one
@@ -290,7 +299,11 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if err := k.note(ctx, c, kindUndoing, result{N: p.N, Got: seen}); err != nil {
 		return err
 	}
-	if err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force); err != nil || !c.find(p.N).open() {
+	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
+	if d, ok := err.(*Drifted); ok && o.Keep { // seen only by who takes it back
+		return k.note(ctx, c, kindLeft, result{N: p.N, Why: d.Error()})
+	}
+	if err != nil || !c.find(p.N).open() {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})

@@ -28,19 +28,40 @@ func TestCopiesTakeNoName(t *testing.T) {
 	}
 }
 
-// What initdb and pg_upgrade start to make a cluster listens nowhere, and makes the server beside it no second one.
+// What initdb and pg_upgrade start to make a cluster listens nowhere, and neither does what a server that was killed has left: they
+// make the server beside them no second one. Where nobody may see who listens, the arguments tell of some.
 func TestAServerOfItsOwnIsNone(t *testing.T) {
-	for word, want := range map[string]string{"--boot": "5432", "--single": "5432", "-D": "5432-20"} {
+	none, usual := []string{}, []string{"unix:/run/postgresql/.s.PGSQL.5432"}
+	for _, c := range []struct {
+		args   []string
+		listen []string // nil: not known
+		want   string
+	}{
+		{[]string{"postgres", "--boot", "/srv/new"}, nil, "5432"},
+		{[]string{"postgres", "--single", "/srv/new"}, nil, "5432"},
+		{[]string{"postgres", "-V"}, nil, "5432"},
+		{[]string{"postgres", "-D", "/srv/new"}, nil, "5432-20"},
+		{[]string{"postgres", "-D", "/srv/new", "-C", "data_directory"}, none, "5432"},
+		{[]string{"postgres: 15/main: checkpointer "}, none, "5432"},
+		{[]string{"postgres", "-D", "/srv/new"}, none, "5432"},
+		{[]string{"postgres", "-D", "/srv/new"}, usual, "5432-20"},
+	} {
 		var see stack.Observation
-		for pid, args := range map[string][]string{"20": {"/usr/lib/postgresql/15/bin/postgres", "-D", "/var/lib/postgresql/15/main"}, "30": {"/usr/lib/postgresql/17/bin/postgres", word, "/srv/new"}} {
+		for pid, args := range map[string][]string{"20": {"/usr/lib/postgresql/15/bin/postgres", "-D", "/var/lib/postgresql/15/main"}, "30": c.args} {
 			p := see.New("process", pid)
 			p.Set("engine", stack.Text("postgres"), "test")
 			p.Set("args", stack.List(args), "test")
+			switch {
+			case pid == "20":
+				p.Set("listen", stack.List(usual), "test")
+			case c.listen != nil:
+				p.Set("listen", stack.List(c.listen), "test")
+			}
 		}
 		var s stack.Stack
 		s.Add("test", see)
-		if all := (&Probe{}).instances(t.Context(), hosttest.Map{}, &s); all[0].name != want || len(all) != map[bool]int{true: 1, false: 2}[want == "5432"] {
-			t.Errorf("%s: %d servers, the first is %s", word, len(all), all[0].name)
+		if all := (&Probe{}).instances(t.Context(), hosttest.Map{}, &s); all[0].name != c.want || len(all) != map[bool]int{true: 1, false: 2}[c.want == "5432"] {
+			t.Errorf("%v, listening at %v: %d servers, the first is %s", c.args, c.listen, len(all), all[0].name)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func collectFromRogue(t *testing.T, dir string) (*tape.Tape, stack.Observation) 
 	}
 	process := stack.NewThing("process", name)
 	for fact, v := range map[string]stack.Value{"engine": stack.Text("postgres"), "uid": stack.Int(sandbox.Nobody), "own_mounts": stack.Bool(false),
-		"args": stack.List([]string{"postgres", "-D", dir}), "listen": stack.List(nil)} {
+		"args": stack.List([]string{"postgres", "-D", dir}), "listen": stack.List([]string{"unix:" + dir + "/.s.PGSQL.5432"})} {
 		process.Set(fact, v, "test")
 	}
 	var seen stack.Stack

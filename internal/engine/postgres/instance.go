@@ -35,7 +35,7 @@ type instance struct {
 func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack) []*instance {
 	var out []*instance
 	for _, l := range observe.Locals(seen, "postgres") {
-		if servesNobody(l.Process.List("args")) {
+		if servesNobody(l.Process) {
 			continue
 		}
 		in := &instance{process: l.Process, local: l, pid: l.PID, root: l.Root}
@@ -46,10 +46,16 @@ func (p *Probe) instances(ctx context.Context, h host.Reader, seen *stack.Stack)
 	return out
 }
 
-// servesNobody tells a server program that was started by initdb, or by hand, on a data directory of which it is the only user: it
-// listens nowhere, and would be taken for a second server on the usual port. The word is its first argument, or none.
-func servesNobody(args []string) bool {
-	return len(args) > 1 && slices.Contains([]string{"--boot", "--single", "--check", "--describe-config"}, args[1])
+// servesNobody tells a process of the server program that is no server. Every server listens: it ends where it cannot. What
+// initdb and pg_upgrade run for a moment does not, nor does what is left of a server that was killed; each would be taken for a
+// second server on the usual port, and the one that is there would lose its name. Where nobody may see who listens, the first
+// argument tells of some.
+func servesNobody(process *stack.Thing) bool {
+	if _, known := process.Get("listen"); known {
+		return len(process.List("listen")) == 0
+	}
+	args := process.List("args")
+	return len(args) > 1 && slices.Contains([]string{"--boot", "--single", "--check", "--describe-config", "-C", "-V", "--version"}, args[1])
 }
 
 // reads marks reads of what the server names.

@@ -80,24 +80,13 @@ func (c *checking) stop(look change.Inspection, when string, first bool) change.
 	return s
 }
 
-// stopSurely gives what stops the server whatever its state is. A unit that was taken away starts nothing any more, and a script of
-// service(8) may call it an error that nothing runs: whether it still listens is read afterwards.
-func (p Plan) stopSurely() []string {
-	switch p.Stop[0] {
-	case "systemctl":
-		return []string{"sh", "-c", `systemctl stop -- "$1" || ! systemctl cat -- "$1" >/dev/null 2>&1`, "sh", p.Stop[len(p.Stop)-1]}
-	case "service":
-		return []string{"sh", "-c", `service "$1" stop || :`, "sh", p.Stop[1]}
-	}
-	return p.Stop
-}
-
 // start starts the server on what took the place of its datasets. An undo stops it also when it does not listen: one that crashed
 // is started again and again by its unit, and must not be while its datasets are swapped.
 func (c *checking) start(look change.Inspection, again string) change.Switch {
 	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
+	stop, _ := service.Surely(c.plan.Stop)
 	return change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Do: change.Commands(c.plan.Start),
-		Undo: change.Commands(c.plan.stopSurely()), Always: true, Patience: c.o.within().Milliseconds()}
+		Undo: change.Commands(stop), Always: true, Patience: c.o.within().Milliseconds()}
 }
 
 // safety keeps the state just before the rollback, whatever is done to the dataset later.

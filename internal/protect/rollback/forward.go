@@ -128,7 +128,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		return nil, errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
 	}
 	return func(ctx context.Context, err error, res Result) error {
-		if err != nil && (res.Change == 0 || res.Back == "taken back") {
+		if err != nil && (res.Change == 0 || res.Back == change.TakenBack) {
 			return errors.Join(err, got.Drop(context.WithoutCancel(ctx)))
 		}
 		if err == nil && !slices.ContainsFunc(plan.Volumes, func(v Volume) bool { return v.top == "" }) {

@@ -24,7 +24,7 @@ type Result struct {
 	Before   []string // datasets that hold the state of just before
 	Position protect.Position
 	Down     time.Duration // from the stop to the first answer
-	Back     string        // with an error: "taken back", or what could not be
+	Back     string        // with an error: change.TakenBack, or what was not
 }
 
 // Run carries a plan out. With an error all of it was taken back, unless Back says otherwise.

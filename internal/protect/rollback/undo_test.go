@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,19 +40,6 @@ func TestUndoStopsAServerThatDoesNotListen(t *testing.T) {
 	must(t, k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}))
 	if text, err := os.ReadFile(said); err != nil || string(text) != "stopped\n" {
 		t.Errorf("the undo did not stop it: %q, %v", text, err)
-	}
-}
-
-// TestStopSurely: what is not there, or does not run, needs no stopping.
-func TestStopSurely(t *testing.T) {
-	for _, stop := range [][]string{{"systemctl", "stop", "--", "plumb-no-such-unit.service"}, {"service", "plumb-no-such-service", "stop"}} {
-		argv := Plan{Stop: stop}.stopSurely()
-		if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-			t.Errorf("%q: %v: %s", argv, err, out)
-		}
-	}
-	if got := (Plan{Stop: []string{"sh", "-c", "x"}}).stopSurely(); strings.Join(got, " ") != "sh -c x" {
-		t.Errorf("a command of a person's own became %q", got)
 	}
 }
 

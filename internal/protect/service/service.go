@@ -37,6 +37,19 @@ func UntilEnded(pid int) []string {
 	return []string{"timeout", "590", "sh", "-c", Ended, "sh", strconv.Itoa(pid)}
 }
 
+// Surely gives what stops a server whatever its state is, of a command that stops one that runs. A unit that was taken away starts
+// nothing any more, and a script of service(8) may call it an error that nothing runs: whether it still listens is read afterwards.
+// sure is false of a person's own command, which may fail where nothing runs.
+func Surely(stop []string) (argv []string, sure bool) {
+	switch stop[0] {
+	case "systemctl":
+		return []string{"sh", "-c", `systemctl stop -- "$1" || ! systemctl cat -- "$1" >/dev/null 2>&1`, "sh", stop[len(stop)-1]}, true
+	case "service":
+		return []string{"sh", "-c", `service "$1" stop || :`, "sh", stop[1]}, true
+	}
+	return stop, false
+}
+
 // Idle is a function for a script of a shell: idle DIR waits until no server works in its data directory any more, and fails while one
 // does. Whoever stopped it may not be the last: the scripts of packages, which somebody updates meanwhile, start servers.
 const Idle = `runs_in() { for p in /proc/[0-9]*/cwd; do [ ! "$p" -ef "$1" ] || { p=${p%/cwd}; echo "${p##*/}"; break; }; done; }

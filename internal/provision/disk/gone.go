@@ -1,11 +1,15 @@
 package disk
 
-import "plumb/internal/change"
+import (
+	"strconv"
+
+	"plumb/internal/change"
+)
 
 // unlabelled finds the labels of a pool that was not destroyed: it is exported, or has another name by now. It is known by its GUID, or
 // while that was not written down by its name. Before its GUID, at fixed distances, a label has its state and its transaction, which
 // is 0 on a disk that is not the pool's yet, or any more.
-const unlabelled = `pool=$5 guid=$6
+var unlabelled = `pool=$5 guid=$6
 shift 6
 ` + readable + `named() { dd if="$node" bs=512 skip="$(($1 / 262144 * 512 + 32))" count=2 status=none | LC_ALL=C grep -aqF -e "$pool"; }
 label() {
@@ -21,7 +25,7 @@ found=$(for part; do
       [ "$((at % 262144 / 1024))" != 16 ] || label "$at"
     done
 done)
-[ -z "$found" ] || no "has a label of the pool $pool, which is exported or has another name (zpool import)"`
+[ -z "$found" ] || { echo "$path has a label of the pool $pool, which is exported or has another name (zpool import): it is kept" >&2; exit ` + strconv.Itoa(change.Kept) + `; }`
 
 // ofFile is the beginning for a file, which is nowhere else once it is not there.
 const ofFile = `path=$1 node=$1

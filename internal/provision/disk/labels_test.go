@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"plumb/internal/change"
 	"plumb/internal/provision/spec"
 )
 
@@ -133,8 +134,12 @@ func TestAPoolThatIsNotImportedIsFound(t *testing.T) {
 		if out, err := run(used.HasNoPool("tank", c.guid)); (err != nil) != c.there {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
-		if out, err := run(file.HasNoPool("tank", c.guid)); (err != nil) != c.there {
+		out, err := run(file.HasNoPool("tank", c.guid))
+		if (err != nil) != c.there {
 			t.Errorf("%s, in a file: %v: %s", name, err, out)
+		}
+		if e, ok := errors.AsType[*exec.ExitError](err); c.there && (!ok || e.ExitCode() != change.Kept) {
+			t.Errorf("%s: it does not say that the file is kept: %v: %s", name, err, out)
 		}
 		writeLabel(t, f, strings.Repeat("\x00", len(c.label)), c.at)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"plumb/internal/change"
+	"plumb/internal/units"
 )
 
 // Says tells, in a script, what a device says of itself: the SHA-256 of the file of its identity. That file was found by the
@@ -54,6 +55,30 @@ func Proves(op change.Op) (which string, erases bool) {
 		return "", false
 	}
 	return op.Argv[6] + " " + op.Argv[7], op.Argv[8] == "erase"
+}
+
+// ByHand says what makes the disk of such an operation an empty one, for a person who does not need what is on it.
+func ByHand(proves change.Op) string {
+	var parts []stretch
+	for _, word := range proves.Argv[min(9, len(proves.Argv)):] {
+		var p stretch
+		if _, err := fmt.Sscanf(word, "%d:%d", &p.at, &p.bytes); err == nil {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return byHand(proves.Argv[4], parts)
+}
+
+// byHand names both ends, and where the copy of a superblock may be.
+func byHand(path string, parts []stretch) string {
+	zero := fmt.Sprintf("its first %s and last %s", units.Bytes(parts[0].bytes), units.Bytes(parts[1].bytes))
+	for _, p := range parts[2:] {
+		zero += fmt.Sprintf(", and %s from byte %d on,", units.Bytes(p.bytes), p.at)
+	}
+	return fmt.Sprintf("wipefs -a %s, then make %s zero", path, zero)
 }
 
 func (d Disk) script(text string, words ...string) change.Op {

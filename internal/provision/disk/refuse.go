@@ -41,8 +41,7 @@ func Refuse(d Disk) error {
 
 func eraseHint(d Disk) string {
 	if d.Serial == "" {
-		head, tail := d.ends()
-		return fmt.Sprintf("save what you need; then make its first %s and last %s zero by hand: it tells no serial number by which the spec could name it", units.Bytes(head), units.Bytes(tail))
+		return fmt.Sprintf("save what you need; then %s: it tells no serial number by which the spec could name it", byHand(d.Spec.Path, d.parts()))
 	}
 	first := "save what you need"
 	if slices.ContainsFunc(d.On, func(on string) bool { return strings.HasSuffix(on, "labels of ZFS") }) {

@@ -30,8 +30,11 @@ func (p *planning) stopping() change.Switch {
 	return s
 }
 
+// starting lets the server run in its new place. An undo stops it also when it does not listen: one that crashed is started again by
+// its unit, and must not be while its data are brought back.
 func (p *planning) starting() change.Switch {
-	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: change.Commands(p.Start), Undo: change.Commands(p.Stop), Patience: p.patience()}
+	stop, sure := service.Surely(p.Stop)
+	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: change.Commands(p.Start), Undo: change.Commands(stop), Always: sure, Patience: p.patience()}
 }
 
 // mounted reads which dataset is uppermost at a place.

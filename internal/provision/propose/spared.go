@@ -3,7 +3,7 @@ package propose
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
@@ -11,13 +11,13 @@ import (
 	"plumb/internal/provision/disk"
 )
 
-// spared refuses to erase a disk on which an earlier change made what is still in force. The spec that let the disk be erased then
+// spared refuses to erase a disk on which an earlier change made what may still be there. The spec that let the disk be erased then
 // says so for ever; and a pool that is not imported just now, or a filesystem that is not mounted, may hold all data.
 func (p *planning) spared(ctx context.Context, m provision.Making) error {
 	erased := map[string]bool{}
 	for _, a := range m.Acts {
-		for which, erases := range proven(a) {
-			if erases {
+		for _, op := range proofs(a) {
+			if which, erases := disk.Proves(op); erases {
 				erased[which] = true
 			}
 		}
@@ -36,27 +36,47 @@ func (p *planning) spared(ctx context.Context, m provision.Making) error {
 			return hint.With(fmt.Errorf("read change %d, which may have made something on a disk that is to be erased: %w", c.Number, c.Damage), "move the file away once you know what it did: plumb history lists it")
 		}
 		for _, a := range c.Acts {
-			for which := range proven(a.Act) {
-				if erased[which] && slices.Contains([]change.State{change.Done, change.Undoing, change.Left}, a.State) {
-					return change.Refuse(fmt.Sprintf("zpool import brings a pool back, and mount a filesystem; plumb undo %d, once nobody needs what is in it", c.Number),
-						"change %d made %s on a disk that is to be erased, and it is not in use now: it may hold the data", c.Number, a.Act.Place())
-				}
+			if err := spares(c.Number, a, erased); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// proven gives the disks on which an act makes something, and whether it erases what is there.
-func proven(a change.Act) map[string]bool {
-	all := map[string]bool{}
-	if a.Make == nil {
-		return all
-	}
-	for _, op := range a.Make.Do {
-		if which, erases := disk.Proves(op); which != "" {
-			all[which] = erases
+// spares refuses to erase disks on which an act made something. Of what was left there, or forgotten, no undo knows any more: who
+// does not need it makes the disks empty, and they are not erased then.
+func spares(number int, a change.Recorded, erased map[string]bool) error {
+	var empty []string
+	for _, op := range proofs(a.Act) {
+		if which, _ := disk.Proves(op); erased[which] {
+			empty = append(empty, disk.ByHand(op))
 		}
 	}
-	return all
+	if len(empty) == 0 {
+		return nil
+	}
+	const back = "zpool import brings a pool back, and mount a filesystem; "
+	switch a.State {
+	case change.Done, change.Undoing:
+		return change.Refuse(fmt.Sprintf(back+"plumb undo %d, once nobody needs what is in it", number),
+			"change %d made %s on a disk that is to be erased, and it is not in use now: it may hold the data", number, a.Act.Place())
+	case change.Left:
+		return change.Refuse(back+"once nobody needs what is in it: "+strings.Join(empty, "; "),
+			"change %d made %s on a disk that is to be erased, and no undo takes it away any more: it was left there, and may hold the data", number, a.Act.Place())
+	}
+	return nil
+}
+
+// proofs gives what an act does to look at the disks on which it makes something.
+func proofs(a change.Act) (ops []change.Op) {
+	if a.Make == nil {
+		return nil
+	}
+	for _, op := range a.Make.Do {
+		if which, _ := disk.Proves(op); which != "" {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }

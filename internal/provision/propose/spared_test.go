@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/provision"
 	"plumb/internal/provision/disk"
@@ -44,7 +45,10 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 		return change.Act{Make: &change.Make{Thing: change.Thing{Name: "the pool tank", Inspect: &change.Inspection{File: file, Match: "^(.+)$"}},
 			Do: []change.Op{proof, {Argv: []string{"sh", "-c", `echo {mark} >"$1"`, "sh", file}}}, Undo: []change.Op{{Argv: []string{"rm", file}}}}}
 	}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "pool", []change.Act{on("a", "S1")})}}, change.ApplyOptions{})
+	apply := func() (change.Outcome, error) {
+		return k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "pool", []change.Act{on("a", "S1")})}}, change.ApplyOptions{})
+	}
+	out, err := apply()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +83,22 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 	for name, err := range plan(on("a", "S1")) {
 		if err != nil {
 			t.Errorf("undone, %s: %v", name, err)
+		}
+	}
+	if out, err = apply(); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Forget(t.Context(), out.Number, func(*change.Change, change.Recorded, error) {}); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range plan(on("a", "S1")) { // an undo would do nothing
+		if err == nil || !strings.Contains(err.Error(), "no undo takes it away any more") || !strings.HasSuffix(hint.Of(err), "once nobody needs what is in it: wipefs -a /dev/x, then make its first 16M and last 80M, and 4K from byte 67108864 on, zero") {
+			t.Errorf("forgotten, %s: %v, %s", name, err, hint.Of(err))
+		}
+	}
+	for name, err := range plan(on("a", "")) {
+		if err != nil {
+			t.Errorf("forgotten and made empty, %s: %v", name, err)
 		}
 	}
 }

@@ -1,6 +1,14 @@
 package layout
 
-import "plumb/internal/change"
+import (
+	"strconv"
+
+	"plumb/internal/change"
+)
+
+// kept ends a script that finds in what was made what others put there, and removes nothing.
+var kept = `kept() { echo "$1 $2: it is kept" >&2; exit ` + strconv.Itoa(change.Kept) + `; }
+`
 
 // within finds what is in a directory, below the empty lost+found of an ext4 too. A directory that cannot be read to its end is no
 // empty one: the command fails, and with it the script that asks.
@@ -19,10 +27,10 @@ func isEmpty(device, kind string) change.Op {
 	if kind == "btrfs" {
 		options += ",subvolid=5"
 	}
-	return change.Op{Argv: []string{"unshare", "--mount", "--propagation", "private", "sh", "-ec", within + `mount -t "$2" -o "$3" "$1" /mnt || { echo "$1 cannot be looked into: it is kept" >&2; exit 1; }
+	return change.Op{Argv: []string{"unshare", "--mount", "--propagation", "private", "sh", "-ec", within + kept + `mount -t "$2" -o "$3" "$1" /mnt || kept "$1" "cannot be looked into"
 in=$(within /mnt) || in="what cannot be read"
 umount /mnt
-[ -z "$in" ] || { echo "$1 holds $in: it is kept" >&2; exit 1; }`, "sh", device, kind, options}}
+[ -z "$in" ] || kept "$1" "holds $in"`, "sh", device, kind, options}}
 }
 
 // lookInto refuses a dataset with anything in it, also one that is not mounted: it is mounted in a directory that only root can enter,
@@ -30,9 +38,8 @@ umount /mnt
 // elsewhere than in a namespace of ours, so a look that is killed can leave its mount: it is known by its place, and ended by the
 // next one, which gives a dataset that is kept the properties that it was made with ($2 and $3). Each order of setting the two is such that
 // zfs mounts it nowhere else: it mounts what is given a mountpoint while canmount is on, and removes the directory that was its mountpoint.
-const lookInto = within + `mounted() { [ "$(zfs get -H -o value mounted "$1")" = yes ]; }
+var lookInto = within + kept + `mounted() { [ "$(zfs get -H -o value mounted "$1")" = yes ]; }
 mounted_at() { [ "$(findmnt -n -o SOURCE -M "$2")" = "$1" ]; }
-kept() { echo "$1 $2: it is kept" >&2; exit 1; }
 look_into() {
   [ "$(zfs list -H -r -t all -o name "$1")" = "$1" ] || kept "$1" "holds other datasets or snapshots"
   can=$(zfs get -H -o value canmount "$1")
@@ -67,10 +74,10 @@ look_into() {
 `
 
 // destroyEmpty destroys a dataset that was looked into.
-const destroyEmpty = lookInto + `look_into "$@"
+var destroyEmpty = lookInto + `look_into "$@"
 zfs destroy "$1"`
 
 // destroyPool destroys a pool with nothing in it, whoever asks, and however: its own dataset, which was made as one that cannot be
 // mounted, is looked into too.
-const destroyPool = lookInto + `look_into "$1" off none
+var destroyPool = lookInto + `look_into "$1" off none
 zpool destroy "$1"`

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -93,6 +94,9 @@ func (l *looked) judge(what, out string, err error) {
 	what = fmt.Sprintf("%s that holds %q, %s", l.name, l.holds, what)
 	if gone := l.has("destroyed"); gone != (l.holds == "") || (err == nil) != gone {
 		l.t.Errorf("%s: destroyed %v, %v: %s", what, gone, err, out)
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || e.ExitCode() != change.Kept) {
+		l.t.Errorf("%s: it does not say that others' are in it: %v: %s", what, err, out)
 	}
 	if l.has("open") || l.has("elsewhere") {
 		l.t.Errorf("%s: it was mounted where others can go", what)

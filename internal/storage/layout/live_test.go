@@ -15,6 +15,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
@@ -271,6 +272,33 @@ func TestWhatHoldsDataIsLeftAsItIs(t *testing.T) {
 		t.Errorf("open is %q", open)
 	}
 	x.sh(`umount "$1"; chattr -i "$1" 2>/dev/null || :; rmdir "$1"`, at)
+}
+
+// Somebody has unmounted it: nobody sees what is in it before the undo looks. Nothing is lost by force, and leaving it as it is ends the undo.
+func TestWhatIsNotMountedIsLeftToo(t *testing.T) {
+	t.Parallel()
+	x := newBox(t)
+	at := filepath.Join(x.Dir, "mnt")
+	f, acts, _ := x.filesystem("ext4", at)
+	number, err := x.apply(acts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.sh(`printf theirs >"$1/data/file"; umount "$1"`, at)
+	for _, o := range []change.UndoOptions{{}, {Force: true}} {
+		if err := x.undo(number, o); err == nil || !strings.Contains(err.Error(), f.Device.Path+" holds data: it is kept") || !strings.HasPrefix(hint.Of(err), "--keep leaves these") {
+			t.Errorf("%+v: %v, %s", o, err, hint.Of(err))
+		}
+	}
+	if err := x.undo(number, change.UndoOptions{Keep: true}); err != nil {
+		t.Error(err)
+	}
+	if open := x.open(number); open != nil {
+		t.Errorf("open is %q", open)
+	}
+	if got := x.sh(`mkdir -p "$2"; mount -o ro "$1" "$2"; cat "$2/data/file"; umount "$2"`, f.Device.Path, at); got != "theirs" {
+		t.Errorf("the file is %q", got)
+	}
 }
 
 // What nobody saw is not taken for nothing: when the look into it fails, as on a disk that is failing, a filesystem is kept. So is one

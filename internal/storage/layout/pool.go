@@ -256,6 +256,6 @@ func file(d disk.Disk, pool string) change.Act {
 	return change.Act{Make: &change.Make{
 		Thing: change.Thing{Name: "the file " + d.Spec.Path, Inspect: &change.Inspection{Argv: []string{"find", path.Clean(dir), "-maxdepth", "1", "-name", "." + base + ".plumb-*", "-printf", "%f %i\\n"}}},
 		Do:    []change.Op{script(`rm -f "$2"; (set -C; : >"$2"); chmod 600 "$2"; truncate -s "$3" "$2"; ln -T "$2" "$1"`, d.Spec.Path, marked, strconv.FormatInt(d.Size, 10))},
-		Undo:  []change.Op{d.HasNoPool(pool, ""), script(`[ ! -e "$1" ] || [ "$1" -ef "$2" ] || { echo "$1 is another file than was made: it is kept" >&2; exit 1; }; rm -f "$1" "$2"`, d.Spec.Path, marked)},
+		Undo:  []change.Op{d.HasNoPool(pool, ""), script(kept+`[ ! -e "$1" ] || [ "$1" -ef "$2" ] || kept "$1" "is another file than was made"; rm -f "$1" "$2"`, d.Spec.Path, marked)},
 	}}
 }

@@ -11,13 +11,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// identity reads what the process is: program, arguments, user, namespace.
+// identity reads what the process is: program, user, namespace.
 func (l *look) identity(t *stack.Thing, s server) {
-	if data, ok := l.read(t, file(s.pid, "cmdline"), "command", "args"); ok {
-		args := parseCmdline(data)
-		t.Set("args", stack.List(args), file(s.pid, "cmdline"))
-		t.Set("command", stack.Text(strings.Join(args, " ")), file(s.pid, "cmdline"))
-	}
 	if exe, err := l.h.Readlink(l.ctx, file(s.pid, "exe")); err == nil {
 		t.Set("exe", stack.Text(strings.TrimSuffix(exe, " (deleted)")), file(s.pid, "exe"))
 		t.Set("exe_deleted", stack.Bool(strings.HasSuffix(exe, " (deleted)")), file(s.pid, "exe"))

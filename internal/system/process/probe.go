@@ -191,9 +191,21 @@ func (l *look) prepare() {
 	l.nodes = err != nil || len(nodes) > 1
 }
 
-// server reads one server process.
+// server reads one server process. One without arguments has ended since the table was read, is giving its memory back, or was
+// begun just now: it serves nobody, and what else is read of it would be of nothing.
 func (l *look) server(s server) {
+	text, err := l.h.ReadFile(l.ctx, file(s.pid, "cmdline"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return
+	}
 	t := l.obs.New("process", strconv.Itoa(s.pid))
+	if err == nil {
+		args := parseCmdline(text)
+		t.Set("args", stack.List(args), file(s.pid, "cmdline"))
+		t.Set("command", stack.Text(strings.Join(args, " ")), file(s.pid, "cmdline"))
+	} else {
+		l.gap(t, err, "command", "args")
+	}
 	t.Set("engine", stack.Text(s.engine), file(s.pid, "stat"))
 	if l.uptime > 0 {
 		started := int64(l.uptime) - s.start/100

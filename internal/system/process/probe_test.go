@@ -40,6 +40,26 @@ func lookAt(t *testing.T, m hosttest.Map) *stack.Stack {
 	return s
 }
 
+// A process that has ended since the table was read has no command line, or an empty one while its memory is given back. It is no server,
+// nor is one whose program is just being loaded.
+func TestAProcessWithoutArgumentsIsLeftOut(t *testing.T) {
+	for name, change := range map[string]func(files map[string]string){
+		"gone":   func(files map[string]string) { delete(files, "/proc/2740/cmdline") },
+		"ending": func(files map[string]string) { files["/proc/2740/cmdline"] = "" },
+	} {
+		m := hybridServer()
+		change(m.Files)
+		if all := lookAt(t, m).OfKind("process"); len(all) != 0 {
+			t.Errorf("%s: %+v", name, all[0])
+		}
+	}
+	m := hybridServer()
+	m.Errors = map[string]error{"file /proc/2740/cmdline": fs.ErrPermission}
+	if all := lookAt(t, m).OfKind("process"); len(all) != 1 {
+		t.Errorf("one whose command line may not be read: %d", len(all))
+	}
+}
+
 // server gives a fake machine with one server process in the hybrid tree.
 func hybridServer() hosttest.Map {
 	return hosttest.Map{
@@ -137,6 +157,7 @@ func TestPostgresSharesAreAddedUp(t *testing.T) {
 	m := hosttest.Map{Files: map[string]string{
 		"/proc/10/stat": statLine(10, "postgres", 1), "/proc/11/stat": statLine(11, "postgres", 10),
 		"/proc/12/stat": statLine(12, "postgres", 10), "/proc/13/stat": statLine(13, "bash", 1),
+		"/proc/10/cmdline":      "postgres\x00-D\x00/srv\x00",
 		"/proc/10/status":       "VmRSS:\t 9000 kB\nHugetlbPages:\t 0 kB\n",
 		"/proc/10/smaps_rollup": "Rss: 9000 kB\nPss: 1000 kB\nSwapPss: 1 kB\n",
 		"/proc/11/smaps_rollup": "Rss: 9000 kB\nPss: 2000 kB\nSwapPss: 0 kB\n",
@@ -172,7 +193,7 @@ func TestServerUnderTheLoaderIsFound(t *testing.T) {
 func TestUnifiedLimits(t *testing.T) {
 	base := func() map[string]string {
 		return map[string]string{
-			"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/self/mountinfo": unifiedMounts,
+			"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/10/cmdline": "mysqld\x00", "/proc/self/mountinfo": unifiedMounts,
 			"/proc/10/cgroup":                                         "0::/system.slice/mysql.service\n",
 			"/sys/fs/cgroup/system.slice/memory.max":                  "max\n",
 			"/sys/fs/cgroup/system.slice/mysql.service/memory.max":    "8589934592\n",
@@ -221,7 +242,7 @@ func TestUnifiedLimits(t *testing.T) {
 // TestRootGroupCountsNoKills: that is no gap, because it has no limit either.
 func TestRootGroupCountsNoKills(t *testing.T) {
 	files := map[string]string{
-		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/self/mountinfo": unifiedMounts, "/proc/10/cgroup": "0::/\n",
+		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/10/cmdline": "mysqld\x00", "/proc/self/mountinfo": unifiedMounts, "/proc/10/cgroup": "0::/\n",
 		"/sys/fs/cgroup/memory.stat": "anon 8192\nfile 12288\n",
 	}
 	ref := stack.Ref{Kind: "cgroup", Name: "/"}
@@ -239,7 +260,7 @@ func TestRootGroupCountsNoKills(t *testing.T) {
 
 func TestGroupOutsideOurNamespaceIsAGap(t *testing.T) {
 	s := lookAt(t, hosttest.Map{Files: map[string]string{
-		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/self/mountinfo": unifiedMounts,
+		"/proc/10/stat": statLine(10, "mysqld", 1), "/proc/10/cmdline": "mysqld\x00", "/proc/self/mountinfo": unifiedMounts,
 		"/proc/10/cgroup": "0::/../other\n",
 	}})
 	p := s.Find(stack.Ref{Kind: "process", Name: "10"})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/test/sandbox"
 )
 
@@ -83,7 +84,7 @@ func TestKilledAtItsEndTheWayBackIsWhole(t *testing.T) {
 	if out, err := m.back(programs); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.data, ".db.since-11.8"), "new") {
 		t.Errorf("the data of before are whole: %v, those since: %v; %v: %s", m.has(m.data, "old"), m.has(filepath.Join(m.data, ".db.since-11.8"), "new"), err, out)
 	}
-	if left, _ := filepath.Glob(filepath.Join(m.dir, "*before*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(m.dir, "*before-11.8")); left != nil {
 		t.Errorf("%v is left", left)
 	}
 	if left, _ := filepath.Glob(filepath.Join(m.dir, ".db*")); left != nil {
@@ -111,6 +112,158 @@ func TestASecondWayBackKeepsWhatWasWritten(t *testing.T) {
 	if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.data, ".db.since-11.8"), "second") {
 		t.Errorf("moved away: %v: %s", err, out)
 	}
+}
+
+// Where what was kept is gone, as with the filesystem that it lies on, nothing is done: the packages of before must not come to the
+// data of the newer server. What is back is known by more than that.
+func TestWithoutWhatWasKeptThereIsNoWayBack(t *testing.T) {
+	for _, mounted := range []bool{true, false} {
+		m := newMounted(t)
+		if !mounted {
+			m.data = filepath.Join(m.dir, "plain")
+		}
+		m.fill(m.data, "new")
+		if out, err := m.back("/nonexistent"); err == nil || !strings.Contains(out, m.kept+", with the data of before, is not there") || !m.has(m.data, "new") {
+			t.Errorf("%v: %s", err, out)
+		}
+		m.fill(m.kept, "old")
+		for range 2 {
+			if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+		// The next swap keeps the data of another day.
+		for _, left := range []string{filepath.Join(m.data, ".db.since-11.8"), filepath.Join(m.dir, "db.since-11.8")} {
+			if err := os.RemoveAll(left); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.fill(m.data, "newer")
+		m.fill(m.kept, "later")
+		if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "later") {
+			t.Errorf("of the next swap: %v: %s", err, out)
+		}
+	}
+}
+
+// In the place of data that are not mounted nothing is put: they would lie over it the next day.
+func TestNothingIsPutInThePlaceOfWhatIsNotMounted(t *testing.T) {
+	m := newMounted(t)
+	m.fill(m.data, "new")
+	m.fill(m.kept, "old")
+	for _, c := range [][]string{{"umount", m.data}, {"rmdir", m.data}} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", c, out)
+		}
+		if out, err := m.back("/nonexistent"); err == nil || !strings.Contains(out, m.data+", with what was written since, is empty or not there") || !m.has(m.kept, "old") {
+			t.Errorf("%v: %v: %s", c, err, out)
+		}
+	}
+	m.fill(m.data, "new")
+	if out, err := m.back("/nonexistent"); err != nil || !m.has(m.data, "old") {
+		t.Errorf("there again: %v: %s", err, out)
+	}
+}
+
+// Before the server is stopped, the way back is refused while something of what was kept is not there.
+func TestWhatWasKeptIsLookedFor(t *testing.T) {
+	dir := t.TempDir()
+	n := next{server: server{places: []place{{kept: filepath.Join(dir, "a", "db [1].before")}, {kept: filepath.Join(dir, "a", "log.before")}, {kept: filepath.Join(dir, "b", "undo.before")}}}}
+	still := n.start().Switch.Still.And
+	live := host.NewLive(host.LiveOptions{})
+	defer live.Close()
+	for i := range n.places {
+		if err := os.MkdirAll(n.places[i].kept, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	looks := func() string {
+		out, err := live.Output(t.Context(), still.Inspect.Argv...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := looks(); got != still.State {
+		t.Errorf("all are there, and it finds %q in place of %q", got, still.State)
+	}
+	for _, p := range n.places {
+		if err := os.Rename(p.kept, p.kept+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if got := looks(); got == still.State || !strings.Contains(still.Hint, p.kept) {
+			t.Errorf("without %s it finds %q: %s", p.kept, got, still.Hint)
+		}
+		if err := os.Rename(p.kept+"-away", p.kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Killed before or after any of its steps, the way back ends whole, wherever the data lie: half of them are never in place where they
+// can be renamed, and what was kept is removed last.
+func TestTheWayBackIsKilledAnywhere(t *testing.T) {
+	deaths := 0
+	for _, how := range []string{"beside", "elsewhere", "mounted"} {
+		for n := 1; ; n++ {
+			died := false
+			for _, when := range []string{"before", "after"} {
+				m := newMounted(t)
+				since := filepath.Join(m.dir, "db.since-11.8")
+				switch how {
+				case "elsewhere": // on what is mounted
+					m.kept = filepath.Join(m.data, "kept")
+					fallthrough
+				case "beside":
+					m.data = filepath.Join(m.dir, "plain")
+				default:
+					since = filepath.Join(m.data, ".db.since-11.8")
+				}
+				m.fill(m.data, "new")
+				m.fill(m.kept, "old")
+				out, err := m.back(kills(t, when, n))
+				if died = err != nil; died {
+					deaths++
+					if half := !m.has(m.data, "old") && !m.has(m.data, "new") && exists(m.data); half && how != "mounted" || !m.has(m.data, "old") && !m.has(m.kept, "old") {
+						t.Errorf("%s, killed %s step %d: %s", how, when, n, out)
+					}
+					out, err = m.back("/nonexistent")
+				}
+				if err != nil || !m.has(m.data, "old") || !m.has(since, "new") || exists(m.kept) {
+					t.Errorf("%s, killed %s step %d, it comes to %v, %v: %v: %s", how, when, n, m.has(m.data, "old"), m.has(since, "new"), err, out)
+				}
+				if left, _ := filepath.Glob(filepath.Join(m.dir, ".*plumb-*")); left != nil {
+					t.Errorf("%v is left", left)
+				}
+			}
+			if !died {
+				break
+			}
+		}
+	}
+	if deaths < 40 {
+		t.Errorf("it was killed only %d times", deaths)
+	}
+}
+
+func exists(name string) bool { _, err := os.Stat(name); return err == nil }
+
+// kills gives programs that change something, of which the nth to be called kills who calls it.
+func kills(t *testing.T, when string, n int) string {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range []string{"mv", "cp", "rm", "mkdir", "chown", "sync"} {
+		real, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("#!/bin/sh\necho >>%[1]s/n\n[ $(wc -l <%[1]s/n) != %[2]d ] || [ %[3]s = after ] || { kill -9 $PPID; exit 1; }\n%[4]s \"$@\" || exit 1\n"+
+			"[ $(wc -l <%[1]s/n) != %[2]d ] || kill -9 $PPID\n", bin, n, when, real)
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bin
 }
 
 // While a server runs in the data directory, nothing is put in its place.

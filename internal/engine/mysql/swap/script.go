@@ -21,38 +21,65 @@ said=$(cd / && LD_LIBRARY_PATH=$(echo "$p"/usr/lib/*-linux-gnu "$p"/lib/*-linux-
 	--datadir="$at" --log-error= --verbose --help 2>&1 >/dev/null) ||
 { echo "the new server does not take the configuration as it is: $({ printf '%s\n' "$said" | grep -F '[ERROR]' || printf '%s\n' "$said"; } | tail -n 5)" >&2; exit 1; }`
 
-// putBack gives a directory the content that was kept. A directory of its own filesystem cannot be renamed: there what the new
-// server wrote goes into a directory within, and what was kept is copied. Killed amid that, it goes on: the directory within bears
-// the identity of what was kept, so that one of an earlier way back is not taken for its own; and what was kept gets another name before
-// it is removed, so that half of it is not copied.
+// putBack gives a directory the content that was kept: without that nothing is done, for the packages of before come next. A directory
+// that can be renamed changes places with what was kept, or with a copy of it where that is on another filesystem. One that is a
+// filesystem of its own cannot: there what the new server wrote goes into a directory within, and what was kept is copied; the
+// directory within bears the identity of what was kept, so that one of an earlier way back is not taken for its own. Killed amid that,
+// it goes on: the file $back says which directory holds the data of before once all of them are there, and of what. Only then what
+// was kept is removed, under another name, so that half of it is not copied. Nothing is put in the place of what is not mounted, which
+// would lie over it the next day.
 const putBack = names + service.Idle + `data=$1 kept=$2 aside=$3
-gone="${kept%/*}/.${kept##*/}.plumb-gone"
+back="$dir/${kept##*/}.back" gone="${kept%/*}/.${kept##*/}.plumb-gone"
 exec 9>"$dir/alone"
 flock 9
-rm -rf --one-file-system -- "$gone"
-[ -d "$kept" ] || exit 0
-idle "$data"
-if ! mountpoint -q "$data"; then
-	aside="${data%/*}/$aside"
-	if [ -e "$data" ]; then
-		[ ! -e "$aside" ] || { echo "$aside is there already, from an earlier way back: move it away" >&2; exit 1; }
-		mv -T "$data" "$aside"
-	fi
-	mv -T "$kept" "$data"
-	sync -f "$data"
-	exit 0
-fi
-within="$data/.$aside" of="of $(stat -c "%i %w" "$kept")"
-[ ! -e "$within" ] || as test -e "$within/.$of" || as rmdir "$within" 2>/dev/null || { echo "$within is there already, from an earlier way back: move it away" >&2; exit 1; }
-as mkdir -p -m 700 "$within" "$within/.$of"
-as test -e "$within/.all" || {
-	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec mv -t "$within" -- {} +
-	as touch "$within/.all"
+who() { stat -c '%i %w' -- "$1"; }
+begun() { [ -e "$back" ] && [ "$(sed -n 1p "$back")" = "$(who "$kept")" ]; }
+is_back() {
+	[ -e "$back" ] && [ "$(sed -n 2p "$back")" = "$(who "$data" 2>/dev/null)" ] || return 1
+	[ ! -d "$kept" ] || begun
 }
-as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
-as cp -a "$kept/." "$data/"
-sync -f "$data"
-mv -T "$kept" "$gone"
+whole() {
+	sync -f "$1"
+	{ who "$kept" && who "$1"; } >"$back.new"
+	sync "$back.new"
+	mv -T "$back.new" "$back"
+	sync -f "$dir"
+}
+renamed() {
+	aside="${data%/*}/$aside" from=$kept
+	[ ! -e "$data" ] || [ ! -e "$aside" ] || { echo "$aside is there already, from an earlier way back: move it away" >&2; exit 1; }
+	if [ "$(stat -c %d "$kept")" != "$(stat -c %d "${data%/*}")" ]; then
+		from="${data%/*}/.${data##*/}.plumb-back"
+		rm -rf --one-file-system -- "$from"
+		mkdir -m 700 "$from"
+		chown -h "$uid:$gid" "$from"
+		as cp -a "$kept/." "$from/"
+	fi
+	whole "$from"
+	[ ! -e "$data" ] || mv -T "$data" "$aside"
+	mv -T "$from" "$data"
+	sync -f "$data"
+}
+filled() {
+	within="$data/.$aside" of="of $(who "$kept")"
+	[ ! -e "$within" ] || as test -e "$within/.$of" || as rmdir "$within" 2>/dev/null || { echo "$within is there already, from an earlier way back: move it away" >&2; exit 1; }
+	as mkdir -p -m 700 "$within" "$within/.$of"
+	as test -e "$within/.all" || {
+		as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec mv -t "$within" -- {} +
+		as touch "$within/.all"
+	}
+	as find "$data" -mindepth 1 -maxdepth 1 ! -path "$within" -exec rm -rf -- {} +
+	as cp -a "$kept/." "$data/"
+	whole "$data"
+}
+is_back || {
+	[ -d "$kept" ] || { echo "$kept, with the data of before, is not there: nothing is put back" >&2; exit 1; }
+	[ -n "$(ls -A "$data" 2>/dev/null)" ] || begun ||
+		{ echo "$data, with what was written since, is empty or not there: mount what it lies on; if it is gone for good, put a file in its place" >&2; exit 1; }
+	idle "$data"
+	if mountpoint -q "$data"; then filled; else renamed; fi
+}
+[ ! -d "$kept" ] || mv -T "$kept" "$gone"
 rm -rf --one-file-system -- "$gone"`
 
 // upgrade runs mariadb-upgrade on a server that asks nobody who he is, and to which only its own user and root can come: over
@@ -62,6 +89,7 @@ const upgrade = names + `data=$1 was=$2 plugins=$3
 [ ! -e "$dir/` + mark + `" ] || exit 0
 exec 9>"$dir/alone"
 flock 9
+rm -f -- "$dir"/*.back
 run=$(mktemp -d /run/plumb-upgrade-XXXXXX)
 chown "$uid:$gid" "$run"
 trap 'rm -rf -- "$run"' EXIT

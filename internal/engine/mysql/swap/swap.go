@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -136,16 +137,46 @@ func (n next) putBack() (ops []change.Op) {
 	return ops
 }
 
-// upgrade runs mariadb-upgrade on a server to which nobody else can come, and notes where its log stood before that.
+// upgrade runs mariadb-upgrade on a server to which nobody else can come, and notes where its log stood before that. Once it was begun,
+// the data of before come back whatever is read: somebody may have exchanged the packages by hand, and removed the mark.
 func (n next) upgrade() change.Act {
 	mark := path.Join(n.dir, mark)
-	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Exact: true,
+	return change.Act{Switch: &change.Switch{On: "the data of " + n.home.Server.String() + " under " + n.release.Is(), From: change.None, After: n.home.Version, Always: true,
 		Inspect: change.Inspection{File: mark, Match: `^from ([0-9.]+)$`},
 		Do:      []change.Op{change.LongScript(upgrade, n.who(n.home.Data, n.home.Version, n.plugins)...)},
-		Undo:    []change.Op{{Argv: []string{"rm", "-f", "--", mark}}}}}
+		Undo:    append(n.putBack(), change.Op{Argv: []string{"rm", "-f", "--", mark}})}}
 }
 
+// keeps is what must be so for the data of before to come back: a person may have removed them, to make room, or unmounted them.
+func (n next) keeps() *change.Still {
+	var above, is []string
+	kept := []string{"-maxdepth", "1", "-false"}
+	for _, p := range n.places {
+		if dir := path.Dir(p.kept); !slices.Contains(above, dir) {
+			above = append(above, dir)
+		}
+		kept = append(kept, "-o", "-path", host.Verbatim(p.kept), "-printf", "kept ")
+		is = append(is, "kept")
+	}
+	return &change.Still{Inspect: change.Inspection{Argv: slices.Concat([]string{"find"}, above, kept)}, State: strings.Join(is, " "),
+		Hint: "the data of before, in " + n.where() + ", are gone: mount what they lie on, or stay with the newer server"}
+}
+
+// where names the directories that are kept.
+func (n next) where() string {
+	var all []string
+	for _, p := range n.places {
+		all = append(all, p.kept)
+	}
+	return strings.Join(all, ", ")
+}
+
+// start starts the new server. The way back stops it also when it does not listen: its unit starts one that crashed again, which would
+// find the data of before in its place while its packages are still there.
 func (n next) start() change.Act {
+	stop, sure := service.Surely(n.control("stop").Argv)
+	still := n.release.Kept(n.dir)
+	still.And = n.keeps()
 	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
-		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop")}, Still: n.release.Kept(n.dir)}}
+		Do: []change.Op{n.control("start")}, Undo: change.Commands(stop), Always: sure, Still: still}}
 }

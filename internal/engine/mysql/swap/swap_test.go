@@ -1,10 +1,13 @@
 package swap
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"plumb/internal/change"
 	"plumb/internal/engine/mysql/point"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -153,4 +156,43 @@ func FuzzMark(f *testing.F) {
 			t.Errorf("%q counts %d", text, n)
 		}
 	})
+}
+
+// A new server that crashed is started again by its unit: the way back stops it although nobody listens.
+func TestAServerThatCrashedIsStopped(t *testing.T) {
+	s := (next{service: "mariadb"}).start().Switch
+	if back := s.Undo; !s.Always || len(back) != 1 || strings.Join(back[0].Argv[len(back[0].Argv)-2:], " ") != "sh mariadb" || !strings.HasPrefix(back[0].Argv[2], "service ") {
+		t.Errorf("always %v: %+v", s.Always, back)
+	}
+}
+
+// Somebody has exchanged the packages by hand, so that nothing seems left to be taken back: the data come back all the same, before what
+// was kept of them is removed.
+func TestTheDataComeBackWhateverThePackagesAre(t *testing.T) {
+	m := newMounted(t)
+	m.data = filepath.Join(m.dir, "plain")
+	m.fill(m.data, "old")
+	n := next{dir: m.dir, server: server{home: provision.Home{Version: "10.11.14"}, places: []place{{m.data, m.kept, "plain.since-11.8"}}}}
+	up := n.upgrade()
+	up.Switch.Do = change.Commands([]string{"sh", "-c", `echo "from 10.11.14" >"$1"; for f in a b c; do printf new >"$2/shop/$f"; done`, "sh", filepath.Join(m.dir, mark), m.data})
+	packages := change.Act{Switch: &change.Switch{On: "packages", Inspect: change.Inspection{File: filepath.Join(m.dir, "packages")}, After: "new", Exact: true,
+		Do: change.Commands([]string{"sh", "-c", `echo new >"$1"`, "sh", filepath.Join(m.dir, "packages")}), Undo: n.putBack()}}
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { d.Close() })
+	k := change.NewExecutor(d, "test")
+	k.Dir = filepath.Join(m.dir, "journal")
+	step := provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "swap", []change.Act{{Copy: &change.Copy{From: m.data, To: m.kept}}, packages, up})
+	step.Data = true
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{step}}, change.ApplyOptions{})
+	if err != nil || !m.has(m.data, "new") || !m.has(m.kept, "old") {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"packages", mark} {
+		if err := os.Remove(filepath.Join(m.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{}); err != nil || !m.has(m.data, "old") || !m.has(filepath.Join(m.dir, "plain.since-11.8"), "new") {
+		t.Errorf("%v; the data of before are there: %v, those since: %v", err, m.has(m.data, "old"), m.has(filepath.Join(m.dir, "plain.since-11.8"), "new"))
+	}
 }

@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,10 @@ import (
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/provision"
+	"plumb/internal/stack"
 	"plumb/test/sandbox"
 )
 
@@ -56,6 +61,33 @@ func TestWhatWasBegunGoes(t *testing.T) {
 	}
 }
 
+// Where the data of the new cluster are not there, as with the disk that they lie on, its configuration stays. That an earlier try has
+// given them their other name, and was killed then, is known.
+func TestAClusterThatIsNotThereIsNotPutAside(t *testing.T) {
+	n, put, back := newPutAside(t)
+	put(n.conf + "/upgraded-by-plumb")
+	put(n.conf + "/postgresql.conf")
+	if out, err := back(os.Getenv("PATH")); err == nil || !strings.Contains(out, n.data+", with what was written since, is not there") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(n.conf + "/postgresql.conf"); err != nil {
+		t.Error(err)
+	}
+	put(n.data + "/PG_VERSION") // mounted again
+	kills := t.TempDir()
+	if err := os.WriteFile(filepath.Join(kills, "mv"), []byte("#!/bin/sh\n/bin/mv \"$@\"; kill -9 $PPID\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := back(kills + ":" + os.Getenv("PATH")); err == nil {
+		t.Fatalf("it was to be killed: %s", out)
+	}
+	out, err := back(os.Getenv("PATH"))
+	aside, _ := filepath.Glob(n.data + ".taken-back-*/configuration/postgresql.conf")
+	if _, there := os.Stat(n.conf); err != nil || there == nil || len(aside) != 1 {
+		t.Errorf("%v: %s; %v, %v", err, out, there, aside)
+	}
+}
+
 // A cluster in which a server runs is not put aside.
 func TestAServerThatRunsIsNotPutAside(t *testing.T) {
 	n, put, back := newPutAside(t)
@@ -71,6 +103,38 @@ func TestAServerThatRunsIsNotPutAside(t *testing.T) {
 	out, err = back(path)
 	if _, there := os.Stat(n.data); err != nil || there == nil {
 		t.Errorf("once it is gone: %v: %s", err, out)
+	}
+}
+
+// The way back is refused, by force too, while the data of the old server are not there: the new one would be put aside for nothing.
+func TestOldDataAreThere(t *testing.T) {
+	dir := t.TempDir()
+	old, n := cluster{version: "15", name: "main", data: filepath.Join(dir, "old")}, cluster{version: "17", name: "main", conf: dir}
+	a := upgrade(old, n)
+	a.Switch.Do, a.Switch.Undo = change.Commands([]string{"sh", "-c", `echo "from 15/main" >"$1"`, "sh", dir + mark}), change.Commands([]string{"rm", dir + mark})
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	t.Cleanup(func() { d.Close() })
+	k := change.NewExecutor(d, "test")
+	k.Dir = filepath.Join(dir, "journal")
+	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "postgres", Name: "5432"}, "swap", []change.Act{a})}}, change.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, holds := range []string{"", "17", "secret", "15"} {
+		if holds != "" {
+			if err := os.MkdirAll(old.data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(old.data+"/PG_VERSION", []byte(holds+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, force := range []bool{false, true} {
+			err := k.Undo(t.Context(), []int{out.Number}, change.UndoOptions{Force: force})
+			if back := holds == "15"; (err == nil) != back || !back && !strings.Contains(hint.Of(err), old.data+", are gone") || strings.Contains(fmt.Sprint(err), "secret") {
+				t.Errorf("PG_VERSION says %q, force %v: %v, %s", holds, force, err, hint.Of(err))
+			}
+		}
 	}
 }
 

@@ -73,13 +73,18 @@ as mv "$conf/upgraded" "$conf/upgraded-by-plumb"
 as rm "$ours"`
 
 // putAside keeps a cluster that was made whole, with all that was written to it, under another name, where it takes room until
-// somebody removes it. Of one that was not, nothing is worth keeping. Killed once the cluster has its other name, it goes on.
+// somebody removes it. Of one that was not, nothing is worth keeping. Killed once the cluster has its other name, it goes on; where the
+// cluster is not there for another reason, such as a disk that is not mounted, its configuration stays.
 const putAside = names + alone + service.Idle + `idle "$to"
 if [ -e "$conf/upgraded-by-plumb" ]; then
 	if [ -e "$to" ]; then
 		as rm -rf "$to/configuration"
 		as cp -a "$conf" "$to/configuration"
+		as touch "$conf/put-aside-by-plumb"
 		by "$to" mv -T "$to" "$to.taken-back-$(date -u +%Y%m%dT%H%M%SZ)"
+	elif [ ! -e "$conf/put-aside-by-plumb" ]; then
+		echo "$to, with what was written since, is not there: mount what it lies on; if it is gone for good, make an empty directory of that name" >&2
+		exit 1
 	fi
 elif [ -e "$conf" ] && [ ! -e "$conf/begun-by-plumb" ] && [ -n "$(ls -A "$conf")" ]; then
 	echo "$conf is not what was made" >&2

@@ -124,9 +124,12 @@ func byHand(old cluster) change.Act {
 const mark = "/upgraded-by-plumb"
 
 // upgrade makes the new cluster. Begun and not ended, it begins anew: a file in the directory of the configuration says which
-// directories are ours, another that the cluster is whole.
+// directories are ours, another that the cluster is whole. It is not taken back, nor is the new server stopped for that, once the data
+// of the old one are gone, or what they lie on is not mounted.
 func upgrade(old, n cluster) change.Act {
 	return change.Act{Switch: &change.Switch{On: "the data of " + old.title() + " in " + n.title(), From: change.None, After: old.title(),
+		Still: &change.Still{Inspect: change.Inspection{File: path.Join(old.data, "PG_VERSION"), Match: "^(" + regexp.QuoteMeta(old.version) + ")$"}, State: old.version,
+			Hint: "the data of the old server, in " + old.data + ", are gone: mount what they lie on, or stay with the newer server"},
 		Inspect: change.Inspection{File: n.conf + mark, Match: `^from ([0-9]+/[A-Za-z0-9_.]+)$`},
 		Do:      []change.Op{change.LongScript(fill, n.words(old)...)},
 		Undo:    []change.Op{change.LongScript(putAside, n.words(old)...)}}}
