@@ -38,12 +38,12 @@ func (r Restore) Tidy(ctx context.Context) { r.tidy(ctx, restores) }
 // Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so.
 func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Log, error) {
 	r.tidy(ctx, kind)
-	return inventory.Open(ctx, r.Do, kinds.All(), r.Books, run)
+	return kinds.Books(r.Do, r.Books).Open(ctx, run)
 }
 
 // tidy takes away what killed runs of a kind left. What stays of that is in nobody's way, or is refused when it is.
 func (r Restore) tidy(ctx context.Context, kind string) {
-	_, _ = inventory.SweepThose(ctx, r.Do, kinds.All(), r.Books, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
+	_, _ = kinds.Books(r.Do, r.Books).SweepThose(ctx, func(run string, _ []inventory.Entry) bool { return strings.HasPrefix(run, kind) })
 }
 
 // Subvolumes restores a backup, and what it needs, to a directory on btrfs that is not there yet. All is received beside it,

@@ -28,13 +28,3 @@ const doorTime = 10 * time.Second
 func (b Books) doorway(ctx context.Context) (release func(), err error) {
 	return host.LockWithin(ctx, b.Do, path.Join(b.Directory, "lock"), doorTime)
 }
-
-// Open is Books.Open.
-func Open(ctx context.Context, d host.Doer, kinds Kinds, directory, run string) (*Log, error) {
-	return Books{Do: d, Kinds: kinds, Directory: directory}.Open(ctx, run)
-}
-
-// SweepThose is Books.SweepThose.
-func SweepThose(ctx context.Context, d host.Doer, kinds Kinds, directory string, mine func(run string, left []Entry) bool) ([]Swept, error) {
-	return Books{Do: d, Kinds: kinds, Directory: directory}.SweepThose(ctx, mine)
-}

@@ -92,7 +92,7 @@ func TestNoRoom(t *testing.T) {
 // killed leaves what a restore leaves that was killed: its tree, and its book.
 func killed(t *testing.T, d host.Doer, books, tree string) {
 	t.Helper()
-	log, err := inventory.Open(t.Context(), d, kinds.All(), books, "restore-killed")
+	log, err := kinds.Books(d, books).Open(t.Context(), "restore-killed")
 	must(t, err)
 	must(t, log.Tree(t.Context(), inventory.Thing{Name: tree}, 0o711))
 	book := filepath.Join(books, "restore-killed.book")

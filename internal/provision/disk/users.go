@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/sys/mountinfo"
-
 	"plumb/internal/await"
 	"plumb/internal/host"
+	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
@@ -153,11 +151,10 @@ func (l *look) mountsIn(table string, own map[string]string) error {
 	if err != nil {
 		return err
 	}
-	all, err := mountinfo.GetMountsFromReader(bytes.NewReader(text), nil)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", table, err)
-	}
-	for _, m := range all {
+	for m, err := range mounts.Parse(text) {
+		if err != nil {
+			return fmt.Errorf("read %s: %w", table, err)
+		}
 		part := own[fmt.Sprintf("%d:%d", m.Major, m.Minor)]
 		if part == "" && m.Major == 0 { // btrfs shows a number of its own
 			part = l.is(m.Source, own)
