@@ -63,6 +63,9 @@ func hidden(text, password string) string {
 	return text
 }
 
+// longestHost is what DNS lets a name have. MySQL 9.7 takes a longer one without a word.
+const longestHost = 253
+
 func hostPort(address string) (string, int, error) {
 	if at, err := netip.ParseAddrPort(address); err == nil {
 		return at.Addr().String(), int(at.Port()), nil
@@ -71,6 +74,9 @@ func hostPort(address string) (string, int, error) {
 	port, err := strconv.Atoi(address[i+1:])
 	if i < 1 || err != nil || port < 1 || port > 65535 {
 		return "", 0, fmt.Errorf("the source's address is %q: want host:port", address)
+	}
+	if i > longestHost {
+		return "", 0, fmt.Errorf("the source's host %.40q… has %d characters, and no name has more than %d", address, i, longestHost)
 	}
 	return strings.Trim(address[:i], "[]"), port, nil
 }
