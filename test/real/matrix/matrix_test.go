@@ -1,9 +1,9 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -83,8 +83,8 @@ const noTLS = "skip_ssl\n"
 // ofMySQLFamily starts a server that includes a directory of option files,
 // which outlives a new start: the box writes the main file anew.
 func ofMySQLFamily(b *sandbox.Box, o sandbox.MySQLOptions) (*sandbox.Server, error) {
-	dir := filepath.Join(b.Dir, "conf.d")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir, err := b.Mkdir("conf.d") // of the server's user: of another's, nothing but the server would say that it is read
+	if err := errors.Join(err, os.Chmod(dir, 0o755)); err != nil {
 		return nil, err
 	}
 	o.Name, o.Settings = "my", o.Settings+"local_infile = 1\n!includedir "+dir+"\n"
