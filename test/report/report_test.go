@@ -90,6 +90,15 @@ func TestRerun(t *testing.T) {
 	}
 }
 
+// TestFailuresAreShownAtOnce: a long run can be ended before its closing lines.
+func TestFailuresAreShownAtOnce(t *testing.T) {
+	var out strings.Builder
+	text := events("p", "run TestA", "output TestA why A", "fail TestA", "fail ") + events("q", "run TestB", "output TestB why B", "fail TestB")
+	if _, err := newTally().read(strings.NewReader(text), suite{}, &out); err != nil || !strings.Contains(out.String(), "why A") || strings.Contains(out.String(), "why B") {
+		t.Errorf("%v, and of two failures, one of a package that goes on:\n%s", err, &out)
+	}
+}
+
 // TestClosingLine: what reads the run counts by this line.
 func TestClosingLine(t *testing.T) {
 	tally := newTally()

@@ -127,6 +127,8 @@ func (t *tally) addPackage(e event, w io.Writer) {
 		if t.crashed(e.Package) {
 			t.broken = append(t.broken, id{pkg: e.Package})
 		}
+		// At once, since a long run may be ended before its closing lines.
+		t.show(w, func(key id) bool { return key.pkg == e.Package })
 	}
 }
 
@@ -159,12 +161,7 @@ func (t *tally) bad() bool {
 }
 
 func (t *tally) print(w io.Writer) {
-	for _, key := range t.failures {
-		fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
-	}
-	for _, key := range t.broken {
-		fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
-	}
+	t.show(w, func(id) bool { return true })
 	list(w, "slowest:", t.slowest(mostSlow))
 	list(w, "skipped:", t.skips)
 	list(w, "flaky: failed, and passed when run again alone; each is a fault to be mended:", t.flaky)
@@ -175,6 +172,15 @@ func (t *tally) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%d tests passed with the race detector too\n", t.raced)
 	}
 	fmt.Fprintf(w, "\n%d passed, %d failed, %d skipped\n", t.passed, len(t.failures), t.skipped)
+}
+
+// show writes what those tests said that failed, and those packages that failed outside of tests.
+func (t *tally) show(w io.Writer, which func(id) bool) {
+	for _, key := range slices.Concat(t.failures, t.broken) {
+		if which(key) {
+			fmt.Fprintf(w, "\n--- %s\n%s", key, strings.Join(t.output[key], ""))
+		}
+	}
 }
 
 // mostSlow is how many of the slowest tests are named: those that decide how long a run takes.
