@@ -145,7 +145,7 @@ func TestListWithoutEnd(t *testing.T) {
 		"two pages in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n%2)) }, mostEmpty, "pages without a name"},
 		"always another page":      {func(n int64) string { return contents(fmt.Sprint("page-", n)) }, mostEmpty, "pages without a name"},
 		"two names in turns":       {func(n int64) string { return contents(fmt.Sprint("page-", n), fmt.Sprint("some/where/", n%2)) }, 3, "such a list cannot be relied on"},
-		"a page without end":       {func(int64) string { return contents("", "some/where/a") + strings.Repeat(long, 300) }, 1, "more than 16 MiB"},
+		"a page without end":       {func(int64) string { return contents("", "some/where/a") + strings.Repeat(long, 300) }, 1, "more than 16M"},
 	} {
 		var asked atomic.Int64
 		b := answering(t, func(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"plumb/internal/units"
 )
 
 // A list of S3 comes in pages of at most 1000 names, and each page tells by which token the next is asked for. A server that gives
@@ -67,7 +69,7 @@ type page struct {
 // Read implements io.Reader.
 func (p *page) Read(b []byte) (int, error) {
 	if p.left == 0 {
-		return 0, &badList{fmt.Sprintf("a page of a list has more than %d MiB", mostPage>>20)}
+		return 0, &badList{"a page of a list has more than " + units.Bytes(mostPage)}
 	}
 	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), p.left)])
 	p.left -= int64(n)
