@@ -223,7 +223,7 @@ func (f source) nothing(from string) error {
 		return hint.With(fmt.Errorf("%s tells of no space before %s", from, f.end.Format(time.DateOnly)), "name a later day")
 	}
 	if f.prometheus != "" {
-		return hint.With(errors.New(f.prometheus+" has no series for the query"), "does it scrape node_exporter? --query EXPR asks for other metrics")
+		return hint.With(errors.New(from+" has no series for the query"), "does it scrape node_exporter? --query EXPR asks for other metrics")
 	}
 	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
 }
