@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // ofTheMachine are the rules about what these tests share with others, and must not set.
-const ofTheMachine = "kernel/*,cross/kernel-*,block/*"
+const ofTheMachine = "kernel/*,cross/kernel-*,cross/storage-readahead-*,block/*"
 
 // bench is a server that runs from a plain directory, and a spec for it.
 type bench struct {

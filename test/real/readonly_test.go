@@ -121,7 +121,7 @@ func offence(line string, may func(string) bool) string {
 }
 
 // ofFiles are the calls that change one file, which may be ours.
-var ofFiles = []string{"rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "ftruncate", "fallocate", "fchown", "fchmod"}
+var ofFiles = []string{"rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdir", "mkdirat", "ftruncate", "fallocate", "fchown", "fchmod"}
 
 // named is the file that a call is about: the one it names, in the directory that
 // it names it in, or the one that is open.
