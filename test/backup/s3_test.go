@@ -161,7 +161,7 @@ func TestKilledAtHalf(t *testing.T) {
 	out, err := c.backup().CombinedOutput()
 	second := float64(c.put.Load()-before) / float64(c.size)
 	t.Logf("killed when %.0f %% were sent; the second run sent %.1f %%\n%s", 100*float64(before)/float64(c.size), 100*second, out)
-	if err != nil || second > 0.55 || !strings.Contains(string(out), "went on") {
+	if err != nil || second > 0.55 || !strings.Contains(string(out), "continued an") {
 		t.Errorf("%v", err)
 	}
 	c.whole(t)
@@ -278,7 +278,7 @@ func TestClockIsOff(t *testing.T) {
 	}
 	c.wrong = nil
 	before := c.put.Load()
-	if out, err := c.backup().CombinedOutput(); err != nil || !strings.Contains(string(out), "went on") || c.put.Load()-before > c.size*6/10 {
+	if out, err := c.backup().CombinedOutput(); err != nil || !strings.Contains(string(out), "continued an") || c.put.Load()-before > c.size*6/10 {
 		t.Errorf("%v, sent %d of %d again\n%s", err, c.put.Load()-before, c.size, out)
 	}
 	c.whole(t)
