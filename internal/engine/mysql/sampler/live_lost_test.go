@@ -1,10 +1,10 @@
 package sampler
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/test/sandbox"
 )
 
@@ -12,9 +12,11 @@ import (
 func TestASessionThatIsKilled(t *testing.T) {
 	l := start(t, sandbox.MySQLOptions{})
 	l.Must("status")
-	var ours int
-	sandbox.Need(t, l.DB.QueryRowContext(t.Context(), "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND COMMAND = 'Sleep'").Scan(&ours))
-	l.Exec(fmt.Sprintf("KILL %d", ours))
+	target, err := l.of.Target(t.Context(), l.Host)
+	sandbox.Need(t, err)
+	ours, err := host.One(l.Host.Query(t.Context(), target, "SELECT CONNECTION_ID()"))
+	sandbox.Need(t, err)
+	l.Exec("KILL " + *ours[0])
 	failed := 0
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(l.Pause) {
 		_, err := l.Take("status")

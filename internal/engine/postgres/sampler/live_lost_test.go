@@ -1,10 +1,12 @@
 package sampler
 
 import (
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
+	"plumb/internal/host"
 	"plumb/test/sandbox"
 )
 
@@ -13,8 +15,12 @@ import (
 func TestASessionThatIsKilled(t *testing.T) {
 	onServers(t, func(t *testing.T, l *live) {
 		l.Must("status")
-		var ours int
-		sandbox.Need(t, l.DB.QueryRowContext(t.Context(), "SELECT pid FROM pg_stat_activity WHERE application_name = 'plumb'").Scan(&ours))
+		target, err := l.of.Target(t.Context(), l.Host) // another Plumb on the machine may ask the server, too
+		sandbox.Need(t, err)
+		row, err := host.One(l.Host.Query(t.Context(), target, "SELECT pg_backend_pid()"))
+		sandbox.Need(t, err)
+		ours, err := strconv.Atoi(*row[0])
+		sandbox.Need(t, err)
 		sandbox.Need(t, syscall.Kill(ours, syscall.SIGKILL))
 		failed := 0
 		for end := time.Now().Add(30 * time.Second); ; time.Sleep(l.Pause) {
