@@ -125,33 +125,28 @@ func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[
 // left is nil for a dataset that an earlier run left: it has snapshots of the backup alone, and nobody uses it. The one that was backed up
 // has them too.
 func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string) error {
-	out, err := r.Do.Output(ctx, zfs.Moments(dataset)...)
+	snapshots, err := r.snapshots(ctx, dataset)
 	if err != nil {
 		return err
 	}
-	ours, others := 0, []string(nil)
-	for guid, moment := range zfs.ParseMoments(out, dataset) {
-		switch {
-		case !strings.Contains(moment, "@"):
-		case slices.ContainsFunc(chain, func(m manifest.Manifest) bool { return streamOf(m, from).GUID == guid }):
-			ours++
-		default:
-			others = append(others, moment)
-		}
+	all := len(snapshots)
+	for _, m := range chain {
+		delete(snapshots, streamOf(m, from).GUID)
 	}
 	const help = "name another dataset to restore to: nothing is replaced"
 	switch {
-	case ours == 0:
+	case len(snapshots) == all: // it has none of the chain
 		return hint.With(fmt.Errorf("%s is there already, and has nothing of this backup", dataset), help)
-	case len(others) > 0:
-		return hint.With(fmt.Errorf("%s is there already, and was not restored from this backup alone: it has %s", dataset, slices.Min(others)), help)
+	case len(snapshots) > 0:
+		return hint.With(fmt.Errorf("%s is there already, and was not restored from this backup alone: it has %s", dataset, slices.Min(slices.Collect(maps.Values(snapshots)))), help)
 	}
-	if out, err = r.Do.Output(ctx, zfs.Properties(dataset)...); err != nil {
+	out, err := r.Do.Output(ctx, zfs.Properties(dataset)...)
+	if err != nil {
 		return err
 	}
-	all := zfs.ParseProperties(out)
-	mounted := slices.ContainsFunc(all, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
-	if mounted && !zfs.IsFuse(all) { // which mounts what it receives
+	properties := zfs.ParseProperties(out)
+	mounted := slices.ContainsFunc(properties, func(p zfs.Property) bool { return p.Name == "mounted" && p.Value == "yes" })
+	if mounted && !zfs.IsFuse(properties) { // which mounts what it receives
 		return hint.With(fmt.Errorf("%s is there already, and is mounted: somebody uses it", dataset), help+"; what an earlier run restored is continued once it is unmounted")
 	}
 	return nil
@@ -293,20 +288,18 @@ func (r Restore) has(ctx context.Context, dataset, guid string) (bool, error) {
 		return false, err
 	}
 	snapshots, err := r.snapshots(ctx, dataset)
-	return snapshots[guid], err
+	return snapshots[guid] != "", err
 }
 
-// snapshots gives the GUIDs of the snapshots of a dataset that is there.
-func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]bool, error) {
+// snapshots gives the names of the snapshots of a dataset that is there, by their GUIDs.
+func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]string, error) {
 	out, err := r.Do.Output(ctx, zfs.Moments(dataset)...)
 	if err != nil {
 		return nil, err
 	}
-	guids := map[string]bool{}
-	for guid, moment := range zfs.ParseMoments(out, dataset) {
-		guids[guid] = strings.Contains(moment, "@")
-	}
-	return guids, nil
+	all := zfs.ParseMoments(out, dataset)
+	maps.DeleteFunc(all, func(_, moment string) bool { return !strings.Contains(moment, "@") })
+	return all, nil
 }
 
 // Command gives one stream to a line for the shell. It ends well only when it was given all of it.
