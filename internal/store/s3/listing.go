@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"time"
+
+	"github.com/minio/minio-go/v7"
 
 	"plumb/internal/units"
 )
@@ -31,11 +34,30 @@ type listing struct {
 	empty int    // pages since the last name
 }
 
-// list begins a list. Each page of it has to begin in time, and to go on.
-func list(ctx context.Context) (limited context.Context, l *listing, end func()) {
-	limited, timer, end := still(ctx)
-	l = &listing{timer: timer}
-	return context.WithValue(limited, listing{}, l), l, end
+// listed gives the entries of a list, or why it ends before its end. Each page of it has to begin in time, and to go on; what is done
+// with an entry takes as long as it takes.
+func (b *Bucket) listed(ctx context.Context, of minio.ListObjectsOptions) iter.Seq2[minio.ObjectInfo, error] {
+	return func(yield func(minio.ObjectInfo, error) bool) {
+		limited, timer, end := still(ctx)
+		defer end()
+		l := &listing{timer: timer}
+		limited = context.WithValue(limited, listing{}, l)
+		for o := range b.core.Client.ListObjectsIter(limited, b.bucket, of) {
+			timer.Stop()
+			l.empty = 0
+			if o.Err != nil {
+				yield(o, cause(limited, o.Err))
+				return
+			}
+			if !yield(o, nil) {
+				return
+			}
+			timer.Reset(quietTime)
+		}
+		if limited.Err() != nil { // a list that was ended is no end of the list
+			yield(minio.ObjectInfo{}, context.Cause(limited))
+		}
+	}
 }
 
 // next is told of the request for a page.
@@ -50,15 +72,6 @@ func (l *listing) next(r *http.Request) error {
 	l.timer.Reset(quietTime)
 	return nil
 }
-
-// got is told of a name. What is done with it takes as long as it takes.
-func (l *listing) got() {
-	l.timer.Stop()
-	l.empty = 0
-}
-
-// more says that the next name is waited for.
-func (l *listing) more() { l.timer.Reset(quietTime) }
 
 // page is the body of an answer to a list, which has a length.
 type page struct {

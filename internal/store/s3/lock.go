@@ -124,20 +124,13 @@ func (b *Bucket) deleteVersions(ctx context.Context, name string) error {
 
 // versionsOf lists what an object is and was.
 func (b *Bucket) versionsOf(ctx context.Context, name string) (all []minio.ObjectInfo, err error) {
-	ctx, l, end := list(ctx)
-	defer end()
-	for o := range b.core.Client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + name, WithVersions: true, Recursive: true}) {
-		l.got()
-		if o.Err != nil {
-			return nil, o.Err
+	for o, err := range b.listed(ctx, minio.ListObjectsOptions{Prefix: b.before + name, WithVersions: true, Recursive: true}) {
+		if err != nil {
+			return nil, err
 		}
 		if o.Key == b.before+name {
 			all = append(all, o)
 		}
-		l.more()
-	}
-	if ctx.Err() != nil { // a list that was ended is no end of the list
-		return nil, context.Cause(ctx)
 	}
 	return all, nil
 }

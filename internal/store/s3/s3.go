@@ -231,13 +231,10 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 
 // List implements store.Store.
 func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) error) error {
-	ctx, l, end := list(ctx)
-	defer end()
 	last := ""
-	for o := range b.core.Client.ListObjectsIter(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
-		l.got()
-		if o.Err != nil {
-			return said("list", prefix, cause(ctx, o.Err))
+	for o, err := range b.listed(ctx, minio.ListObjectsOptions{Prefix: b.before + prefix, Recursive: true}) {
+		if err != nil {
+			return said("list", prefix, err)
 		}
 		if o.Key <= last { // also of what is somebody else's: who asks never sees it, and would wait without end
 			return said("list", prefix, &badList{fmt.Sprintf("the store names %q after %q", o.Key, last)})
@@ -249,10 +246,6 @@ func (b *Bucket) List(ctx context.Context, prefix string, each func(store.Info) 
 				return err
 			}
 		}
-		l.more()
-	}
-	if ctx.Err() != nil { // a list that was ended is no end of the list
-		return said("list", prefix, context.Cause(ctx))
 	}
 	return nil
 }
