@@ -142,6 +142,24 @@ func (l *Live) Later(c *sql.Conn, q string) {
 	l.T.Cleanup(func() { <-done })
 }
 
+// Recovers sees that a source whose session was killed fails, and answers again within a time.
+func (l *Live) Recovers(part string, within time.Duration) {
+	l.T.Helper()
+	failed := 0
+	for end := time.Now().Add(within); ; time.Sleep(l.Pause) {
+		_, err := l.Take(part)
+		switch {
+		case err != nil:
+			failed++
+		case failed > 0:
+			return
+		}
+		if time.Now().After(end) {
+			l.T.Fatalf("after %s and %d errors: %v", within, failed, err)
+		}
+	}
+}
+
 // Dead has a server that was ended be asked: each time that is an error, and none
 // takes long.
 func (l *Live) Dead(part string) {

@@ -22,18 +22,6 @@ func TestASessionThatIsKilled(t *testing.T) {
 		ours, err := strconv.Atoi(*row[0])
 		sandbox.Need(t, err)
 		sandbox.Need(t, syscall.Kill(ours, syscall.SIGKILL))
-		failed := 0
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(l.Pause) {
-			_, err := l.Take("status")
-			switch {
-			case err != nil:
-				failed++
-			case failed > 0:
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("half a minute and %d errors later: %v", failed, err)
-			}
-		}
+		l.Recovers("status", 30*time.Second)
 	})
 }
