@@ -247,15 +247,15 @@ func (v *ServerStatus) sent(in Seen) {
 
 // backups does so for backups.
 func (v *ServerStatus) backups(in Seen) {
-	const runHint = "plumb protect run --backups backs up what is due"
+	const backupHint = "plumb protect run --backups backs up what is due"
 	for _, s := range v.Rule.Backup {
 		last, _ := in.Backups.Last(Backup, v.Server, s.Target())
 		v.Backups = append(v.Backups, Sent{To: s.Target(), Point: last.Point, At: last.OK})
 		switch age := in.Now.Sub(last.OK); {
 		case last.OK.IsZero():
-			v.missing(runHint, "nothing was backed up to %s yet", s.Target())
+			v.missing(backupHint, "nothing was backed up to %s yet", s.Target())
 		case age > late(max(s.Every, v.Rule.Every)):
-			v.missing(runHint, "the newest backup in %s is %s old", s.Target(), old(age))
+			v.missing(backupHint, "the newest backup in %s is %s old", s.Target(), old(age))
 		}
 	}
 }
