@@ -15,6 +15,12 @@ func (e *Exporter) addRenamed(fs *families, r series.Reading, labels []naming.La
 	if !ok {
 		return false
 	}
+	a.add(fs, r.Value, labels)
+	return !a.both
+}
+
+// add adds a value by this name, to labels of ours.
+func (a alias) add(fs *families, value float64, labels []naming.Label) {
 	all := slices.Clone(a.labels)
 	for _, l := range labels {
 		if to := a.rename[l.Name]; to != "" {
@@ -22,8 +28,7 @@ func (e *Exporter) addRenamed(fs *families, r series.Reading, labels []naming.La
 		}
 		all = append(all, l)
 	}
-	fs.add(a.shape, r.Value, all)
-	return !a.both
+	fs.add(a.shape, value, all)
 }
 
 // versionOf is the version of a server of the picture; "" where it is not known.
@@ -46,12 +51,13 @@ func (e *Exporter) addStates(fs *families) {
 	}
 	for _, t := range e.picture.Things {
 		for name := range t.Facts {
-			if _, asked := e.o.Compat.of(t.Ref, name, e.versionOf); !asked || e.o.Catalog.OverTime(t.Ref.Kind, name) != stack.State {
+			a, asked := e.o.Compat.of(t.Ref, name, e.versionOf)
+			if !asked || e.o.Catalog.OverTime(t.Ref.Kind, name) != stack.State {
 				continue
 			}
 			value, known := t.Number(name)
 			if labels, ok := e.labelsOf(t.Ref); ok && known {
-				e.addRenamed(fs, series.Reading{Of: t.Ref, Name: name, Value: value}, labels)
+				a.add(fs, value, labels)
 			}
 		}
 	}
