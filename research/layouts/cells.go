@@ -79,7 +79,7 @@ func (c cell) size() size {
 	}
 	if c.form == short { // the data, a copy of them, and what three blocks add: a machine must have room for six volumes
 		s.measure, s.budget, s.volume = windows(15, 5, 25), s.budget/4, 4096*mega
-		if c.engine.name == "postgres" { // and its WAL
+		if c.engine.name == "postgres" || c.load == "tpcc" { // its WAL; TPC-C's indexes
 			s.volume += 1024 * mega
 		}
 	}

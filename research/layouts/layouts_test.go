@@ -122,6 +122,17 @@ func TestServersTakeTheSettings(t *testing.T) {
 	})
 }
 
+// TestVolumesHoldTheData: the lab refuses a volume that has no room for the data, a copy of them, and what a trial adds.
+func TestVolumesHoldTheData(t *testing.T) {
+	each(t, func(t *testing.T, _ cell, x experiment.Experiment) {
+		for _, a := range x.Arms {
+			if need := experiment.Bytes(experiment.DataBytes(a.Setup) * 5 / 2); a.Setup.Volume.Size < need {
+				t.Errorf("%s: a volume of %s, and the lab asks for %s", a.Name, a.Setup.Volume.Size, need)
+			}
+		}
+	})
+}
+
 // TestMemoryIsAlike: server, its page cache and the ARC have the same memory in every arm, and the same settings of it.
 func TestMemoryIsAlike(t *testing.T) {
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
