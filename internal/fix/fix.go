@@ -55,8 +55,8 @@ func (x *Fix) Prepare(ctx context.Context, p advise.Plan) (change.Draft, error) 
 	for i, s := range p.Steps {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
-	return change.Prepare(ctx, x.Executor.Doer, x.Stack, x.Know.Catalog, x.Setters, steps,
-		change.Options{AllowUnsafe: x.AllowUnsafe, Image: x.Image, Dir: x.Executor.Dir})
+	d := change.Drafter{Doer: x.Executor.Doer, Stack: x.Stack, Catalog: x.Know.Catalog, Setters: x.Setters, Dir: x.Executor.Dir, AllowUnsafe: x.AllowUnsafe, Image: x.Image}
+	return d.Prepare(ctx, steps)
 }
 
 // Refused says why a draft is refused as a whole; nil when it is not.

@@ -80,12 +80,11 @@ func (c Case) executor(d host.Doer) *change.Executor {
 
 // draft prepares the one step of the case.
 func (c Case) draft(ctx context.Context) (change.Draft, error) {
-	o := change.Options{Dir: c.Dir}
+	d := change.Drafter{Doer: c.Doer, Stack: c.Observe(), Catalog: c.Catalog, Setters: []change.Setter{c.Setter}, Dir: c.Dir}
 	if c.Unsafe {
-		o.AllowUnsafe = []string{c.Knob.Name}
+		d.AllowUnsafe = []string{c.Knob.Name}
 	}
-	s := c.Observe()
-	draft, err := change.Prepare(ctx, c.Doer, s, c.Catalog, []change.Setter{c.Setter}, []change.Step{{Knob: c.Knob, To: c.To}}, o)
+	draft, err := d.Prepare(ctx, []change.Step{{Knob: c.Knob, To: c.To}})
 	switch {
 	case err != nil:
 		return draft, err

@@ -277,7 +277,8 @@ func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack
 	for _, w := range wants {
 		steps = append(steps, change.Step{Knob: stack.Knob{Of: s.Server.Ref, Name: w.Name}, To: stack.Text(w.Value), Because: "asked for by plumb backup --with " + s.Tool})
 	}
-	draft, err := change.Prepare(ctx, here.Doer, seen, cat, v.Setters(cat, dsn.Given{}), steps, change.Options{Dir: here.Base()})
+	drafter := change.Drafter{Doer: here.Doer, Stack: seen, Catalog: cat, Setters: v.Setters(cat, dsn.Given{}), Dir: here.Base()}
+	draft, err := drafter.Prepare(ctx, steps)
 	if err != nil {
 		return draft, err
 	}
