@@ -290,10 +290,19 @@ func (c *Copy) thing(ctx context.Context, t inventory.Thing, make func(*inventor
 	return err
 }
 
-// Start starts the server of a copy and waits until it answers. Closed, nobody but we can
-// log in, and it has no network.
-func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (load.Admin, error) {
-	c.Closed = closed
+// Start starts the server of a copy, closed, and waits until it answers: nobody but we can log in, and it has no network.
+func (c *Copy) Start(ctx context.Context, within time.Duration) (load.Admin, error) {
+	c.Closed = true
+	return c.start(ctx, within)
+}
+
+// StartOpen starts it for those who use it, with its accounts and a network. That of a stranger stays closed.
+func (c *Copy) StartOpen(ctx context.Context, within time.Duration) (load.Admin, error) {
+	c.Closed = c.stranger
+	return c.start(ctx, within)
+}
+
+func (c *Copy) start(ctx context.Context, within time.Duration) (load.Admin, error) {
 	p, stop, log, err := c.engine.Serve(c.Copy)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
