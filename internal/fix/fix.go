@@ -132,7 +132,7 @@ func (x *Fix) lookAgain(ctx context.Context, steps []change.StepOutcome) (after 
 	if err != nil {
 		s = &stack.Stack{} // nothing was read back, and each step says so
 	} else {
-		findings = x.Know.Judge(s, false).Advice.Findings
+		findings = x.Know.Judge(s).Advice.Findings
 	}
 	for _, step := range steps {
 		a := After{Knob: step.Knob}
