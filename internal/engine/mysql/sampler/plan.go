@@ -169,7 +169,7 @@ func explainable(text string) error {
 		return hint.With(errors.New("no session runs it now, and there is no text of it: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
 	case strings.HasSuffix(text, "...") || len(text) >= shortestCut:
 		return errors.New("its text was cut by the server (performance_schema_max_sql_text_length)")
-	case !statement.Plannable(text, false):
+	case !statement.PlannableSelect(text):
 		return hint.With(errors.New("only the text of a plain SELECT can be explained in a session that may not write"), "ask again while it runs")
 	}
 	return nil

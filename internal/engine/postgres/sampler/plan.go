@@ -127,7 +127,7 @@ func (v *Server) generalForm(ctx context.Context, h host.Reader, id string) (g g
 	}
 	row := rows.Values[0]
 	g = general{text: host.Text(row, 0), database: host.Text(row, 1), path: postgres.SearchPath(host.Text(row, 3), host.Text(row, 2))}
-	if !statement.Plannable(g.text, true) {
+	if !statement.Plannable(g.text) {
 		return g, errors.New("it is not a SELECT, INSERT, UPDATE, DELETE or MERGE that can surely be explained without running any of it")
 	}
 	return g, nil
