@@ -160,7 +160,7 @@ func CopyTree(ctx context.Context, do host.Streamer, from, to string) error {
 	return copyTree(ctx, do, from, to, "never")
 }
 
-// ReflinkTree does so with files that share all their blocks with the old ones.
+// ReflinkTree copies a directory as CopyTree does, but its files share all their blocks with the old ones.
 func ReflinkTree(ctx context.Context, do host.Streamer, from, to string) error {
 	return copyTree(ctx, do, from, to, "always")
 }

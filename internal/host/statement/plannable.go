@@ -12,7 +12,7 @@ import (
 // functions: who plans must have few rights.
 func PlannableSelect(text string) bool { return plannable(text, false) }
 
-// Plannable reports so of one SELECT, INSERT, UPDATE, DELETE or MERGE.
+// Plannable reports, as PlannableSelect does, whether a text is one SELECT, INSERT, UPDATE, DELETE or MERGE that may be explained.
 func Plannable(text string) bool { return plannable(text, true) }
 
 func plannable(text string, changes bool) bool {

@@ -296,7 +296,7 @@ func (c *Copy) Start(ctx context.Context, within time.Duration) (load.Admin, err
 	return c.start(ctx, within)
 }
 
-// StartOpen starts it for those who use it, with its accounts and a network. That of a stranger stays closed.
+// StartOpen starts the server of a copy for those who use it, with its accounts and a network. That of a stranger is closed all the same.
 func (c *Copy) StartOpen(ctx context.Context, within time.Duration) (load.Admin, error) {
 	c.Closed = c.stranger
 	return c.start(ctx, within)

@@ -42,7 +42,7 @@ type Driven struct {
 	Took  time.Duration  // by that one
 }
 
-// Document is its document.
+// Document is the document of it.
 func (v Driven) Document() DrivenJSON {
 	s, f := v.Set, v.Found
 	doc := DrivenJSON{Plumb: 1, Kind: "driven", Tool: v.Tool, Version: f.Version, Stanza: s.Name, Server: s.Server.Ref.String(), To: s.URL, Config: s.Config, Running: f.Running, Plain: f.Plain,
@@ -56,7 +56,7 @@ func (v Driven) Document() DrivenJSON {
 	return doc
 }
 
-// Text says it, and of a backup that was just made where its key is.
+// Text says what the tool has, and of a backup that was just made where its key is.
 func (v Driven) Text(screen page.Screen) string {
 	p, s, f := page.NewPage(screen), v.Set, v.Found
 	head := fmt.Sprintf("Backups of %s, by %s %s", s.Server.Ref, v.Tool, f.Version)
