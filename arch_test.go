@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,6 +100,63 @@ func TestLayers(t *testing.T) {
 		for _, imp := range strings.Fields(p.imports) {
 			checkLayer(t, level, name, mine, imp)
 			checkOnly(t, name, imp)
+		}
+	}
+}
+
+var inBackticks = regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)*)`")
+
+// TestMapOfLayers holds ARCHITECTURE.md to the list: it names each package, or a directory above it, and none that is not there.
+func TestMapOfLayers(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Layers\n")
+	section, _, _ = strings.Cut(section, "\n| adapter ")
+	named := map[string]bool{}
+	for _, m := range inBackticks.FindAllStringSubmatch(section, -1) {
+		named[m[1]] = true
+	}
+	there := map[string]bool{}
+	for _, name := range slices.Concat(layers...) {
+		found := strings.HasSuffix(name, "test") // for tests alone
+		for at := name; at != "."; at = path.Dir(at) {
+			there[at], found = true, found || named[at]
+		}
+		if !found {
+			t.Errorf("%s is not on the map of layers in ARCHITECTURE.md", name)
+		}
+	}
+	for name := range named {
+		if !there[name] {
+			t.Errorf("the map of layers in ARCHITECTURE.md has %s, which is no package", name)
+		}
+	}
+}
+
+var nameOfPackage = regexp.MustCompile(`\b([a-z0-9]+)\.([A-Z]\w*)\b`)
+
+// TestNamesInArchitecture looks for the things of our packages that ARCHITECTURE.md names: they are renamed now and then.
+func TestNamesInArchitecture(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range nameOfPackage.FindAllStringSubmatch(string(text), -1) {
+		declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)` + m[2] + `\b`)
+		var files []string
+		for _, name := range slices.Concat(layers...) {
+			if path.Base(name) == m[1] {
+				some, _ := filepath.Glob(filepath.Join("internal", name, "*.go"))
+				files = append(files, some...)
+			}
+		}
+		if len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && declared.Match(text)
+		}) {
+			t.Errorf("ARCHITECTURE.md names %s, which is not there", m[0])
 		}
 	}
 }

@@ -21,12 +21,12 @@ import (
 
 // Begin begins a restore to a directory that is not there yet: it gives the path of that without links, and the book of
 // what is made for it.
-func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) (dir string, log *inventory.Log, err error) {
+func (r Restore) Begin(ctx context.Context, m manifest.Manifest, target string) (dir string, book *inventory.Book, err error) {
 	if dir, err = NewDirectory(ctx, r.Do, target); err != nil {
 		return "", nil, err
 	}
-	log, err = r.Book(ctx, restores, restores+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
-	return dir, log, err
+	book, err = r.Book(ctx, restores, restores+strings.ToLower(m.ID)+"-"+strconv.FormatInt(time.Now().UnixNano(), 36))
+	return dir, book, err
 }
 
 // restores begins the names of the books of restores to a directory.
@@ -36,7 +36,7 @@ const restores = "restore-"
 func (r Restore) Tidy(ctx context.Context) { r.tidy(ctx, restores) }
 
 // Book opens the book of a run, after it has taken away what killed ones of its kind left, whose names begin so.
-func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Log, error) {
+func (r Restore) Book(ctx context.Context, kind, run string) (*inventory.Book, error) {
 	r.tidy(ctx, kind)
 	return kinds.Books(r.Do, r.Books).Open(ctx, run)
 }
@@ -55,12 +55,12 @@ func (r Restore) Subvolumes(ctx context.Context, m manifest.Manifest, target str
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, target, err)
 		}
 	}()
-	dir, log, err := r.Begin(ctx, m, target)
+	dir, book, err := r.Begin(ctx, m, target)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what was only needed for it
-	whole, all, err := r.Land(ctx, log, m, dir+".plumb-restore")
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes away what was only needed for it
+	whole, all, err := r.Land(ctx, book, m, dir+".plumb-restore")
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ func NewDirectory(ctx context.Context, h host.Reader, dir string) (string, error
 	return real, nil
 }
 
-// Land restores a backup, and what it needs, to a new directory, which is taken away with the log. It gives
+// Land restores a backup, and what it needs, to a new directory, which is taken away with the book. It gives
 // the directory in it that has the subvolumes, which can be written to, and nothing else.
-func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manifest, tree string) (whole string, all []Received, err error) {
+func (r Restore) Land(ctx context.Context, book *inventory.Book, m manifest.Manifest, tree string) (whole string, all []Received, err error) {
 	chain, err := r.Chain(ctx, m)
 	if err == nil {
 		err = linked(chain, manifest.Btrfs)
@@ -103,11 +103,11 @@ func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manife
 	if err != nil {
 		return "", nil, err
 	}
-	l := landing{Restore: r.counted(chain), log: log, chain: chain, tree: tree}
+	l := landing{Restore: r.counted(chain), book: book, chain: chain, tree: tree}
 	if err := l.ground(ctx); err != nil {
 		return "", nil, err
 	}
-	if err := log.Tree(ctx, inventory.Thing{Name: tree, Proof: map[string]string{"filesystem": l.uuid}}, 0o700); err != nil {
+	if err := book.Tree(ctx, inventory.Thing{Name: tree, Proof: map[string]string{"filesystem": l.uuid}}, 0o700); err != nil {
 		return "", nil, err
 	}
 	whole = path.Join(tree, "whole")
@@ -132,7 +132,7 @@ func (r Restore) Land(ctx context.Context, log *inventory.Log, m manifest.Manife
 // landing is a restore to btrfs that goes on.
 type landing struct {
 	Restore
-	log   *inventory.Log
+	book  *inventory.Book
 	chain []manifest.Manifest
 	tree  string
 	uuid  string // of the filesystem
@@ -176,9 +176,9 @@ func (l *landing) one(ctx context.Context, number int, name, to string) (Receive
 	})
 }
 
-// thing makes a subvolume that goes with the log.
+// thing makes a subvolume that goes with the book.
 func (l *landing) thing(ctx context.Context, name string, make func(*inventory.Thing) error) error {
-	_, err := l.log.Make(ctx, inventory.Thing{Kind: inventory.Received, Name: name, Proof: map[string]string{"filesystem": l.uuid}}, make)
+	_, err := l.book.Make(ctx, inventory.Thing{Kind: inventory.Received, Name: name, Proof: map[string]string{"filesystem": l.uuid}}, make)
 	return err
 }
 

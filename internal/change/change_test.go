@@ -103,10 +103,13 @@ func knob(name string) stack.Knob {
 
 func to(name string, value int64) Step { return Step{Knob: knob(name), To: stack.Int(value)} }
 
-func (m *machine) prepare(o Options, steps ...Step) Draft {
+func (m *machine) drafter(s Setter) Drafter {
+	return Drafter{Doer: m.doer, Stack: m.stack, Catalog: m.cat, Setters: []Setter{s}, Dir: "/var/lib/plumb"}
+}
+
+func (m *machine) prepare(steps ...Step) Draft {
 	m.t.Helper()
-	o.Dir = "/var/lib/plumb"
-	d, err := Prepare(m.t.Context(), m.doer, m.stack, m.cat, []Setter{m.setter}, steps, o)
+	d, err := m.drafter(m.setter).Prepare(m.t.Context(), steps)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -138,21 +141,23 @@ func TestPrepareRefuses(t *testing.T) {
 		{"fixed", to("born", 1), "fixed when the thing is made", false},
 		{"no value", Step{Knob: knob("a")}, "gives no value", true},
 	} {
-		d := m.prepare(Options{}, c.step)
+		d := m.prepare(c.step)
 		if len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, c.want) || d.Stops() != c.whole {
 			t.Errorf("%s: %+v", c.name, d)
 		}
 	}
-	if d := m.prepare(Options{AllowUnsafe: []string{"toy:t#a"}}, to("a", 0)); len(d.Steps) != 1 || d.Steps[0].DurabilityTo != catalog.MayLose {
-		t.Errorf("allowed by name: %+v", d)
+	unsafe := m.drafter(m.setter)
+	unsafe.AllowUnsafe = []string{"toy:t#a"}
+	if d, err := unsafe.Prepare(t.Context(), []Step{to("a", 0)}); err != nil || len(d.Steps) != 1 || d.Steps[0].DurabilityTo != catalog.MayLose {
+		t.Errorf("allowed by name: %+v, %v", d, err)
 	}
-	if d := m.prepare(Options{}, to("a", 1)); len(d.Already) != 1 || len(d.Steps) != 0 {
+	if d := m.prepare(to("a", 1)); len(d.Already) != 1 || len(d.Steps) != 0 {
 		t.Errorf("in force already: %+v", d)
 	}
 	was := m.state()
 	for _, fault := range []hosttest.Fault{{Op: "writable", Name: "/etc/toy.conf", Err: syscall.EROFS}, {Op: "writable", Name: "*/lock", Err: syscall.EACCES}} {
 		m.doer = hosttest.NewFaulty(m.doer, fault)
-		d := m.prepare(Options{}, to("a", 5), to("b", 6))
+		d := m.prepare(to("a", 5), to("b", 6))
 		if !d.Stops() || len(d.Missing) != 1 {
 			t.Errorf("%v: %+v", fault, d)
 		}
@@ -174,7 +179,7 @@ func TestAFailingStepIsTakenBack(t *testing.T) {
 		{Op: "write", Name: "/run/b", Nth: 1, Err: syscall.EINVAL},
 	} {
 		m := newMachine(t)
-		d := m.prepare(Options{}, to("a", 5), to("b", 6), to("c", 7))
+		d := m.prepare(to("a", 5), to("b", 6), to("c", 7))
 		faulty := hosttest.NewFaulty(m.doer, fault)
 		out, err := m.executor(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if err == nil || !out.Steps[0].Done || out.Steps[1].Done || out.Steps[2].Done || out.Steps[1].Back != "taken back" {
@@ -198,7 +203,7 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		m := newMachine(t)
 		was := m.state()
-		d := m.prepare(Options{}, to("a", 5), to("b", 6))
+		d := m.prepare(to("a", 5), to("b", 6))
 		faulty := hosttest.NewFaulty(m.doer, hosttest.Fault{Op: "append", Nth: n, Err: syscall.ENOSPC})
 		out, err := m.executor(faulty).Apply(t.Context(), d, ApplyOptions{})
 		if !errors.Is(err, syscall.ENOSPC) {
@@ -222,7 +227,7 @@ func TestFullDiskWhileJournalling(t *testing.T) {
 func TestClampedValue(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
-	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 1000)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 1000)), ApplyOptions{})
 	if err != nil || len(out.Steps[0].Got) != 1 || !strings.Contains(out.Steps[0].Got[0], "took 999 in place of 1000") {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -235,7 +240,7 @@ func TestClampedValue(t *testing.T) {
 func TestGuard(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
-	d := m.prepare(Options{}, to("c", 9))
+	d := m.prepare(to("c", 9))
 	m.write("/proc/meminfo", "MemAvailable: 1000 kB\n")
 	out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
 	if err == nil || !strings.Contains(err.Error(), " must be left") || out.Steps[0].Done || m.state() != was {
@@ -250,7 +255,7 @@ func TestTwoPlumbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	_, err = m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{})
+	_, err = m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 5)), ApplyOptions{})
 	if r, ok := errors.AsType[*Refusal](err); !ok || !strings.Contains(r.Why, "another Plumb") {
 		t.Errorf("%v", err)
 	}
@@ -262,7 +267,7 @@ func TestUndoUnderALaterChange(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
 	apply := func(value int64) int {
-		out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", value)), ApplyOptions{})
+		out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", value)), ApplyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +289,7 @@ func TestUndoDataTheLastFirst(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
 	apply := func(knob, of string, value int64) int {
-		d := m.prepare(Options{}, to(knob, value))
+		d := m.prepare(to(knob, value))
 		d.Steps[0].Data = true
 		d.Steps[0].Knob.Of = stack.Ref{Kind: "mysql", Name: of}
 		out, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{})
@@ -309,7 +314,7 @@ func TestUndoDataTheLastFirst(t *testing.T) {
 // What others changed since is left with Keep, and the rest goes back.
 func TestKeepWhatOthersChanged(t *testing.T) {
 	m := newMachine(t)
-	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 5), to("b", 6)), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +337,7 @@ func TestKeepWhatOthersChanged(t *testing.T) {
 func TestForceOnFiles(t *testing.T) {
 	m := newMachine(t)
 	was := m.state()
-	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5), to("b", 6)), ApplyOptions{})
+	out, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 5), to("b", 6)), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +357,7 @@ func TestForceOnFiles(t *testing.T) {
 // A journal of a later form, or a damaged one, is refused and nothing touched.
 func TestJournalNobodyUnderstands(t *testing.T) {
 	m := newMachine(t)
-	if _, err := m.executor(m.doer).Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
+	if _, err := m.executor(m.doer).Apply(t.Context(), m.prepare(to("a", 5)), ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	file := "/var/lib/plumb/change-000001.journal"
@@ -370,7 +375,7 @@ func TestConfirm(t *testing.T) {
 	if _, err := k.Confirm(t.Context(), 0); err == nil {
 		t.Error("nothing was confirmed")
 	}
-	out, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{Begin: Begin{Try: time.Now().Add(time.Minute)}})
+	out, err := k.Apply(t.Context(), m.prepare(to("a", 5)), ApplyOptions{Begin: Begin{Try: time.Now().Add(time.Minute)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,44 +415,6 @@ func TestADirectoryIsKnownAfterAStart(t *testing.T) {
 	if _, err := os.Stat(m.dir + "/run/made"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}
-}
-
-// A file of ours goes with the last of its values, in whatever order they go.
-func TestOwnFileGoes(t *testing.T) {
-	for _, order := range [][]int{{1, 2}, {2, 1}} {
-		m := newMachine(t)
-		for _, name := range []string{"a", "b"} {
-			s := ours{m.setter}
-			d, err := Prepare(t.Context(), m.doer, m.stack, m.cat, []Setter{s}, []Step{to(name, 9)}, Options{Dir: "/var/lib/plumb"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i, n := range order {
-			if err := m.executor(m.doer).Undo(t.Context(), []int{n}, UndoOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			_, err := os.Stat(m.dir + "/etc/plumb.conf")
-			if gone := errors.Is(err, os.ErrNotExist); gone != (i == 1) {
-				t.Errorf("order %v, after %d: the file is gone: %v", order, n, gone)
-			}
-			if i == 0 && !strings.Contains(m.read("/etc/plumb.conf"), "[server]\n") {
-				t.Errorf("the group went with one of its values: %q", m.read("/etc/plumb.conf"))
-			}
-		}
-	}
-}
-
-// ours is toy with a file of Plumb's own.
-type ours struct{ toy }
-
-func (o ours) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w Want) (Recipe, error) {
-	r, err := o.toy.Recipe(ctx, h, s, w)
-	r.Acts[1].Edit = &Edit{File: "/etc/plumb.conf", Form: edit.OptionFile, Key: "server/" + w.Knob.Name, Value: w.To.String(), Ours: true, Note: "Read by toy."}
-	return r, err
 }
 
 // A journal that an earlier Plumb wrote is undone by this one. The file is as

@@ -95,7 +95,9 @@ func (s *served) files() string {
 }
 
 func (s *served) draft(setter Setter) Draft {
-	d, err := Prepare(s.m.t.Context(), s, s.m.stack, s.m.cat, []Setter{setter}, []Step{to("a", 5)}, Options{Dir: "/var/lib/plumb"})
+	drafter := s.m.drafter(setter)
+	drafter.Doer = s
+	d, err := drafter.Prepare(s.m.t.Context(), []Step{to("a", 5)})
 	if err != nil || len(d.Steps) != 1 {
 		s.m.t.Fatal(d, err)
 	}

@@ -148,7 +148,7 @@ func TestFixAfterForgetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := m.state()
-	out, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 7)), ApplyOptions{})
+	out, err := k.Apply(t.Context(), m.prepare(to("a", 7)), ApplyOptions{})
 	if err != nil || m.read("/run/a") != "7\n" {
 		t.Fatalf("%v, %q", err, m.state())
 	}
@@ -170,7 +170,7 @@ func TestForgetRefuses(t *testing.T) {
 	if err := forget(k, number); err != nil || m.acts() != "left left left left" {
 		t.Errorf("%v, %s", err, m.acts())
 	}
-	out, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 8)), ApplyOptions{Begin: Begin{Try: time.Now().Add(time.Hour)}})
+	out, err := k.Apply(t.Context(), m.prepare(to("a", 8)), ApplyOptions{Begin: Begin{Try: time.Now().Add(time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func TestJournalsOfAnOddDirectoryAreFound(t *testing.T) {
 	m := newMachine(t)
 	k := m.executor(m.doer)
 	k.Dir = "/var/lib/plumb[1]*"
-	if _, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 5)), ApplyOptions{}); err != nil {
+	if _, err := k.Apply(t.Context(), m.prepare(to("a", 5)), ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := k.Changes(t.Context()); err != nil || len(all) != 1 {
@@ -90,7 +90,7 @@ func TestADamagedJournalCostsItsChange(t *testing.T) {
 	k := m.executor(m.doer)
 	was := m.state()
 	for i, name := range []string{"a", "b", "c"} {
-		if _, err := k.Apply(t.Context(), m.prepare(Options{}, to(name, int64(5+i))), ApplyOptions{}); err != nil {
+		if _, err := k.Apply(t.Context(), m.prepare(to(name, int64(5+i))), ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestADamagedJournalCostsItsChange(t *testing.T) {
 	if want := strings.NewReplacer("2\n3", "6\n3", "a = 1\n", "a = 1\nb = 6\n").Replace(was); m.state() != want {
 		t.Errorf("%q in place of %q", m.state(), want)
 	}
-	out, err := k.Apply(t.Context(), m.prepare(Options{}, to("a", 9)), ApplyOptions{})
+	out, err := k.Apply(t.Context(), m.prepare(to("a", 9)), ApplyOptions{})
 	if err != nil || out.Number != 4 {
 		t.Errorf("a fix after it: %+v, %v", out, err)
 	}

@@ -18,21 +18,22 @@ import (
 	"plumb/internal/stack"
 )
 
-// Options say what a draft may hold.
-type Options struct {
+// Drafter makes plans ready for one host. It only reads.
+type Drafter struct {
+	Doer        host.Doer
+	Stack       *stack.Stack // the host as it was seen; empty for an image
+	Catalog     *catalog.Catalog
+	Setters     []Setter
+	Dir         string   // where the journal will be
 	AllowUnsafe []string // knobs, as kind:name#knob or just the knob's name, that may become less durable
 	Image       bool     // an unpacked image: only what lasts
 	Passing     bool     // only what is in force now, for a while: nothing that the next start reads
-	Dir         string   // where the journal will be
 }
 
-// drafter prepares the steps of one plan.
-type drafter struct {
-	d       host.Doer
-	s       *stack.Stack
-	cat     *catalog.Catalog
-	setters map[string]Setter
-	o       Options
+// drafting is a plan that is being made ready.
+type drafting struct {
+	Drafter
+	setters map[string]Setter // by kind
 	files   map[string][]byte // as the edits of earlier steps will leave them; nil: not there
 	values  map[string]string // by place
 	missing map[string]bool
@@ -41,15 +42,15 @@ type drafter struct {
 
 // Prepare makes a plan ready: it finds the acts of every step and everything
 // that would stop one of them, and changes nothing.
-func Prepare(ctx context.Context, d host.Doer, s *stack.Stack, cat *catalog.Catalog, setters []Setter, steps []Step, o Options) (Draft, error) {
-	p := drafter{d: d, s: s, cat: cat, setters: byKind(setters), o: o, files: map[string][]byte{}, values: map[string]string{}, missing: map[string]bool{}}
+func (d Drafter) Prepare(ctx context.Context, steps []Step) (Draft, error) {
+	p := drafting{Drafter: d, setters: byKind(d.Setters), files: map[string][]byte{}, values: map[string]string{}, missing: map[string]bool{}}
 	for _, step := range steps {
 		if err := p.step(ctx, step); err != nil {
 			return p.draft, err
 		}
 	}
 	if len(p.draft.Steps) > 0 {
-		p.writable(ctx, path.Join(o.Dir, "lock"), "to keep the journal")
+		p.writable(ctx, path.Join(d.Dir, "lock"), "to keep the journal")
 	}
 	p.draft.Missing = slices.Sorted(maps.Keys(p.missing))
 	return p.draft, nil
@@ -65,7 +66,7 @@ func byKind(setters []Setter) map[string]Setter {
 	return out
 }
 
-func (p *drafter) step(ctx context.Context, step Step) error {
+func (p *drafting) step(ctx context.Context, step Step) error {
 	want, now, refusal := p.judge(step)
 	if refusal != nil {
 		p.draft.Refused = append(p.draft.Refused, *refusal)
@@ -75,7 +76,7 @@ func (p *drafter) step(ctx context.Context, step Step) error {
 		p.draft.Already = append(p.draft.Already, step)
 		return nil
 	}
-	recipe, err := p.setters[step.Knob.Of.Kind].Recipe(ctx, p.d, p.s, want)
+	recipe, err := p.setters[step.Knob.Of.Kind].Recipe(ctx, p.Doer, p.Stack, want)
 	if err == nil {
 		recipe.Acts = p.wanted(recipe.Acts)
 		err = p.passes(recipe)
@@ -101,14 +102,14 @@ func (p *drafter) step(ctx context.Context, step Step) error {
 }
 
 // judge says whether a step may be done at all.
-func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
+func (p *drafting) judge(step Step) (Want, stack.Value, *Refused) {
 	refuse := func(help, why string, args ...any) *Refused {
 		return &Refused{Step: step, Reason: fmt.Sprintf(why, args...), Hint: help, Whole: true}
 	}
-	fact := p.cat.Fact(step.Knob.Of.Kind, step.Knob.Name)
+	fact := p.Catalog.Fact(step.Knob.Of.Kind, step.Knob.Name)
 	switch {
 	case fact == nil || fact.Knob == nil:
-		known := slices.Sorted(maps.Keys(p.cat.Knobs(step.Knob.Of.Kind)))
+		known := slices.Sorted(maps.Keys(p.Catalog.Knobs(step.Knob.Of.Kind)))
 		return Want{}, stack.Value{}, refuse(cmp.Or(hint.Meant(step.Knob.Name, known), "plumb stack --json shows what there is"), "%s is not a setting that Plumb knows", step.Knob)
 	case p.setters[step.Knob.Of.Kind] == nil:
 		return Want{}, stack.Value{}, refuse("set it by hand", "Plumb changes no settings of kind %s", step.Knob.Of.Kind)
@@ -118,11 +119,11 @@ func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
 	if why := outOfRange(fact, step.To); why != "" {
 		return Want{}, stack.Value{}, refuse("", "%s", why)
 	}
-	want := Want{Knob: step.Knob, To: step.To, Fact: fact, Image: p.o.Image, Passing: p.o.Passing}
-	if p.o.Image {
+	want := Want{Knob: step.Knob, To: step.To, Fact: fact, Image: p.Image, Passing: p.Passing}
+	if p.Image {
 		return want, stack.Value{}, p.unsafe(fact, step, stack.Value{})
 	}
-	thing := p.s.Find(step.Knob.Of)
+	thing := p.Stack.Find(step.Knob.Of)
 	if thing == nil {
 		return want, stack.Value{}, refuse("plumb stack shows what there is", "%s is not on this host", step.Knob.Of)
 	}
@@ -134,8 +135,8 @@ func (p *drafter) judge(step Step) (Want, stack.Value, *Refused) {
 }
 
 // unsafe refuses a less durable value that nobody allowed by name.
-func (p *drafter) unsafe(fact *catalog.Fact, step Step, now stack.Value) *Refused {
-	if !fact.LessDurable(now, step.To) || slices.Contains(p.o.AllowUnsafe, step.Knob.String()) || slices.Contains(p.o.AllowUnsafe, step.Knob.Name) {
+func (p *drafting) unsafe(fact *catalog.Fact, step Step, now stack.Value) *Refused {
+	if !fact.LessDurable(now, step.To) || slices.Contains(p.AllowUnsafe, step.Knob.String()) || slices.Contains(p.AllowUnsafe, step.Knob.Name) {
 		return nil
 	}
 	return &Refused{Step: step, Whole: true, Hint: "--allow-unsafe " + step.Knob.String() + " allows it",
@@ -164,14 +165,14 @@ func outOfRange(f *catalog.Fact, v stack.Value) string {
 
 // already tells whether nothing is left to do: the value is in force and the
 // next start brings no other.
-func (p *drafter) already(step Step, now stack.Value) bool {
-	if p.o.Image || !step.To.Equal(now) {
+func (p *drafting) already(step Step, now stack.Value) bool {
+	if p.Image || !step.To.Equal(now) {
 		return false
 	}
-	if p.o.Passing {
+	if p.Passing {
 		return true
 	}
-	f := p.s.Find(step.Knob.Of).Facts[step.Knob.Name]
+	f := p.Stack.Find(step.Knob.Of).Facts[step.Knob.Name]
 	if f.Origin != nil && f.Origin.From == stack.FromRuntime {
 		return false // the next start forgets it
 	}
@@ -180,8 +181,8 @@ func (p *drafter) already(step Step, now stack.Value) bool {
 
 // idle tells whether none of the acts has anything left to do. What cannot be
 // read is left to be done.
-func (p *drafter) idle(ctx context.Context, r Recipe) bool {
-	k := Executor{Doer: p.d}
+func (p *drafting) idle(ctx context.Context, r Recipe) bool {
+	k := Executor{Doer: p.Doer}
 	for _, a := range r.Acts {
 		if _, need, err := a.deed().found(ctx, &k); err != nil || need {
 			return false
@@ -191,14 +192,14 @@ func (p *drafter) idle(ctx context.Context, r Recipe) bool {
 }
 
 // wanted leaves only edits for an image, and none of them for a value that passes.
-func (p *drafter) wanted(acts []Act) []Act {
-	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool { return p.o.Image && a.Edit == nil || p.o.Passing && a.Edit != nil })
+func (p *drafting) wanted(acts []Act) []Act {
+	return slices.DeleteFunc(slices.Clone(acts), func(a Act) bool { return p.Image && a.Edit == nil || p.Passing && a.Edit != nil })
 }
 
 // passes refuses for a while what cannot be in force at once.
-func (p *drafter) passes(r Recipe) error {
+func (p *drafting) passes(r Recipe) error {
 	switch {
-	case !p.o.Passing:
+	case !p.Passing:
 		return nil
 	case r.Waits != "":
 		return &Refusal{Why: "it waits for " + r.Waits}
@@ -209,7 +210,7 @@ func (p *drafter) passes(r Recipe) error {
 }
 
 // rehearse makes the edits of a step in memory.
-func (p *drafter) rehearse(ctx context.Context, r Recipe) error {
+func (p *drafting) rehearse(ctx context.Context, r Recipe) error {
 	for _, a := range r.Acts {
 		if a.deed() == nil {
 			return fmt.Errorf("the recipe of %s has an act that is of no kind or of several", r.Lasts)
@@ -225,7 +226,7 @@ func (p *drafter) rehearse(ctx context.Context, r Recipe) error {
 		text, known := p.files[a.Edit.File]
 		if !known {
 			var err error
-			if text, err = rawOrNone(ctx, p.d, a.Edit.File); err != nil {
+			if text, err = rawOrNone(ctx, p.Doer, a.Edit.File); err != nil {
 				if errors.Is(err, fs.ErrPermission) {
 					p.missing[err.Error()] = true
 					continue
@@ -243,7 +244,7 @@ func (p *drafter) rehearse(ctx context.Context, r Recipe) error {
 }
 
 // rights notes what could not be written.
-func (p *drafter) rights(ctx context.Context, r Recipe) {
+func (p *drafting) rights(ctx context.Context, r Recipe) {
 	for _, need := range r.Needs {
 		p.missing[need] = true
 	}
@@ -257,7 +258,7 @@ func (p *drafter) rights(ctx context.Context, r Recipe) {
 }
 
 // rightsTo notes what an act could not do that does not last.
-func (p *drafter) rightsTo(ctx context.Context, a Act) {
+func (p *drafting) rightsTo(ctx context.Context, a Act) {
 	switch {
 	case a.Make != nil && a.Make.Path != "":
 		p.writable(ctx, a.Make.Path, "to make it")
@@ -274,8 +275,8 @@ func (p *drafter) rightsTo(ctx context.Context, a Act) {
 	}
 }
 
-func (p *drafter) writable(ctx context.Context, name, why string) {
-	if err := p.d.Writable(ctx, name); err != nil {
+func (p *drafting) writable(ctx context.Context, name, why string) {
+	if err := p.Doer.Writable(ctx, name); err != nil {
 		p.missing[fmt.Sprintf("%v (%s)", err, why)] = true
 	}
 }

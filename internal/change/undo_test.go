@@ -19,7 +19,7 @@ func changed(t *testing.T, steps ...Step) (m *machine, k *Executor, number int, 
 	m = newMachine(t)
 	k = m.executor(m.doer)
 	was = m.state()
-	out, err := k.Apply(t.Context(), m.prepare(Options{}, steps...), ApplyOptions{})
+	out, err := k.Apply(t.Context(), m.prepare(steps...), ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

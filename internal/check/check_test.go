@@ -49,7 +49,7 @@ func worst(ctx context.Context, h host.Reader, k check.Knowledge) (rule.Harm, er
 	if err != nil {
 		return "", err
 	}
-	found := k.Judge(s, false).Advice.Findings
+	found := k.Judge(s).Advice.Findings
 	if len(found) == 0 {
 		return "", nil
 	}
@@ -74,7 +74,7 @@ func TestAVerbOnThisHost(t *testing.T) {
 	if name, _ := os.Hostname(); s.Host() == nil || s.Host().Text("hostname") != name {
 		t.Errorf("this host is %v, want %s", s.Host(), name)
 	}
-	r := k.Judge(s, false)
+	r := k.Judge(s)
 	if r.Judged == 0 || r.Judged >= len(k.Rules.Rules()) {
 		t.Errorf("%d of %d rules were asked about the kernel", r.Judged, len(k.Rules.Rules()))
 	}
@@ -129,7 +129,7 @@ func TestManyInOrder(t *testing.T) {
 		return &stack.Stack{}, nil
 	}
 	at := 0
-	for one := range k.Each(t.Context(), names, false, read) {
+	for one := range k.Each(t.Context(), names, read) {
 		r := <-one
 		if r.Name != names[at] || (r.Name == "7") != errors.Is(r.Err, io.ErrUnexpectedEOF) {
 			t.Errorf("result %d is %s, %v", at, r.Name, r.Err)

@@ -17,11 +17,12 @@ import (
 
 // Knowledge is what a check judges with.
 type Knowledge struct {
-	Catalog *catalog.Catalog
-	Rules   *rule.Base
-	Choice  Choice
-	Plumb   string // version of this program, for its reports
-	asked   int    // rules the choice leaves
+	Catalog     *catalog.Catalog
+	Rules       *rule.Base
+	Choice      Choice
+	Plumb       string // version of this program, for its reports
+	AllowUnsafe bool   // propose also values that are less durable than those in force
+	asked       int    // rules the choice leaves
 }
 
 // Warn is told what went wrong without ending the command: a mistake in one
@@ -91,9 +92,9 @@ func RuleIDs() []string {
 }
 
 // Judge asks the rules about a stack and makes a report of the answers.
-func (k Knowledge) Judge(s *stack.Stack, allowUnsafe bool) Report {
+func (k Knowledge) Judge(s *stack.Stack) Report {
 	verdicts := k.Verdicts(s)
-	a := advise.From(verdicts, s, k.Catalog, advise.Options{AllowUnsafe: allowUnsafe})
+	a := advise.From(verdicts, s, k.Catalog, advise.Options{AllowUnsafe: k.AllowUnsafe})
 	a.Foretold = advise.Foretell(k.Verdicts, verdicts, a, s, k.Catalog)
 	return Report{Stack: s, Catalog: k.Catalog, Plumb: k.Plumb, Judged: k.asked, Advice: a}
 }

@@ -92,6 +92,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err != nil {
 		return err
 	}
+	know.AllowUnsafe = f.allowUnsafe
 	if f.IsDirectory() {
 		return a.checkMany(ctx, know, f)
 	}
@@ -102,7 +103,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	if err := check.There(f.choice.Only, s); err != nil {
 		return err
 	}
-	r := know.Judge(s, f.allowUnsafe)
+	r := know.Judge(s)
 	r.From = f.Tape
 	if err := a.show(r, f); err != nil {
 		return err

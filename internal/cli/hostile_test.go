@@ -137,7 +137,7 @@ func survived(t *testing.T, k check.Knowledge, h hostile, limit time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.Judge(s, false)
+	k.Judge(s)
 	// The machine may be busy with other tests.
 	if took := time.Since(started); took > limit+20*time.Second {
 		t.Errorf("took %v with a deadline of %v", took, limit)
@@ -291,7 +291,7 @@ func TestSpoiltAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				unbroken(t, s)
-				k.Judge(s, false)
+				k.Judge(s)
 				if t.Failed() {
 					t.Fatalf("with seed %d", seed)
 				}

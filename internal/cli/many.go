@@ -33,7 +33,7 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	}
 	var worst error
 	done := 0
-	for result := range k.Each(ctx, names, f.allowUnsafe, a.tapeReader(k.Catalog, f.Source)) {
+	for result := range k.Each(ctx, names, a.tapeReader(k.Catalog, f.Source)) {
 		t := <-result
 		if done++; shell.IsTerminal(a.Err) {
 			shell.Rewrite(a.Err, fmt.Sprintf("%d of %d tapes", done, len(names)))

@@ -92,7 +92,7 @@ func TestReplayEqualsLive(t *testing.T) {
 	document := func(r host.Reader) string {
 		s, err := lookInTime(context.Background(), host.NewCached(r), k.Catalog, dsn.OnTape(r.About().Given), time.Minute)
 		must(t, err)
-		text, err := page.JSON(checkview.Document(k.Judge(s, false)))
+		text, err := page.JSON(checkview.Document(k.Judge(s)))
 		must(t, err)
 		seen, err := page.JSON(stackview.Document(s, "test"))
 		must(t, err)

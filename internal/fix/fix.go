@@ -55,8 +55,8 @@ func (x *Fix) Prepare(ctx context.Context, p advise.Plan) (change.Draft, error) 
 	for i, s := range p.Steps {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
-	return change.Prepare(ctx, x.Executor.Doer, x.Stack, x.Know.Catalog, x.Setters, steps,
-		change.Options{AllowUnsafe: x.AllowUnsafe, Image: x.Image, Dir: x.Executor.Dir})
+	d := change.Drafter{Doer: x.Executor.Doer, Stack: x.Stack, Catalog: x.Know.Catalog, Setters: x.Setters, Dir: x.Executor.Dir, AllowUnsafe: x.AllowUnsafe, Image: x.Image}
+	return d.Prepare(ctx, steps)
 }
 
 // Refused says why a draft is refused as a whole; nil when it is not.
@@ -132,7 +132,7 @@ func (x *Fix) lookAgain(ctx context.Context, steps []change.StepOutcome) (after 
 	if err != nil {
 		s = &stack.Stack{} // nothing was read back, and each step says so
 	} else {
-		findings = x.Know.Judge(s, false).Advice.Findings
+		findings = x.Know.Judge(s).Advice.Findings
 	}
 	for _, step := range steps {
 		a := After{Knob: step.Knob}

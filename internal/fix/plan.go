@@ -53,7 +53,7 @@ func (r Request) whole(k check.Knowledge, s *stack.Stack) (advise.Plan, error) {
 	if err := check.There(k.Choice.Only, s); err != nil {
 		return advise.Plan{}, err
 	}
-	return k.Judge(s, false).Advice.Plan, nil
+	return k.Judge(s).Advice.Plan, nil
 }
 
 // PlanIn gives the plan in what a file holds that check --plan wrote.

@@ -21,7 +21,7 @@ func life() *inventory.Life {
 }
 
 // makeFile makes a file in a book.
-func makeFile(t *testing.T, b *inventory.Log, name string, l *inventory.Life) inventory.Thing {
+func makeFile(t *testing.T, b *inventory.Book, name string, l *inventory.Life) inventory.Thing {
 	t.Helper()
 	thing, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.File, Name: name, Life: l}, func(*inventory.Thing) error { return os.WriteFile(name, nil, 0o600) })
 	must(t, err)

@@ -16,7 +16,7 @@ const volumeRecords = 4000
 // turn goes on in a new file that holds only what is still there. A lab that
 // dies in between leaves two books of the same things, of which the second to
 // be swept finds none.
-func (b *Log) turn(ctx context.Context) error {
+func (b *Book) turn(ctx context.Context) error {
 	b.volume++
 	old, oldUnlock := b.file, b.unlock
 	file := path.Join(b.books.Directory, fmt.Sprintf("%s~%d%s", b.pages.begin.Run, b.volume, ending))

@@ -81,12 +81,12 @@ func (b *bench) limitMemory(ctx context.Context, r *experiment.Record) error {
 
 func (b *bench) makeGroup(ctx context.Context, dir string) error {
 	box := b.lab.Box
-	t, err := box.Log.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
+	t, err := box.Book.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
 		_, err := box.Do.Run(ctx, "mkdir", dir)
 		return err
 	})
 	if err == nil {
-		b.later(func(ctx context.Context) error { return box.Log.Remove(ctx, t) })
+		b.later(func(ctx context.Context) error { return box.Book.Remove(ctx, t) })
 	}
 	return err
 }

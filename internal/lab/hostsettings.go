@@ -55,13 +55,13 @@ func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 		}
 		t.Name, t.Proof["value"] = other, "0"
 	}
-	t, err = box.Log.Make(ctx, t, func(*inventory.Thing) error {
+	t, err = box.Book.Make(ctx, t, func(*inventory.Thing) error {
 		return box.Do.Write(ctx, sysctlFile(key), []byte(value+"\n"))
 	})
 	if err != nil {
 		return fmt.Errorf("host setting %s = %s: %w", key, value, err)
 	}
-	b.later(func(ctx context.Context) error { return box.Log.Remove(ctx, t) })
+	b.later(func(ctx context.Context) error { return box.Book.Remove(ctx, t) })
 	return nil
 }
 

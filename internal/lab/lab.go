@@ -15,10 +15,10 @@ import (
 
 // Workspace is where one lab run makes things, and with what.
 type Workspace struct {
-	Dir string         // its own directory, made by it: volumes, sockets, logs
-	Run string         // name of the run, unique on this machine: in names of pools and control groups
-	Do  host.Launcher  // the machine
-	Log *inventory.Log // where everything is written down before it is made
+	Dir  string          // its own directory, made by it: volumes, sockets, logs
+	Run  string          // name of the run, unique on this machine: in names of pools and control groups
+	Do   host.Launcher   // the machine
+	Book *inventory.Book // where everything is written down before it is made
 }
 
 // Need is what something takes, known before anything is made.

@@ -114,7 +114,7 @@ func (l *Lab) fill(ctx context.Context, made *layout, s experiment.Setup, twin *
 	}
 	made.golden = dir
 	if twin != nil {
-		return CopyTree(ctx, l.Box.Do, twin.golden+"/.", dir, false)
+		return CopyTree(ctx, l.Box.Do, twin.golden+"/.", dir)
 	}
 	if s.Server == nil {
 		return prepareFiles(ctx, s.Load, dir)
@@ -154,20 +154,23 @@ func (l *Lab) closeLayouts(ctx context.Context, x experiment.Experiment) error {
 const copyStands = 10 * time.Minute
 
 // CopyTree copies a directory with owners, modes, times, extended attributes,
-// holes and hard links, for as long as it takes. shared asks for files that
-// share their blocks with the old ones, and cp of today would share them by itself
-// where it can, so it is told what to do.
-//
-// It is cp and not a stream of tar, which would read every hole and share no
+// holes and hard links, for as long as it takes. No block is shared with the old
+// files, as cp of today would do by itself where it can.
+func CopyTree(ctx context.Context, do host.Streamer, from, to string) error {
+	return copyTree(ctx, do, from, to, "never")
+}
+
+// ReflinkTree copies a directory as CopyTree does, but its files share all their blocks with the old ones.
+func ReflinkTree(ctx context.Context, do host.Streamer, from, to string) error {
+	return copyTree(ctx, do, from, to, "always")
+}
+
+// copyTree runs cp, and is no stream of tar, which would read every hole and share no
 // block. So its bytes do not come by here: what it reads and writes is asked of the
 // kernel, and for files that share blocks, which moves no bytes, it names each one.
-func CopyTree(ctx context.Context, do host.Streamer, from, to string, shared bool) error {
-	reflink := "--reflink=never"
-	if shared {
-		reflink = "--reflink=always"
-	}
+func copyTree(ctx context.Context, do host.Streamer, from, to, reflink string) error {
 	_, err := do.Pipe(ctx, host.Pipe{
-		Argv:     []string{"cp", "-a", "-v", reflink, "--sparse=auto", "--", from, to},
+		Argv:     []string{"cp", "-a", "-v", "--reflink=" + reflink, "--sparse=auto", "--", from, to},
 		Progress: copyStands, Works: true,
 	})
 	return err

@@ -19,7 +19,7 @@ import (
 // Open makes the lab's own directory.
 func (l *Lab) Open(ctx context.Context) error {
 	box := l.Box
-	if err := box.Log.Tree(ctx, inventory.Thing{Name: box.Dir}, 0o755); err != nil {
+	if err := box.Book.Tree(ctx, inventory.Thing{Name: box.Dir}, 0o755); err != nil {
 		return fmt.Errorf("make the lab's directory %s: %w", box.Dir, err)
 	}
 	return nil
@@ -93,12 +93,12 @@ func New(ctx context.Context, do *host.LiveDoer, dir string, l Lab) (*Lab, error
 // Begin opens the book of what the lab makes, and makes its directory. end
 // takes all away again.
 func (l *Lab) Begin(ctx context.Context, books string) (end func() error, err error) {
-	if l.Box.Log, err = kinds.Books(l.Box.Do, books).Open(ctx, l.Box.Run); err != nil {
+	if l.Box.Book, err = kinds.Books(l.Box.Do, books).Open(ctx, l.Box.Run); err != nil {
 		return nil, err
 	}
 	after := context.WithoutCancel(ctx)
 	if err := l.Open(ctx); err != nil {
-		return nil, errors.Join(err, l.Box.Log.Close(after))
+		return nil, errors.Join(err, l.Box.Book.Close(after))
 	}
-	return func() error { return errors.Join(l.Close(after), l.Box.Log.Close(after)) }, nil
+	return func() error { return errors.Join(l.Close(after), l.Box.Book.Close(after)) }, nil
 }

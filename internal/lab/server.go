@@ -87,7 +87,7 @@ func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, da
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Box.Log.Remove(context.WithoutCancel(ctx), thing)) }()
+	defer func() { err = errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), thing)) }()
 	select {
 	case <-running.Done():
 	case <-ctx.Done():
@@ -102,7 +102,7 @@ func (l *Lab) install(ctx context.Context, made *layout, s experiment.Server, da
 // launch starts a program, written down first.
 func (l *Lab) launch(ctx context.Context, p Start) (running host.Running, t inventory.Thing, err error) {
 	t = inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}
-	t, err = l.Box.Log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+	t, err = l.Box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		if running, err = l.Box.Do.Start(ctx, p); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (l *Lab) start(ctx context.Context, layout *layout, s experiment.Server, da
 	}
 	if err := run.ready(ctx); err != nil {
 		err = fmt.Errorf("%s did not come up: %w%s", layout.server.Product, err, l.tail(ctx, log, p.Log))
-		return nil, errors.Join(err, l.Box.Log.Remove(context.WithoutCancel(ctx), run.thing))
+		return nil, errors.Join(err, l.Box.Book.Remove(context.WithoutCancel(ctx), run.thing))
 	}
 	if err := layout.engine.Prepare(ctx, dir); err != nil {
 		return nil, errors.Join(err, run.stop(context.WithoutCancel(ctx)))
@@ -149,14 +149,14 @@ func (s *server) ready(ctx context.Context) error {
 func (s *server) stop(ctx context.Context) error {
 	select {
 	case <-s.running.Done():
-		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Log.Remove(ctx, s.thing))
+		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Book.Remove(ctx, s.thing))
 	default:
 	}
 	err := await.End(context.WithoutCancel(ctx), s.running, downTime, func() error { return s.running.Signal(s.stopBy) })
 	if err != nil {
 		err = fmt.Errorf("stop the server: %w", err)
 	}
-	return errors.Join(err, s.lab.Box.Log.Remove(ctx, s.thing))
+	return errors.Join(err, s.lab.Box.Book.Remove(ctx, s.thing))
 }
 
 func cmpErr(err error) error {

@@ -18,10 +18,10 @@ import (
 	"plumb/internal/stack"
 )
 
-// FindSet finds what a server keeps data on: where its directories lie as the
+// findSet finds what a server keeps data on: where its directories lie as the
 // process itself sees them, what is mounted in those, and every file it has open
 // for writing.
-func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, storages []Storage, sv Server) (Set, error) {
+func (k *Keeper) findSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, sv Server) (Set, error) {
 	if sv.PID == 0 {
 		return Set{}, fmt.Errorf("find what %s keeps its data on: it has no process on this host", sv.Ref)
 	}
@@ -29,7 +29,7 @@ func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, stora
 	if err != nil {
 		return Set{}, fmt.Errorf("find what %s keeps its data on: %w", sv.Ref, err)
 	}
-	f := finding{ctx: ctx, h: h, s: s, storages: storages, mounts: mounts}
+	f := finding{ctx: ctx, h: h, s: s, storages: k.Storages, mounts: mounts}
 	for _, d := range sv.Dirs {
 		if !passing(d.Role) {
 			f.link = d.Link
@@ -41,7 +41,7 @@ func FindSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, stora
 		return Set{}, fmt.Errorf("find which files %s has open: %w", sv.Ref, err)
 	}
 	slices.SortStableFunc(f.set.Volumes, func(a, b Volume) int { return strings.Compare(a.Mountpoint, b.Mountpoint) })
-	f.set.Apart = apart(storages, f.set.Volumes)
+	f.set.Apart = apart(k.Storages, f.set.Volumes)
 	f.set.Others = others(s, sv, f.set)
 	return f.set, nil
 }

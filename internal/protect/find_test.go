@@ -48,7 +48,7 @@ func TestFilesElsewhere(t *testing.T) {
 		m.Links[fds[many-1]] = "/far/undo_001"
 		m.Globs = map[string][]string{"/proc/7/fd/*": fds}
 		on := &devices{}
-		set, err := FindSet(t.Context(), m, &stack.Stack{}, &quietServer{}, []Storage{on}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: c.dir}}})
+		set, err := (&Keeper{Storages: []Storage{on}}).findSet(t.Context(), m, &stack.Stack{}, &quietServer{}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: c.dir}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestMoreFilesThanAreListed(t *testing.T) {
 	m := manyOpen{hosttest.Map{Links: map[string]string{"/proc/7/fd/9": "/db/t.ibd", "/proc/7/fd/190000": "/far/undo_001"}, Files: map[string]string{"/proc/7/maps": "", "/proc/7/status": "Name:\tmysqld\nFDSize:\t262144\n",
 		"/proc/7/mountinfo": "2 1 8:2 / /db rw - ext4 /dev/db rw\n3 1 8:3 / /far rw - ext4 /dev/far rw\n"}}}
 	find := func() (Set, error) {
-		return FindSet(t.Context(), m, &stack.Stack{}, &quietServer{}, []Storage{&devices{}}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: "/db"}}})
+		return (&Keeper{Storages: []Storage{&devices{}}}).findSet(t.Context(), m, &stack.Stack{}, &quietServer{}, Server{PID: 7, Dirs: []Dir{{Role: "data", Path: "/db"}}})
 	}
 	set, err := find()
 	if err != nil || len(set.Volumes) != 2 || set.Volumes[1].Name != "/dev/far" {

@@ -52,7 +52,7 @@ func (k *Keeper) Volumes(ctx context.Context, h host.Reader, s *stack.Stack, ser
 			continue
 		}
 		if sv, _, err := e.Describe(ctx, h, s, ref); err == nil {
-			if set, err := FindSet(ctx, h, s, e, k.Storages, sv); err == nil {
+			if set, err := k.findSet(ctx, h, s, e, sv); err == nil {
 				all = append(all, set.Volumes...)
 			}
 		}

@@ -137,16 +137,16 @@ func TestForgetTakesReadyCopies(t *testing.T) {
 	s := newScene(t, machine{})
 	s.Books = path.Join(t.TempDir(), "books")
 	p := s.taken(t, errNoPool)
-	log, err := kinds.Books(s.Do, s.Books).Open(t.Context(), "ready-"+p.ID)
+	book, err := kinds.Books(s.Do, s.Books).Open(t.Context(), "ready-"+p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	life := &inventory.Life{Owner: p.ReadyOwner(), Since: s.Now()}
 	thing := inventory.Thing{Kind: inventory.LogicalVolume, Name: "log/plumb-clone-1", Life: life, Proof: map[string]string{"uuid": "u"}}
-	if _, err := log.Make(t.Context(), thing, func(*inventory.Thing) error { return nil }); err != nil {
+	if _, err := book.Make(t.Context(), thing, func(*inventory.Thing) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Close(t.Context()); err != nil {
+	if err := book.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Forget(t.Context(), p.ID, nil); err != nil {

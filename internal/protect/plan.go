@@ -29,7 +29,7 @@ func (k *Keeper) Plan(ctx context.Context, h host.Reader, s *stack.Stack, db sta
 	if p.Server, p.Target, err = e.Describe(ctx, h, s, db); err != nil {
 		return p, fmt.Errorf("look at %s: %w", db, err)
 	}
-	if p.Set, err = FindSet(ctx, h, s, e, k.Storages, p.Server); err != nil {
+	if p.Set, err = k.findSet(ctx, h, s, e, p.Server); err != nil {
 		return p, err
 	}
 	for _, storage := range k.Storages {

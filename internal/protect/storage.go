@@ -73,14 +73,14 @@ type Storage interface {
 // CloneAt is where a clone is mounted, and in which book everything is that is made for it.
 type CloneAt struct {
 	Dir  string // empty
-	Log  *inventory.Log
+	Book *inventory.Book
 	Life *inventory.Life // nil for what goes with the run
 }
 
 // Make makes a thing, which lives as long as the clone.
 func (at CloneAt) Make(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) (inventory.Thing, error) {
 	t.Life = at.Life
-	return at.Log.Make(ctx, t, make)
+	return at.Book.Make(ctx, t, make)
 }
 
 // Mount mounts something on the directory, which the table of mounts then shows as of that source.

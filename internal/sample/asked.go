@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,11 @@ type Asked struct {
 
 	mu     sync.Mutex
 	target *host.Target
+}
+
+// NoLogin is the error of Find where no way to log in is known.
+func NoLogin(of stack.Ref) error {
+	return hint.With(fmt.Errorf("there is no way to log in to %s", of), "give one with --dsn")
 }
 
 // Source makes a source of one part of what is read of the server.

@@ -11,10 +11,20 @@ import (
 
 // Planner says how a server of one kind carries out a statement, and which
 // indexes it could do without. It is asked only when a person asks, and may take
-// seconds. A plan that cannot be had says why.
+// seconds. An error says why there is no plan.
 type Planner interface {
-	Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan
+	Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) (series.Plan, error)
 	Indexes(ctx context.Context, h host.Reader, s *stack.Stack, of stack.Ref) ([]series.Index, error)
+}
+
+// Plan asks a planner. A plan that cannot be had says why.
+func Plan(ctx context.Context, p Planner, h host.Reader, s *stack.Stack, of series.Statement) series.Plan {
+	plan, err := p.Plan(ctx, h, s, of)
+	if err != nil {
+		return Unplanned(of, err)
+	}
+	plan.Of, plan.Statement = of.Of, of.ID
+	return plan
 }
 
 // Unplanned is the plan of a statement that has none, and why.

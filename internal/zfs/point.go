@@ -18,7 +18,7 @@ func TakeSnapshots(properties map[string]string, names ...string) []string {
 	return slices.Concat([]string{"zfs", "snapshot"}, options("-o", properties), names)
 }
 
-// TakeSnapshotsBelow does so of a dataset and of all below it.
+// TakeSnapshotsBelow makes snapshots of a dataset and of all below it, as TakeSnapshots does.
 func TakeSnapshotsBelow(properties map[string]string, name string) []string {
 	return slices.Concat([]string{"zfs", "snapshot", "-r"}, options("-o", properties), []string{name})
 }

@@ -113,7 +113,7 @@ func (m *many) starts(t *testing.T, p protect.Point, kept string, last bool, s *
 	}
 	defer func() { must(t, c.Remove(context.WithoutCancel(t.Context()))) }()
 	began := time.Now()
-	a, err := c.Start(t.Context(), true, 2*time.Minute)
+	a, err := c.Start(t.Context(), 2*time.Minute)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func rows(t *testing.T, b *bench, p protect.Point, acknowledged [4]int) {
 	c, err := b.maker.Make(t.Context(), p, instance.Options{Name: "rows-" + p.ID, Purpose: protect.ForUse, Number: 2})
 	must(t, err)
 	defer func() { must(t, c.Remove(t.Context())) }()
-	a, err := c.Start(t.Context(), true, time.Minute)
+	a, err := c.Start(t.Context(), time.Minute)
 	must(t, err)
 	defer a.Close()
 	t.Logf("a copy of the point answered after %s", time.Since(began))

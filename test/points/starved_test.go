@@ -25,7 +25,7 @@ func TestStarvedCopy(t *testing.T) {
 	c, err := b.maker.Make(t.Context(), p, instance.Options{Name: "starved", Purpose: protect.ForDrill, Number: 1, Memory: 256 << 20})
 	must(t, err)
 	defer func() { must(t, c.Remove(t.Context())) }()
-	a, err := c.Start(t.Context(), true, time.Minute)
+	a, err := c.Start(t.Context(), time.Minute)
 	must(t, err)
 	defer a.Close()
 	if why := errors.New("why"); c.Starved(t.Context(), why) != why {

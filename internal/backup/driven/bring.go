@@ -29,8 +29,8 @@ const data = "/data"
 // mine begins the names of the books of runs.
 const mine = "driven-"
 
-// begin opens a directory of the run's own, which goes with the log, and in it one of the server's user.
-func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at string, log *inventory.Log, err error) {
+// begin opens a directory of the run's own, which goes with the book, and in it one of the server's user.
+func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at string, book *inventory.Book, err error) {
 	if of, err = b.Tool.Detail(ctx, b.Restore.Do, s, of); err != nil {
 		return "", nil, err
 	}
@@ -38,11 +38,11 @@ func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at strin
 		return "", nil, hint.With(fmt.Errorf("a part of the server lies in %s, and was backed up from there", strings.Join(of.Elsewhere, ", ")),
 			"restore it by hand, with --tablespace-map of "+b.Tool.Name()+": Plumb writes nothing outside of the one new directory")
 	}
-	if log, err = b.Restore.Book(ctx, mine, mine+s.Name+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)); err != nil {
+	if book, err = b.Restore.Book(ctx, mine, mine+s.Name+"-"+strconv.FormatInt(time.Now().UnixNano(), 36)); err != nil {
 		return "", nil, err
 	}
 	if err = backup.Fits(ctx, b.Restore.Do, path.Dir(dir), of.Bytes+of.Bytes/10); err == nil {
-		err = log.Tree(ctx, inventory.Thing{Name: dir}, 0o711)
+		err = book.Tree(ctx, inventory.Thing{Name: dir}, 0o711)
 	}
 	if err == nil {
 		at = path.Join(dir, "d")
@@ -50,9 +50,9 @@ func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at strin
 		err = b.Restore.Do.MakeDir(ctx, at, 0o700, uid, gid)
 	}
 	if err != nil {
-		err = errors.Join(err, log.Close(context.WithoutCancel(ctx)))
+		err = errors.Join(err, book.Close(context.WithoutCancel(ctx)))
 	}
-	return at, log, err
+	return at, book, err
 }
 
 // Prove restores a backup below a directory and has a copy of its server started, of which nothing is left. The notes say
@@ -67,11 +67,11 @@ func (b Bring) Prove(ctx context.Context, s Set, f Found, of Taken, under string
 	if err != nil {
 		return d, nil, err
 	}
-	at, log, err := b.begin(ctx, s, of, dir)
+	at, book, err := b.begin(ctx, s, of, dir)
 	if err != nil {
 		return d, nil, err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes it all away
 	if err := b.Tool.Unpack(ctx, b.Restore.Do, s, of, at); err != nil {
 		return d, nil, err
 	}
@@ -98,11 +98,11 @@ func (b Bring) To(ctx context.Context, s Set, of Taken, target string, a moment.
 	if err != nil {
 		return nil, nil, err
 	}
-	data, log, err := b.begin(ctx, s, of, real+".plumb-restore")
+	data, book, err := b.begin(ctx, s, of, real+".plumb-restore")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	if err := b.Tool.Unpack(ctx, b.Restore.Do, s, of, data); err != nil {
 		return nil, nil, err
 	}

@@ -73,7 +73,7 @@ func Judge(now time.Time, f Found, every time.Duration) (all []Fault) {
 	for _, h := range f.Holes {
 		wrong("make a backup: what comes after the gap is reached from one that begins there", "the archived log has a gap: %s", h)
 	}
-	if proven := Proven(f.Backups); proven == nil {
+	if proven := lastProven(f.Backups); proven == nil {
 		help := "plumb verify --restore proves one"
 		if !f.Provable {
 			help = "restore one elsewhere: Plumb cannot do that for this tool"
@@ -85,8 +85,8 @@ func Judge(now time.Time, f Found, every time.Duration) (all []Fault) {
 	return all
 }
 
-// Proven is the backup on which a server was started last; nil when none was.
-func Proven(all []Taken) (p *Taken) {
+// lastProven is the backup on which a server was started last; nil when none was.
+func lastProven(all []Taken) (p *Taken) {
 	for i, b := range all {
 		if !b.Proven.IsZero() && (p == nil || b.Proven.After(p.Proven)) {
 			p = &all[i]

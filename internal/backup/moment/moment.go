@@ -254,16 +254,16 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, to Place, a Aske
 			err = fmt.Errorf("restore backup %s to %s: %w", m.ID, to.Dir, err)
 		}
 	}()
-	real, log, err := r.Begin(ctx, m, to.Dir)
+	real, book, err := r.Begin(ctx, m, to.Dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes away what is not whole
 	at := r.at(real, to, a)
 	at.Start = func(ctx context.Context, p host.Process) (host.Running, func(context.Context) error, error) {
-		return r.start(ctx, log, p)
+		return r.start(ctx, book, p)
 	}
-	if err := log.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
+	if err := book.Tree(ctx, inventory.Thing{Name: at.Aside}, 0o711); err != nil {
 		return err
 	}
 	if err := at.Room(ctx, r.Do, at.Data); err != nil {
@@ -317,12 +317,12 @@ func (a At) Room(ctx context.Context, d host.Doer, dir string) error {
 }
 
 // start starts a program that is in the inventory before it runs.
-func (r Restore) start(ctx context.Context, log *inventory.Log, p host.Process) (running host.Running, end func(context.Context) error, err error) {
-	t, err := log.Make(ctx, inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *inventory.Thing) (err error) {
+func (r Restore) start(ctx context.Context, book *inventory.Book, p host.Process) (running host.Running, end func(context.Context) error, err error) {
+	t, err := book.Make(ctx, inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}}, func(t *inventory.Thing) (err error) {
 		if running, err = r.Do.Start(ctx, p); err != nil {
 			return err
 		}
 		return kinds.Proven(ctx, r.Do, t, running.PID())
 	})
-	return running, func(ctx context.Context) error { return log.Remove(ctx, t) }, err
+	return running, func(ctx context.Context) error { return book.Remove(ctx, t) }, err
 }

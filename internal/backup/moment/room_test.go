@@ -92,16 +92,16 @@ func TestNoRoom(t *testing.T) {
 // killed leaves what a restore leaves that was killed: its tree, and its book.
 func killed(t *testing.T, d host.Doer, books, tree string) {
 	t.Helper()
-	log, err := kinds.Books(d, books).Open(t.Context(), "restore-killed")
+	book, err := kinds.Books(d, books).Open(t.Context(), "restore-killed")
 	must(t, err)
-	must(t, log.Tree(t.Context(), inventory.Thing{Name: tree}, 0o711))
-	book := filepath.Join(books, "restore-killed.book")
-	text, err := os.ReadFile(book)
+	must(t, book.Tree(t.Context(), inventory.Thing{Name: tree}, 0o711))
+	file := filepath.Join(books, "restore-killed.book")
+	text, err := os.ReadFile(file)
 	must(t, err)
 	must(t, os.Rename(tree, tree+".aside"))
-	must(t, log.Close(t.Context()))
+	must(t, book.Close(t.Context()))
 	must(t, os.Rename(tree+".aside", tree))
-	must(t, os.WriteFile(book, text, 0o600))
+	must(t, os.WriteFile(file, text, 0o600))
 }
 
 func must(t *testing.T, err error) {

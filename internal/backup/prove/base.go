@@ -33,12 +33,12 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 			err = fmt.Errorf("prove backup %s: %w", m.ID, err)
 		}
 	}()
-	log, err := b.Restore.Book(ctx, proofs, runOf(m))
+	book, err := b.Restore.Book(ctx, proofs, runOf(m))
 	if err != nil {
 		return d, nil, err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
-	at, err := b.scratch(ctx, log, m)
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes it all away
+	at, err := b.scratch(ctx, book, m)
 	if err != nil {
 		return d, nil, err
 	}
@@ -55,10 +55,10 @@ func (b Base) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, no
 
 // scratch makes the directory to restore to, where nobody else may put another in its place. What a killed run left in it is gone by
 // now.
-func (b Base) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
+func (b Base) scratch(ctx context.Context, book *inventory.Book, m manifest.Manifest) (string, error) {
 	at, err := backup.NewDirectory(ctx, b.Restore.Do, path.Join(b.Under, "plumb-"+m.ID[max(0, len(m.ID)-8):])) // a short name: sockets lie below it
 	if err != nil {
 		return "", err
 	}
-	return at, log.Tree(ctx, inventory.Thing{Name: at}, 0o711)
+	return at, book.Tree(ctx, inventory.Thing{Name: at}, 0o711)
 }

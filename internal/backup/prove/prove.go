@@ -44,12 +44,12 @@ func (p Proof) Run(ctx context.Context, m manifest.Manifest) (d protect.Drill, e
 	if err != nil {
 		return d, err
 	}
-	log, err := p.Restore.Book(ctx, proofs, runOf(m))
+	book, err := p.Restore.Book(ctx, proofs, runOf(m))
 	if err != nil {
 		return d, err
 	}
-	defer func() { err = errors.Join(err, log.Close(context.WithoutCancel(ctx))) }() // which takes it all away
-	at, all, err := p.restored(ctx, log, m)
+	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes it all away
+	at, all, err := p.restored(ctx, book, m)
 	if err != nil {
 		return d, err
 	}
@@ -64,12 +64,12 @@ const proofs = "verify-"
 
 func runOf(m manifest.Manifest) string { return proofs + strings.ToLower(m.ID) }
 
-// restored restores a backup where it goes with the log.
-func (p Proof) restored(ctx context.Context, log *inventory.Log, m manifest.Manifest) (at string, all []backup.Received, err error) {
+// restored restores a backup where it goes with the book.
+func (p Proof) restored(ctx context.Context, book *inventory.Book, m manifest.Manifest) (at string, all []backup.Received, err error) {
 	if backup.KindOf(m) == manifest.Btrfs {
-		return p.landed(ctx, log, m)
+		return p.landed(ctx, book, m)
 	}
-	if at, err = p.scratch(ctx, log, m); err != nil {
+	if at, err = p.scratch(ctx, book, m); err != nil {
 		return at, nil, err
 	}
 	all, err = p.Restore.Datasets(ctx, m, at)
@@ -77,12 +77,12 @@ func (p Proof) restored(ctx context.Context, log *inventory.Log, m manifest.Mani
 }
 
 // landed restores one of btrfs.
-func (p Proof) landed(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, []backup.Received, error) {
+func (p Proof) landed(ctx context.Context, book *inventory.Book, m manifest.Manifest) (string, []backup.Received, error) {
 	tree, err := backup.NewDirectory(ctx, p.Restore.Do, path.Join(p.Under, "plumb-"+runOf(m)))
 	if err != nil {
 		return "", nil, err
 	}
-	return p.Restore.Land(ctx, log, m, tree)
+	return p.Restore.Land(ctx, book, m, tree)
 }
 
 // possible looks for the dataset before anything is written down.
@@ -190,11 +190,11 @@ const most = 1 << 20
 
 // scratch makes the dataset to restore to. It is in the inventory before it is there, so that the next Plumb takes it away
 // when this one is killed.
-func (p Proof) scratch(ctx context.Context, log *inventory.Log, m manifest.Manifest) (string, error) {
+func (p Proof) scratch(ctx context.Context, book *inventory.Book, m manifest.Manifest) (string, error) {
 	run := runOf(m)
 	name := p.Under + "/plumb-" + run
 	t := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": run, "below": strings.Join(backup.Below(m), " ")}}
-	_, err := log.Make(ctx, t, func(*inventory.Thing) error {
+	_, err := book.Make(ctx, t, func(*inventory.Thing) error {
 		_, err := p.Restore.Do.Run(ctx, zfs.Create(name, kinds.RunProperty+"="+run, "com.sun:auto-snapshot=false", "mountpoint=none")...)
 		return err
 	})

@@ -3,7 +3,6 @@
 package changetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -122,43 +121,4 @@ func (d *dying) Append(ctx context.Context, name string, data []byte) error {
 		return errDead
 	}
 	return d.Hooked.Append(ctx, name, data)
-}
-
-// late is a broken Executor's doer: what it intends reaches the disk only
-// after it is done. The suite must find that.
-type late struct {
-	host.Hooked
-	kept []func() error
-}
-
-func newLate(of host.Doer) *late {
-	l := &late{}
-	l.Behind = of
-	l.Around = func(_ context.Context, c host.Call, do func() error) error {
-		if c.Reads() || c.Op == "lock" {
-			return do()
-		}
-		return l.flush(do())
-	}
-	return l
-}
-
-func (l *late) Append(ctx context.Context, name string, data []byte) error {
-	if !bytes.Contains(data, []byte(`"kind":"intent"`)) {
-		return l.flush(l.Behind.Append(ctx, name, data))
-	}
-	l.kept = append(l.kept, func() error { return l.Behind.Append(ctx, name, data) })
-	return nil
-}
-
-// flush writes down what was kept back, after an effect.
-func (l *late) flush(err error) error {
-	if err != nil {
-		return err
-	}
-	for _, write := range l.kept {
-		err = errors.Join(err, write())
-	}
-	l.kept = nil
-	return err
 }

@@ -87,10 +87,3 @@ func TestSuite(t *testing.T) {
 	_, c := scratch(t)
 	Run(t, c)
 }
-
-// A journal written after the change would lose what a crash between the two
-// did: the suite must see that.
-func TestLateJournalIsCaught(t *testing.T) {
-	_, c := scratch(t)
-	must(t, CatchesLateJournal(t.Context(), c))
-}

@@ -59,7 +59,7 @@ func Run(t *testing.T, c Case) {
 		{"recipes only read", onlyReads},
 		{"set, set again, undo, undo again", thereAndBack},
 		{"a value changed since is not overwritten", drifts},
-		{"a death at every operation", Deaths},
+		{"a death at every operation", dies},
 		{"a death at every operation, and then on", resumes},
 	} {
 		t.Run(part.name, func(t *testing.T) {
@@ -80,12 +80,11 @@ func (c Case) executor(d host.Doer) *change.Executor {
 
 // draft prepares the one step of the case.
 func (c Case) draft(ctx context.Context) (change.Draft, error) {
-	o := change.Options{Dir: c.Dir}
+	d := change.Drafter{Doer: c.Doer, Stack: c.Observe(), Catalog: c.Catalog, Setters: []change.Setter{c.Setter}, Dir: c.Dir}
 	if c.Unsafe {
-		o.AllowUnsafe = []string{c.Knob.Name}
+		d.AllowUnsafe = []string{c.Knob.Name}
 	}
-	s := c.Observe()
-	draft, err := change.Prepare(ctx, c.Doer, s, c.Catalog, []change.Setter{c.Setter}, []change.Step{{Knob: c.Knob, To: c.To}}, o)
+	draft, err := d.Prepare(ctx, []change.Step{{Knob: c.Knob, To: c.To}})
 	switch {
 	case err != nil:
 		return draft, err
@@ -226,28 +225,15 @@ func (c Case) clear(ctx context.Context) error {
 	return c.executor(c.Doer).Undo(ctx, numbers, change.UndoOptions{Force: true})
 }
 
-// Deaths lets the machine die before, after and amid every operation of
-// apply, and then of the undo that follows; an undo after that must restore
-// the state from which it began.
-func Deaths(ctx context.Context, c Case) error {
+func dies(ctx context.Context, c Case) error {
 	return deaths(ctx, c, func(d host.Doer) host.Doer { return d })
-}
-
-// CatchesLateJournal is the proof of the proof: with an executor that writes its
-// journal after the effect, Deaths must fail.
-func CatchesLateJournal(ctx context.Context, c Case) error {
-	err := deaths(ctx, c, func(d host.Doer) host.Doer { return newLate(d) })
-	if clearErr := c.clear(ctx); clearErr != nil {
-		return clearErr
-	}
-	if !errors.Is(err, errNotRestored) {
-		return fmt.Errorf("a journal that is written after the change was not caught: %w", err)
-	}
-	return nil
 }
 
 var errNotRestored = errors.New("the starting state was not restored")
 
+// deaths lets the machine die before, after and amid every operation of
+// apply, and then of the undo that follows; an undo after that must restore
+// the state from which it began. bend is what the executor has before the machine.
 func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
 	was := c.State()
 	tried := 0

@@ -25,9 +25,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/protect"
-	"plumb/internal/protect/policy"
 	"plumb/internal/protect/replicate"
-	view "plumb/internal/view/backup"
 )
 
 const exits = `Exit codes:
@@ -162,38 +160,14 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	if err != nil {
 		return err
 	}
-	var have []backup.Vault
-	var kept []string
+	m := made{Result: r, by: b, to: to, keys: keys}
 	for _, s := range to {
 		if !slices.ContainsFunc(r.Lost, func(l backup.Lost) bool { return l.URL == s.URL() }) {
 			own.Store = s
-			have, kept = append(have, own), append(kept, s.URL())
+			m.have = append(m.have, own)
 		}
 	}
-	noted := o.made(ctx, d, to, kept, r.Manifest, keys) // before the log is looked for, which may take hours or never end
-	behind, err := v.moments.Logs.Behind(ctx, have, r.Manifest)
-	v.Warn("look for the log behind the backup", err)
-	if err := v.Answer(o.json, view.Document(kept, r, behind), view.Made(kept, r, shell.Screen(v.Out))); err != nil {
-		return err
-	}
-	if b, is := behind[r.ID]; is && !b.Archived {
-		fmt.Fprintf(v.Err, "warning: %s\n", view.Behind(b))
-	}
-	var lost []error
-	if bad := errors.Join(noted, v.remember(ctx, d, b, o, r.Manifest, to, kept)); bad != nil {
-		lost = append(lost, fmt.Errorf("the backup is made: %w", bad))
-	}
-	for _, l := range r.Lost {
-		mend := fmt.Sprintf("plumb backup copy %s --from %s --to %s", r.ID, kept[0], l.URL)
-		if what := hint.Of(l.Err); what != "" {
-			mend = what + "; then " + mend
-		}
-		lost = append(lost, hint.With(fmt.Errorf("%s does not have this backup: %w", l.URL, l.Err), mend))
-	}
-	if lost == nil {
-		return nil
-	}
-	return policy.Done(errors.Join(lost...)) // it is made, and not all places have it
+	return v.finish(ctx, d, o, m)
 }
 
 // ready makes all that a backup is made with.

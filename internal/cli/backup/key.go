@@ -7,15 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
-	"plumb/internal/backup/manifest"
-	"plumb/internal/backup/store"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -116,36 +113,6 @@ backup prints it by itself when it is new or has changed.
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key and sheets in `DIR` instead of "+backup.Directory)
 	c.Flags().BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
 	return c
-}
-
-// remember keeps the recovery sheets of the places that have the backup, and prints them when they say something new.
-func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, b backup.Backup, o asked, m manifest.Manifest, to []store.Store, kept []string) error {
-	var news []backup.Sheet
-	for i, at := range o.urls {
-		if !slices.Contains(kept, to[i].URL()) {
-			continue
-		}
-		s := o.sheet(at)
-		s.Host, s.Recipients, s.Public = b.Host, b.Words, b.Public
-		if backup.KindOf(m) == manifest.Btrfs {
-			s.Kind = string(manifest.Btrfs)
-		}
-		is, err := s.Remember(ctx, d, b.Dir)
-		if err != nil {
-			return err
-		}
-		if is {
-			news = append(news, s)
-		}
-	}
-	switch {
-	case len(news) == 0:
-		return nil
-	case o.json:
-		_, err := fmt.Fprintln(v.Err, "The recovery sheet says something new: plumb backup sheet prints it.")
-		return err
-	}
-	return v.Print("\n" + view.Sheets(news, shell.Screen(v.Out)))
 }
 
 // near warns when the keys that open the backup are on this machine, and nobody else's can. It gives the files.

@@ -46,20 +46,6 @@ func (o asked) present(ctx context.Context, d host.Doer, to []store.Store) ([]st
 	return to, nil
 }
 
-// made writes down where a backup was made: in those of the places whose URLs were kept.
-func (o asked) made(ctx context.Context, d host.Doer, to []store.Store, kept []string, b manifest.Manifest, keys []string) error {
-	m, err := o.memory(d)
-	if err != nil {
-		return err
-	}
-	for i, s := range to {
-		if slices.Contains(kept, s.URL()) {
-			err = errors.Join(err, m.Made(ctx, o.spot(s, o.urls[i]), b, keys))
-		}
-	}
-	return err
-}
-
 // copied writes down which backups another place has now.
 func (o copying) copied(ctx context.Context, d host.Doer, from, to store.Store, wanted []manifest.Manifest, done []backup.Copied) error {
 	m, err := o.memory(d)

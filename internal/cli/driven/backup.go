@@ -120,9 +120,8 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 	if err := o.note(ctx, d, s, f, last); err != nil {
 		v.Warn("write down what there is", err)
 	}
-	took := time.Since(began)
-	unmet := driven.Judge(time.Now(), f, 0)
-	return v.Answer(o.json, view.DrivenDocument(t.Name(), s, f, last, unmet, took), view.Driven(t.Name(), s, f, last, unmet, took, shell.Screen(v.Out)))
+	shown := view.Driven{Tool: t.Name(), Set: s, Found: f, Unmet: driven.Judge(time.Now(), f, 0), Made: last, Took: time.Since(began)}
+	return v.Answer(o.json, shown.Document(), shown.Text(shell.Screen(v.Out)))
 }
 
 // ready finds the server, and has the tool know it.
@@ -277,7 +276,8 @@ func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack
 	for _, w := range wants {
 		steps = append(steps, change.Step{Knob: stack.Knob{Of: s.Server.Ref, Name: w.Name}, To: stack.Text(w.Value), Because: "asked for by plumb backup --with " + s.Tool})
 	}
-	draft, err := change.Prepare(ctx, here.Doer, seen, cat, v.Setters(cat, dsn.Given{}), steps, change.Options{Dir: here.Base()})
+	drafter := change.Drafter{Doer: here.Doer, Stack: seen, Catalog: cat, Setters: v.Setters(cat, dsn.Given{}), Dir: here.Base()}
+	draft, err := drafter.Prepare(ctx, steps)
 	if err != nil {
 		return draft, err
 	}

@@ -129,7 +129,7 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 			return err
 		}
 		w := moment.Way{Base: b.Label, Server: s.Name, From: b.FromLSN, Last: cmp.Or(b.ToLSN, b.To), Next: next, Notes: notes}
-		return v.Answer(o.json, view.MomentDocument(memory.Of(s, b), w, directory, time.Since(began)), view.DrivenMoment(b, directory, a.To.Text, next, notes, time.Since(began), shell.Screen(v.Out)))
+		return v.Answer(o.json, view.MomentDocument(memory.Of(s, b), w, directory, time.Since(began)), view.DrivenMoment(w, a.To.Text, directory, time.Since(began), shell.Screen(v.Out)))
 	})
 }
 

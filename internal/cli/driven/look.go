@@ -44,9 +44,9 @@ func (v *verbs) list(ctx context.Context, o asked, _ string) error {
 				return err
 			}
 		}
-		unmet := driven.Judge(time.Now(), f, o.every)
-		err = v.Answer(o.json, view.DrivenDocument(t.Name(), s, f, nil, unmet, 0), view.Driven(t.Name(), s, f, nil, unmet, 0, shell.Screen(v.Out)))
-		if err == nil && len(unmet) > 0 {
+		shown := view.Driven{Tool: t.Name(), Set: s, Found: f, Unmet: driven.Judge(time.Now(), f, o.every)}
+		err = v.Answer(o.json, shown.Document(), shown.Text(shell.Screen(v.Out)))
+		if err == nil && len(shown.Unmet) > 0 {
 			err = shell.ErrMarked
 		}
 		return err

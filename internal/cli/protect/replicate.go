@@ -74,7 +74,7 @@ forced command, --verify in that. The program is one of the target's own.
 					return err
 				}
 				if verify && err == nil {
-					r.Verified, err = sender.Verify(c.Context(), point, target, v.prover(m, p.JSON, false))
+					r.Verified, err = sender.Verify(c.Context(), point, target, v.prover(m, p.JSON))
 					v.Done()
 				}
 				err = errors.Join(v.Answer(p.JSON, view.ReplicateDocument(r), view.Replicated(r, shell.Screen(v.Out))), err)
@@ -117,7 +117,7 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 	if err != nil || !to.Verify {
 		return err
 	}
-	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true, false))
+	came, err := sender.Verify(ctx, point, target, a.v.prover(a.m, true))
 	if err == nil && came.Short() != "" {
 		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
@@ -127,20 +127,24 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 	return nil
 }
 
-// prover starts copies of what was received; of what came from another host with nothing but what is this one's.
-func (v *verbs) prover(m *machine.Machine, quiet, stranger bool) replicate.Prover {
+// prover starts copies of what was received.
+func (v *verbs) prover(m *machine.Machine, quiet bool) replicate.Prover {
+	return drill.Drill{Maker: m.Copies, Replica: true, Doing: v.Doing(quiet)}.Run
+}
+
+// proverOfStrangers does so with nothing but what is this host's: the points came from another one. It proves one at
+// a time, because their copies have one account.
+func (v *verbs) proverOfStrangers(m *machine.Machine) replicate.Prover {
 	return func(ctx context.Context, p protect.Point) (protect.Drill, error) {
-		if stranger { // one after the other: they have one account
-			unlock, err := m.Doer.Lock(ctx, filepath.Join(m.Keeper.Books, "verify.lock"))
-			if errors.Is(err, host.ErrLocked) {
-				return protect.Drill{}, hint.With(errors.New("another point is being verified at this target"), "wait until it has ended")
-			}
-			if err != nil {
-				return protect.Drill{}, err
-			}
-			defer unlock()
+		unlock, err := m.Doer.Lock(ctx, filepath.Join(m.Keeper.Books, "verify.lock"))
+		if errors.Is(err, host.ErrLocked) {
+			return protect.Drill{}, hint.With(errors.New("another point is being verified at this target"), "wait until it has ended")
 		}
-		return drill.Drill{Maker: m.Copies, Replica: true, Stranger: stranger, Doing: v.Doing(quiet)}.Run(ctx, p)
+		if err != nil {
+			return protect.Drill{}, err
+		}
+		defer unlock()
+		return drill.Drill{Maker: m.Copies, Replica: true, Stranger: true, Doing: v.Doing(true)}.Run(ctx, p)
 	}
 }
 
@@ -184,7 +188,7 @@ network.
 // received answers a key that may have copies started.
 func (v *verbs) received(ctx context.Context, p machine.Place, only, command string) error {
 	return v.On(p, func(m *machine.Machine) error {
-		return replicate.Receiver{Do: m.Doer, Only: only, Prove: v.prover(m, true, true)}.Receive(ctx, command, v.In, v.Out)
+		return replicate.Receiver{Do: m.Doer, Only: only, Prove: v.proverOfStrangers(m)}.Receive(ctx, command, v.In, v.Out)
 	})
 }
 

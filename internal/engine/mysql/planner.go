@@ -42,7 +42,7 @@ var ofSession = regexp.MustCompile(`^FOR CONNECTION [0-9]+$`)
 // Reads implements host.Dialer.
 func (Planner) Reads(query string) bool {
 	text, ok := strings.CutPrefix(query, explain)
-	return ok && (ofSession.MatchString(text) || statement.Plannable(text, false))
+	return ok && (ofSession.MatchString(text) || statement.PlannableSelect(text))
 }
 
 // Dial implements host.Dialer.

@@ -80,7 +80,7 @@ var explaining = regexp.MustCompile(`^SET LOCAL search_path = ` + schemaName + `
 // Reads implements host.Dialer.
 func (Planner) Reads(query string) bool {
 	head := explaining.FindString(query)
-	return head != "" && statement.Plannable(query[len(head):], true)
+	return head != "" && statement.Plannable(query[len(head):])
 }
 
 // RightsQuery asks whether the user can do more than read: itself, or through

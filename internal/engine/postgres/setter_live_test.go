@@ -88,6 +88,12 @@ func (l *live) given() host.Target {
 	return t
 }
 
+// drafter prepares what the setter does as the user; the journal is to be in dir.
+func (l *live) drafter(dir string) change.Drafter {
+	given := l.given()
+	return change.Drafter{Doer: l.doer, Stack: l.observe(), Catalog: l.cat, Setters: []change.Setter{postgres.NewSetter(l.cat, &given)}, Dir: dir}
+}
+
 // state is all that setting a knob may touch. ALTER SYSTEM puts the line it
 // writes last: the order of lines says nothing.
 func (l *live) state(name string) string {
@@ -178,10 +184,8 @@ func TestSuiteOfAnOrdinaryRole(t *testing.T) {
 	}
 	l.exec("CREATE ROLE dba LOGIN")
 	l.logIn("dba")
-	given := l.given()
 	prepare := func() change.Draft {
-		d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
-			[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(64 << 20)}}, change.Options{Dir: changetest.Journal(t.TempDir())})
+		d, err := l.drafter(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(64 << 20)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +206,7 @@ func TestSuiteOfAnOrdinaryRole(t *testing.T) {
 func TestRemedies(t *testing.T) {
 	l := newLive(t, sandbox.PostgresOptions{Settings: "autovacuum = off\ncheckpoint_completion_target = 0.5\ncommit_delay = 10\ndata_sync_retry = on\nfsync = off\nfull_page_writes = off\n" +
 		"huge_pages = off\nignore_checksum_failure = on\nlog_checkpoints = off\nsynchronous_commit = off\ntrack_counts = off\nwal_buffers = 64kB\nzero_damaged_pages = on"})
-	given, dir := l.given(), changetest.Journal(t.TempDir())
+	dir := changetest.Journal(t.TempDir())
 	var steps []change.Step
 	for name, to := range map[string]stack.Value{"autovacuum": stack.Bool(true), "bgwriter_lru_maxpages": stack.Int(400), "checkpoint_completion_target": stack.Float(0.9), "checkpoint_timeout": stack.Int(900),
 		"commit_delay": stack.Int(0), "data_sync_retry": stack.Bool(false), "effective_cache_size": stack.Int(9 << 30), "effective_io_concurrency": stack.Int(200), "fsync": stack.Bool(true),
@@ -212,7 +216,7 @@ func TestRemedies(t *testing.T) {
 		steps = append(steps, change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: name}, To: to})
 	}
 	was := l.state("autovacuum")
-	d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)}, steps, change.Options{Dir: dir})
+	d, err := l.drafter(dir).Prepare(t.Context(), steps)
 	if err != nil || len(d.Steps) != len(steps) {
 		t.Fatalf("refused %+v, already %+v, missing %v, %v", d.Refused, d.Already, d.Missing, err)
 	}
@@ -239,11 +243,10 @@ func TestRemedies(t *testing.T) {
 // and can be set again.
 func TestUndoAfterARestart(t *testing.T) {
 	l := newLive(t, sandbox.PostgresOptions{})
-	given, dir := l.given(), changetest.Journal(t.TempDir())
+	dir := changetest.Journal(t.TempDir())
 	executor := func() *change.Executor { return &change.Executor{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now} }
 	apply := func() change.Outcome {
-		d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
-			[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}}, change.Options{Dir: dir})
+		d, err := l.drafter(dir).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}})
 		if err != nil || len(d.Steps) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
@@ -304,9 +307,7 @@ func TestSuiteOfAStandby(t *testing.T) {
 	l.restart()
 	l.suite(t, "work_mem", stack.Int(64<<20))
 	l.suite(t, "max_connections", stack.Int(150))
-	given := l.given()
-	d, err := change.Prepare(t.Context(), l.doer, l.observe(), l.cat, []change.Setter{postgres.NewSetter(l.cat, &given)},
-		[]change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(50)}}, change.Options{Dir: changetest.Journal(t.TempDir())})
+	d, err := l.drafter(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(50)}})
 	if err != nil || len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, "this is a standby") {
 		t.Errorf("%+v, %v", d, err)
 	}

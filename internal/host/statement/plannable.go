@@ -5,13 +5,17 @@ import (
 	"strings"
 )
 
-// Plannable reports whether a text, which somebody else wrote, is one SELECT
-// (or, with changes, one INSERT, UPDATE, DELETE or MERGE) that a server may be
-// asked to explain. Explaining runs some of a statement: functions of constants.
-// So one that calls what acts or waits is refused, as is every text that servers
-// read in different ways. It cannot know other people's functions: who plans must
-// have few rights.
-func Plannable(text string, changes bool) bool {
+// PlannableSelect reports whether a text, which somebody else wrote, is one SELECT
+// that a server may be asked to explain. Explaining runs some of a statement:
+// functions of constants. So one that calls what acts or waits is refused, as is
+// every text that servers read in different ways. It cannot know other people's
+// functions: who plans must have few rights.
+func PlannableSelect(text string) bool { return plannable(text, false) }
+
+// Plannable reports, as PlannableSelect does, whether a text is one SELECT, INSERT, UPDATE, DELETE or MERGE that may be explained.
+func Plannable(text string) bool { return plannable(text, true) }
+
+func plannable(text string, changes bool) bool {
 	tokens, ok := sqlTokens(text)
 	if ok && len(tokens) > 0 && tokens[len(tokens)-1] == ";" {
 		tokens = tokens[:len(tokens)-1]

@@ -36,7 +36,7 @@ func TestPlannable(t *testing.T) {
 		"":                                           {},
 		"SELECT 'cut off in the mid":                 {},
 	} {
-		if read, change := Plannable(text, false), Plannable(text, true); read != want.read || change != want.change {
+		if read, change := PlannableSelect(text), Plannable(text); read != want.read || change != want.change {
 			t.Errorf("%q: %v and with changes %v, want %v", text, read, change, want)
 		}
 	}
@@ -47,7 +47,7 @@ func FuzzPlannable(f *testing.F) {
 		f.Add(q)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if Plannable(text, false) && !Plannable(text, true) {
+		if PlannableSelect(text) && !Plannable(text) {
 			t.Errorf("%q may be planned only where less may", text)
 		}
 	})

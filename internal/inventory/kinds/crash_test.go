@@ -97,7 +97,7 @@ func mortalLife(what string) error {
 
 // makeAll makes one of each kind, as a lab does. lab is its directory, name
 // that of its control group.
-func makeAll(ctx context.Context, d host.Launcher, b *inventory.Log, lab, name string) error {
+func makeAll(ctx context.Context, d host.Launcher, b *inventory.Book, lab, name string) error {
 	group := filepath.Join("/sys/fs/cgroup/memory", name)
 	image, mnt, device := filepath.Join(lab, "image"), filepath.Join(lab, "mnt"), ""
 	command := func(argv ...string) func(*inventory.Thing) error {

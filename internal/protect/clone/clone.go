@@ -147,7 +147,7 @@ func (m Maker) run(ctx context.Context, c *instance.Copy, o Options) (follows st
 		}
 	}
 	m.say("starting")
-	a, err := c.Start(ctx, o.Stranger, o.Within)
+	a, err := c.StartOpen(ctx, o.Within)
 	if err != nil {
 		return "", false, err
 	}
@@ -185,7 +185,7 @@ func (m Maker) follows(ctx context.Context, c *instance.Copy, a load.Admin) (tex
 // and stops it.
 func (m Maker) prepare(ctx context.Context, c *instance.Copy, o Options) error {
 	m.say("preparing")
-	a, err := c.Start(ctx, true, o.Within)
+	a, err := c.Start(ctx, o.Within)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (d Drill) look(ctx context.Context, p protect.Point, r *protect.Drill) erro
 func (d Drill) try(ctx context.Context, c *instance.Copy, p protect.Point, r *protect.Drill) (kept bool, err error) {
 	d.say("recovering")
 	began := d.Maker.Keeper.Now()
-	a, err := c.Start(ctx, true, d.limit())
+	a, err := c.Start(ctx, d.limit())
 	r.Recovery = d.Maker.Keeper.Now().Sub(began)
 	if err != nil {
 		return false, err

@@ -66,7 +66,7 @@ type Copy struct {
 
 	maker    Maker
 	engine   protect.Engine
-	log      *inventory.Log
+	book     *inventory.Book
 	life     *inventory.Life
 	memory   int64
 	gentle   bool
@@ -121,7 +121,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (c *Copy, e
 	c = &Copy{Name: o.Name, Dir: dir, maker: m, engine: e, life: o.Life, memory: max(cmp.Or(o.Memory, UsualMemory), leastMemory), gentle: o.Gentle, stranger: o.Stranger}
 	c.Copy = protect.Copy{Server: p.Server, Files: p.Files, Position: p.Position, Purpose: o.Purpose, Root: path.Join(dir, "root"),
 		Run: path.Join(dir, "run"), Port: o.Port, Memory: c.memory / 2, Number: o.Number, Source: o.Source}
-	if c.log, err = kinds.Books(m.Keeper.Do, m.Keeper.Books).Open(ctx, o.Name); err != nil {
+	if c.book, err = kinds.Books(m.Keeper.Do, m.Keeper.Books).Open(ctx, o.Name); err != nil {
 		return nil, err
 	}
 	if err := c.make(ctx, o.Of); err != nil {
@@ -171,7 +171,7 @@ func (m Maker) place(ctx context.Context, name string) (string, error) {
 // make makes the directories, clones the snapshots into them, and neutralises the copy.
 func (c *Copy) make(ctx context.Context, members []protect.Member) error {
 	do := c.maker.Keeper.Do
-	if err := c.log.Tree(ctx, inventory.Thing{Name: c.Dir, Life: c.life}, 0o711); err != nil {
+	if err := c.book.Tree(ctx, inventory.Thing{Name: c.Dir, Life: c.life}, 0o711); err != nil {
 		return fmt.Errorf("make the directory of the copy: %w", err)
 	}
 	if err := do.MakeDir(ctx, c.Root, 0o700, -1, -1); err != nil {
@@ -237,7 +237,7 @@ func (c *Copy) clone(ctx context.Context, m protect.Member) error {
 	if err := c.way(ctx, at); err != nil {
 		return err
 	}
-	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Log: c.log, Life: c.life}); err != nil {
+	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Book: c.book, Life: c.life}); err != nil {
 		return err
 	}
 	if err := c.mounted(ctx, at); err != nil || !c.stranger {
@@ -286,14 +286,23 @@ func (c *Copy) mounted(ctx context.Context, at string) error {
 // thing makes a thing of the copy's, which lives as long as it.
 func (c *Copy) thing(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) error {
 	t.Life = c.life
-	_, err := c.log.Make(ctx, t, make)
+	_, err := c.book.Make(ctx, t, make)
 	return err
 }
 
-// Start starts the server of a copy and waits until it answers. Closed, nobody but we can
-// log in, and it has no network.
-func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (load.Admin, error) {
-	c.Closed = closed
+// Start starts the server of a copy, closed, and waits until it answers: nobody but we can log in, and it has no network.
+func (c *Copy) Start(ctx context.Context, within time.Duration) (load.Admin, error) {
+	c.Closed = true
+	return c.start(ctx, within)
+}
+
+// StartOpen starts the server of a copy for those who use it, with its accounts and a network. That of a stranger is closed all the same.
+func (c *Copy) StartOpen(ctx context.Context, within time.Duration) (load.Admin, error) {
+	c.Closed = c.stranger
+	return c.start(ctx, within)
+}
+
+func (c *Copy) start(ctx context.Context, within time.Duration) (load.Admin, error) {
 	p, stop, log, err := c.engine.Serve(c.Copy)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
@@ -308,7 +317,7 @@ func (c *Copy) Start(ctx context.Context, closed bool, within time.Duration) (lo
 		after := context.WithoutCancel(ctx) // why is also said when the time ran out
 		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(after, unstarted(err)), c.tail(after, log, p.Log)))
 		err = c.confined(after, err)
-		return nil, errors.Join(err, c.log.Remove(after, c.process))
+		return nil, errors.Join(err, c.book.Remove(after, c.process))
 	}
 	return a, nil
 }
@@ -320,7 +329,7 @@ func (c *Copy) begin(ctx context.Context, p host.Process, more ...string) error 
 		return err
 	}
 	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}, Life: c.life}
-	c.process, err = c.log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+	c.process, err = c.book.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		if c.running, err = c.maker.Keeper.Do.Start(ctx, p); err != nil {
 			return err
 		}
@@ -348,7 +357,7 @@ func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error
 		err = fmt.Errorf("%s: %w%s", name, c.Starved(ctx, err), c.tail(ctx, log, log))
 	}
 	c.running = nil
-	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
+	return errors.Join(err, c.book.Remove(context.WithoutCancel(ctx), c.process))
 }
 
 // ErrStarved says that a copy's server was killed for want of memory, which says nothing of the point.
@@ -404,7 +413,7 @@ func (c *Copy) Stop(ctx context.Context) error {
 		err = fmt.Errorf("stop the copy of %s: %w", c.Server.Ref, err)
 	}
 	c.running = nil
-	return errors.Join(err, c.log.Remove(context.WithoutCancel(ctx), c.process))
+	return errors.Join(err, c.book.Remove(context.WithoutCancel(ctx), c.process))
 }
 
 // Remove takes away all that was made of a copy.
@@ -413,7 +422,7 @@ func (c *Copy) Remove(ctx context.Context) error {
 	if c.stranger {
 		left = endAll(ctx, c.maker.Keeper.Do, c.Server.UID)
 	}
-	err := errors.Join(left, c.log.Close(ctx))
+	err := errors.Join(left, c.book.Close(ctx))
 	if c.life == nil || err != nil {
 		return err
 	}
@@ -421,7 +430,7 @@ func (c *Copy) Remove(ctx context.Context) error {
 }
 
 // Leave lets a copy that is to live go on without us.
-func (c *Copy) Leave(ctx context.Context) error { return c.log.Close(ctx) }
+func (c *Copy) Leave(ctx context.Context) error { return c.book.Close(ctx) }
 
 // Process is the number of the copy's process, and by what it is known again; 0 when there is none.
 func (c *Copy) Process() (pid int, proof map[string]string) {

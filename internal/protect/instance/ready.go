@@ -31,7 +31,7 @@ func (c *Copy) Keep(ctx context.Context, id string, note func([]protect.Member) 
 		return nil, err
 	}
 	// Until it is noted, nobody takes a copy away whose book is open.
-	if err := c.log.Close(ctx); err != nil {
+	if err := c.book.Close(ctx); err != nil {
 		return ready, err
 	}
 	return ready, c.maker.bare(ctx, c.life.Owner)

@@ -79,7 +79,7 @@ func (r Recovery) replay(ctx context.Context, replayer Engine, engine protect.En
 		}
 	}
 	r.Doing("recovering")
-	a, err := c.Start(ctx, true, time.Hour)
+	a, err := c.Start(ctx, time.Hour)
 	if err != nil {
 		return w, err
 	}

@@ -49,7 +49,7 @@ func (r Receiver) verify(ctx context.Context, id string, in io.Reader, out io.Wr
 		a := answer{Refused: "this key may send points, and not have copies of them started", Hint: "plumb receive --only " + r.Only + " --verify, in the target's authorized_keys, lets it"}
 		return json.NewEncoder(out).Encode(a)
 	}
-	p, err := Hear(in, id)
+	p, err := hearZFS(in, id)
 	var a answer
 	if err == nil {
 		a.Drill, err = proven(ctx, r.Do.Run, r.Only, p, r.Prove)

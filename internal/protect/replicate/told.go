@@ -28,8 +28,8 @@ const (
 	longestSay = 4 << 10 // bytes of a setting or name
 )
 
-// Hear reads what is told of a point on ZFS, and refuses what no Plumb tells.
-func Hear(in io.Reader, id string) (protect.Point, error) { return hear(in, id, "ZFS", ofZFS) }
+// hearZFS reads what is told of a point on ZFS, and refuses what no Plumb tells.
+func hearZFS(in io.Reader, id string) (protect.Point, error) { return hear(in, id, "ZFS", ofZFS) }
 
 // HearAny reads what a backup tells of a point, whose snapshots are of ZFS or btrfs.
 func HearAny(in io.Reader, id string) (protect.Point, error) {

@@ -29,7 +29,7 @@ func TestHearAny(t *testing.T) {
 	if got, err := HearAny(bytes.NewReader(text), p.ID); err != nil || got.Members[0].GUID != p.Members[0].GUID {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := Hear(bytes.NewReader(text), p.ID); err == nil {
+	if _, err := hearZFS(bytes.NewReader(text), p.ID); err == nil {
 		t.Error("a target takes it")
 	}
 	for _, guid := range []string{"12", "", "ba36178dee230443983f42e3d5d64982", "../../x"} {
@@ -46,7 +46,7 @@ func TestHearAny(t *testing.T) {
 func TestHear(t *testing.T) {
 	text, err := json.Marshal(example())
 	must(t, err)
-	p, err := Hear(bytes.NewReader(text), example().ID)
+	p, err := hearZFS(bytes.NewReader(text), example().ID)
 	must(t, err)
 	if sv := p.Server; sv.Program != nil || sv.Env != nil || sv.Unit != "" || sv.UID != 0 || sv.PID != 0 || sv.Settings["innodb_page_size"] != "16384" || len(p.Members) != 1 {
 		t.Errorf("%+v", p)
@@ -74,7 +74,7 @@ func TestHear(t *testing.T) {
 		if must(t, err); want == "what is told of the point is too" {
 			text = bytes.Repeat([]byte(" "), mostPoint+1)
 		}
-		if _, err := Hear(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := hearZFS(bytes.NewReader(text), example().ID); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -84,7 +84,7 @@ func FuzzHear(f *testing.F) {
 	text, _ := json.Marshal(example())
 	f.Add(string(text))
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Hear(strings.NewReader(text), example().ID)
+		p, err := hearZFS(strings.NewReader(text), example().ID)
 		if err != nil {
 			return
 		}

@@ -37,7 +37,9 @@ func (c *checking) acts() (all []change.Act, err error) {
 		each(outward, func(v Volume) change.Switch { return mount(v, again) })
 	}
 
-	add(c.stop(look, "", true))
+	first := c.stop(look, "")
+	first.Do = append(first.Do, change.Commands(service.UntilEnded(c.plan.Server.PID))...) // it listens no more long before it has ended
+	add(first)
 	each(c.of(func(v Volume) bool { return v.top != "" }), c.copied)
 	for _, v := range sets {
 		all = append(all, safety(v), c.clone(v))
@@ -45,7 +47,7 @@ func (c *checking) acts() (all []change.Act, err error) {
 	each(c.of(func(v Volume) bool { return v.from.Snapshot != "" && v.top == "" }), adopt)
 	each(sets, c.promote)
 	each(c.of(func(v Volume) bool { return v.root && v.inherits }), pin)
-	add(c.stop(look, ", before it is unmounted", false))
+	add(c.stop(look, ", before it is unmounted"))
 	each(inward, unmount)
 	each(roots, c.aside)
 	for _, v := range roots {
@@ -58,7 +60,7 @@ func (c *checking) acts() (all []change.Act, err error) {
 	each(sets, c.mountable)
 	mounted("")
 	each(sets, notMountable)
-	add(c.stop(look, ", before it is started", false))
+	add(c.stop(look, ", before it is started"))
 	mounted(", again")
 	add(c.start(look, ""))
 	add(c.start(look, ", again")) // going on may have stopped it once more
@@ -70,14 +72,10 @@ func (c *checking) of(these func(Volume) bool) []Volume {
 	return slices.DeleteFunc(slices.Clone(c.plan.Volumes), func(v Volume) bool { return !these(v) })
 }
 
-// stop stops the server; while it runs for the first time, until its process has ended.
-func (c *checking) stop(look change.Inspection, when string, first bool) change.Switch {
-	s := change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: change.Commands(c.plan.Stop), Undo: change.Commands(c.plan.Start),
+// stop stops the server.
+func (c *checking) stop(look change.Inspection, when string) change.Switch {
+	return change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: change.Commands(c.plan.Stop), Undo: change.Commands(c.plan.Start),
 		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
-	if first {
-		s.Do = append(s.Do, change.Commands(service.UntilEnded(c.plan.Server.PID))...)
-	}
-	return s
 }
 
 // start starts the server on what took the place of its datasets. An undo stops it also when it does not listen: one that crashed

@@ -181,7 +181,7 @@ func (t *bringing) copy(ctx context.Context, o Options) (c *instance.Copy, a loa
 		return nil, nil, err
 	}
 	t.b.say("recovering")
-	if a, err = c.Start(ctx, true, time.Hour); err != nil {
+	if a, err = c.Start(ctx, time.Hour); err != nil {
 		return nil, nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}
 	return c, a, nil

@@ -48,8 +48,8 @@ type Result struct {
 
 // Prepare makes the draft of a plan, and changes nothing.
 func (l *Lender) Prepare(ctx context.Context, p Plan) (change.Draft, error) {
-	d, err := change.Prepare(ctx, l.Do, l.Stack, l.Catalog, l.Setters, p.Steps,
-		change.Options{AllowUnsafe: p.Unsafe, Passing: true, Dir: l.Executor.Dir})
+	drafter := change.Drafter{Doer: l.Do, Stack: l.Stack, Catalog: l.Catalog, Setters: l.Setters, Dir: l.Executor.Dir, AllowUnsafe: p.Unsafe, Passing: true}
+	d, err := drafter.Prepare(ctx, p.Steps)
 	if err != nil || l.Unit == nil {
 		return d, err
 	}

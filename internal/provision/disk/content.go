@@ -76,7 +76,7 @@ func (l *look) signatures() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := Signatures(head, tail, l.d.Size)
+	found := signaturesIn(head, tail, l.d.Size)
 	l.d.Read += 2 * n
 	if l.d.Size >= secondBtrfs+superblock {
 		copied, err := bytesOf(l.ctx, l.h, l.d.Node, secondBtrfs, superblock)

@@ -38,9 +38,9 @@ var signatures = []signature{
 	{-4096 + 60, "\x83\x74\x02\x6b", "DRBD"}, {-512, "\xde\x11\xde\x11", "a RAID of its controller (DDF)"}, {-1024, "Intel Raid ISM Cfg Sig.", "a RAID of its controller (Intel)"},
 }
 
-// Signatures says what is on a disk of a size, from its first and last bytes. Of one
+// signaturesIn says what is on a disk of a size, from its first and last bytes. Of one
 // of which no signature is known it says nothing: that it is not zero, is told by reading it.
-func Signatures(head, tail []byte, size int64) (all []string) {
+func signaturesIn(head, tail []byte, size int64) (all []string) {
 	has := func(at int64, text string) bool {
 		from := at
 		if at < 0 {

@@ -32,16 +32,16 @@ func TestSignatures(t *testing.T) {
 		} else {
 			copy(tail[c.at-(size-labels):], c.text)
 		}
-		if got := Signatures(head, tail, size); !slices.Equal(got, []string{what}) {
+		if got := signaturesIn(head, tail, size); !slices.Equal(got, []string{what}) {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
-	if got := Signatures(make([]byte, labels), make([]byte, labels), size); got != nil {
+	if got := signaturesIn(make([]byte, labels), make([]byte, labels), size); got != nil {
 		t.Errorf("of zeros: %v", got)
 	}
 	head := make([]byte, labels)
 	binary.BigEndian.PutUint64(head[256<<10+130<<10:], uberblock)
-	if got := Signatures(head, nil, size); !slices.Equal(got, []string{"1 labels of ZFS"}) {
+	if got := signaturesIn(head, nil, size); !slices.Equal(got, []string{"1 labels of ZFS"}) {
 		t.Errorf("an uberblock alone: %v", got)
 	}
 }
@@ -107,7 +107,7 @@ func FuzzSignatures(f *testing.F) {
 		if size < 0 {
 			size = -(size + 1)
 		}
-		Signatures(head, tail, size)
+		signaturesIn(head, tail, size)
 		serialIn("vpd_pg80", head)
 	})
 }

@@ -247,7 +247,8 @@ func (p *planning) settings(ctx context.Context) error {
 	if p.Moved {
 		steps = predict.Settings(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
 	}
-	draft, err := change.Prepare(ctx, p.d, p.Stack, p.Know.Catalog, p.Setters, stepsOf(steps), change.Options{Dir: p.dir})
+	drafter := change.Drafter{Doer: p.d, Stack: p.Stack, Catalog: p.Know.Catalog, Setters: p.Setters, Dir: p.dir}
+	draft, err := drafter.Prepare(ctx, stepsOf(steps))
 	if err != nil {
 		return err
 	}

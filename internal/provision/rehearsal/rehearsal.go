@@ -89,7 +89,7 @@ func (r Rehearsal) Run(ctx context.Context, p protect.Point, to Release) (out Re
 // before reads what is in the copy, as the server of now does. Its end is an orderly one: the other release begins with no
 // log to recover.
 func (r Rehearsal) before(ctx context.Context, c *instance.Copy, to Release) (is read, err error) {
-	a, err := c.Start(ctx, true, limit)
+	a, err := c.Start(ctx, limit)
 	if err != nil {
 		return is, err
 	}
@@ -117,7 +117,7 @@ func (r Rehearsal) after(ctx context.Context, c *instance.Copy, p protect.Point,
 		return is, err
 	}
 	r.say("starting the new release on it")
-	a, err := c.Start(ctx, true, limit)
+	a, err := c.Start(ctx, limit)
 	if err != nil {
 		return is, err
 	}

@@ -92,7 +92,7 @@ func (x *Runner) lookAt(ctx context.Context, e experiment.Experiment, what strin
 func (x *Runner) adviceFor(server stack.Ref, s *stack.Stack) advise.Plan {
 	k := x.Know
 	k.Choice.Only = []string{server.String()}
-	return k.Judge(s, false).Advice.Plan
+	return k.Judge(s).Advice.Plan
 }
 
 // stackOf reads the stack that was recorded with the look.

@@ -137,11 +137,11 @@ func TestKeylessOnZFS(t *testing.T) {
 func keylessClone(t *testing.T, z ZFS, m protect.Member, dir string) error {
 	t.Helper()
 	d := hosttest.LiveDoer(t)
-	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(t.Context(), "run1")
+	book, err := kinds.Books(d, filepath.Join(dir, "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy")
 	must(t, os.Mkdir(at, 0o755))
-	err = z.Clone(t.Context(), d, m, protect.CloneAt{Dir: at, Log: log})
-	must(t, log.Close(t.Context()))
+	err = z.Clone(t.Context(), d, m, protect.CloneAt{Dir: at, Book: book})
+	must(t, book.Close(t.Context()))
 	return err
 }

@@ -157,12 +157,12 @@ func (p *place) marked(t *testing.T) {
 func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()
-	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
+	book, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
 	must(t, os.WriteFile(filepath.Join(p.dir, "file"), []byte("later"), 0o600))
-	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Log: log}))
+	must(t, p.Clone(ctx, d, m, protect.CloneAt{Dir: at, Book: book}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "file"), []byte("of the clone"), 0o600))
@@ -175,20 +175,20 @@ func (p *place) cloned(t *testing.T, d *host.LiveDoer, m protect.Member) {
 			t.Errorf("what has a clone was destroyed; %+v, %v", s, err)
 		}
 	}
-	must(t, log.Close(ctx))
+	must(t, book.Close(ctx))
 	if books, _ := filepath.Glob(filepath.Join(dir, "books/*.book")); len(books) > 0 {
 		t.Errorf("%v is left", books)
 	}
 	at2 := filepath.Join(dir, "again")
 	must(t, os.Mkdir(at2, 0o755))
-	if log, err = kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run2"); err == nil {
-		err = p.Clone(ctx, d, m, protect.CloneAt{Dir: at2, Log: log})
+	if book, err = kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run2"); err == nil {
+		err = p.Clone(ctx, d, m, protect.CloneAt{Dir: at2, Book: book})
 	}
 	must(t, err)
 	if text, err = os.ReadFile(filepath.Join(at2, "file")); string(text) != "data" { // the first clone changed nothing of it
 		t.Errorf("the second clone held %q, %v", text, err)
 	}
-	must(t, log.Close(ctx))
+	must(t, book.Close(ctx))
 }
 
 // swappingFile is a machine on which somebody swaps something just before an operation.
@@ -365,12 +365,12 @@ func mortalPlace(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	log, err := kinds.Books(m, filepath.Join(dir, "books")).Open(ctx, "run1")
+	book, err := kinds.Books(m, filepath.Join(dir, "books")).Open(ctx, "run1")
 	if err == nil {
-		err = s.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(dir, "copy"), Log: log})
+		err = s.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(dir, "copy"), Book: book})
 	}
 	if err == nil {
-		err = log.Close(ctx)
+		err = book.Close(ctx)
 	}
 	if err == nil {
 		err = s.Destroy(ctx, m, all)

@@ -131,14 +131,14 @@ func placed(t *testing.T, s onVolume, dir string) protect.Volume {
 // copied clones a snapshot, and looks at what is in the clone. away takes it away.
 func copied(t *testing.T, s onVolume, m protect.Member) (at string, away func()) {
 	t.Helper()
-	log, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "books")).Open(t.Context(), "run1")
+	book, err := kinds.Books(hosttest.LiveDoer(t), filepath.Join(t.TempDir(), "books")).Open(t.Context(), "run1")
 	must(t, err)
 	at = t.TempDir()
-	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), m, protect.CloneAt{Dir: at, Log: log}))
+	must(t, s.Clone(t.Context(), hosttest.LiveDoer(t), m, protect.CloneAt{Dir: at, Book: book}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	if err != nil || string(text) != "as it was" {
 		t.Errorf("the copy of %s holds %q, %v", m.Snapshot, text, err)
 	}
 	must(t, os.WriteFile(filepath.Join(at, "more"), []byte(strings.Repeat("x", 1<<20)), 0o600))
-	return at, func() { must(t, log.Close(t.Context())) }
+	return at, func() { must(t, book.Close(t.Context())) }
 }

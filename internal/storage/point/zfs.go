@@ -69,10 +69,6 @@ func (z ZFS) Atomic(vols []protect.Volume) string {
 	return ""
 }
 
-// leastFree is the part of a pool that must be free. ZFS gets slow below it, and a
-// snapshot keeps what is overwritten from then on.
-const leastFree = 0.1
-
 // Room implements protect.Storage. A snapshot_limit is not looked at: it does not hold
 // for root, and for others zfs snapshot says so before anything is made.
 func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) error {

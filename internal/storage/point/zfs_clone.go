@@ -52,7 +52,7 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, m protect.Member, at pr
 		return err
 	})
 	if err != nil {
-		err = errors.Join(err, at.Log.Remove(context.WithoutCancel(ctx), set))
+		err = errors.Join(err, at.Book.Remove(context.WithoutCancel(ctx), set))
 	}
 	return err
 }

@@ -122,12 +122,12 @@ func TestPointsOnZFS(t *testing.T) {
 // copies clones a snapshot, looks at the clone, and drops it.
 func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []protect.Volume) {
 	ctx, dir := t.Context(), t.TempDir()
-	log, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
+	book, err := kinds.Books(d, filepath.Join(dir, "books")).Open(ctx, "run1")
 	must(t, err)
 	at := filepath.Join(dir, "copy [1]*")
 	must(t, os.Mkdir(at, 0o755))
 	must(t, os.WriteFile(filepath.Join(vols[0].Mountpoint, "file"), []byte("later"), 0o600))
-	must(t, z.Clone(ctx, d, all[0], protect.CloneAt{Dir: at, Log: log}))
+	must(t, z.Clone(ctx, d, all[0], protect.CloneAt{Dir: at, Book: book}))
 	text, err := os.ReadFile(filepath.Join(at, "file"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(at, "more"), text, 0o600))
@@ -144,7 +144,7 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	if err := z.Destroy(ctx, d, all); err == nil || !strings.Contains(err.Error(), all[0].Snapshot+": it ") || len(z.there(t, d, all)) != 2 {
 		t.Errorf("what has clones: %v", err)
 	}
-	if err := z.Clone(ctx, d, all[1], protect.CloneAt{Dir: at, Log: log}); err == nil || !strings.Contains(err.Error(), "holds") {
+	if err := z.Clone(ctx, d, all[1], protect.CloneAt{Dir: at, Book: book}); err == nil || !strings.Contains(err.Error(), "holds") {
 		t.Errorf("on a directory that is taken: %v", err)
 	}
 	part := all[0]
@@ -152,7 +152,7 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 		part.Within = within
 		seen := filepath.Join(dir, "seen"+filepath.Base(within))
 		must(t, os.Mkdir(seen, 0o755))
-		if err := z.Clone(ctx, d, part, protect.CloneAt{Dir: seen, Log: log}); (err == nil) != (want != "") {
+		if err := z.Clone(ctx, d, part, protect.CloneAt{Dir: seen, Book: book}); (err == nil) != (want != "") {
 			t.Errorf("the clone of %s: %v", within, err)
 		}
 		if got := sh(t, "ls", seen); got != want {
@@ -163,10 +163,10 @@ func copies(t *testing.T, z ZFS, d *host.LiveDoer, all []protect.Member, vols []
 	other.GUID = "7"
 	free := filepath.Join(dir, "free")
 	must(t, os.Mkdir(free, 0o755))
-	if err := z.Clone(ctx, d, other, protect.CloneAt{Dir: free, Log: log}); err == nil {
+	if err := z.Clone(ctx, d, other, protect.CloneAt{Dir: free, Book: book}); err == nil {
 		t.Error("another snapshot was cloned")
 	}
-	must(t, log.Close(ctx))
+	must(t, book.Close(ctx))
 	if s, err = z.State(ctx, d, all[0]); err != nil || len(s.Clones) > 0 {
 		t.Errorf("after the run: %+v, %v", s, err)
 	}
@@ -244,15 +244,15 @@ func mortalPoint(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	log, err := kinds.Books(m, filepath.Join(words[0], "books")).Open(ctx, "run1")
+	book, err := kinds.Books(m, filepath.Join(words[0], "books")).Open(ctx, "run1")
 	if err == nil {
 		err = z.Tidy(ctx, m, all, name)
 	}
 	if err == nil {
-		err = z.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(words[0], "copy"), Log: log})
+		err = z.Clone(ctx, m, all[0], protect.CloneAt{Dir: filepath.Join(words[0], "copy"), Book: book})
 	}
 	if err == nil {
-		err = log.Close(ctx)
+		err = book.Close(ctx)
 	}
 	if err == nil {
 		err = z.Destroy(ctx, m, all)

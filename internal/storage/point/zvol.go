@@ -78,7 +78,7 @@ func (z Zvol) Clone(ctx context.Context, d host.Streamer, m protect.Member, at p
 			err = mountDevice(ctx, d, device, at)
 		}
 		if err != nil {
-			err = errors.Join(err, at.Log.Remove(context.WithoutCancel(ctx), set))
+			err = errors.Join(err, at.Book.Remove(context.WithoutCancel(ctx), set))
 		}
 	}
 	if err != nil {

@@ -101,10 +101,10 @@ func TestClonesOfVolumesOfZFS(t *testing.T) {
 			m.Stats["/dev/zvol/"+f[len(f)-1]] = host.Stat{Resolved: "/dev/zd32"}
 		}
 	}
-	log, err := kinds.Books(m, t.TempDir()).Open(ctx, "t")
+	book, err := kinds.Books(m, t.TempDir()).Open(ctx, "t")
 	must(t, err)
 	member := protect.Member{Volume: protect.Volume{Storage: "zvol", Name: "tank/vm/a", Pool: "tank", Mountpoint: "/db"}, Snapshot: "tank/vm/a@" + name, GUID: "7", Birth: "9"}
-	must(t, z.Clone(ctx, m, member, protect.CloneAt{Dir: "/copy", Log: log}))
+	must(t, z.Clone(ctx, m, member, protect.CloneAt{Dir: "/copy", Book: book}))
 	made := slices.IndexFunc(m.did, func(s string) bool { return strings.HasPrefix(s, "zfs clone") })
 	if made < 0 || !strings.HasPrefix(m.did[made], "zfs clone -o volmode=dev -o snapdev=hidden -o com.sun:auto-snapshot=false -o readonly=off -o compression=lz4 -o org.plumb:run=clone-") {
 		t.Errorf("%q", m.did)

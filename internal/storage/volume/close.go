@@ -13,7 +13,7 @@ import (
 // go on: a file must not go while a device is on it.
 func removeThings(ctx context.Context, b lab.Workspace, things []inventory.Thing) error {
 	for _, t := range slices.Backward(things) {
-		if err := b.Log.Remove(ctx, t); err != nil {
+		if err := b.Book.Remove(ctx, t); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func makeDataset(ctx context.Context, b lab.Workspace, name string, v experiment
 		return nil, err
 	}
 	t := inventory.Thing{Kind: inventory.Dataset, Name: d.name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	t, err := b.Log.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
+	t, err := b.Book.Make(ctx, t, func(*inventory.Thing) error { return d.run(ctx, createDataset(d.name, b.Run, v.Properties)...) })
 	if err != nil {
 		err = hint.With(fmt.Errorf("make the dataset %s: %w", d.name, err), "volume.properties holds what was asked of it")
 		return nil, firstOf(err, removeTree(context.WithoutCancel(ctx), b.Do, d.dir))
@@ -122,7 +122,7 @@ func (d *dataset) Counters(ctx context.Context) map[string]float64 {
 
 // Close implements lab.Volume.
 func (d *dataset) Close(ctx context.Context) error {
-	err := d.box.Log.Remove(ctx, d.thing)
+	err := d.box.Book.Remove(ctx, d.thing)
 	if err == nil {
 		err = removeTree(ctx, d.do, d.dir)
 	}

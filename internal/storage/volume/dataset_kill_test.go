@@ -34,7 +34,7 @@ func mortalLab(ctx context.Context, told string) error {
 	if err != nil {
 		return err
 	}
-	l := &lab.Lab{Box: lab.Workspace{Dir: filepath.Join(dir, "lab"), Run: "crash1", Do: m, Log: book}}
+	l := &lab.Lab{Box: lab.Workspace{Dir: filepath.Join(dir, "lab"), Run: "crash1", Do: m, Book: book}}
 	if err := l.Open(ctx); err != nil {
 		return err
 	}

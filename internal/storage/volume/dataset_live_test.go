@@ -200,7 +200,7 @@ func TestDatasetOfSomebodyElse(t *testing.T) {
 	b := labBox(t)
 	name := datasetName(pool, b.Run, "v1")
 	thing := inventory.Thing{Kind: inventory.Dataset, Name: name, Proof: map[string]string{"run": b.Run, "below": "data golden"}}
-	_, err := b.Log.Make(t.Context(), thing, func(*inventory.Thing) error {
+	_, err := b.Book.Make(t.Context(), thing, func(*inventory.Thing) error {
 		sh(t, "zfs", "create", name)
 		return errors.New("it is there")
 	})

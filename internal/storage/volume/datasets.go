@@ -99,7 +99,7 @@ func (s *datasets) copyData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return lab.CopyTree(ctx, s.do, s.golden()+"/.", s.clone(), false)
+	return lab.CopyTree(ctx, s.do, s.golden()+"/.", s.clone())
 }
 
 // logs is the dataset that is mounted within the clone.

@@ -32,7 +32,7 @@ func makeDevice(ctx context.Context, b lab.Workspace, file string, size experime
 		return d, err
 	}
 	d.things = append(d.things, image)
-	loop, err := b.Log.Make(ctx, inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": file}}, func(t *inventory.Thing) error {
+	loop, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.Loop, Proof: map[string]string{"file": file}}, func(t *inventory.Thing) error {
 		out, err := b.Do.Run(ctx, "losetup", "--find", "--show", "--direct-io=on", "--", file)
 		if err != nil {
 			return hint.With(err, "loop devices need /dev/loop-control and the module loop; a container has them only when it is privileged")
@@ -55,7 +55,7 @@ func makeDevice(ctx context.Context, b lab.Workspace, file string, size experime
 }
 
 func makeImage(ctx context.Context, b lab.Workspace, file string, size experiment.Bytes) (inventory.Thing, error) {
-	t, err := b.Log.Make(ctx, inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error {
+	t, err := b.Book.Make(ctx, inventory.Thing{Kind: inventory.File, Name: file}, func(*inventory.Thing) error {
 		if err := b.Do.Replace(ctx, file, nil, 0o600); err != nil { // others must not read data through it
 			return err
 		}

@@ -31,7 +31,7 @@ const period = 100 * time.Millisecond
 // Amazon counts after merging, in units of 256 KiB.
 type limiter struct {
 	do      host.Doer
-	book    *inventory.Log // where a limit is written down before it is put in force
+	book    *inventory.Book // where a limit is written down before it is put in force
 	profile experiment.Profile
 	run     string   // name of the lab run, which is in the name of the server's control group
 	devices []string // "7:0"
@@ -49,7 +49,7 @@ type limiter struct {
 // newLimiter makes the limiter of a volume. dir is a directory on it in which
 // nothing else is disturbed by a file of 32 MiB for some seconds.
 func newLimiter(b lab.Workspace, p experiment.Profile, devices []string, dir string) *limiter {
-	return &limiter{do: b.Do, book: b.Log, run: b.Run, profile: p, devices: devices, dir: dir}
+	return &limiter{do: b.Do, book: b.Book, run: b.Run, profile: p, devices: devices, dir: dir}
 }
 
 // Limit puts the limit in force and measures it. What it measured is given

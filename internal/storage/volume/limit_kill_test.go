@@ -22,7 +22,7 @@ func limitedChild(t *testing.T, dir string) {
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	b, err := kinds.Books(do, dir).Open(t.Context(), "killed")
 	must(t, err)
-	box := lab.Workspace{Dir: dir, Run: "killed", Do: do, Log: b}
+	box := lab.Workspace{Dir: dir, Run: "killed", Do: do, Book: b}
 	d, err := makeDevice(t.Context(), box, filepath.Join(dir, "image"), 64<<20)
 	must(t, err)
 	l := newLimiter(box, experiment.Profile{Text: "iops=1000", IOPS: experiment.Pace{Both: 1000}}, []string{d.number}, "")

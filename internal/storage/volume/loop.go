@@ -52,7 +52,7 @@ func (l *loop) makeFilesystem(ctx context.Context) error {
 	}
 	var err error
 	t := inventory.Thing{Kind: inventory.Mount, Name: l.dir, Proof: map[string]string{"source": l.device.path}}
-	l.mount, err = l.box.Log.Make(ctx, t, func(*inventory.Thing) error { return l.attach(ctx) })
+	l.mount, err = l.box.Book.Make(ctx, t, func(*inventory.Thing) error { return l.attach(ctx) })
 	return err
 }
 
@@ -146,7 +146,7 @@ func (l *loop) Close(ctx context.Context) error {
 		err = l.Unlimit(ctx)
 	}
 	if l.mount.Name != "" {
-		err = errors.Join(err, l.box.Log.Remove(ctx, l.mount))
+		err = errors.Join(err, l.box.Book.Remove(ctx, l.mount))
 	}
 	if err == nil && !inventory.Missing(ctx, l.do, l.dir) {
 		err = l.run(ctx, "rmdir", "--", l.dir)

@@ -78,7 +78,11 @@ func (t *tree) ready(ctx context.Context) error {
 
 // copyTree makes the clone of the golden data.
 func (t *tree) copyTree(ctx context.Context, how string) error {
-	if err := lab.CopyTree(ctx, t.do, t.golden(), t.clone(), how == byReflink); err != nil {
+	fill := lab.CopyTree
+	if how == byReflink {
+		fill = lab.ReflinkTree
+	}
+	if err := fill(ctx, t.do, t.golden(), t.clone()); err != nil {
 		return hint.With(fmt.Errorf("clone %s (%s): %w", t.golden(), how, err), cloneHint(how))
 	}
 	return nil

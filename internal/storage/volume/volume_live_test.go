@@ -38,7 +38,7 @@ func labBox(t *testing.T) lab.Workspace {
 	run := fmt.Sprintf("t%d", os.Getpid())
 	book, err := kinds.Books(do, books).Open(t.Context(), run)
 	must(t, err)
-	b := lab.Workspace{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Log: book}
+	b := lab.Workspace{Dir: filepath.Join(top, "lab"), Run: run, Do: do, Book: book}
 	_, err = book.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: b.Dir}, func(*inventory.Thing) error {
 		return os.WriteFile(filepath.Join(mustMkdir(t, b.Dir), inventory.Marker), []byte(run+"\n"), 0o600)
 	})

@@ -71,7 +71,7 @@ func (d *daemon) start(ctx context.Context, arc experiment.Bytes) error {
 	}
 	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(argv, " ")}}
 	var process host.Running
-	t, err = d.box.Log.Make(ctx, t, func(t *inventory.Thing) (err error) {
+	t, err = d.box.Book.Make(ctx, t, func(t *inventory.Thing) (err error) {
 		process, err = d.box.Do.Start(ctx, host.Process{Argv: argv, Groups: groups, Log: filepath.Join(d.box.Dir, "zfs-fuse.log")})
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (d *daemon) stop(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.box.Log.Remove(ctx, d.thing); err != nil {
+	if err := d.box.Book.Remove(ctx, d.thing); err != nil {
 		return fmt.Errorf("stop zfs-fuse: %w", err)
 	}
 	d.thing = inventory.Thing{}
@@ -167,7 +167,7 @@ func (d *daemon) bound(ctx context.Context, arc experiment.Bytes) (dirs []string
 	}
 	g := tree.Group("plumb-lab-" + d.box.Run + "-zfs-fuse")
 	for _, dir := range g.Dirs() {
-		t, err := d.box.Log.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
+		t, err := d.box.Book.Make(ctx, inventory.Thing{Kind: inventory.Group, Name: dir}, func(*inventory.Thing) error {
 			_, err := d.box.Do.Run(ctx, "mkdir", "--", dir)
 			return err
 		})

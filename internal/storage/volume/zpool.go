@@ -98,7 +98,7 @@ func (p *pool) create(ctx context.Context) error {
 	}
 	argv := createPool(p.name, p.v, p.paths())
 	t := inventory.Thing{Kind: inventory.Pool, Name: p.name, Proof: map[string]string{"vdevs": strings.Join(p.paths(), " ")}}
-	t, err = p.box.Log.Make(ctx, t, func(*inventory.Thing) error { return p.run(ctx, argv...) })
+	t, err = p.box.Book.Make(ctx, t, func(*inventory.Thing) error { return p.run(ctx, argv...) })
 	if err != nil {
 		return hint.With(fmt.Errorf("make the pool: %w", err), "volume.pool and volume.properties hold what was asked of it")
 	}
@@ -168,7 +168,7 @@ func (p *pool) Close(ctx context.Context) error {
 	if p.thing.Name != "" {
 		err = errors.Join(err, p.imported(ctx))
 		if err == nil {
-			err = p.box.Log.Remove(ctx, p.thing)
+			err = p.box.Book.Remove(ctx, p.thing)
 		}
 		p.open = p.open && err != nil
 	}

@@ -26,28 +26,37 @@ func (l *look) group(t *stack.Thing, m membership) {
 	} else {
 		l.memoryV1(t, m.memory)
 	}
-	if m.cpuV1 {
-		l.cpu(t, l.mounts.cpu, m.cpu, l.isRootV1, "cpu.cfs_quota_us", l.quota)
-	} else {
-		l.cpu(t, l.mounts.v2, m.cpu, l.isRootV2, "cpu.max", parseCPUMax)
+	l.cpu(t, m)
+}
+
+// lineage is a group with all that is to be seen above it, which limits it too.
+type lineage struct {
+	dirs []string // the group's own first
+	top  bool     // the last is the root of the tree: nothing that is not seen limits it
+}
+
+func lineageOf(m mount, group string, isRoot func(dir string) bool) (lineage, error) {
+	dirs, err := m.levels(group)
+	if err != nil {
+		return lineage{}, err
 	}
+	return lineage{dirs, isRoot(dirs[len(dirs)-1])}, nil
 }
 
 func (l *look) memoryV2(t *stack.Thing, group string) {
-	dirs, err := l.mounts.v2.levels(group)
+	g, err := lineageOf(l.mounts.v2, group, l.isRootV2)
 	if err != nil {
 		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
 		return
 	}
-	top := l.isRootV2(dirs[len(dirs)-1])
-	l.smallest(t, "memory_limit", dirs, "memory.max", top, parseMaxBytes)
-	l.smallest(t, "memory_high", dirs, "memory.high", top, parseMaxBytes)
-	l.smallest(t, "swap_limit", dirs, "memory.swap.max", top, parseMaxBytes)
+	l.smallest(t, "memory_limit", g, "memory.max", parseMaxBytes)
+	l.smallest(t, "memory_high", g, "memory.high", parseMaxBytes)
+	l.smallest(t, "swap_limit", g, "memory.swap.max", parseMaxBytes)
 	t.SetAbsent("swappiness", "control groups of version 2 have none of their own")
-	leaf := dirs[0]
+	leaf := g.dirs[0]
 	l.number(t, "memory_current", path.Join(leaf, "memory.current"))
 	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "anon", "memory_file": "file", "memory_shmem": "shmem"})
-	if top && len(dirs) == 1 { // who is in no group has no limit to run into
+	if g.top && len(g.dirs) == 1 { // who is in no group has no limit to run into
 		t.SetAbsent("oom_kills", "the root group counts none")
 		return
 	}
@@ -55,16 +64,15 @@ func (l *look) memoryV2(t *stack.Thing, group string) {
 }
 
 func (l *look) memoryV1(t *stack.Thing, group string) {
-	dirs, err := l.mounts.memory.levels(group)
+	g, err := lineageOf(l.mounts.memory, group, l.isRootV1)
 	if err != nil {
 		l.gap(t, err, "memory_*", "swap_limit", "oom_kills", "swappiness")
 		return
 	}
-	top := l.isRootV1(dirs[len(dirs)-1])
-	l.smallest(t, "memory_limit", dirs, "memory.limit_in_bytes", top, parseV1Bytes)
+	l.smallest(t, "memory_limit", g, "memory.limit_in_bytes", parseV1Bytes)
 	t.SetAbsent("memory_high", "version 1 has no such threshold")
-	l.swapV1(t, dirs, top)
-	leaf := dirs[0]
+	l.swapV1(t, g)
+	leaf := g.dirs[0]
 	l.number(t, "memory_current", path.Join(leaf, "memory.usage_in_bytes"))
 	l.number(t, "swappiness", path.Join(leaf, "memory.swappiness"))
 	l.keyed(t, path.Join(leaf, "memory.stat"), map[string]string{"memory_anon": "total_rss", "memory_file": "total_cache", "memory_shmem": "total_shmem"})
@@ -73,10 +81,10 @@ func (l *look) memoryV1(t *stack.Thing, group string) {
 
 // swapV1 reads the limit of memory and swap together. It tells the swap limit
 // only at its two ends: none, or no swap at all.
-func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
+func (l *look) swapV1(t *stack.Thing, g lineage) {
 	const name = "swap_limit"
 	probe := stack.NewThing("", "")
-	l.smallest(probe, "both", dirs, "memory.memsw.limit_in_bytes", top, parseV1Bytes)
+	l.smallest(probe, "both", g, "memory.memsw.limit_in_bytes", parseV1Bytes)
 	both, known := probe.Facts["both"]
 	memory, limited := t.Int("memory_limit")
 	n, ok := both.Value.Int()
@@ -90,15 +98,19 @@ func (l *look) swapV1(t *stack.Thing, dirs []string, top bool) {
 	}
 }
 
-// cpu reads the quota from a file, of either version.
-func (l *look) cpu(t *stack.Thing, tree mount, group string, isRoot func(dir string) bool, file string, parse limitParser) {
-	dirs, err := tree.levels(group)
+// cpu reads the quota, of either version.
+func (l *look) cpu(t *stack.Thing, m membership) {
+	tree, isRoot, file, parse := l.mounts.v2, l.isRootV2, "cpu.max", limitParser(parseCPUMax)
+	if m.cpuV1 {
+		tree, isRoot, file, parse = l.mounts.cpu, l.isRootV1, "cpu.cfs_quota_us", l.quota
+	}
+	g, err := lineageOf(tree, m.cpu, isRoot)
 	if err != nil {
 		l.gap(t, err, "cpu_*")
 		return
 	}
-	l.smallest(t, "cpu_limit", dirs, file, isRoot(dirs[len(dirs)-1]), parse)
-	l.throttled(t, dirs)
+	l.smallest(t, "cpu_limit", g, file, parse)
+	l.throttled(t, g.dirs)
 }
 
 // throttled takes the counts of the level that was stopped most often: each
@@ -170,12 +182,12 @@ func (l *look) isRootV1(dir string) bool {
 // limitParser reads a limit of a directory; the value is absent where there is none.
 type limitParser func(dir string, data []byte) (v stack.Value, ok bool)
 
-// smallest sets the smallest limit that any of the directories states. Where
-// none does, the fact is absent when the last one is the root of the tree.
-func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string, top bool, parse limitParser) {
+// smallest sets the smallest limit that a group or one above it states. Where
+// none does, the fact is absent when all of them are seen.
+func (l *look) smallest(t *stack.Thing, fact string, g lineage, name string, parse limitParser) {
 	var least stack.Value
-	src := path.Join(dirs[0], name)
-	for _, dir := range dirs {
+	src := path.Join(g.dirs[0], name)
+	for _, dir := range g.dirs {
 		at := path.Join(dir, name)
 		data, err := l.h.ReadFile(l.ctx, at)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -199,7 +211,7 @@ func (l *look) smallest(t *stack.Thing, fact string, dirs []string, name string,
 	switch {
 	case !least.IsAbsent():
 		t.Set(fact, least, src)
-	case top:
+	case g.top:
 		t.SetAbsent(fact, src)
 	default:
 		l.obs.Gap(t.Ref, "groups above the visible ones may limit it", "run Plumb on the host, not in a container", fact)

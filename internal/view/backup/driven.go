@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/driven"
+	"plumb/internal/backup/moment"
 	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
@@ -31,29 +32,40 @@ type DrivenJSON struct {
 	Took     time.Duration  `json:"took_ns,omitempty"`
 }
 
-// DrivenDocument is the document of what a tool has.
-func DrivenDocument(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet []driven.Fault, took time.Duration) DrivenJSON {
-	doc := DrivenJSON{Plumb: 1, Kind: "driven", Tool: tool, Version: f.Version, Stanza: s.Name, Server: s.Server.Ref.String(), To: s.URL, Config: s.Config, Running: f.Running, Plain: f.Plain,
-		Backups: page.NotNil(f.Backups), Newest: f.Newest, Unjudged: f.Unjudged, Unmet: page.NotNil(unmet), Took: took}
+// Driven is what a tool has of a server's backups.
+type Driven struct {
+	Tool  string // its name
+	Set   driven.Set
+	Found driven.Found
+	Unmet []driven.Fault // what is wrong
+	Made  *driven.Taken  // the one that was just made; nil for none
+	Took  time.Duration  // by that one
+}
+
+// Document is the document of it.
+func (v Driven) Document() DrivenJSON {
+	s, f := v.Set, v.Found
+	doc := DrivenJSON{Plumb: 1, Kind: "driven", Tool: v.Tool, Version: f.Version, Stanza: s.Name, Server: s.Server.Ref.String(), To: s.URL, Config: s.Config, Running: f.Running, Plain: f.Plain,
+		Backups: page.NotNil(f.Backups), Newest: f.Newest, Unjudged: f.Unjudged, Unmet: page.NotNil(v.Unmet), Took: v.Took}
 	if s.Private != "" {
 		doc.Key = s.KeyFile()
 	}
-	if made != nil {
-		doc.Made = made.Label
+	if v.Made != nil {
+		doc.Made = v.Made.Label
 	}
 	return doc
 }
 
-// Driven says what a tool has, and of a backup that was just made where its key is.
-func Driven(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet []driven.Fault, took time.Duration, screen page.Screen) string {
-	p := page.NewPage(screen)
-	head := fmt.Sprintf("Backups of %s, by %s %s", s.Server.Ref, tool, f.Version)
+// Text says what the tool has, and of a backup that was just made where its key is.
+func (v Driven) Text(screen page.Screen) string {
+	p, s, f := page.NewPage(screen), v.Set, v.Found
+	head := fmt.Sprintf("Backups of %s, by %s %s", s.Server.Ref, v.Tool, f.Version)
 	if s.URL != "" {
 		head += " in " + s.URL
 	}
 	p.Line(page.Bold, head)
-	if made != nil {
-		p.Hang(page.Normal, "  ", fmt.Sprintf("made %s, in %s", made.Label, units.Span(took)))
+	if v.Made != nil {
+		p.Hang(page.Normal, "  ", fmt.Sprintf("made %s, in %s", v.Made.Label, units.Span(v.Took)))
 	}
 	for _, b := range f.Backups {
 		p.Hang(page.Normal, "  "+b.Label+"  ", drivenWords(b))
@@ -68,14 +80,14 @@ func Driven(tool string, s driven.Set, f driven.Found, made *driven.Taken, unmet
 	if f.Running {
 		p.Para(page.Normal, 0, "A backup is being made.")
 	}
-	for _, u := range unmet {
+	for _, u := range v.Unmet {
 		p.Hang(page.Bold, "- ", u.Why)
 		if u.Hint != "" {
 			p.Hang(page.Dim, "  ", u.Hint)
 		}
 	}
-	if made != nil && s.Private != "" {
-		drivenSheet(p, tool, s)
+	if v.Made != nil && s.Private != "" {
+		drivenSheet(p, v.Tool, s)
 	}
 	return p.String()
 }
@@ -108,13 +120,13 @@ func drivenSheet(p *page.Page, tool string, s driven.Set) {
 }
 
 // DrivenMoment says where a backup was restored.
-func DrivenMoment(b driven.Taken, dir, to string, next, notes []string, took time.Duration, screen page.Screen) string {
+func DrivenMoment(w moment.Way, to, dir string, took time.Duration, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Line(page.Bold, "Restored backup "+b.Label+" to "+dir+"; when it is started, the server recovers to "+to)
-	for _, note := range notes {
+	p.Line(page.Bold, "Restored backup "+w.Base+" to "+dir+"; when it is started, the server recovers to "+to)
+	for _, note := range w.Notes {
 		p.Para(page.Normal, 0, note)
 	}
-	for _, one := range next {
+	for _, one := range w.Next {
 		p.Hang(page.Normal, "- ", one)
 	}
 	p.Para(page.Dim, 0, "In "+units.Span(took)+".")

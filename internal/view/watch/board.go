@@ -194,7 +194,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 }
 
 func boardValue(r watch.Rate) BoardValue {
-	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(Value(r))}
+	return BoardValue{Plain(r.Label), page.Finite(r.Value), Plain(valueText(r))}
 }
 
 // rank puts servers first that something holds back, and last those that say nothing.

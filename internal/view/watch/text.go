@@ -103,13 +103,13 @@ func load(s watch.Server) string {
 		parts[0] = units.Number(*s.Active) + " active sessions"
 	}
 	for _, r := range s.Rates {
-		parts = append(parts, r.Label+" "+Value(r))
+		parts = append(parts, r.Label+" "+valueText(r))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// Value writes a live number with its unit.
-func Value(r watch.Rate) string {
+// valueText writes a live number with its unit.
+func valueText(r watch.Rate) string {
 	switch r.Unit {
 	case "bytes/s":
 		return units.Measured(r.Value) + "/s"

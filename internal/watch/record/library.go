@@ -17,17 +17,20 @@ import (
 // library reads blocks, and keeps what many of them have in common.
 type library struct {
 	db       *sql.DB
-	schemas  map[int64]schema
-	gapLists map[int64][]series.Gap
-	digests  map[int64]digest
+	schemas  glossary[schema]
+	gapLists glossary[[]series.Gap]
+	digests  glossary[digest]
 	bases    map[int64]base
 }
 
-// mostKept is how much of each kind it keeps: it then begins anew.
-const mostKept = 1 << 13
-
 func newLibrary(db *sql.DB) *library {
-	return &library{db, map[int64]schema{}, map[int64][]series.Gap{}, map[int64]digest{}, map[int64]base{}}
+	return &library{
+		db:       db,
+		schemas:  newGlossary(db, "schema", decodeSchema),
+		gapLists: newGlossary(db, "gap_list", decodeGaps),
+		digests:  newGlossary(db, "digest", decodeDigest),
+		bases:    map[int64]base{},
+	}
 }
 
 // blockRow is a block that can be read.
@@ -128,7 +131,7 @@ func (l *library) values(ctx context.Context, r blockRow) ([]entry, error) {
 	entries, gaps, err := decode(in, time.Unix(0, r.t0), schemas)
 	for i := range entries {
 		if gaps[i] != 0 && err == nil {
-			entries[i].Gaps, err = word1(ctx, l.db, l.gapLists, "gap_list", gaps[i], decodeGaps)
+			entries[i].Gaps, err = l.gapLists.word(ctx, gaps[i])
 		}
 	}
 	if err != nil {
@@ -149,34 +152,7 @@ func (l *library) schema(ctx context.Context, name string) (schema, error) {
 	if err != nil {
 		return schema{}, errDamaged
 	}
-	return word1(ctx, l.db, l.schemas, "schema", id, decodeSchema)
-}
-
-// word1 gives a word of a dictionary.
-func word1[T any](ctx context.Context, db *sql.DB, kept map[int64]T, table string, id int64, decode func([]byte) (T, error)) (v T, err error) {
-	if v, known := kept[id]; known {
-		return v, nil
-	}
-	var data []byte
-	err = db.QueryRowContext(ctx, `SELECT columns FROM `+table+` WHERE id = ?`, id).Scan(&data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return v, errDamaged
-	}
-	if err != nil {
-		return v, fmt.Errorf("read %s %d: %w", table, id, err)
-	}
-	plain, err := unpack(data)
-	if err != nil {
-		return v, err
-	}
-	if v, err = decode(plain); err != nil {
-		return v, err
-	}
-	if len(kept) >= mostKept {
-		clear(kept)
-	}
-	kept[id] = v
-	return v, nil
+	return l.schemas.word(ctx, id)
 }
 
 func (l *library) addSessions(ctx context.Context, r blockRow, entries []entry) error {
@@ -238,7 +214,7 @@ func (l *library) statements(ctx context.Context, id int64) ([]statementRow, bas
 	}
 	var failed error
 	rows, first, err := decodeStatements(plain, from, func(id int64) (digest, bool) {
-		d, err := word1(ctx, l.db, l.digests, "digest", id, decodeDigest)
+		d, err := l.digests.word(ctx, id)
 		failed = errors.Join(failed, err)
 		return d, err == nil
 	})

@@ -321,13 +321,7 @@ func (r *Reader) pictureBefore(ctx context.Context, from int64, do func(Item) er
 
 func (r *Reader) show(ctx context.Context, p pictureRow, do func(Item) error) error {
 	at := time.Unix(0, p.at).UTC()
-	s, err := word1(ctx, r.db, map[int64]*stack.Stack{}, "stack", p.stack, func(data []byte) (*stack.Stack, error) {
-		s := &stack.Stack{}
-		if err := json.Unmarshal(data, s); err != nil {
-			return nil, errDamaged
-		}
-		return s, nil
-	})
+	s, err := newGlossary(r.db, "stack", decodeStack).word(ctx, p.stack) // of its own: stacks are large, and read once
 	if err != nil {
 		if onlyDamage(err) != nil {
 			return err
@@ -336,6 +330,14 @@ func (r *Reader) show(ctx context.Context, p pictureRow, do func(Item) error) er
 		return do(Item{At: at, Lost: &lost})
 	}
 	return do(Item{At: at, Picture: s})
+}
+
+func decodeStack(data []byte) (*stack.Stack, error) {
+	s := &stack.Stack{}
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, errDamaged
+	}
+	return s, nil
 }
 
 // losses gives the spans that were lost when they were to be recorded.

@@ -118,7 +118,7 @@ func judgeHere(s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return know.Judge(seen, false).Advice.Findings, nil
+	return know.Judge(seen).Advice.Findings, nil
 }
 
 // Findings gives what check finds on a host: the rule, and the things of each case.

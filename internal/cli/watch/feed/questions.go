@@ -60,7 +60,7 @@ func (q *Questions) Plan(ctx context.Context, of series.Statement, powerful bool
 		return sample.Unplanned(of, err)
 	}
 	defer leave()
-	return p.Plan(ctx, q.host, s, of)
+	return sample.Plan(ctx, p, q.host, s, of)
 }
 
 // Indexes asks a server which indexes it could do without.

@@ -19,14 +19,14 @@ type asked struct {
 	indexes []series.Index
 }
 
-func (a asked) Plan(ctx context.Context, _ host.Reader, _ *stack.Stack, of series.Statement) series.Plan {
+func (a asked) Plan(ctx context.Context, _ host.Reader, _ *stack.Stack, _ series.Statement) (series.Plan, error) {
 	if a.wait != nil {
 		select {
 		case <-a.wait:
 		case <-ctx.Done():
 		}
 	}
-	return series.Plan{Statement: of.ID, Steps: []series.PlanStep{{Does: "reads"}}}
+	return series.Plan{Steps: []series.PlanStep{{Does: "reads"}}}, nil
 }
 
 func (a asked) Indexes(context.Context, host.Reader, *stack.Stack, stack.Ref) ([]series.Index, error) {

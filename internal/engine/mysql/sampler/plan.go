@@ -23,13 +23,9 @@ type Planner struct {
 	Powerful bool // a person said that our user's rights may be used to explain texts of others
 }
 
-// Plan implements [sample.Planner]. What cannot be planned says why.
-func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan {
-	out := series.Plan{Of: of.Of, Statement: of.ID}
-	if err := p.Server(s, of.Of).plan(ctx, h, of, p.Powerful, &out); err != nil {
-		return sample.Unplanned(of, err)
-	}
-	return out
+// Plan implements [sample.Planner].
+func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) (series.Plan, error) {
+	return p.Server(s, of.Of).plan(ctx, h, of, p.Powerful)
 }
 
 // Indexes implements [sample.Planner].
@@ -43,28 +39,28 @@ var _ sample.Planner = Planner{}
 // its plan was told: of most statements there is none.
 const tries = 8
 
-func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool, out *series.Plan) error {
+func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool) (series.Plan, error) {
 	digest, database, _ := strings.Cut(of.ID, "/")
 	if !isDigest(digest) {
-		return errors.New("it is not a single statement")
+		return series.Plan{}, errors.New("it is not a single statement")
 	}
 	t, err := v.learn(ctx, h)
 	if err != nil {
-		return err
+		return series.Plan{}, err
 	}
 	if !t.schema {
-		return hint.With(errors.New("which sessions run it is not known: the performance schema is off or not open to this user"), schemaHint)
+		return series.Plan{}, hint.With(errors.New("which sessions run it is not known: the performance schema is off or not open to this user"), schemaHint)
 	}
 	texts, err := v.Texts(ctx, h, []string{of.ID})
 	if err != nil {
-		return err
+		return series.Plan{}, err
 	}
 	l := sought{digest: digest, database: database, text: texts[of.ID], powerful: powerful}
 	var missed error
 	for range tries {
 		ran, err := v.ranBy(ctx, h, l)
 		if err != nil {
-			return err
+			return series.Plan{}, err
 		}
 		if l.ran == "" {
 			l.ran = ran.text
@@ -72,18 +68,19 @@ func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, p
 		if !ran.now {
 			continue
 		}
-		if missed = v.running(ctx, h, ran, out); missed == nil {
-			return nil
+		var p series.Plan
+		if p, missed = v.running(ctx, h, ran); missed == nil {
+			return p, nil
 		}
 		if errors.Is(missed, context.DeadlineExceeded) || errors.Is(missed, host.ErrDenied) || errors.Is(missed, host.ErrLogin) {
 			break // MariaDB's sessions do not answer while they wait for a lock, and MySQL wants all global rights for it
 		}
 	}
-	err = v.byText(ctx, h, t, l, out)
+	p, err := v.byText(ctx, h, t, l)
 	if err != nil && missed != nil {
-		return hint.With(fmt.Errorf("%w; of a session that runs it: %w", err, missed), hint.Of(err))
+		err = hint.With(fmt.Errorf("%w; of a session that runs it: %w", err, missed), hint.Of(err))
 	}
-	return err
+	return p, err
 }
 
 // sought is the statement whose plan is wanted.
@@ -122,21 +119,20 @@ func (v *Server) ranBy(ctx context.Context, h host.Reader, l sought) (r ran, err
 
 // running asks for the plan by which a session runs a statement now. By the time
 // it is told the session may run another one: then it is of no use.
-func (v *Server) running(ctx context.Context, h host.Reader, r ran, out *series.Plan) error {
+func (v *Server) running(ctx context.Context, h host.Reader, r ran) (series.Plan, error) {
 	steps, err := v.explain(ctx, h, "", fmt.Sprintf("FOR CONNECTION %d", r.session))
 	if err != nil {
-		return err
+		return series.Plan{}, err
 	}
 	rows, err := v.Ask(ctx, h, fmt.Sprintf("SELECT 1 FROM performance_schema.events_statements_current WHERE THREAD_ID = %d AND EVENT_ID = %d AND END_EVENT_ID IS NULL", r.thread, r.event))
 	if err != nil || len(rows.Values) != 1 {
-		return errors.New("the session runs it no more")
+		return series.Plan{}, errors.New("the session runs it no more")
 	}
-	out.By, out.Steps = fmt.Sprintf("session %d, which runs it now", r.session), steps
-	return nil
+	return series.Plan{By: fmt.Sprintf("session %d, which runs it now", r.session), Steps: steps}, nil
 }
 
 // byText has a text explained that somebody ran.
-func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, out *series.Plan) error {
+func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought) (series.Plan, error) {
 	text, by, err := v.textOf(ctx, h, t, l)
 	if err == nil {
 		err = explainable(text)
@@ -145,14 +141,10 @@ func (v *Server) byText(ctx context.Context, h host.Reader, t traits, l sought, 
 		err = v.harmless(ctx, h, t)
 	}
 	if err != nil {
-		return err
+		return series.Plan{}, err
 	}
 	steps, err := v.explain(ctx, h, l.database, text)
-	if err != nil {
-		return v.Refused(err)
-	}
-	out.By, out.Steps = by, steps
-	return nil
+	return series.Plan{By: by, Steps: steps}, v.Refused(err)
 }
 
 // textOf gives a text that the server kept of a statement, or else that of a session that ran it.
@@ -177,7 +169,7 @@ func explainable(text string) error {
 		return hint.With(errors.New("no session runs it now, and there is no text of it: this server keeps no samples"), "ask again while it runs; the consumer events_statements_current shows who does")
 	case strings.HasSuffix(text, "...") || len(text) >= shortestCut:
 		return errors.New("its text was cut by the server (performance_schema_max_sql_text_length)")
-	case !statement.Plannable(text, false):
+	case !statement.PlannableSelect(text):
 		return hint.With(errors.New("only the text of a plain SELECT can be explained in a session that may not write"), "ask again while it runs")
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/engine/mysql"
 	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/test/sandbox"
 )
@@ -58,7 +59,7 @@ func (l *live) planOf(user, digest string, powerful bool) series.Plan {
 	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: mysql.Dialer{}, mysql.PlannerEngine: mysql.Planner{}}, DSN: dsn})
 	defer h.Close()
 	s, ref := samplertest.LoggedIn(kind, given.Address)
-	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: ref, Database: "shop", ID: digest + "/shop"})
+	return sample.Plan(context.Background(), Planner{New(&given), powerful}, h, s, series.Statement{Of: ref, Database: "shop", ID: digest + "/shop"})
 }
 
 const planSettings = "performance_schema = ON\nperformance_schema_consumer_events_statements_current = ON\nperformance_schema_consumer_global_instrumentation = ON"

@@ -2,10 +2,8 @@ package sampler
 
 import (
 	"context"
-	"fmt"
 
 	"plumb/internal/engine/postgres"
-	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/sample"
 	"plumb/internal/stack"
@@ -49,7 +47,7 @@ func (f Finder) Server(s *stack.Stack, ref stack.Ref) *Server {
 	return &Server{Asked: sample.Asked{Ref: ref, Denied: grantsHint, Find: func(ctx context.Context, h host.Reader) (host.Target, error) {
 		t, ok := f.probe.Reach(ctx, h, s, ref)
 		if !ok {
-			return t, hint.With(fmt.Errorf("there is no way to log in to %s", ref), "give one with --dsn")
+			return t, sample.NoLogin(ref)
 		}
 		return t, nil
 	}}}

@@ -23,13 +23,9 @@ type Planner struct {
 	Powerful bool // a person said that our role's rights may be used to explain texts of others
 }
 
-// Plan implements [sample.Planner]. What cannot be planned says why.
-func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) series.Plan {
-	out := series.Plan{Of: of.Of, Statement: of.ID}
-	if err := p.Server(s, of.Of).plan(ctx, h, of, p.Powerful, &out); err != nil {
-		return sample.Unplanned(of, err)
-	}
-	return out
+// Plan implements [sample.Planner].
+func (p Planner) Plan(ctx context.Context, h host.Reader, s *stack.Stack, of series.Statement) (series.Plan, error) {
+	return p.Server(s, of.Of).plan(ctx, h, of, p.Powerful)
 }
 
 // mostDatabases is in how many databases indexes are looked for, the oldest first.
@@ -88,65 +84,83 @@ func parseID(id string) (query, role, database int64, ok bool) {
 	return query, role, database, err == nil && err2 == nil && err3 == nil
 }
 
-func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool, out *series.Plan) error {
-	query, role, database, single := parseID(of.ID)
+func (v *Server) plan(ctx context.Context, h host.Reader, of series.Statement, powerful bool) (series.Plan, error) {
+	g, err := v.generalForm(ctx, h, of.ID)
+	if err == nil && !powerful {
+		err = v.harmless(ctx, h)
+	}
+	if err != nil {
+		return series.Plan{}, err
+	}
+	return v.explain(ctx, h, g)
+}
+
+// general is a statement as the server keeps it: without its values.
+type general struct {
+	text     string
+	database string
+	path     []string // schemas in which its names are looked up
+}
+
+// generalForm finds a statement that can be explained.
+func (v *Server) generalForm(ctx context.Context, h host.Reader, id string) (g general, err error) {
+	query, role, database, single := parseID(id)
 	if !single {
-		return errors.New("it is not a single statement")
+		return g, errors.New("it is not a single statement")
 	}
 	t, err := v.learn(ctx, h)
 	if err != nil {
-		return err
+		return g, err
 	}
 	if err := v.lacking(t); err != nil {
-		return err
+		return g, err
 	}
 	if t.major < 16 {
-		return hint.With(fmt.Errorf("PostgreSQL %d keeps a statement without its values, and plans one without values only since 16 (EXPLAIN GENERIC_PLAN)", t.major), "EXPLAIN it by hand with values, or load auto_explain")
+		return g, hint.With(fmt.Errorf("PostgreSQL %d keeps a statement without its values, and plans one without values only since 16 (EXPLAIN GENERIC_PLAN)", t.major), "EXPLAIN it by hand with values, or load auto_explain")
 	}
 	rows, err := v.Ask(ctx, h, statementQuery(t, query, role, database))
 	if err != nil {
-		return err
+		return g, err
 	}
 	if len(rows.Values) != 1 {
-		return errors.New("the server knows its text no more")
+		return g, errors.New("the server knows its text no more")
 	}
 	row := rows.Values[0]
-	text := host.Text(row, 0)
-	if !statement.Plannable(text, true) {
-		return errors.New("it is not a SELECT, INSERT, UPDATE, DELETE or MERGE that can surely be explained without running any of it")
+	g = general{text: host.Text(row, 0), database: host.Text(row, 1), path: postgres.SearchPath(host.Text(row, 3), host.Text(row, 2))}
+	if !statement.Plannable(g.text) {
+		return g, errors.New("it is not a SELECT, INSERT, UPDATE, DELETE or MERGE that can surely be explained without running any of it")
 	}
-	if !powerful {
-		rows, err := v.Ask(ctx, h, postgres.RightsQuery)
-		if err != nil {
-			return err
-		}
-		if postgres.Powerful(rows) {
-			return hint.With(errors.New("explaining runs functions that others may have written, with the rights of our role, which can do more than read"),
-				"let Plumb log in as a role that may only read (`plumb watch --grants`, and SELECT on the tables); or --plans-as-superuser, if you trust all who may create functions there")
-		}
+	return g, nil
+}
+
+// harmless is an error where our role can do more than read: explaining may run functions that others wrote.
+func (v *Server) harmless(ctx context.Context, h host.Reader) error {
+	rows, err := v.Ask(ctx, h, postgres.RightsQuery)
+	if err == nil && postgres.Powerful(rows) {
+		err = hint.With(errors.New("explaining runs functions that others may have written, with the rights of our role, which can do more than read"),
+			"let Plumb log in as a role that may only read (`plumb watch --grants`, and SELECT on the tables); or --plans-as-superuser, if you trust all who may create functions there")
 	}
-	return v.explain(ctx, h, host.Text(row, 1), postgres.SearchPath(host.Text(row, 3), host.Text(row, 2)), text, out)
+	return err
 }
 
 // explain asks in a session of its own.
-func (v *Server) explain(ctx context.Context, h host.Reader, database string, path []string, text string, out *series.Plan) error {
+func (v *Server) explain(ctx context.Context, h host.Reader, g general) (series.Plan, error) {
 	target, err := v.Target(ctx, h)
 	if err != nil {
-		return err
+		return series.Plan{}, err
 	}
-	rows, err := h.Query(ctx, postgres.ToPlan(target, database), postgres.Explain(path, text))
+	rows, err := h.Query(ctx, postgres.ToPlan(target, g.database), postgres.Explain(g.path, g.text))
 	for _, kind := range []error{host.ErrRefused, host.ErrDenied} {
 		if errors.Is(err, kind) {
-			return hint.With(fmt.Errorf("explain it in %s: %w", database, kind), "grant our role SELECT on the tables; of a change, the right to make it")
+			return series.Plan{}, hint.With(fmt.Errorf("explain it in %s: %w", g.database, kind), "grant our role SELECT on the tables; of a change, the right to make it")
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("explain it in %s: %w", database, err)
+		return series.Plan{}, fmt.Errorf("explain it in %s: %w", g.database, err)
 	}
 	if len(rows.Values) != 1 {
-		return errors.New("the server's plan is not one document")
+		return series.Plan{}, errors.New("the server's plan is not one document")
 	}
-	out.By = "its general form, as the planner sees it without values"
-	out.Steps, err = readPlan([]byte(host.Text(rows.Values[0], 0)))
-	return err
+	steps, err := readPlan([]byte(host.Text(rows.Values[0], 0)))
+	return series.Plan{By: "its general form, as the planner sees it without values", Steps: steps}, err
 }

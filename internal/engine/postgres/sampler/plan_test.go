@@ -9,6 +9,7 @@ import (
 	"plumb/internal/engine/postgres"
 	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
+	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/test/sandbox"
 )
@@ -26,7 +27,7 @@ func (l *live) plan(role, begins string, powerful bool) series.Plan {
 	h := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: postgres.Dialer{}, postgres.PlannerEngine: postgres.Planner{}}, DSN: dsn})
 	defer h.Close()
 	s, ref := samplertest.LoggedIn(kind, given.Address)
-	return Planner{New(&given), powerful}.Plan(context.Background(), h, s, series.Statement{Of: ref, ID: id})
+	return sample.Plan(context.Background(), Planner{New(&given), powerful}, h, s, series.Statement{Of: ref, ID: id})
 }
 
 // TestPlans asks for plans on real servers; before 16 it is said what is missing.

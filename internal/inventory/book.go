@@ -14,9 +14,9 @@ import (
 	"plumb/internal/host"
 )
 
-// Log is the open book of one running lab. It may be used by several
-// goroutines.
-type Log struct {
+// Book is the open book of one run, in which it writes down what it makes. It may be
+// used by several goroutines.
+type Book struct {
 	books  Books // it is one of
 	file   string
 	unlock func()
@@ -30,11 +30,11 @@ type Log struct {
 }
 
 // Open makes the book of a new run, locked for as long as the process lives.
-func (b Books) Open(ctx context.Context, run string) (*Log, error) {
+func (b Books) Open(ctx context.Context, run string) (*Book, error) {
 	if run == "" || strings.ContainsAny(run, "/*?[\\\x00\n") || strings.HasPrefix(run, ".") {
 		return nil, fmt.Errorf("open a book for the run %q: that is not a valid file name", run)
 	}
-	book := &Log{books: b, file: path.Join(b.Directory, run+ending), pages: &pages{}, most: volumeRecords}
+	book := &Book{books: b, file: path.Join(b.Directory, run+ending), pages: &pages{}, most: volumeRecords}
 	// A sweep removes empty books: it must not see ours before it says whose it is.
 	release, err := b.doorway(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b Books) Open(ctx context.Context, run string) (*Log, error) {
 	return book, nil
 }
 
-func (b *Log) note(ctx context.Context, kind string, body any) error {
+func (b *Book) note(ctx context.Context, kind string, body any) error {
 	return b.pages.note(ctx, b.books.Do, b.file, kind, body)
 }
 
@@ -69,7 +69,7 @@ func (b *Log) note(ctx context.Context, kind string, body any) error {
 // down what was made: make may complete name and proof (the number of a loop
 // device is known only then). When make fails, the thing is taken away as far as it
 // came about. A name that is taken already is refused: what is there is not ours.
-func (b *Log) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thing, error) {
+func (b *Book) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thing, error) {
 	t.Proof = maps.Clone(t.Proof)
 	n, err := b.intend(ctx, t)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *Log) Make(ctx context.Context, t Thing, make func(t *Thing) error) (Thi
 }
 
 // Tree makes a directory that goes with all that is in it, and marks it as this run's.
-func (b *Log) Tree(ctx context.Context, t Thing, perm fs.FileMode) error {
+func (b *Book) Tree(ctx context.Context, t Thing, perm fs.FileMode) error {
 	b.mu.Lock()
 	run := b.pages.begin.Run
 	b.mu.Unlock()
@@ -120,7 +120,7 @@ func (b *Log) Tree(ctx context.Context, t Thing, perm fs.FileMode) error {
 }
 
 // intend writes the intent down.
-func (b *Log) intend(ctx context.Context, t Thing) (n int, err error) {
+func (b *Book) intend(ctx context.Context, t Thing) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -149,7 +149,7 @@ func (b *Log) intend(ctx context.Context, t Thing) (n int, err error) {
 
 // Remove takes a thing away and notes it. One that has gone already is fine;
 // one that is not ours any more is ErrForeign.
-func (b *Log) Remove(ctx context.Context, t Thing) error {
+func (b *Book) Remove(ctx context.Context, t Thing) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, ok := b.pages.find(t)
@@ -163,7 +163,7 @@ func (b *Log) Remove(ctx context.Context, t Thing) error {
 }
 
 // away takes one thing away and notes it.
-func (b *Log) away(ctx context.Context, e Entry) error {
+func (b *Book) away(ctx context.Context, e Entry) error {
 	return b.books.settle(ctx, b.pages.holder(b.books.Do, !b.closed), e, b.note)
 }
 
@@ -183,7 +183,7 @@ func (b Books) settle(ctx context.Context, h Holder, e Entry, note noting) error
 // Close takes away all that is left and not meant to live, limits and processes
 // first, then newest first, and removes the book. When something could not be
 // taken away, the book stays for a sweep; and it stays for what lives.
-func (b *Log) Close(ctx context.Context) error {
+func (b *Book) Close(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {

@@ -22,7 +22,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func open(t *testing.T, h *host.LiveDoer, dir, run string) *inventory.Log {
+func open(t *testing.T, h *host.LiveDoer, dir, run string) *inventory.Book {
 	t.Helper()
 	b, err := kinds.Books(h, dir).Open(t.Context(), run)
 	must(t, err)
@@ -30,7 +30,7 @@ func open(t *testing.T, h *host.LiveDoer, dir, run string) *inventory.Log {
 }
 
 // tree makes a directory of a lab in the book.
-func tree(t *testing.T, b *inventory.Log, h *host.LiveDoer, name, run string) inventory.Thing {
+func tree(t *testing.T, b *inventory.Book, h *host.LiveDoer, name, run string) inventory.Thing {
 	t.Helper()
 	made, err := b.Make(t.Context(), inventory.Thing{Kind: inventory.Tree, Name: name}, func(*inventory.Thing) error {
 		_, err := h.Run(t.Context(), "mkdir", name)

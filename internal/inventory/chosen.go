@@ -38,8 +38,8 @@ func (b Books) RemoveOne(ctx context.Context, kind, name string) error {
 	return b.withOne(ctx, kind, name, b.remove)
 }
 
-// RemoveOwned does so with what was made to live for an owner, also what came about in part only: processes first, then
-// the newest thing first. What stays is left, if that is given.
+// RemoveOwned removes what was made to live for an owner, as RemoveOne does, also what came about in part only: processes
+// first, then the newest thing first. What stays tells of is left; nil for nothing.
 func (b Books) RemoveOwned(ctx context.Context, owner string, stays func(Thing) bool) error {
 	goes := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner && (stays == nil || !stays(t)) }
 	_, err := b.withThose(ctx, "remove what was made for "+owner, goes, func(ctx context.Context, p *pages, e Entry, others living, note noting) error {
@@ -66,7 +66,7 @@ func (b Books) Forget(ctx context.Context, kind, name string) error {
 	return b.withOne(ctx, kind, name, forget)
 }
 
-// ForgetOwned does so with all that was made to live for an owner.
+// ForgetOwned drops the lines of all that was made to live for an owner, and leaves it.
 func (b Books) ForgetOwned(ctx context.Context, owner string) error {
 	owned := func(t Thing) bool { return t.Life != nil && t.Life.Owner == owner }
 	_, err := b.withThose(ctx, "forget what was made for "+owner, owned, forget)
