@@ -60,6 +60,7 @@ type Full struct {
 func Of(s forecast.Series, ask Ask) Result {
 	res := known(s, ask)
 	s, ask = sound(s, ask)
+	ask = stillEmptied(s, ask)
 	s, change := sinceLast(s, ask.Changes)
 	s, each, read, before := dense(s)
 	if len(s.Days) > 0 {
