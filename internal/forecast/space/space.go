@@ -6,6 +6,7 @@
 package space
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -87,9 +88,12 @@ func Of(s forecast.Series, ask Ask) Result {
 		before = append(before, said)
 	}
 	p := newPast(forecast.Added(steps), each)
+	if each == 1 && p.cycle != week {
+		before = append(before, fmt.Sprintf("what is added repeats each %d days", p.cycle))
+	}
 	var f Futures
 	if ask.Bounded {
-		f = drawBounded(s.Days[0].Value, steps, ask.Days)
+		f = drawBounded(s.Days[0].Value, steps, ask.Days, p.cycle)
 	} else {
 		f = p.draw(ask.Days)
 	}
