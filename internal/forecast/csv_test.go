@@ -274,6 +274,20 @@ func TestFilesThatAreTooWide(t *testing.T) {
 	}
 }
 
+// TestFilesOfTooManyRows are refused. That of the test is read from its last but one row on.
+func TestFilesOfTooManyRows(t *testing.T) {
+	for text, want := range map[string]string{
+		"date,used\n2026-01-01,5\n":               "",
+		"date,used\n2026-01-01,5\n2026-01-02,6\n": "there are more than 2000000 rows",
+	} {
+		f := file{count: mostRows - 1, of: map[string]*Table{}}
+		err := f.rows([]byte(text))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || hint.Of(err) != "a row a day is enough") {
+			t.Errorf("%v, hint %q, want %q", err, hint.Of(err), want)
+		}
+	}
+}
+
 // TestUTF16 is what spreadsheets save as Unicode text.
 func TestUTF16(t *testing.T) {
 	letters := utf16.Encode([]rune("\ufeffdate\tused\r\n2026-01-01\t5\r\n"))

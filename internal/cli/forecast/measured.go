@@ -46,6 +46,8 @@ func (m measured) given() (bool, error) {
 	switch {
 	case m.csv != "" && m.ledger != "":
 		return false, hint.Usage("--csv and --ledger are two places of what was measured", "give one of them")
+	case m.ledger == "" && (m.name != "" || m.axis != "" || len(m.with) > 0):
+		return false, hint.Usage("--experiment, --axis and --with are of an experiment in a ledger, and none is named", "--ledger PLACE names it, such as --ledger plumb-lab")
 	case m.ledger != "" && m.axis == "":
 		return false, hint.Usage("--ledger needs the axis that was varied", "plumb lab report --ledger "+ledger.Apart(m.ledger)+" shows the axes; --axis names one")
 	}
@@ -151,38 +153,89 @@ func (m measured) fromLedger(ctx context.Context, of string) (all []point, err e
 	if err != nil {
 		return nil, err
 	}
-	if metric := cmp.Or(r.Experiment.Metric, "rate"); metric != "rate" {
-		return nil, hint.With(fmt.Errorf("experiment %s compares %s, and a forecast needs rates", r.Experiment.Name, metric), "run it with metric: rate")
-	}
-	if r.Experiment.Unsteady {
-		return nil, hint.With(fmt.Errorf("experiment %s counts trials whose rate is not steady, and a curve needs rates that last", r.Experiment.Name), "run it without measure.unsteady")
-	}
-	if programs := programsOf(r.Records); len(programs) > 1 {
-		return nil, hint.With(fmt.Errorf("experiment %s ran on different servers: %s", r.Experiment.Name, strings.Join(programs, ", ")), "a curve is one server's: run it again on one version")
+	x := r.Experiment
+	asked := slices.DeleteFunc(slices.Clone(r.Records), func(q experiment.Record) bool { _, is := m.takes(x.Arm(q.Arm), of); return !is })
+	if err := cmp.Or(m.misnamed(x), unfit(x, asked)); err != nil {
+		return nil, err
 	}
 	for _, arm := range r.Arms {
-		a := r.Experiment.Arm(arm.Name)
-		x, ok := m.takes(a, of)
+		a := x.Arm(arm.Name)
+		at, ok := m.takes(a, of)
 		if !ok || arm.Trials == 0 {
 			continue
 		}
-		p := point{x: x, rate: arm.Metric.Value}
+		p := point{x: at, rate: arm.Metric.Value}
 		if half := (arm.Metric.High - arm.Metric.Low) / 2 / arm.Metric.Value; half > 0 && !math.IsInf(half, 0) {
 			p.off = half
 		}
-		if slices.ContainsFunc(all, func(q point) bool { return q.x == x }) {
-			return nil, hint.Usage(fmt.Sprintf("experiment %s has several arms at %s %g", r.Experiment.Name, m.axis, x), "--with names a level of the other axes: "+otherLevels(r.Experiment, m.axis))
+		if slices.ContainsFunc(all, func(q point) bool { return q.x == at }) {
+			_, others := m.levelsOf(x)
+			return nil, hint.Usage(fmt.Sprintf("experiment %s has several arms with %s %s", x.Name, m.axis, a.Levels[m.axis]), "--with names a level of the other axes: "+strings.Join(others, ", "))
 		}
 		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return nil, m.nothing(x, of)
 	}
 	return all, nil
 }
 
-// programsOf lists the servers that the trials that count ran on.
-func programsOf(records []experiment.Record) (all []string) {
+// misnamed says which axis or level was asked for that the experiment does not have; nil where it has all of them.
+func (m measured) misnamed(x experiment.Experiment) error {
+	var axes []string
+	for _, a := range x.Axes {
+		axes = append(axes, a.Name)
+	}
+	switch {
+	case len(axes) == 0:
+		return hint.Usage(fmt.Sprintf("experiment %s has no axes: its arms are named one by one", x.Name), "--csv FILE takes what plumb lab report shows of them")
+	case !slices.Contains(axes, m.axis):
+		return hint.Usage(fmt.Sprintf("experiment %s has no axis %s", x.Name, m.axis), "--axis names "+hint.OneOf(axes))
+	}
+	_, others := m.levelsOf(x)
+	for _, w := range m.with {
+		if !slices.Contains(others, w) {
+			return hint.Usage(fmt.Sprintf("experiment %s has no level %s beside those on axis %s", x.Name, w, m.axis), "--with names one of these: "+cmp.Or(strings.Join(others, ", "), "none"))
+		}
+	}
+	return nil
+}
+
+// unfit says why the trials that are asked for make no curve; nil where they can.
+func unfit(x experiment.Experiment, asked []experiment.Record) error {
+	if metric := cmp.Or(x.Metric, "rate"); metric != "rate" {
+		return hint.With(fmt.Errorf("experiment %s compares %s, and a forecast needs rates", x.Name, metric), "run it with metric: rate")
+	}
+	if x.Unsteady {
+		return hint.With(fmt.Errorf("experiment %s counts trials whose rate is not steady, and a curve needs rates that last", x.Name), "run it without measure.unsteady")
+	}
+	if programs := distinct(asked, func(r experiment.Record) string { return r.Program }); len(programs) > 1 {
+		return hint.With(fmt.Errorf("experiment %s ran on different servers: %s", x.Name, strings.Join(programs, ", ")), "a curve is one server's: run it again on one version, or name its level by --with")
+	}
+	if machines := distinct(asked, func(r experiment.Record) string { return strings.Join(r.Machine, ", ") }); len(machines) > 1 {
+		return hint.With(fmt.Errorf("experiment %s ran on different machines: %s", x.Name, strings.Join(machines, "; ")), "a curve is one machine's, with one kernel: run it again on one")
+	}
+	return nil
+}
+
+// nothing says why no arm is a point of a curve over sizes, or over numbers of what else of names.
+func (m measured) nothing(x experiment.Experiment, of string) error {
+	own, _ := m.levelsOf(x)
+	if slices.ContainsFunc(own, func(l string) bool { _, err := levelOf(of, l); return err == nil }) {
+		return hint.With(fmt.Errorf("experiment %s has no trial that counts in the arms that are asked for", x.Name), "plumb lab report says why trials do not count")
+	}
+	kind := "numbers"
+	if of == sizeColumn {
+		kind = "sizes"
+	}
+	return hint.Usage(fmt.Sprintf("the levels of axis %s of experiment %s are not %s: %s", m.axis, x.Name, kind, strings.Join(own, ", ")), "--axis names an axis whose levels are "+kind)
+}
+
+// distinct lists what the trials that count ran on, as far as it is known.
+func distinct(records []experiment.Record, on func(experiment.Record) string) (all []string) {
 	for _, r := range records {
-		if r.Valid() && r.Program != "" && !slices.Contains(all, r.Program) {
-			all = append(all, r.Program)
+		if what := on(r); r.Valid() && what != "" && !slices.Contains(all, what) {
+			all = append(all, what)
 		}
 	}
 	return all
@@ -209,14 +262,16 @@ func levels(a experiment.Arm, axis string) (all []string) {
 	return all
 }
 
-func otherLevels(x experiment.Experiment, axis string) string {
-	var all []string
+// levelsOf lists the levels on the axis that was varied, and those on all others.
+func (m measured) levelsOf(x experiment.Experiment) (own, others []string) {
 	for _, a := range x.Axes {
 		for _, l := range a.Levels {
-			if a.Name != axis {
-				all = append(all, l.Name)
+			if a.Name == m.axis {
+				own = append(own, l.Name)
+			} else {
+				others = append(others, l.Name)
 			}
 		}
 	}
-	return strings.Join(all, ", ")
+	return own, others
 }

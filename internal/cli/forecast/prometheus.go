@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 	u.RawQuery = url.Values{"query": {query}, "step": {"86400"}, "start": {strconv.FormatInt(now.Add(-ago).Unix(), 10)}, "end": {strconv.FormatInt(now.Unix(), 10)}}.Encode()
 	text, err := get(ctx, u)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), "does it run, and may this machine ask it?")
+		return nil, hint.With(fmt.Errorf("ask Prometheus at %s: %w", where, err), cmp.Or(hint.Of(err), "does it run, and may this machine ask it?"))
 	}
 	all, err := forecast.ParseMatrix(text)
 	if err != nil {
@@ -178,7 +179,7 @@ func get(ctx context.Context, u *url.URL) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(text) > mostAPI:
-		return nil, errors.New("the answer is too large")
+		return nil, hint.With(fmt.Errorf("the answer has more than %s", units.Bytes(mostAPI)), "ask for fewer series: --query 'node_filesystem_…{instance=\"db1:9100\"}'")
 	case resp.StatusCode >= 300 && !strings.HasPrefix(string(text), "{"):
 		return nil, fmt.Errorf("it answers %s", resp.Status)
 	}

@@ -15,7 +15,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
-	"plumb/internal/lab/experiment"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/watch/record"
@@ -234,21 +233,6 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 		if err := run(&s); err == nil || errors.Is(err, shell.ErrFound) {
 			t.Errorf("what is not there is read: %v", err)
 		}
-	}
-}
-
-// TestServersThatDiffer: trials of two versions make no curve, and one that does
-// not count is none.
-func TestServersThatDiffer(t *testing.T) {
-	record := func(program string, marks ...experiment.Mark) experiment.Record {
-		return experiment.Record{Program: program, Marks: marks}
-	}
-	got := programsOf([]experiment.Record{record("MariaDB 10.11"), record("MariaDB 11.4", experiment.Mark{Kind: experiment.MarkFailed}), record("MariaDB 10.11")})
-	if len(got) != 1 {
-		t.Errorf("%q, want one", got)
-	}
-	if got := programsOf([]experiment.Record{record("MariaDB 10.11"), record("MariaDB 11.4")}); len(got) != 2 {
-		t.Errorf("%q, want two", got)
 	}
 }
 

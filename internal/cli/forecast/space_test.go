@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/forecast"
+	"plumb/internal/forecast/space"
 )
 
 // TestADateTooFarForOne: what is no longer there does not keep anything else from being forecast.
@@ -25,6 +26,20 @@ func TestADateTooFarForOne(t *testing.T) {
 	}
 	if _, err := f.forecast([]known{gone}); err == nil {
 		t.Error("a date that is too far for all is no mistake")
+	}
+}
+
+// TestAllIsRefused only where nothing is forecast; where it is one thing, its own reason is the error.
+func TestAllIsRefused(t *testing.T) {
+	short := space.Result{Forecast: forecast.Forecast{Quantity: forecast.Quantity{Of: "tank"}, Refusal: &forecast.Refusal{Why: "it is known for 2 days", Measure: "record on"}}}
+	for want, results := range map[string][]space.Result{
+		"forecast tank: it is known for 2 days": {short},
+		"all forecasts are refused":             {short, short},
+		"":                                      {short, {}},
+	} {
+		if err := refused(results); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

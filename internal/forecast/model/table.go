@@ -24,18 +24,12 @@ type Table struct {
 	lines  []int // where each of them is in the file
 }
 
-// Bounds of a file.
-const (
-	mostTableBytes = 64 << 20
-	mostTableRows  = 2_000_000
-)
+// mostTableRows bounds the memory that short lines take, which is many times their own size.
+const mostTableRows = 2_000_000
 
 // ReadTable reads a CSV file. name is the file's, for messages.
 func ReadTable(name string, data []byte) (Table, error) {
 	t := Table{name: name}
-	if len(data) > mostTableBytes {
-		return t, fmt.Errorf("read %s: it has more than %s", name, size(mostTableBytes))
-	}
 	data, err := forecast.UTF8(data)
 	if err != nil {
 		return t, fmt.Errorf("read %s: %w", name, err)
@@ -43,30 +37,34 @@ func ReadTable(name string, data []byte) (Table, error) {
 	comma, data := forecast.Comma(data)
 	r := csv.NewReader(bytes.NewReader(data))
 	r.Comma, r.TrimLeadingSpace, r.Comment, r.ReuseRecord = comma, true, '#', false
-	for {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return t, hint.With(fmt.Errorf("read %s: %w", name, err), misread(err))
-		}
-		if t.header == nil {
-			for _, h := range row {
-				t.header = append(t.header, strings.ToLower(strings.TrimSpace(h)))
-			}
-			continue
-		}
-		if len(t.rows) == mostTableRows {
-			return t, fmt.Errorf("read %s: it has more than %d lines", name, mostTableRows)
-		}
-		line, _ := r.FieldPos(0)
-		t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+	if err := t.read(r); err != nil {
+		return t, err
 	}
 	if t.header == nil {
 		return t, hint.With(fmt.Errorf("read %s: it is empty", name), "its first line names the columns")
 	}
 	return t, nil
+}
+
+func (t *Table) read(r *csv.Reader) error {
+	for {
+		row, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return hint.With(fmt.Errorf("read %s: %w", t.name, err), misread(err))
+		case t.header == nil:
+			for _, h := range row {
+				t.header = append(t.header, strings.ToLower(strings.TrimSpace(h)))
+			}
+			continue
+		case len(t.rows) == mostTableRows:
+			return hint.With(fmt.Errorf("read %s: it has more than %d rows", t.name, mostTableRows), "a row for each level that was measured is enough, or one a day for each drive")
+		}
+		line, _ := r.FieldPos(0)
+		t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+	}
 }
 
 // misread says what a line that is none may have to be.

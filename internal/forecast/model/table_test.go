@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/csv"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,18 @@ func TestReadTable(t *testing.T) {
 	if parts, err := ReadTable("a.csv", []byte("error\n0.05\n5\n")); err != nil {
 		t.Error(err)
 	} else if _, err := parts.Parts("error"); err == nil || !strings.Contains(err.Error(), `line 3, error: "5" is not between 0 and 1`) || hint.Of(err) != "5 % is 0.05" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
+
+// TestTablesThatAreTooLong: a file of many short lines is refused before it takes the memory of those beside us. That of
+// the test is read from its last but one row on.
+func TestTablesThatAreTooLong(t *testing.T) {
+	x := Table{name: "a.csv", header: []string{"rate"}, rows: make([][]string, mostTableRows-1)}
+	if err := x.read(csv.NewReader(strings.NewReader("7\n"))); err != nil || len(x.rows) != mostTableRows {
+		t.Errorf("%d rows, %v", len(x.rows), err)
+	}
+	if err := x.read(csv.NewReader(strings.NewReader("7\n"))); err == nil || err.Error() != "read a.csv: it has more than 2000000 rows" || hint.Of(err) == "" {
 		t.Errorf("%v, hint %q", err, hint.Of(err))
 	}
 }

@@ -48,7 +48,7 @@ const longBounded = 91
 // drawBounded draws levels instead of what is added: of what is emptied as it is
 // filled, the level stays about where it was, and only wanders. They are the
 // levels that were read, also across gaps of which whole weeks are left out.
-func drawBounded(first float64, steps []forecast.Step, days int) Futures {
+func drawBounded(first float64, steps []forecast.Step, days, cycle int) Futures {
 	f, n := Futures{Courses: make([][]float64, drawn)}, len(steps)
 	level := []float64{first}
 	for _, s := range steps {
@@ -58,16 +58,16 @@ func drawBounded(first float64, steps []forecast.Step, days int) Futures {
 	from := max(0, n-longBounded)
 	for k := range f.Courses {
 		f.Courses[k] = make([]float64, days)
-		weeksOfLevels(r, level, f.Courses[k], from)
+		weeksOfLevels(r, level, f.Courses[k], from, cycle)
 	}
 	return f
 }
 
 // weeksOfLevels fills a course with the levels of weeks since a day.
-func weeksOfLevels(r *rand.Rand, level, course []float64, from int) {
+func weeksOfLevels(r *rand.Rand, level, course []float64, from, cycle int) {
 	n := len(level) - 1
 	for day := 0; day < len(course); day += week {
-		at := aligned(n, from+r.IntN(n-week-from+1), from, n-week, day, week)
+		at := aligned(n, from+r.IntN(n-week-from+1), from, n-week, day, cycle)
 		for i := range min(week, len(course)-day) {
 			course[day+i] = level[at+i+1] - level[n]
 		}

@@ -10,6 +10,7 @@ type past struct {
 	trends [][]trend // of each kind: [i] is what was valid after i times trendsEach() days, the last one what is valid after all
 	all    int       // days of which the trends were made
 	each   int       // days between readings: of those between two of them only the sum is known
+	cycle  int       // after how many days days are alike, or read
 	unsure float64   // how far off the rate may be that is known, as the deviation of its logarithm
 }
 
@@ -19,13 +20,13 @@ func newPast(added []float64, each int) *past {
 	for i, v := range added {
 		p.level[i+1] = p.level[i] + v
 	}
-	p.trends, p.unsure = newTrends(p.level, p.trendsEach()), rateError(p.level)
+	p.trends, p.cycle, p.unsure = newTrends(p.level, p.trendsEach()), cycleOf(added, each), rateError(p.level)
 	return p
 }
 
 // until is what was known after n days. Nothing of what came later is in it.
 func (p *past) until(n int) *past {
-	return &past{p.added[:n], p.level[:n+1], p.regime[:n+1], p.trends, p.all, p.each, rateError(p.level[:n+1])}
+	return &past{p.added[:n], p.level[:n+1], p.regime[:n+1], p.trends, p.all, p.each, cycleOf(p.added[:n], p.each), rateError(p.level[:n+1])}
 }
 
 // whole is the least number of days, at least so many, that are whole readings.

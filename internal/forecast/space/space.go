@@ -6,6 +6,7 @@
 package space
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -60,6 +61,7 @@ type Full struct {
 func Of(s forecast.Series, ask Ask) Result {
 	res := known(s, ask)
 	s, ask = sound(s, ask)
+	ask = stillEmptied(s, ask)
 	s, change := sinceLast(s, ask.Changes)
 	s, each, read, before := dense(s)
 	if len(s.Days) > 0 {
@@ -86,9 +88,12 @@ func Of(s forecast.Series, ask Ask) Result {
 		before = append(before, said)
 	}
 	p := newPast(forecast.Added(steps), each)
+	if each == 1 && p.cycle != week {
+		before = append(before, fmt.Sprintf("what is added repeats each %d days", p.cycle))
+	}
 	var f Futures
 	if ask.Bounded {
-		f = drawBounded(s.Days[0].Value, steps, ask.Days)
+		f = drawBounded(s.Days[0].Value, steps, ask.Days, p.cycle)
 	} else {
 		f = p.draw(ask.Days)
 	}

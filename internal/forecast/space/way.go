@@ -70,16 +70,8 @@ func (p *past) weeks(r *rand.Rand, course []float64, from, to int) {
 	sum := 0.0
 	for day := 0; day < len(course); day += p.whole(week) {
 		length := min(p.whole(week), len(course)-day, to-from)
-		sum = p.copyWeek(course, day, aligned(len(p.added), from+r.IntN(to-from-length+1), from, to-length, day, p.cycle()), length, sum)
+		sum = p.copyWeek(course, day, aligned(len(p.added), from+r.IntN(to-from-length+1), from, to-length, day, p.cycle), length, sum)
 	}
-}
-
-// cycle is after how many days it is the same day of the week, or a day that is read.
-func (p *past) cycle() int {
-	if p.each > 1 {
-		return p.each
-	}
-	return week
 }
 
 // copyWeek adds the days of a week of the past to a course.
@@ -121,7 +113,7 @@ func drifting(p *past, r *rand.Rand, course []float64) {
 	for day := 0; day < len(course); day += p.whole(week) {
 		length := min(p.whole(week), n)
 		at := n - length - p.age(r, 365, n-length+1)
-		sum = p.copyWeek(course, day, aligned(len(p.added), at, 0, n-length, day, p.cycle()), length, sum)
+		sum = p.copyWeek(course, day, aligned(len(p.added), at, 0, n-length, day, p.cycle), length, sum)
 	}
 	for i := range course {
 		course[i] *= factor
