@@ -19,6 +19,8 @@ func TestEmbeddedRemediesSuitTheServer(t *testing.T) {
 		{"mysql/xa-forgotten", "mariadb", "XA RECOVER FORMAT='SQL'", "CONVERT"},
 		{"mysql/undo-not-truncated", "grows", "restart", "upgrade"},
 		{"mysql/undo-not-truncated", "before_10_11", "after an upgrade to MariaDB 10.11", "restart"},
+		{"cross/postgres-effective-io-concurrency", "seen", "200", "45"},
+		{"cross/postgres-effective-io-concurrency", "before_13", "45", "200"}, // which would be 1,176 pages there
 		{"postgres/data-checksums-off", "seen", "with the server stopped", "standbys"},
 		{"postgres/data-checksums-off", "has_standbys", "stop the primary and all its standbys", ""},
 		{"postgres/data-checksums-off", "standby", "stop the primary and all its standbys", ""},
@@ -37,7 +39,7 @@ func advice(base *rule.Base, id, example string) string {
 		for _, x := range r.Examples {
 			if r.ID == id && x.Name == example {
 				for _, m := range r.Try(x).Remedies {
-					said = append(said, m.Do)
+					said = append(said, m.Do, m.To.String()) // one of them is what is told
 				}
 			}
 		}
