@@ -94,9 +94,9 @@ func inPlace() Way {
 		Steps: []string{"plumb snapshot, and plumb drill of that point: without a point that starts there is no way back", "stop the server", "install the packages of the new one, and start it"}}
 }
 
-// fromDown are the first of the series within which MySQL says that one may go back: 8.0 from 8.0.35 on, and the long-term 8.4
-// (Reference Manual 8.4, table 4.1).
-var fromDown = [][]int{{8, 0, 35}, {8, 4, 0}}
+// fromDown are the first of the series within which MySQL says that one may go back: 8.0 from 8.0.35 on, and the long-term 8.4 and
+// 9.7 (Reference Manual 8.4, table 4.1). Within an innovation release it may not, whatever its name (26.7, section 4.1).
+var fromDown = [][]int{{8, 0, 35}, {8, 4, 0}, {9, 7, 0}}
 
 // goesDown tells whether that is said of a version.
 func goesDown(to []int) bool {
@@ -129,7 +129,7 @@ func mysqlWay(from, to Release, a, b []int) Way {
 	case !same:
 		return Way{No: "another flavour and another series at once", Else: "one after the other, each with its proof"}
 	case less(b, a) && !goesDown(b):
-		return Way{No: "that going down is supported is known within 8.0, from 8.0.35 on, within 8.4, and of no other", Else: dumped}
+		return Way{No: "that going down is supported is known within 8.0, from 8.0.35 on, within 8.4 and 9.7, and of no other", Else: dumped}
 	case from.Flavor == to.Flavor:
 		return Way{No: "it is of that series: within it only the packages change", Else: "the system's packages, and a restart"}
 	}

@@ -37,6 +37,12 @@ func TestSwap(t *testing.T) {
 		{Release{MySQL, "8.0.40"}, Release{MySQL, "8.0.35"}, false, false},
 		{Release{MySQL, "8.4.5"}, Release{Percona, "8.4.3"}, true, true}, // a long-term series goes down
 		{Release{MySQL, "9.1.1"}, Release{Percona, "9.1.0"}, false, false},
+		{Release{MySQL, "9.7.4"}, Release{Percona, "9.7.1"}, true, true},
+		{Release{MySQL, "26.10.1"}, Release{Percona, "26.10.0"}, false, false},
+		{Release{MySQL, "9.7.4"}, Release{MySQL, "26.10"}, true, true}, // the one series from which there is a way
+		{Release{MySQL, "9.6.0"}, Release{MySQL, "26.7"}, false, false},
+		{Release{MySQL, "26.7.1"}, Release{MySQL, "26.10"}, true, true},
+		{Release{MySQL, "26.10.0"}, Release{MySQL, "26.7"}, false, false},
 		{Release{MySQL, "8.0.40"}, Release{Postgres, "17"}, false, false},
 		{Release{Postgres, "x"}, Release{Postgres, "17"}, false, false},
 	} {

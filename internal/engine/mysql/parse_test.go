@@ -46,6 +46,18 @@ func TestParseOptionsGivesUpWhereTheServerDoes(t *testing.T) {
 	}
 }
 
+// A MariaDB 12 that forbids more than ON does is read-only, not unknown, nor writable.
+func TestTruth(t *testing.T) {
+	for text, want := range map[string][2]bool{
+		"ON": {true, true}, "1": {true, true}, "OFF": {false, true}, "0": {false, true}, "": {false, true},
+		"NO_LOCK": {true, true}, "NO_LOCK_NO_ADMIN": {true, true}, "no_lock": {true, true}, "LOCK": {false, false},
+	} {
+		if b, ok := Truth(text); b != want[0] || ok != want[1] {
+			t.Errorf("%q: got %v, %v, want %v", text, b, ok, want)
+		}
+	}
+}
+
 func TestCanonical(t *testing.T) {
 	known := func(name string) bool { return name == "skip_name_resolve" }
 	for _, c := range []struct {

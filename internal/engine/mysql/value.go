@@ -32,10 +32,11 @@ func typed(f *catalog.Fact, text string) (v stack.Value, ok bool) {
 	return stack.Text(enumerated(f, text)), true
 }
 
-// Truth reads the words for on and off. An option without a value is off.
+// Truth reads the words for on and off. An option without a value is off. The last two for on are read_only's alone, of MariaDB
+// since 12.0 (MDEV-36425): they forbid more than ON does.
 func Truth(text string) (b, ok bool) {
 	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "ON", "1", "YES", "TRUE":
+	case "ON", "1", "YES", "TRUE", "NO_LOCK", "NO_LOCK_NO_ADMIN":
 		return true, true
 	case "OFF", "0", "NO", "FALSE", "":
 		return false, true

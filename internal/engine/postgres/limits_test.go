@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"plumb/internal/host"
@@ -77,5 +78,23 @@ func TestQuestionsOnlyRead(t *testing.T) {
 		if sql := q.SQL; !(Dialer{}).Reads(sql) {
 			t.Errorf("refused: %s", sql)
 		}
+	}
+}
+
+// Since 19 the view shows a receiver that has no connection yet: it is none that runs.
+func TestReceiverThatConnectsIn19(t *testing.T) {
+	asked := map[int][]string{}
+	for _, q := range questions {
+		for _, major := range []int{18, 19} {
+			if slices.Contains(q.Facts, "receiver_running") && q.suits(major) {
+				asked[major] = append(asked[major], q.SQL)
+			}
+		}
+	}
+	if len(asked[18]) != 1 || len(asked[19]) != 1 {
+		t.Fatalf("asked %v, want one question for each release", asked)
+	}
+	if strings.Contains(asked[18][0], "connecting") || !strings.Contains(asked[19][0], "status IS DISTINCT FROM 'connecting'") {
+		t.Errorf("18 is asked %s, 19 %s", asked[18][0], asked[19][0])
 	}
 }

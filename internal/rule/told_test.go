@@ -1,0 +1,48 @@
+package rule_test
+
+import (
+	"strings"
+	"testing"
+
+	"plumb/internal/rule"
+)
+
+// TestEmbeddedRemediesSuitTheServer: what a person is told to do is what that server takes. Each line is an example of a rule, what
+// its advice says, and what it must not say.
+func TestEmbeddedRemediesSuitTheServer(t *testing.T) {
+	base := embedded(t)
+	for _, c := range []struct{ id, example, says, not string }{
+		{"mysql/replica-commit-order", "old_name", "slave_parallel_type = 'LOGICAL_CLOCK'", "REPLICA"}, // the applier does not start with DATABASE
+		{"mysql/replica-commit-order", "off", "replica_parallel_type = 'LOGICAL_CLOCK'", "slave"},
+		{"mysql/replica-commit-order", "one_type", "SET GLOBAL replica_preserve_commit_order = ON", "parallel_type"},
+		{"mysql/xa-forgotten", "forgotten", "XA RECOVER CONVERT XID", "FORMAT"},
+		{"mysql/xa-forgotten", "mariadb", "XA RECOVER FORMAT='SQL'", "CONVERT"},
+		{"mysql/undo-not-truncated", "grows", "restart", "upgrade"},
+		{"mysql/undo-not-truncated", "before_10_11", "after an upgrade to MariaDB 10.11", "restart"},
+		{"cross/postgres-effective-io-concurrency", "seen", "200", "45"},
+		{"cross/postgres-effective-io-concurrency", "before_13", "45", "200"}, // which would be 1,176 pages there
+		{"postgres/data-checksums-off", "seen", "with the server stopped", "standbys"},
+		{"postgres/data-checksums-off", "has_standbys", "stop the primary and all its standbys", ""},
+		{"postgres/data-checksums-off", "standby", "stop the primary and all its standbys", ""},
+	} {
+		said := advice(base, c.id, c.example)
+		if !strings.Contains(said, c.says) || c.not != "" && strings.Contains(said, c.not) {
+			t.Errorf("%s (%s): %q; want %q, without %q", c.id, c.example, said, c.says, c.not)
+		}
+	}
+}
+
+// advice gives what the example of a rule is told to do.
+func advice(base *rule.Base, id, example string) string {
+	var said []string
+	for _, r := range base.Rules() {
+		for _, x := range r.Examples {
+			if r.ID == id && x.Name == example {
+				for _, m := range r.Try(x).Remedies {
+					said = append(said, m.Do, m.To.String()) // one of them is what is told
+				}
+			}
+		}
+	}
+	return strings.Join(said, "\n")
+}
