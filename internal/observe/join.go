@@ -36,6 +36,7 @@ func join(ctx context.Context, p *placer) {
 		j.tellDisks(f)
 	}
 	j.tellUses()
+	j.tellPools()
 	p.s.Add("join", j.obs)
 }
 

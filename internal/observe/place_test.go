@@ -217,9 +217,14 @@ func TestJoin(t *testing.T) {
 	if _, ok := s.GapFor(stack.Ref{Kind: "filesystem", Name: "/"}, "write_cache"); !ok {
 		t.Error("no gap says why the cache under / is not known")
 	}
-	v, _ := s.Find(stack.Ref{Kind: "block", Name: "vda"}).Get("roles")
-	if l, _ := v.List(); !slices.Equal(l, []string{"log", "redo"}) {
-		t.Errorf("roles on vda: %v", l)
+	for _, c := range []struct {
+		disk, fact string
+		want       []string
+	}{{"vda", "roles", []string{"log", "redo"}}, {"vda", "pools", nil}, {"vdb", "pools", []string{"tank"}}} {
+		v, known := s.Find(stack.Ref{Kind: "block", Name: c.disk}).Get(c.fact)
+		if l, _ := v.List(); !known || !slices.Equal(l, c.want) {
+			t.Errorf("%s on %s: %v, known %v", c.fact, c.disk, l, known)
+		}
 	}
 	if _, ok := s.GapFor(stack.Ref{Kind: "filesystem", Name: "/b"}, "disks"); !ok {
 		t.Error("no gap says why the disks of /b are not known")

@@ -50,3 +50,23 @@ func (j *joiner) mark(found map[stack.Ref]uses, ref stack.Ref, r stack.Role, see
 		}
 	}
 }
+
+// tellPools records on every block device which pools are known to be on it: a
+// rule about the order of requests must leave those disks alone, because a pool
+// orders and schedules its own.
+func (j *joiner) tellPools() {
+	found := map[stack.Ref]map[string]bool{}
+	for _, p := range j.s.OfKind("pool") {
+		for _, part := range poolParts {
+			for _, disk := range p.Links[part.link] {
+				if found[disk] == nil {
+					found[disk] = map[string]bool{}
+				}
+				found[disk][p.Ref.Name] = true
+			}
+		}
+	}
+	for _, t := range j.s.OfKind("block") {
+		t.Set("pools", stack.List(slices.Sorted(maps.Keys(found[t.Ref]))), "placement")
+	}
+}

@@ -242,7 +242,7 @@ func TestThePoolKeepsToItsMemory(t *testing.T) {
 
 // scheduled gives a disk the scheduler that a rule with the harm slow is about.
 func scheduled(d *stack.Thing) {
-	for name, v := range map[string]stack.Value{"name": stack.Text(d.Ref.Name), "layer": stack.Text("disk"), "scheduler": stack.Text("bfq"), "virtual_disk": stack.Bool(false), "transport": stack.Text("ata")} {
+	for name, v := range map[string]stack.Value{"name": stack.Text(d.Ref.Name), "layer": stack.Text("disk"), "scheduler": stack.Text("bfq"), "virtual_disk": stack.Bool(false), "transport": stack.Text("ata"), "pools": stack.List(nil)} {
 		d.Set(name, v, "test")
 	}
 }

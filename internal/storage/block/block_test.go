@@ -58,6 +58,19 @@ func TestTransport(t *testing.T) {
 	}
 }
 
+func TestRemote(t *testing.T) {
+	for real, want := range map[string]bool{
+		"/sys/devices/platform/host3/session1/target3:0:0/3:0:0:0/block/sdb":                                            true,
+		"/sys/devices/pci0000:00/0000:00:03.0/0000:05:00.0/host1/rport-1:0-0/target1:0:0/1:0:0:0/block/sdc":             true,
+		"/sys/devices/pci0000:00/0000:00:02.0/0000:03:00.0/host0/port-0:0/end_device-0:0/target0:0:0/0:0:0:0/block/sda": false,
+		"/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda":                                 false,
+	} {
+		if got := remote(real); got != want {
+			t.Errorf("remote(%q) = %v", real, got)
+		}
+	}
+}
+
 func TestClassify(t *testing.T) {
 	yes, no := true, false
 	show := func(b *bool) string {
@@ -88,6 +101,9 @@ func TestClassify(t *testing.T) {
 		"sata_ssd":        {identity{Model: "Samsung SSD 860", Vendor: "ATA", Transport: "ata", Rotational: &no}, "no", "yes", ""},
 		"sata_disk":       {identity{Model: "WDC WD40EFRX-68W", Vendor: "ATA", Transport: "ata", Rotational: &yes}, "no", "no", ""},
 		"raid_controller": {identity{Model: "PERC H730 Mini", Vendor: "DELL", Transport: "scsi", Rotational: &yes}, "no", "?", ""},
+		"array":           {identity{Model: "LUN C-Mode", Vendor: "NETAPP", Transport: "scsi", Remote: true, Rotational: &yes}, "no", "?", ""},
+		"flash_array":     {identity{Model: "FlashArray", Vendor: "PURE", Transport: "scsi", Remote: true, Rotational: &no}, "no", "yes", ""},
+		"sas_disk":        {identity{Model: "ST4000NM0025", Vendor: "SEAGATE", Transport: "scsi", Rotational: &yes}, "no", "no", ""},
 		"nothing":         {identity{Transport: "none"}, "?", "?", ""},
 	} {
 		v := classify(c.id)

@@ -11,6 +11,7 @@ import (
 type identity struct {
 	Model, Vendor string
 	Transport     string // nvme, virtio, scsi, ata, mmc, xen, hyperv, usb, none
+	Remote        bool   // it is a volume of an array behind a storage network
 	Rotational    *bool  // what the driver says
 }
 
@@ -26,7 +27,7 @@ func (d *device) kind(ctx context.Context, layer string) {
 	if layer != "disk" {
 		return
 	}
-	id := identity{Transport: transport(d.real)}
+	id := identity{Transport: transport(d.real), Remote: remote(d.real)}
 	d.set(ctx, "model", "device/model")
 	if id.Transport != "virtio" && id.Transport != "nvme" { // there the file holds a PCI number
 		d.set(ctx, "vendor", "device/vendor")
@@ -49,7 +50,7 @@ func (d *device) kind(ctx context.Context, layer string) {
 	case v.Virtual != nil && *v.Virtual:
 		d.obs.Gap(d.thing.Ref, "a virtual disk does not say what it is made of", "", "solid_state")
 	default:
-		d.obs.Gap(d.thing.Ref, "behind a RAID controller or an unknown driver, rotational says little", "", "solid_state")
+		d.obs.Gap(d.thing.Ref, "behind a RAID controller, a storage network or an unknown driver, rotational says little", "", "solid_state")
 	}
 	if v.Cloud != "" {
 		d.thing.Set("cloud_volume", stack.Text(v.Cloud), from)
@@ -80,6 +81,13 @@ func transport(real string) string {
 		return "scsi"
 	}
 	return "none"
+}
+
+// remote tells an iSCSI session or a remote port of Fibre Channel by the place
+// in the device tree. What is behind it is an array, whose volumes report what
+// its firmware likes, as those of a RAID controller do.
+func remote(real string) bool {
+	return strings.Contains(real, "/session") || strings.Contains(real, "/rport-")
 }
 
 // clouds names volumes by model, exactly or by its beginning. solid: true where
@@ -140,7 +148,7 @@ func physical(id identity, yes, no *bool) verdict {
 		return verdict{}
 	case !*id.Rotational:
 		return verdict{Virtual: no, SolidState: yes}
-	case id.Transport == "scsi" && startsWithAny(id, controllers):
+	case id.Transport == "scsi" && (id.Remote || startsWithAny(id, controllers)):
 		return verdict{Virtual: no}
 	case id.Transport == "ata" || id.Transport == "scsi":
 		return verdict{Virtual: no, SolidState: no}
