@@ -7,17 +7,6 @@ import (
 	"plumb/internal/stack"
 )
 
-// working adds what the process of the server uses: so many processors.
-func (m *made) working(processors float64) {
-	for i := range m.batches {
-		b := &m.batches[i]
-		if b.Source == "kernel" {
-			b.Set(proc, "cpu_user_ms", b.At.Sub(start).Seconds()*1000*processors)
-			b.Set(proc, "cpu_system_ms", 0)
-		}
-	}
-}
-
 // TestChangesAreHeldUpUntilPurgeCatchesUp: no server tells that it lets changes sleep. Ten sessions that seem to run and use no
 // processor, with a history that is longer than it may be, do.
 func TestChangesAreHeldUpUntilPurgeCatchesUp(t *testing.T) {
@@ -46,7 +35,8 @@ func TestChangesAreHeldUpUntilPurgeCatchesUp(t *testing.T) {
 		m := &made{}
 		m.add(calm)
 		m.add(l)
-		m.working(c.processors)
+		m.counting(proc, "cpu_user_ms", 1000*c.processors)
+		m.counting(proc, "cpu_system_ms", 0)
 		got := m.feed(judge(), p)
 		if v := find(got, "purge/lag"); (v != nil) != (c.want != "") || (unknownOf(got, "purge/lag") != nil) != c.unknown {
 			t.Errorf("%s: raised %q; %+v", name, ids(got), unknownOf(got, "purge/lag"))
