@@ -69,8 +69,7 @@ one value a minute, so much less can be concluded.
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
 	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
 	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
-	fl.StringVar(&f.sort, "sort", string(watch.ByTime), "list the statements by `ORDER` "+hint.OneOf(watch.Orders()))
-	shell.Offer(c, map[string]shell.Words{"sort": watch.Orders})
+	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
 	return c
@@ -90,8 +89,8 @@ func (f replayFlags) validate() error {
 	if f.file != "" && f.dir != "" {
 		return hint.Usage("--from-file and --dir name two recordings", "give one of them")
 	}
-	if !slices.Contains(watch.Orders(), f.sort) {
-		return hint.Usage(fmt.Sprintf("--sort %s is not known", f.sort), "want "+hint.OneOf(watch.Orders()))
+	if err := sortable(f.sort); err != nil {
+		return err
 	}
 	if f.at == "" && (f.json || f.file != "" || f.against != "") {
 		return hint.Usage("no moment is named", "--at 03:12 names one")
