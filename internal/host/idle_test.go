@@ -14,6 +14,7 @@ import (
 // timingOut is a server that ends sessions. One that is ended answers nothing.
 type timingOut struct {
 	dials, asked atomic.Int32
+	closed       atomic.Int32
 	ended        atomic.Bool // the session that was opened last
 	tells        bool        // the session can tell
 }
@@ -42,7 +43,7 @@ func (s mute) Query(context.Context, string, QueryLimits) (Rows, error) {
 	return Rows{Columns: []string{"a"}}, nil
 }
 
-func (s mute) Close() error { return nil }
+func (s mute) Close() error { s.d.closed.Add(1); return nil }
 
 type ender struct{ d *timingOut }
 
@@ -86,5 +87,35 @@ func TestAnIdleSessionThatHasEnded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A session that nobody asks any more is closed, while another one is asked; and opened again when it is asked.
+func TestAnUnusedSessionIsClosed(t *testing.T) {
+	d, now := &timingOut{tells: true}, time.Now()
+	l := newTestLive(t, LiveOptions{Dialers: map[string]Dialer{"fake": d}, Now: func() time.Time { return now }})
+	ask := func(name string) {
+		t.Helper()
+		if _, err := l.Query(t.Context(), Target{Engine: "fake", Name: name}, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("once")
+	for range 6 {
+		ask("often")
+		now = now.Add(10 * time.Second)
+	}
+	if n := d.closed.Load(); n != 0 {
+		t.Errorf("%d sessions are closed too soon", n)
+	}
+	ask("often")
+	for end := time.Now().Add(5 * time.Second); d.closed.Load() == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if closed, dials := d.closed.Load(), d.dials.Load(); closed != 1 || dials != 2 {
+		t.Errorf("%d sessions of %d are closed, want 1 of 2", closed, dials)
+	}
+	ask("once")
+	if n := d.dials.Load(); n != 3 {
+		t.Errorf("%d sessions were opened", n)
 	}
 }

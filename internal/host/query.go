@@ -17,6 +17,10 @@ const maxDials = 3
 // broke: its server may be starting again, and a login that came too soon would be remembered as refused.
 const idle = 2 * time.Second
 
+// unused is after how long without a question a session is closed: a server has few places, and the search for indexes,
+// which asks each of its databases every half hour, would keep one in each.
+const unused = time.Minute
+
 // openSession is the session to one target. slot serialises its queries; it
 // is a channel so that waiting for it ends at the deadline.
 type openSession struct {
@@ -72,33 +76,31 @@ func (l *Live) sessionFor(t Target) (*openSession, error) {
 		return nil, fmt.Errorf("%w: this reader is closed", ErrDown)
 	}
 	s, ok := l.sessions[t.Name]
+	if ok {
+		s.asked = l.options.Now()
+	}
+	l.dropUnused(unused)
 	if !ok {
-		if len(l.sessions) >= l.options.Sessions && !l.dropUnused() {
+		if len(l.sessions) >= l.options.Sessions && !l.dropUnused(l.options.Again) {
 			return nil, fmt.Errorf("%w: already connected to %d databases", ErrDown, len(l.sessions))
 		}
-		s = &openSession{slot: make(chan struct{}, 1)}
+		s = &openSession{slot: make(chan struct{}, 1), asked: l.options.Now()}
 		l.sessions[t.Name] = s
 	}
-	s.asked = l.options.Now()
 	return s, nil
 }
 
-// dropUnused gives up a session that was asked nothing for a while: servers
+// dropUnused gives up the sessions that were asked nothing for so long, and tells whether there were some: servers
 // come and go under other names. The caller holds the mutex.
-func (l *Live) dropUnused() bool {
-	oldest := ""
+func (l *Live) dropUnused(long time.Duration) (some bool) {
 	for name, s := range l.sessions {
-		if oldest == "" || s.asked.Before(l.sessions[oldest].asked) {
-			oldest = name
+		if l.options.Now().Sub(s.asked) >= long {
+			delete(l.sessions, name)
+			go func() { _ = s.close(context.Background()) }() // nobody asks it any more
+			some = true
 		}
 	}
-	s := l.sessions[oldest]
-	if l.options.Now().Sub(s.asked) < l.options.Again {
-		return false
-	}
-	delete(l.sessions, oldest)
-	go func() { _ = s.close(context.Background()) }() // nobody asks it any more
-	return true
+	return some
 }
 
 // secrets gives what a dialer reads logins with. It is we who choose those
