@@ -124,3 +124,25 @@ func TestASpanThatIsCut(t *testing.T) {
 		}
 	}
 }
+
+// The statements of a moment are listed in an order that is asked for; those that are one line stay behind them.
+func TestStatementsOfAMomentAreListed(t *testing.T) {
+	rows := func(n float64) *float64 { return &n }
+	listed := func(id string, seconds float64, examined *float64) StatementChange {
+		return StatementChange{Statement: series.Statement{Of: spanned, ID: id, Text: "SELECT " + id, Seconds: seconds, Examined: examined}}
+	}
+	own := StatementChange{Statement: series.Statement{Of: spanned, ID: "own", Text: series.OwnMark + "what Plumb itself asks", Seconds: 7}}
+	m := Moment{Servers: []Server{{Statements: []StatementChange{listed("a", 9, rows(1)), listed("b", 3, rows(50)), listed("c", 2, nil), listed(restID, 8, nil), own}}}}
+	order := func() (ids string) {
+		for _, s := range m.Servers[0].Statements {
+			ids += s.ID + " "
+		}
+		return ids
+	}
+	if m.List(ByTime); order() != "a b c rest own " || m.By != "" {
+		t.Errorf("by time: %s, %q", order(), m.By)
+	}
+	if m.List(ByRows); order() != "b a c rest own " || m.By != ByRows {
+		t.Errorf("by rows: %s, %q", order(), m.By)
+	}
+}
