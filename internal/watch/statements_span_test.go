@@ -21,7 +21,7 @@ func ran(id string, calls, seconds, examined float64) series.Statement {
 	return series.Statement{Of: spanned, ID: id, Text: "SELECT " + id, Calls: calls, Seconds: seconds, Examined: &examined}
 }
 
-// counts has the statements of a server counted at some minute of the morning.
+// counts has the statements of a server counted at some minute of the morning, and tells for how long it has run.
 func counts(minute int, uptime float64, all ...series.Statement) series.Batch {
 	b := series.Batch{Source: "statements", Every: 10 * time.Second, At: morning.Add(time.Duration(minute) * time.Minute), Statements: all}
 	b.Set(spanned, "uptime", uptime)
@@ -32,8 +32,11 @@ func counts(minute int, uptime float64, all ...series.Statement) series.Batch {
 func twoSpans(batches ...series.Batch) (then, now *StatementSpan) {
 	then, now = NewStatementSpan(morning, morning.Add(10*time.Minute)), NewStatementSpan(morning.Add(time.Hour), morning.Add(70*time.Minute))
 	for _, b := range batches {
-		then.Batch(b)
-		now.Batch(b)
+		status := series.Batch{Source: "status", Every: time.Second, At: b.At, Readings: b.Readings} // as it comes every second
+		for _, span := range []*StatementSpan{then, now} {
+			span.Batch(b)
+			span.Batch(status)
+		}
 	}
 	return then, now
 }
