@@ -30,9 +30,9 @@ func (l *live) repeat(clients int, statement string) {
 }
 
 // TestAPoolOfThreads: ten clients of a pool that has three threads for them, one of which is now and then ours. Those that
-// wait for one are seen nowhere else: together they are ten.
+// wait for one are seen nowhere else: together they are ten, or nearly.
 func TestAPoolOfThreads(t *testing.T) {
-	const clients = 10
+	const clients, threads = 10, 3
 	l := start(t, sandbox.MySQLOptions{Settings: "thread_handling=pool-of-threads\nthread_pool_size=1\nthread_pool_max_threads=4\nthread_pool_dedicated_listener=ON\n"})
 	if n, ok := samplertest.Value(l.Must("sessions"), queueLength); !ok || n != 0 {
 		t.Errorf("without a load %v requests wait, told %v", n, ok)
@@ -43,7 +43,7 @@ func TestAPoolOfThreads(t *testing.T) {
 		b := l.Must("sessions")
 		active, queue := samplertest.Reads(b, "sessions_active"), samplertest.Reads(b, queueLength)
 		t.Logf("%v active, %v in the queue", active, queue)
-		if active > clients+1 || queue > active {
+		if active > clients+threads || queue > clients { // what runs is counted a moment before, and can wait again by then
 			t.Errorf("%v of %d clients are active, %v in the queue", active, clients, queue)
 		}
 		if active >= clients-1 && queue >= clients/2 {
