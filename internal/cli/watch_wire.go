@@ -30,9 +30,11 @@ func watchDialers(g dsn.Given) map[string]host.Dialer {
 }
 
 // finders lists who knows what to sample: a new engine or storage is a line here.
-func finders(g dsn.Given) []sample.Finder {
+func finders(g dsn.Given, databases bool) []sample.Finder {
+	pg := postgressampler.New(g.Target(product.Postgres))
+	pg.Databases = databases
 	return []sample.Finder{systemsampler.Finder{}, storagesampler.Finder{}, mysqlsampler.New(g.Target(product.MySQL)),
-		postgressampler.New(g.Target(product.Postgres)), mongosampler.New(g.Address(product.Mongo))}
+		pg, mongosampler.New(g.Address(product.Mongo))}
 }
 
 // planners lists who asks servers for plans and indexes.

@@ -280,6 +280,10 @@ type Session interface {
 	Close() error
 }
 
+// Ender is a session that can tell, without asking the server anything, whether the server has ended it: as many do with
+// one that was idle for longer than a setting of theirs.
+type Ender interface{ Ended() bool }
+
 // QueryLimits bound one answer.
 type QueryLimits struct {
 	Rows  int           // at most so many rows

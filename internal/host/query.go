@@ -13,16 +13,25 @@ import (
 // [LiveOptions].Again has passed.
 const maxDials = 3
 
+// idle is after how long without a question a session counts as idle. One that was asked a moment ago and has ended
+// broke: its server may be starting again, and a login that came too soon would be remembered as refused.
+const idle = 2 * time.Second
+
+// unused is after how long without a question a session is closed: a server has few places, and the search for indexes,
+// which asks each of its databases every half hour, would keep one in each.
+const unused = time.Minute
+
 // openSession is the session to one target. slot serialises its queries; it
 // is a channel so that waiting for it ends at the deadline.
 type openSession struct {
-	slot    chan struct{}
-	session Session
-	failed  error // why it cannot be opened: said to every query for a while
-	dials   int
-	dialed  time.Time // the last time
-	asked   time.Time // guarded by the reader's mutex
-	closed  bool
+	slot     chan struct{}
+	session  *serial
+	failed   error // why it cannot be opened: said to every query for a while
+	dials    int
+	dialed   time.Time // the last time
+	answered time.Time // the last time
+	asked    time.Time // guarded by the reader's mutex
+	closed   bool
 }
 
 // Query implements Reader. Rows over the limit are cut, and the error is
@@ -67,33 +76,31 @@ func (l *Live) sessionFor(t Target) (*openSession, error) {
 		return nil, fmt.Errorf("%w: this reader is closed", ErrDown)
 	}
 	s, ok := l.sessions[t.Name]
+	if ok {
+		s.asked = l.options.Now()
+	}
+	l.dropUnused(unused)
 	if !ok {
-		if len(l.sessions) >= l.options.Sessions && !l.dropUnused() {
+		if len(l.sessions) >= l.options.Sessions && !l.dropUnused(l.options.Again) {
 			return nil, fmt.Errorf("%w: already connected to %d databases", ErrDown, len(l.sessions))
 		}
-		s = &openSession{slot: make(chan struct{}, 1)}
+		s = &openSession{slot: make(chan struct{}, 1), asked: l.options.Now()}
 		l.sessions[t.Name] = s
 	}
-	s.asked = l.options.Now()
 	return s, nil
 }
 
-// dropUnused gives up a session that was asked nothing for a while: servers
+// dropUnused gives up the sessions that were asked nothing for so long, and tells whether there were some: servers
 // come and go under other names. The caller holds the mutex.
-func (l *Live) dropUnused() bool {
-	oldest := ""
+func (l *Live) dropUnused(long time.Duration) (some bool) {
 	for name, s := range l.sessions {
-		if oldest == "" || s.asked.Before(l.sessions[oldest].asked) {
-			oldest = name
+		if l.options.Now().Sub(s.asked) >= long {
+			delete(l.sessions, name)
+			go func() { _ = s.close(context.Background()) }() // nobody asks it any more
+			some = true
 		}
 	}
-	s := l.sessions[oldest]
-	if l.options.Now().Sub(s.asked) < l.options.Again {
-		return false
-	}
-	delete(l.sessions, oldest)
-	go func() { _ = s.close(context.Background()) }() // nobody asks it any more
-	return true
+	return some
 }
 
 // secrets gives what a dialer reads logins with. It is we who choose those
@@ -108,12 +115,17 @@ func (l *Live) secrets(ctx context.Context) func(name string) ([]byte, error) {
 	}
 }
 
-// dial opens the session if it is not open. The caller holds the slot.
+// dial opens the session if it is not open, or the server has ended it while it was idle: nothing was asked in it then
+// that could be lost. The caller holds the slot.
 func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession) error {
 	if s.closed {
 		return fmt.Errorf("%w: the session was closed", ErrDown)
 	}
 	now := l.options.Now()
+	if s.session != nil && now.Sub(s.answered) >= idle && s.session.Ended() {
+		s.drop()
+		s.dials = 0 // the server ended it, and it did not break
+	}
 	if now.Sub(s.dialed) >= l.options.Again {
 		s.failed, s.dials = nil, 0
 	}
@@ -141,6 +153,13 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 	return nil
 }
 
+// drop gives up a session that is over, so that the next query opens another.
+func (s *openSession) drop() {
+	session := s.session
+	s.session = nil
+	go session.Close()
+}
+
 // ask runs a query in the open session. A session that is late or lost is
 // dropped, so that the next query opens another, but not without end.
 func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
@@ -151,12 +170,12 @@ func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, err
 		return session.Query(ctx, query, limits)
 	})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrDown) {
-		s.session = nil
-		go session.Close()
+		s.drop()
 		if s.dials >= maxDials {
 			s.failed = fmt.Errorf("%w: the session broke %d times, the last time: %w", ErrDown, s.dials, err)
 		}
 	}
+	s.answered = l.options.Now()
 	return bounded(rows, limits, err)
 }
 

@@ -25,3 +25,11 @@ func (s *serial) Close() error {
 	defer s.mu.Unlock()
 	return s.session.Close()
 }
+
+// Ended implements [Ender]. A session that cannot tell has not ended.
+func (s *serial) Ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.session.(Ender)
+	return ok && e.Ended()
+}

@@ -43,6 +43,7 @@ type Server struct {
 
 	FirstFile string // one that every data directory has since it was made
 	Files     []Files
+	Tables    *regexp.Regexp // a file of a table, from the directory of its role; its first group names the table. nil: files have no names of tables
 	Notation  Notation
 	Dialect   *Dialect // nil for those that no load is for
 

@@ -33,6 +33,8 @@ var servers = []Server{
 			{"relaylog", []string{"*relay*.[0-9][0-9][0-9][0-9][0-9][0-9]*"}},
 			{"binlog", []string{"*.[0-9][0-9][0-9][0-9][0-9][0-9]*"}},
 		},
+		// Of a table in partitions each has a file: t#P#p0, t#p#p0#sp#p0sp0.
+		Tables:     regexp.MustCompile(`^([^/]+/[^/#]+)(?:#[pP]#[^/]*)?\.(?:ibd|MYD|MYI|MAD|MAI)$`),
 		Notation:   Option,
 		Dialect:    &mysqlDialect,
 		SparseLogs: true,
@@ -54,6 +56,8 @@ var servers = []Server{
 		FirstFile: "global/pg_control",
 		Files: []Files{{"temporary", []string{"pgsql_tmp/*", "pgsql_tmp/*/*", "PG_*/pgsql_tmp/*", "PG_*/pgsql_tmp/*/*",
 			"*/t[0-9]*_[0-9]*", "PG_*/*/t[0-9]*_[0-9]*"}}},
+		// By the number of its database, and that of its files, which pg_filenode_relation() knows. Those of an index are its own.
+		Tables:       regexp.MustCompile(`^(?:base|PG_[^/]+)/([0-9]+/[0-9]+)(?:_(?:fsm|vm|init))?(?:\.[0-9]+)?$`),
 		Notation:     Units,
 		Dialect:      &postgresDialect,
 		SharesMemory: true,

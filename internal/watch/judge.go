@@ -39,7 +39,7 @@ type Judge struct {
 
 	devices     devices
 	sessions    map[stack.Ref]*sessions
-	statements  map[stack.Ref]*statements
+	statements  byServer
 	checkpoints map[stack.Ref]*checkpoints
 	standing    map[key]*standing
 	over        []Span // that ended, oldest first

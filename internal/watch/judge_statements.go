@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -34,15 +33,18 @@ type statementLook struct {
 // forgotten is the name of that count.
 const forgotten = "statements_forgotten"
 
-// takeStatements keeps what a batch says of statements.
-func (j *Judge) takeStatements(b series.Batch) {
-	j.restarted(b)
+// byServer are the statements of each server.
+type byServer map[stack.Ref]*statements
+
+// look makes a look of each server of what a batch says of statements.
+func (all byServer) look(b series.Batch) map[stack.Ref]*statementLook {
+	all.restarted(b)
 	found := map[stack.Ref]*statementLook{}
 	for _, s := range b.Statements {
-		st := j.statements[s.Of]
+		st := all[s.Of]
 		if st == nil {
 			st = &statements{texts: map[string]string{}}
-			j.statements[s.Of] = st
+			all[s.Of] = st
 		}
 		l := found[s.Of]
 		if l == nil {
@@ -61,7 +63,12 @@ func (j *Judge) takeStatements(b series.Batch) {
 			l.forgotten = r.Value
 		}
 	}
-	for of, l := range found {
+	return found
+}
+
+// takeStatements keeps what a batch says of statements.
+func (j *Judge) takeStatements(b series.Batch) {
+	for of, l := range j.statements.look(b) {
 		st := j.statements[of]
 		if n := len(st.looks); n > 1 && st.looks[n-1].at.Sub(st.looks[n-2].at) < apart {
 			st.looks = st.looks[:n-1] // the newest is always kept, those before it so far apart
@@ -78,9 +85,9 @@ func (j *Judge) takeStatements(b series.Batch) {
 
 // restarted forgets what a server counted that was started since, or another one under its name: PostgreSQL
 // keeps its counts over a restart, and what two servers counted of one statement are no steps of one count.
-func (j *Judge) restarted(b series.Batch) {
+func (all byServer) restarted(b series.Batch) {
 	for _, r := range b.Readings {
-		st := j.statements[r.Of]
+		st := all[r.Of]
 		if st == nil || r.Name != "uptime" {
 			continue
 		}
@@ -103,27 +110,39 @@ func (st *statements) changes() []StatementChange {
 	}
 	a := st.at(st.looks[now].at.Add(-minute))
 	b := st.at(st.looks[now].at.Add(-2 * minute))
-	over := st.looks[now].at.Sub(st.looks[a].at)
-	var out []StatementChange
-	total := 0.0
-	for id := range st.looks[now].of {
-		d, ok := st.looks[now].since(st.looks[a], id)
+	was := between{st.looks[b], st.looks[a]}
+	return rest(between{st.looks[a], st.looks[now]}.changes(ByTime, func(id string) (series.Statement, time.Duration, bool) {
+		d, ok := was.of(id)
+		return d, was.over(), ok && a > b
+	}))
+}
+
+// between is what was counted at the beginning and at the end of a time.
+type between struct{ from, to statementLook }
+
+func (s between) over() time.Duration { return s.to.at.Sub(s.from.at) }
+
+// of is what a statement cost in that time.
+func (s between) of(id string) (series.Statement, bool) { return s.to.since(s.from, id) }
+
+// changes gives what each statement cost in that time, and against what it cost before, and in which time that was, where
+// that is known.
+func (s between) changes(by Order, before func(id string) (series.Statement, time.Duration, bool)) (out []StatementChange) {
+	for id := range s.to.of {
+		d, ok := s.of(id)
 		if !ok || d.Calls <= 0 {
 			continue
 		}
-		c := StatementChange{Statement: d, Over: over}
-		if a > b {
-			if before, ok := st.looks[a].since(st.looks[b], id); ok {
-				scale := over.Seconds() / st.looks[a].at.Sub(st.looks[b].at).Seconds()
-				slower, more := split(cost{before.Calls * scale, before.Seconds * scale}, cost{d.Calls, d.Seconds})
-				c.SlowerCalls, c.MoreCalls = &slower, &more
-			}
+		c := StatementChange{Statement: d, Over: s.over()}
+		if was, over, ok := before(id); ok {
+			scale := c.Over.Seconds() / over.Seconds()
+			slower, more := split(cost{was.Calls * scale, was.Seconds * scale}, cost{d.Calls, d.Seconds})
+			c.SlowerCalls, c.MoreCalls = &slower, &more
 		}
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(x, y StatementChange) int {
-		return cmp.Or(cmp.Compare(last(x), last(y)), cmp.Compare(y.Seconds, x.Seconds), cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
-	})
+	by.Sort(out)
+	total := 0.0
 	for _, c := range out { // in one order, so that the sum is always the same
 		total += c.Seconds
 	}
@@ -132,7 +151,7 @@ func (st *statements) changes() []StatementChange {
 			out[i].Share = out[i].Seconds / total
 		}
 	}
-	return rest(out)
+	return out
 }
 
 // at finds the look that is nearest to a moment.
@@ -243,6 +262,9 @@ func split(was, is cost) (slower, more float64) {
 	return is.calls * (t2 - t1), (is.calls - was.calls) * t1
 }
 
+// restID is the id of the line that stands for those that are not shown.
+const restID = "rest"
+
 // rest makes one line of the statements that are not shown, and one of our own.
 func rest(all []StatementChange) []StatementChange {
 	n := slices.IndexFunc(all, func(s StatementChange) bool { return s.Own() })
@@ -251,20 +273,12 @@ func rest(all []StatementChange) []StatementChange {
 	}
 	out := slices.Clone(all[:min(n, mostStatements)])
 	if left := all[len(out):n]; len(left) > 0 {
-		out = append(out, together(left, series.Statement{Of: left[0].Of, ID: "rest", Rest: true}))
+		out = append(out, together(left, series.Statement{Of: left[0].Of, ID: restID, Rest: true}))
 	}
 	if own := all[n:]; len(own) > 0 {
 		out = append(out, together(own, series.Statement{Of: own[0].Of, ID: "own", Text: series.OwnMark + "what Plumb itself asks"}))
 	}
 	return out
-}
-
-// last puts our own statements behind all others.
-func last(s StatementChange) int {
-	if s.Own() {
-		return 1
-	}
-	return 0
 }
 
 // together is what several statements cost.

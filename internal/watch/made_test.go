@@ -141,6 +141,15 @@ func (m *made) request(l load) {
 	m.reads, m.readBytes, m.readMS = m.reads+l.reads, m.readBytes+bytes, m.readMS+l.reads*l.each
 }
 
+// counting adds a counter that grows by so much a second.
+func (m *made) counting(of stack.Ref, name string, perSecond float64) {
+	for i := range m.batches {
+		if b := &m.batches[i]; b.Source == "kernel" {
+			b.Set(of, name, b.At.Sub(start).Seconds()*perSecond)
+		}
+	}
+}
+
 // run feeds a judge, and gives what it says at the end.
 func (m *made) run(j *watch.Judge) watch.Moment {
 	j.Picture(start, picture())

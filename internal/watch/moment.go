@@ -22,10 +22,11 @@ type Moment struct {
 	Window   time.Duration `json:"window"` // over which rates and means are
 	Hostname string        `json:"hostname"`
 	Servers  []Server      `json:"servers"`
-	Tree     []Node        `json:"tree"`     // each server's part of the stack, top down
-	Verdicts []Verdict     `json:"verdicts"` // those raised now, the most expensive first
-	Timeline []Span        `json:"timeline"` // verdicts raised lately, ended ones too, oldest first
-	Gaps     []series.Gap  `json:"gaps"`     // what cannot be seen now
+	Tree     []Node        `json:"tree"`         // each server's part of the stack, top down
+	Verdicts []Verdict     `json:"verdicts"`     // those raised now, the most expensive first
+	Timeline []Span        `json:"timeline"`     // verdicts raised lately, ended ones too, oldest first
+	Gaps     []series.Gap  `json:"gaps"`         // what cannot be seen now
+	By       Order         `json:"by,omitempty"` // how statements are listed; empty: by time
 }
 
 // Server is what is known of one server now.
@@ -38,7 +39,7 @@ type Server struct {
 	Classes    []Share           `json:"classes"` // what they do, in the order of series.Classes, those that are not zero
 	Rates      []Rate            `json:"rates"`   // transactions, statements, reads, … a second, those that are known
 	Sessions   []series.Session  `json:"sessions"`
-	Statements []StatementChange `json:"statements"` // the most expensive of the last minute first; literals never
+	Statements []StatementChange `json:"statements"` // those of the last minute, or of the span that was asked for; literals never
 	Plans      []series.Plan     `json:"plans"`      // of those of them that were asked for; the judge knows none
 	Indexes    *Indexes          `json:"indexes"`    // that can be done without; null: not asked for
 	Ruled      []Ruled           `json:"ruled"`      // verdicts that do not hold, and why not
@@ -131,10 +132,10 @@ type Span struct {
 // before it.
 type StatementChange struct {
 	series.Statement               // what it cost in the window: differences, not totals
-	Over             time.Duration `json:"over"`  // that window: a minute, or since watching began
+	Over             time.Duration `json:"over"`  // that window: a minute, or since watching began, or what was asked for
 	Share            float64       `json:"share"` // of the time of all statements
 	// SlowerCalls and MoreCalls are seconds by which it costs more than in the window
-	// before: because each call takes longer, and because there are more.
+	// before, or the one it is compared with: because each call takes longer, and because there are more.
 	SlowerCalls *float64 `json:"slower_calls,omitempty"`
 	MoreCalls   *float64 `json:"more_calls,omitempty"`
 }

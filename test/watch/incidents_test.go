@@ -309,6 +309,25 @@ func TestNoConnectionIsLeft(t *testing.T) {
 	}
 }
 
+// All threads of the pool are taken by statements that only wait, and processors and disks have nothing to do. The twin's
+// pool may have as many threads as it needs.
+func TestRequestsWaitForAThread(t *testing.T) {
+	for name, c := range map[string]struct {
+		threads, want string
+	}{"incident": {"4", "slots/thread-pool"}, "twin": {"500", ""}} {
+		t.Run(name, func(t *testing.T) {
+			s := mariadb(t, "innodb_buffer_pool_size=256M\nthread_handling=pool-of-threads\nthread_pool_size=1\nthread_pool_max_threads="+c.threads+"\n", nil)
+			s.watch()
+			stop := s.load(12, func(ctx context.Context, c *sql.Conn, _ *rand.Rand) error {
+				_, err := c.ExecContext(ctx, "DO SLEEP(0.02)")
+				return err
+			})
+			defer stop()
+			s.incident(c.want, looked)
+		})
+	}
+}
+
 // Incident 7: a pool of 24 MB, and more writes than its pages are flushed for.
 func TestSessionsMakeRoomInThePool(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -25,10 +25,12 @@ import (
 // replayFlags are the flags of watch replay.
 type replayFlags struct {
 	place
-	at     string
-	before time.Duration
-	file   string
-	json   bool
+	at      string
+	before  time.Duration
+	against string
+	sort    string
+	file    string
+	json    bool
 }
 
 // replayCommand makes the command plumb watch replay.
@@ -46,6 +48,10 @@ hour that occurred twice, when clocks were set back, needs its offset. If the cl
 itself was set back over a time, each is shown. Without --at it lists the verdicts
 that were raised, and the gaps in the recording.
 
+--against compares the statements of the minutes before the moment (--before) with
+those of the same minutes before another one: which cost more, and whether there
+are more calls or each takes longer.
+
 Of data older than two days only ten-second values are kept, and beyond two weeks
 one value a minute, so much less can be concluded.
 
@@ -53,6 +59,7 @@ one value a minute, so much less can be concluded.
 		Example: `  plumb watch replay
   plumb watch replay --at 03:12
   plumb watch replay --at "2026-10-25 02:30 +0100" --json
+  plumb watch replay --at 03:12 --against 02:12 --sort growth
   plumb watch replay --from-file incident.jsonl --at 03:12`,
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runReplay(c.Context(), s, f) },
@@ -61,6 +68,8 @@ one value a minute, so much less can be concluded.
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
 	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
+	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
+	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
 	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
 	return c
@@ -80,7 +89,10 @@ func (f replayFlags) validate() error {
 	if f.file != "" && f.dir != "" {
 		return hint.Usage("--from-file and --dir name two recordings", "give one of them")
 	}
-	if f.at == "" && (f.json || f.file != "") {
+	if err := sortable(f.sort); err != nil {
+		return err
+	}
+	if f.at == "" && (f.json || f.file != "" || f.against != "") {
 		return hint.Usage("no moment is named", "--at 03:12 names one")
 	}
 	return nil
@@ -97,8 +109,12 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err != nil {
 		return err
 	}
+	other, err := f.other(at)
+	if err != nil {
+		return err
+	}
 	j, cat := feed.NewJudge(s)
-	p := &player{judge: j, at: at, file: f.file}
+	p := &player{judge: j, at: at, file: f.file, against: other}
 	if f.file != "" {
 		err = p.playFile(ctx, f.file, s.In)
 	} else {
@@ -110,7 +126,12 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err := p.found(); err != nil {
 		return err
 	}
-	for _, note := range p.notes() {
+	notes, err := p.against.compare(p.moment, watch.Order(f.sort))
+	if err != nil {
+		return err
+	}
+	p.moment.List(watch.Order(f.sort))
+	for _, note := range append(p.notes(), notes...) {
 		fmt.Fprintln(s.Err, "note: "+note)
 	}
 	text := ""
@@ -118,6 +139,18 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 		text += view.Text(m, cat, shell.Screen(s.Out))
 	}
 	return s.Answer(f.json, view.Document(*p.moment, cat), text)
+}
+
+// other is what the statements are compared with; nil: nothing was asked for.
+func (f replayFlags) other(at time.Time) (*against, error) {
+	if f.against == "" {
+		return nil, nil
+	}
+	then, err := parseMoment("against", f.against, time.Now(), time.Local)
+	if err != nil {
+		return nil, err
+	}
+	return newAgainst(at, then, f.before)
 }
 
 // player gives a judge what is recorded, and keeps what it says of the moment.
@@ -134,6 +167,7 @@ type player struct {
 	anew    bool         // what was learned by then is damaged
 	span    [2]time.Time // that is recorded; zero: not known
 	file    string       // that is read instead of a recording
+	against *against     // what statements are compared with
 }
 
 // mostPasses is how often a clock that is set back again and again shows a moment.
@@ -165,6 +199,9 @@ func (p *player) play(ctx context.Context, r *record.Reader, before time.Duratio
 		from = since
 	}
 	p.judge.Learned(known)
+	if err := p.against.read(ctx, r); err != nil {
+		return err
+	}
 	if p.span[0], p.span[1], err = r.Span(ctx); err != nil {
 		return err
 	}
@@ -201,6 +238,7 @@ func (p *player) playFile(ctx context.Context, name string, in io.Reader) error 
 
 // item takes the next of the recording.
 func (p *player) item(i record.Item) error {
+	p.against.take(i)
 	switch {
 	case i.Lost != nil:
 		if !i.Lost.Since.After(p.at) && !i.Lost.Until.Before(p.at.Add(-stale)) {

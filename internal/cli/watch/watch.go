@@ -2,9 +2,11 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +27,7 @@ type watchFlags struct {
 	once     bool
 	json     bool
 	plans    bool
+	sort     string
 	powerful bool
 	span     time.Duration
 }
@@ -73,11 +76,26 @@ queries a second.
 	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "watch for this long; goes with --once")
 	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the most expensive statements; goes with --once (on the terminal: the key e)")
+	sortFlag(c, &f.sort)
 	powerfulFlag(c, &f.powerful)
 	c.Flags().BoolVar(&f.grants, "grants", false, "print a user with the minimal privileges that a watch needs, and change nothing")
 	from := feed.Live(s, a)
 	c.AddCommand(serveCommand(s, from), recordCommand(s, from), replayCommand(s), exportCommand(s), incident.Capture(s, a), metricsCommand(s, a, from), nagiosCommand(s), emitCommand(s))
 	return c
+}
+
+// sortFlag lets a person say by what statements are listed.
+func sortFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "sort", string(watch.ByTime), "list the statements by `ORDER` "+hint.OneOf(watch.Orders()))
+	shell.Offer(c, map[string]shell.Words{"sort": watch.Orders})
+}
+
+// sortable says what is wrong with an order.
+func sortable(by string) error {
+	if !slices.Contains(watch.Orders(), by) {
+		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "want "+hint.OneOf(watch.Orders()))
+	}
+	return nil
 }
 
 // powerfulFlag lets a person say that plans may be asked for with all our rights.
@@ -93,12 +111,15 @@ func (f watchFlags) validate() error {
 		if f.json {
 			return hint.Usage("--json goes with --once", "plumb watch --once --json")
 		}
+		if f.sort != string(watch.ByTime) {
+			return hint.Usage("--sort goes with --once", "plumb watch --once --sort rows")
+		}
 		return f.Validate()
 	}
 	if f.span < leastSpan || f.span > 24*time.Hour {
 		return hint.Usage(fmt.Sprintf("--for %s is out of range", f.span), fmt.Sprintf("%s to 24h", leastSpan))
 	}
-	return f.Validate()
+	return cmp.Or(sortable(f.sort), f.Validate())
 }
 
 func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) error {
@@ -115,6 +136,7 @@ func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags
 	if err != nil {
 		return err
 	}
+	m.List(watch.Order(f.sort))
 	return s.Answer(f.json, view.Document(m, cat), view.Text(m, cat, shell.Screen(s.Out)))
 }
 

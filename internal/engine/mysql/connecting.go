@@ -51,6 +51,9 @@ type guarded struct {
 	stopped *atomic.Bool
 }
 
+// NetConn gives the line itself, as that of a TLS connection does.
+func (g *guarded) NetConn() net.Conn { return g.Conn }
+
 // Write implements net.Conn.
 func (g *guarded) Write(p []byte) (int, error) {
 	if asksForKey(p) {

@@ -142,6 +142,11 @@ func open(ctx context.Context, cfg *mysql.Config) (host.Session, error) {
 
 // begin logs in and makes the session ready.
 func begin(ctx context.Context, cfg *mysql.Config, ready func(*session, context.Context) error) (*session, error) {
+	s, dial := &session{}, cfg.DialFunc
+	cfg.DialFunc = func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+		s.line, err = dial(ctx, network, address)
+		return s.line, err
+	}
 	connector, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("log in as %s: %w", cfg.User, err)
@@ -152,7 +157,7 @@ func begin(ctx context.Context, cfg *mysql.Config, ready func(*session, context.
 	if err != nil {
 		return nil, errors.Join(meaning(cfg.User, err), db.Close())
 	}
-	s := &session{db: db, conn: conn}
+	s.db, s.conn = db, conn
 	if err := ready(s, ctx); err != nil {
 		return nil, errors.Join(meaning(cfg.User, err), s.Close())
 	}
@@ -163,6 +168,7 @@ func begin(ctx context.Context, cfg *mysql.Config, ready func(*session, context.
 type session struct {
 	db   *sql.DB
 	conn *sql.Conn
+	line net.Conn // below it
 }
 
 // bounds are the statements that make a session read-only and short of patience, of which
@@ -250,6 +256,11 @@ func take(rows *sql.Rows, limits host.QueryLimits) (host.Rows, error) {
 	return out, rows.Err()
 }
 
+var _ host.Ender = (*session)(nil)
+
+// Ended implements host.Ender: wait_timeout ends sessions, and so do proxies.
+func (s *session) Ended() bool { return reach.Closed(s.line) }
+
 // Close implements host.Session.
 func (s *session) Close() error { return errors.Join(s.conn.Close(), s.db.Close()) }
 
@@ -276,7 +287,7 @@ func meaning(user string, err error) error {
 		kind = host.ErrDenied
 	case 1969, 3024:
 		kind = context.DeadlineExceeded
-	case 1040, 1203, 1226:
+	case 1040, 1203, 1226, 4031: // 4031: wait_timeout has ended the session, as MySQL says since 8.0.24
 		kind = host.ErrDown
 	case 0:
 		if _, ok := errors.AsType[net.Error](err); ok && !errors.Is(err, context.DeadlineExceeded) {

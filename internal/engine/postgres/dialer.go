@@ -225,6 +225,11 @@ func Read(r *pgconn.ResultReader, limits host.QueryLimits, out *host.Rows) {
 	}
 }
 
+var _ host.Ender = (*session)(nil)
+
+// Ended implements host.Ender: idle_session_timeout ends sessions, and so do poolers.
+func (s *session) Ended() bool { return reach.Closed(s.conn.Conn()) }
+
 // Close implements host.Session.
 func (s *session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

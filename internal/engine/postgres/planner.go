@@ -20,17 +20,20 @@ const PlannerEngine = "postgres plans"
 type Planner struct{ Dialer }
 
 // Dial implements host.Dialer.
-func (p Planner) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
-	s, err := p.Dialer.Dial(ctx, t, secret)
+func (Planner) Dial(ctx context.Context, t host.Target, secret func(string) ([]byte, error)) (host.Session, error) {
+	s, err := logIn(ctx, t, secret, (*session).bound)
 	if err != nil {
 		return nil, err
 	}
-	return planning{s}, nil
+	return planning{s, s}, nil
 }
 
 // planning keeps what a server says of a statement out of its errors. Not every literal is taken out of the text that is
 // explained, and a function that the planner runs says what its owner likes.
-type planning struct{ host.Session }
+type planning struct {
+	host.Session
+	host.Ender
+}
 
 // Query implements host.Session.
 func (p planning) Query(ctx context.Context, query string, limits host.QueryLimits) (host.Rows, error) {

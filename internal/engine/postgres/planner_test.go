@@ -28,7 +28,7 @@ func TestErrorsOfAPlanQuoteNothing(t *testing.T) {
 		kind error
 	}{"22P02": {"SQLSTATE 22P02;", nil}, "42P01": {"SQLSTATE 42P01, undefined_table;", nil}, "42501": {"SQLSTATE 42501;", host.ErrDenied},
 		"57014": {"SQLSTATE 57014, query_canceled;", context.DeadlineExceeded}} {
-		_, err := planning{refusing{code}}.Query(t.Context(), "", host.QueryLimits{})
+		_, err := planning{Session: refusing{code}}.Query(t.Context(), "", host.QueryLimits{})
 		if err == nil || !strings.Contains(err.Error(), want.says) || strings.Contains(err.Error(), "literal") || want.kind != nil && !errors.Is(err, want.kind) {
 			t.Errorf("%s: %v", code, err)
 		}

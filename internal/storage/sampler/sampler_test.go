@@ -201,7 +201,7 @@ func TestRoleOf(t *testing.T) {
 		{pg, "/wal/000000010000000000000001", "wal"}, {pg, "/ts/PG_15_202209061/5/16400", "tablespace"},
 		{mongo, "/m/collection-1.wt", "data"}, {mongo, "/m/journal/WiredTigerLog.0000000001", "journal"},
 	} {
-		if got := c.of.roleOf(c.file); got != c.want {
+		if got, _ := c.of.roleOf(c.file); got != c.want {
 			t.Errorf("%s is %q, want %q", c.file, got, c.want)
 		}
 	}
@@ -261,7 +261,8 @@ func spaceOf(t *testing.T, h host.Reader) series.Batch {
 func TestSpace(t *testing.T) {
 	h := tree{dirs: map[string][]string{"/pg[1]": {"base", "pg_wal", "PG_VERSION", "link", "strange"}, "/pg[1]/base": {"5"}, "/pg[1]/base/5": {"1", "2"}, "/pg[1]/pg_wal": {"0001"}}}
 	got := values(spaceOf(t, h))
-	want := map[string]float64{"postgres.space_data": 3 * 1024, "postgres.space_data_logical": 3000, "postgres.space_wal": 1024}
+	want := map[string]float64{"postgres.space_data": 3 * 1024, "postgres.space_data_logical": 3000, "postgres.space_wal": 1024,
+		"table.space": 1024, "table.space_logical": 1000} // of two tables of one size, the last
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -66,7 +66,7 @@ func (s *space) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 	}
 	w := walk{ctx: ctx, h: h, root: s.local.Root, uid: uid, left: maxFiles, done: map[string]bool{}}
 	sort := sorter{places: s.places, files: product.Of(s.of.Kind).Files}
-	sums := map[string]taken{}
+	sums, largest := map[string]taken{}, tables{of: product.Of(s.of.Kind).Tables, sums: map[string]taken{}}
 	for _, r := range sort.roles() {
 		sums[r] = taken{}
 	}
@@ -77,8 +77,12 @@ func (s *space) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 			err = w.only(top.dir, sort.patterns("temporary"), func(f found) { sums["temporary"] = sums["temporary"].with(f) })
 		} else {
 			err = w.all(top, sort, func(f found) {
-				if role := sort.roleOf(f.name); role != "" {
+				role, rest := sort.roleOf(f.name)
+				if role != "" {
 					sums[role] = sums[role].with(f)
+				}
+				if role == "data" || role == "tablespace" {
+					largest.add(rest, f)
 				}
 			})
 		}
@@ -87,6 +91,9 @@ func (s *space) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 		}
 	}
 	s.set(b, sums, lost)
+	if lost["data"] == "" && lost["tablespace"] == "" {
+		largest.set(b, s.of)
+	}
 	return nil
 }
 

@@ -79,10 +79,10 @@ func (s sorter) main(p place) place {
 	return p
 }
 
-// roleOf tells whose a file is: of the roles in whose directories it lies, those
-// of the innermost first, the first that has a pattern for it, or that has no
-// patterns at all.
-func (s sorter) roleOf(name string) string {
+// roleOf tells whose a file is, and its name from that role's directory: of the roles
+// in whose directories it lies, those of the innermost first, the first that has a
+// pattern for it, or that has no patterns at all.
+func (s sorter) roleOf(name string) (role, rest string) {
 	var around []place
 	for _, p := range s.places {
 		if paths.Within(name, p.dir) {
@@ -94,16 +94,17 @@ func (s sorter) roleOf(name string) string {
 		for _, p := range around {
 			rest, _ := paths.Cut(name, p.dir)
 			if p.role == f.Role && paths.Matches(f.Patterns, rest) {
-				return f.Role
+				return f.Role, rest
 			}
 		}
 	}
 	for _, p := range around {
 		if len(s.patterns(p.role)) == 0 && (p.role == "data" || !s.shared(p)) {
-			return p.role
+			rest, _ = paths.Cut(name, p.dir)
+			return p.role, rest
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // spoil notes which sums are not whole because a directory was not read whole:

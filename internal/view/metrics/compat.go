@@ -142,6 +142,9 @@ func (c *Compat) names(kind string) bool {
 	return false
 }
 
+// Databases tells whether what is counted for each database of a server is shown, and so whether to read it.
+func (e *Exporter) Databases() bool { return e.o.Compat.names(series.DatabaseKind) }
+
 // onlyByOthers tells whether things of a kind are shown only where others' names for them are asked for: of databases
 // there are many, with a dozen series each.
 func onlyByOthers(kind string) bool { return kind == series.DatabaseKind }

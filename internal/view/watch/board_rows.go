@@ -102,7 +102,7 @@ func touched(x watch.StatementChange) string {
 	return ""
 }
 
-// shift says by what a statement costs more or less than in the minute before,
+// shift says by what a statement costs more or less than in the minute before, or when it is compared with,
 // the larger part first.
 func shift(slower, more float64) string {
 	parts := []string{part(slower, "slower", "faster"), part(more, "more calls", "fewer calls")}

@@ -35,7 +35,7 @@ type WatchServer struct {
 	Classes    []WatchShare     `json:"classes"`
 	Rates      []WatchRate      `json:"rates"`
 	Sessions   []WatchSession   `json:"sessions"`
-	Statements []WatchStatement `json:"statements"`        // the most expensive of the last minute first; no literals
+	Statements []WatchStatement `json:"statements"`        // those of the last minute, or of the span that was asked for, the most expensive first unless another order was; no literals
 	Plans      []WatchPlan      `json:"plans"`             // of the statements whose plans were asked for
 	Indexes    *WatchIndexes    `json:"indexes,omitempty"` // that can be done without; not there: not asked for
 	Ruled      []WatchRuled     `json:"ruled_out"`
@@ -80,7 +80,7 @@ type WatchSession struct {
 	BlockedBy []int64 `json:"blocked_by"`
 }
 
-// WatchStatement is what one statement cost in the last minute, or since watching began.
+// WatchStatement is what one statement cost in the last minute, since watching began, or in the span that was asked for.
 type WatchStatement struct {
 	ID          string   `json:"id"`
 	Database    string   `json:"database"`
@@ -92,7 +92,7 @@ type WatchStatement struct {
 	Examined    *float64 `json:"examined,omitempty"`
 	Returned    *float64 `json:"returned,omitempty"`
 	Bytes       *float64 `json:"bytes,omitempty"`
-	SlowerCalls *float64 `json:"slower_calls_s,omitempty"` // seconds more than in the minute before, because each call takes longer
+	SlowerCalls *float64 `json:"slower_calls_s,omitempty"` // seconds more than in the minute before, or the span it is compared with, because each call takes longer
 	MoreCalls   *float64 `json:"more_calls_s,omitempty"`   // seconds more because there are more calls
 	Rest        bool     `json:"rest"`                     // all that are not listed
 }

@@ -63,7 +63,7 @@ func server(p *page.Page, m watch.Moment, s watch.Server, cat *catalog.Catalog) 
 		p.Para(page.Normal, 2, nothing(s))
 	}
 	p.Blank()
-	statements(p, s, m.Gaps)
+	statements(p, s, m)
 	sessions(p, s)
 	ruled(p, s)
 	unknown(p, s)
@@ -213,9 +213,9 @@ func against(a watch.Against) string {
 	return "cannot be told: " + a.Says
 }
 
-func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
+func statements(p *page.Page, s watch.Server, m watch.Moment) {
 	head := "  costliest "
-	for _, c := range costliest(s.Statements) {
+	for _, c := range costliest(s.Statements, m.By) {
 		text := fmt.Sprintf("%.0f %% of statement time, %s in the last %s", 100*c.Share, calls(c.Calls), lasted(c.Over))
 		if t := touched(c); t != "" && !c.Rest {
 			text += ", " + t
@@ -232,7 +232,7 @@ func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 			}
 		}
 	}
-	for _, g := range gaps {
+	for _, g := range m.Gaps {
 		if g.Of == s.Ref && g.Name == series.Prepared {
 			p.Hang(page.Yellow, head, "not among them: "+g.Why)
 		}
@@ -242,11 +242,11 @@ func statements(p *page.Page, s watch.Server, gaps []series.Gap) {
 	}
 }
 
-// costliest are the statements that are shown. Plumb's own come last whatever they
-// cost, so they have a line beside the others.
-func costliest(all []watch.StatementChange) (shown []watch.StatementChange) {
+// costliest are the statements that are shown: of those that are listed by time, only which take some. Plumb's own come
+// last whatever they cost, so they have a line beside the others.
+func costliest(all []watch.StatementChange, by watch.Order) (shown []watch.StatementChange) {
 	for _, c := range all {
-		if c.Share < leastShare {
+		if c.Share < leastShare && (by == "" || c.Own()) {
 			continue // it says nothing
 		}
 		if c.Own() || len(shown) < mostStatements {
@@ -279,7 +279,7 @@ func calls(n float64) string {
 	return units.Grouped(int64(math.Round(n))) + " calls"
 }
 
-// change says why a statement costs more or less than in the minute before.
+// change says why a statement costs more or less than in the minute before, or when it is compared with.
 func change(slower, more float64) string {
 	text := strings.Trim(part(more, "by more calls", "by fewer calls")+", "+part(slower, "by slower calls", "by faster calls"), ", ")
 	if text == "" {

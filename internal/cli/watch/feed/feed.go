@@ -4,6 +4,7 @@ package feed
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,11 +31,16 @@ type Feed func(ctx context.Context, src shell.Source, sinks ...watch.Sink) error
 // Told is told what watch says each time a window was judged.
 type Told interface{ Moment(m watch.Moment) }
 
+// Apart is a sink that wants what a server counts for each of its databases. They are many, and whoever does not show them
+// has no use for them: they are read only where some sink asks for them.
+type Apart interface{ Databases() bool }
+
 // Adapters are the servers and storages that watch knows.
 type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
-	Finders func(dsn.Given) []sample.Finder
+	// Finders know what to sample; databases: also what a server counts for each of its databases.
+	Finders func(g dsn.Given, databases bool) []sample.Finder
 	// Planners are who asks servers for plans and indexes, by their kind; powerful:
 	// also when our user can do more than read.
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
@@ -82,7 +88,7 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 		}
 	}
 	stayingSmall()
-	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g), Look: look}, sinks...)
+	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g, apart(sinks)), Look: look}, sinks...)
 }
 
 // stayingSmall gives back what reading the knowledge needed, and has the
@@ -121,6 +127,11 @@ func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog) {
 	limits, err := verdict.Load(knowledge.FS, cat)
 	s.Warn("a built-in verdict was left out", err)
 	return watch.NewJudge(cat, limits), cat
+}
+
+// apart tells whether some sink wants databases apart.
+func apart(sinks []watch.Sink) bool {
+	return slices.ContainsFunc(sinks, func(s watch.Sink) bool { a, ok := s.(Apart); return ok && a.Databases() })
 }
 
 func tellers(sinks []watch.Sink) (out []Told) {

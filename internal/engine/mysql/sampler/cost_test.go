@@ -25,6 +25,7 @@ func BenchmarkSecond(b *testing.B) {
 				l.Must("sessions")
 				if n%10 == 0 {
 					l.Must("files")
+					l.Must("history")
 					_, _ = l.Take("statements")
 				}
 			})

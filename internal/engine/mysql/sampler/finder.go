@@ -30,6 +30,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 			v.Source("status", sample.Second, v.status),
 			v.Source("sessions", sample.Second, v.sessions),
 			v.Source("files", sample.Ten, v.files),
+			v.Source("history", sample.Ten, v.history),
 			v.Source("statements", sample.Ten, v.statements))
 	}
 	return all
@@ -40,6 +41,8 @@ type Server struct {
 	sample.Asked
 	learned sample.Learned[traits]
 	lost    atomic.Bool // the performance schema had no room for some sessions
+
+	historyTold atomic.Bool // the status has the length of the history list
 }
 
 // Server gives a server of a stack, to ask it for texts and indexes.

@@ -75,7 +75,7 @@ func TestVeryManyTables(t *testing.T) {
 	for i := range 10_000 {
 		l.Exec(fmt.Sprintf("CREATE TABLE shop.t%d (id INT PRIMARY KEY, v INT, w INT, KEY one (v), KEY two (v, w), KEY needed (w), FOREIGN KEY (w) REFERENCES shop.p (id))", i))
 	}
-	for _, part := range []string{"status", "sessions", "files", "statements"} {
+	for _, part := range []string{"status", "sessions", "files", "history", "statements"} {
 		l.Must(part)
 	}
 	all, err := l.of.Indexes(t.Context(), l.Host)

@@ -26,7 +26,7 @@ func TestOwnStatements(t *testing.T) {
 		h := host.NewLive(host.LiveOptions{Dialers: dialers, DSN: "root@unix(" + l.server.Socket + ")/"})
 		t.Cleanup(func() { h.Close() })
 		own := sample.NewOwn(h, dialers)
-		for _, part := range []string{"status", "sessions", "files", "statements"} {
+		for _, part := range []string{"status", "sessions", "files", "history", "statements"} {
 			_, err := l.source(part).Take(t.Context(), own)
 			sandbox.Need(t, err)
 		}

@@ -80,7 +80,7 @@ func TestTroubleIsAGap(t *testing.T) {
 	l := start(t, sandbox.MySQLOptions{Settings: "performance_schema = ON"})
 	l.Exec("CREATE USER plumb@localhost", "GRANT PROCESS ON *.* TO plumb@localhost", "GRANT SELECT ON performance_schema.* TO plumb@localhost")
 	l.as("plumb")
-	for _, part := range []string{"status", "sessions", "files", "statements"} {
+	for _, part := range []string{"status", "sessions", "files", "history", "statements"} {
 		l.Must(part)
 	}
 	l.Exec("REVOKE SELECT ON performance_schema.* FROM plumb@localhost")

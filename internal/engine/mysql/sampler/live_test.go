@@ -50,7 +50,7 @@ func (l *live) as(user string) {
 	l.T.Cleanup(func() { h.Close() })
 	s, ref := samplertest.LoggedIn(kind, given.Address)
 	sources := New(&given).Sources(s)
-	if len(sources) != 4 || sources[0].Name() != "mysql:"+given.Address+" status" {
+	if len(sources) != 5 || sources[0].Name() != "mysql:"+given.Address+" status" {
 		l.T.Fatalf("sources: %v", sources)
 	}
 	l.of = New(&given).Server(s, ref)
@@ -58,7 +58,7 @@ func (l *live) as(user string) {
 
 // source makes one of the sources of the server.
 func (l *live) source(part string) sample.Source {
-	of := map[string]sample.Taker{"status": l.of.status, "sessions": l.of.sessions, "files": l.of.files, "statements": l.of.statements}
+	of := map[string]sample.Taker{"status": l.of.status, "sessions": l.of.sessions, "files": l.of.files, "history": l.of.history, "statements": l.of.statements}
 	return l.of.Source(part, time.Second, of[part])
 }
 

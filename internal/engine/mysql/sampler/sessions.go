@@ -83,6 +83,8 @@ func (v *Server) sessions(ctx context.Context, h host.Reader, b *series.Batch) e
 		return err
 	}
 	counts, active, barred := tally(groups, t.waits)
+	queue := v.queued(ctx, h, t, b)
+	counts[series.ClassOther], active = counts[series.ClassOther]+queue, active+queue
 	trx, err := v.Ask(ctx, h, transactionsQuery)
 	if err != nil {
 		return err

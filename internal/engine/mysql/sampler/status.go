@@ -41,7 +41,7 @@ var counted = map[string]sums{
 	"pending_reads": one("innodb_data_pending_reads"), "pending_writes": one("innodb_data_pending_writes"),
 	"pending_fsyncs": {{"innodb_data_pending_fsyncs", "innodb_os_log_pending_fsyncs"}, {"innodb_data_pending_fsyncs"}},
 	"row_lock_waits": one("innodb_row_lock_waits"), "row_lock_ms": one("innodb_row_lock_time"),
-	"row_lock_current_waits": one("innodb_row_lock_current_waits"), "history_list_length": one("innodb_history_list_length"),
+	"row_lock_current_waits": one("innodb_row_lock_current_waits"), historyLength: one(historyCounter),
 }
 
 // derived are the counters from which more than a sum is made.
@@ -87,6 +87,8 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 	if n, err := strconv.ParseFloat(status[threadsLost], 64); err == nil && n > 0 {
 		v.lost.Store(true)
 	}
+	_, told := status[historyCounter]
+	v.historyTold.Store(told)
 	readings(status, t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	return nil
 }

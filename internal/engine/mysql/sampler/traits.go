@@ -18,10 +18,11 @@ type traits struct {
 	waits           bool    // and so are the consumer and the instruments that tell what a session waits for
 	current         bool    // and the consumer of statements that run
 	latches         bool    // and instruments of InnoDB's latches
+	pool            bool    // sessions share a pool of threads
 }
 
 const (
-	traitsQuery    = "SELECT @@version, @@version_comment, @@innodb_page_size, @@performance_schema"
+	traitsQuery    = "SELECT @@version, @@version_comment, @@innodb_page_size, @@performance_schema, @@thread_handling"
 	consumersQuery = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers " +
 		"WHERE NAME IN ('events_waits_current', 'events_statements_current', 'global_instrumentation', 'thread_instrumentation') " +
 		"UNION ALL SELECT 'latches', IF(COUNT(*) > 0, 'YES', 'NO') FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' " +
@@ -46,6 +47,8 @@ func (v *Server) askTraits(ctx context.Context, h host.Reader) (traits, error) {
 	t.flavor, t.version = mysql.Identify(host.Text(row, 0), host.Text(row, 1))
 	t.page, _ = strconv.ParseFloat(host.Text(row, 2), 64)
 	t.schema = host.Text(row, 3) == "1"
+	handling := host.Text(row, 4)
+	t.pool = handling != "" && handling != "one-thread-per-connection"
 	if t.schema {
 		if err := v.consumers(ctx, h, &t); err != nil {
 			return traits{}, err

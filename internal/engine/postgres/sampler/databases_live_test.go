@@ -37,7 +37,7 @@ func (l *live) apart() {
 	}
 	facts := hosttest.Windows(l.T).Kinds[series.DatabaseKind].Facts
 	for _, r := range b.Readings {
-		if _, _, ok := series.SplitDatabase(r.Of); !ok || facts[r.Name] == nil {
+		if _, _, ok := series.SplitPart(r.Of); !ok || facts[r.Name] == nil {
 			l.T.Errorf("a reading %s of %s", r.Name, r.Of)
 		}
 	}

@@ -15,10 +15,13 @@ const (
 )
 
 // Finder makes the sources of the servers that Plumb can query.
-type Finder struct{ probe *postgres.Probe }
+type Finder struct {
+	Databases bool // also what is counted for each database
+	probe     *postgres.Probe
+}
 
 // New makes a finder. given is the server of a data source name, or nil.
-func New(given *host.Target) Finder { return Finder{postgres.NewProbe(nil, given)} }
+func New(given *host.Target) Finder { return Finder{probe: postgres.NewProbe(nil, given)} }
 
 // Sources implements sample.Finder. The sources of a server share one session.
 func (f Finder) Sources(s *stack.Stack) []sample.Source {
@@ -29,9 +32,11 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 			v.Source("status", sample.Second, v.status),
 			v.Source("sessions", sample.Second, v.sessions),
 			v.Source("io", sample.Ten, v.io),
-			v.Source("databases", sample.Ten, v.databases),
 			v.Source("statements", sample.Ten, v.statements),
 			v.Source("texts", sample.Minute, v.texts))
+		if f.Databases {
+			all = append(all, v.Source("databases", sample.Ten, v.databases))
+		}
 	}
 	return all
 }

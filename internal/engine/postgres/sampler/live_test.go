@@ -52,7 +52,7 @@ func (l *live) as(user string) {
 	l.T.Cleanup(func() { h.Close() })
 	s, ref := samplertest.LoggedIn(kind, given.Address)
 	sources := New(&given).Sources(s)
-	if len(sources) != 6 || sources[0].Name() != "postgres:"+given.Address+" status" {
+	if len(sources) != 5 || sources[0].Name() != "postgres:"+given.Address+" status" {
 		l.T.Fatalf("sources: %v", sources)
 	}
 	l.of = New(&given).Server(s, ref)

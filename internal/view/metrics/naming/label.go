@@ -64,8 +64,8 @@ func LabelsOf(ref stack.Ref, servers map[stack.Ref]stack.Ref) ([]Label, bool) {
 			return []Label{{"cgroup", Clean(ref.Name[:i])}, {"device", Clean(ref.Name[i+1:])}}, true
 		}
 	}
-	if server, name, ok := series.SplitDatabase(ref); ok {
-		return []Label{{series.DatabaseKind, Clean(name)}, ServerLabel(server)}, true
+	if server, name, ok := series.SplitPart(ref); ok {
+		return []Label{{ref.Kind, Clean(name)}, ServerLabel(server)}, true
 	}
 	return []Label{{strings.Map(nameRune, ref.Kind), Clean(ref.Name)}}, true
 }

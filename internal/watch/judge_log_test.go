@@ -1,0 +1,38 @@
+package watch_test
+
+import (
+	"slices"
+	"testing"
+
+	"plumb/internal/series"
+)
+
+// TestTheLogBufferIsFull: where a good part of the flushes only make room in the log buffer, that is what limits the server, and that
+// sessions wait for the log is how it looks. Where commits flush, it is not.
+func TestTheLogBufferIsFull(t *testing.T) {
+	for name, c := range map[string]struct {
+		waits, flushes float64
+		log            float64 // sessions that wait for the log
+		first          string
+		also           []string
+	}{
+		"buffer":            {40, 60, 8, "log/buffer", []string{"log/flush"}},
+		"commits":           {2, 900, 8, "log/flush", nil},
+		"nobody waits long": {40, 60, 0, "", nil},
+		"no wait":           {0, 900, 8, "log/flush", nil},
+	} {
+		m := &made{}
+		m.add(calm)
+		m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLog: c.log, series.ClassCPU: 2}})
+		m.counting(db, "log_waits", c.waits)
+		m.counting(db, "redo_fsyncs", c.flushes)
+		got := m.run(judge())
+		want := c.also
+		if c.first != "" {
+			want = append([]string{c.first}, c.also...)
+		}
+		if !slices.Equal(ids(got), want) {
+			t.Errorf("%s: raised %q, want %q", name, ids(got), want)
+		}
+	}
+}
