@@ -2,6 +2,7 @@ package propose
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,10 +46,18 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 		return change.Act{Make: &change.Make{Thing: change.Thing{Name: "the pool tank", Inspect: &change.Inspection{File: file, Match: "^(.+)$"}},
 			Do: []change.Op{proof, {Argv: []string{"sh", "-c", `echo {mark} >"$1"`, "sh", file}}}, Undo: []change.Op{{Argv: []string{"rm", file}}}}}
 	}
-	apply := func() (change.Outcome, error) {
-		return k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "pool", []change.Act{on("a", "S1")})}}, change.ApplyOptions{})
+	apply := func(digit string, dies bool) (change.Outcome, error) {
+		k, dead := *k, false
+		k.Doer = &host.Hooked{Behind: d, Around: func(_ context.Context, c host.Call, do func() error) error {
+			if dead {
+				return errors.New("dead")
+			}
+			dead = dies && strings.Contains(strings.Join(c.Of, " "), "echo")
+			return do()
+		}}
+		return k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{provision.Step(stack.Ref{Kind: "mysql", Name: "3306"}, "pool", []change.Act{on(digit, "S1")})}}, change.ApplyOptions{})
 	}
-	out, err := apply()
+	out, err := apply("a", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +94,7 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 			t.Errorf("undone, %s: %v", name, err)
 		}
 	}
-	if out, err = apply(); err != nil {
+	if out, err = apply("a", false); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.Forget(t.Context(), out.Number, func(*change.Change, change.Recorded, error) {}); err != nil {
@@ -99,6 +108,17 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 	for name, err := range plan(on("a", "")) {
 		if err != nil {
 			t.Errorf("forgotten and made empty, %s: %v", name, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "pool")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err = apply("c", true); err == nil {
+		t.Fatal("it was to die")
+	}
+	for name, err := range plan(on("c", "S1")) { // it may be there, and nobody knows yet
+		if err == nil || !strings.Contains(err.Error(), "change 3 began to make the pool tank on a disk that is to be erased") || !strings.Contains(hint.Of(err), "plumb undo 3") {
+			t.Errorf("dead amid it, %s: %v, %s", name, err, hint.Of(err))
 		}
 	}
 }
