@@ -168,7 +168,8 @@ func (k *Executor) intend(ctx context.Context, c *Change, a plannedAct, made Mad
 func (k *Executor) carryOut(ctx context.Context, c *Change, p *Recorded) (got string, err error) {
 	got, err = c.identified(p.Act).deed().do(ctx, k, c, p)
 	if err != nil {
-		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: p.N, Why: err.Error()}))
+		cut := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
+		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: p.N, Why: err.Error(), Cut: cut}))
 	}
 	if p.State == Gone {
 		return "", nil

@@ -204,6 +204,34 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 	return ours, id, err
 }
 
+// goneWithin is how long a command is waited for that was begun by who is gone, or could not be ended.
+const goneWithin = 2 * time.Second
+
+// ended proves of an act that was begun, and of which nobody knows whether it was done, that none of its commands runs any more: one
+// goes on when the Plumb that began it was killed, or when it waits in the kernel. What it makes would come when it counts as undone.
+func (k *Executor) ended(ctx context.Context, p *Recorded) error {
+	m := p.Act.Make
+	if m == nil || p.State != Begun && p.State != Failed {
+		return nil
+	}
+	var commands [][]string
+	for _, op := range m.Do {
+		if len(op.Argv) > 1 {
+			commands = append(commands, op.with("{mark}", p.Made.Mark, "{kept}", p.Kept).Argv)
+		}
+	}
+	if commands == nil {
+		return nil
+	}
+	return await.Until(ctx, goneWithin, func() (bool, error) {
+		by, err := host.Runs(ctx, k.Doer, commands...)
+		if by != "" {
+			err = hint.With(fmt.Errorf("%s, which is to make %s, has not ended", by, m.place()), "run it again once that has ended; a command that waits in the kernel for a disk ends with a restart of the machine at the latest")
+		}
+		return by == "", err
+	})
+}
+
 func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
 	ours, id, err := m.ours(ctx, k.Doer, p)
 	if err != nil || id == None {
@@ -326,10 +354,10 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	return err
 }
 
-// absent proves that a thing is not there which is not seen. Of one whose making failed there is
+// absent proves that a thing is not there which is not seen. Of one whose making failed by itself there is
 // nothing to look for: where it was to be made, others may have something.
 func (m *Make) absent(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
-	if p.failed && p.Identity == "" {
+	if p.failed && !p.cut && p.Identity == "" {
 		return nil
 	}
 	if err := m.run(ctx, k, p, m.Absent); err != nil {

@@ -88,6 +88,8 @@ type result struct {
 	Files int    `json:"files,omitempty"` // of a copy: so many of its list are there
 	// Forgotten is of what is left: nobody looked at it. An earlier Plumb takes it for left by others, and lets it be as well.
 	Forgotten bool `json:"forgotten,omitempty"`
+	// Cut is of what failed because it was ended before its end: what it began may be there all the same.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // Restart is a restart that a change did, or began.
@@ -131,7 +133,8 @@ type Recorded struct {
 	used      bool   // others may have written to what was made: the act at the place of its KeepFrom was begun
 	returning bool   // of a move: an undo of it has begun to copy back
 	reached   bool   // it was done once, whatever became of it later
-	failed    bool   // it was tried to its end, and not done
+	failed    bool   // it was tried, and not done
+	cut       bool   // and that not to its end
 	seen      string // of a switch: its state when an undo first began
 }
 
@@ -298,7 +301,7 @@ func (p *Recorded) became(kind string, state State, res result) {
 		p.returning = true
 	default:
 		p.State, p.Why, p.Forgotten = state, res.Why, res.Forgotten
-		p.reached, p.failed = p.reached || state == Done, p.failed || state == Failed
+		p.reached, p.failed, p.cut = p.reached || state == Done, p.failed || state == Failed, p.cut || res.Cut
 		if state == Undoing && p.seen == "" {
 			p.seen = res.Got
 		}

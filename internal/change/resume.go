@@ -59,7 +59,10 @@ func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
 			return nil
 		}
 		if p.Act.form() > 1 {
-			_, err := k.carryOut(ctx, c, p)
+			err := k.ended(ctx, p)
+			if err == nil {
+				_, err = k.carryOut(ctx, c, p)
+			}
 			return err
 		}
 		begun = p.N

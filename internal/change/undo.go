@@ -277,6 +277,9 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 }
 
 func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOptions) error {
+	if err := k.ended(ctx, &p); err != nil {
+		return err
+	}
 	if !o.Force {
 		d, err := c.identified(p.Act).deed().drift(ctx, k, &p)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
@@ -68,12 +69,25 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	}
 	out, err := r.Executor.Apply(ctx, change.Draft{Steps: s.Steps}, o)
 	if err != nil && out.Number > 0 {
-		err = hint.With(fmt.Errorf("%s (change %d): %w", s.Name, out.Number, err),
+		err = hint.With(fmt.Errorf("%s (change %d): %w%s", s.Name, out.Number, err, became(out)),
 			cmp.Or(r.Again, "plumb provision again continues where it stands; --undo takes all of it back")+", plumb history "+strconv.Itoa(out.Number)+" shows each act")
 	} else if err != nil {
 		err = fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return out, err
+}
+
+// became says what became of what a stage did before it failed: where that could not be taken back, a server may stand still.
+func became(o change.Outcome) (said string) {
+	for _, s := range o.Steps {
+		switch {
+		case strings.HasPrefix(s.Back, "could not"):
+			return "; what it did before " + s.Back
+		case strings.HasPrefix(s.Back, change.TakenBack):
+			said = "; what it did before is " + s.Back
+		}
+	}
+	return said
 }
 
 // Stages gives what of this provision is in force, the oldest first.

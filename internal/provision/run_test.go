@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/edit"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 )
@@ -114,5 +115,21 @@ func TestGoOnEndsWhatWasBegun(t *testing.T) {
 	}
 	if ended, err := next.GoOn(t.Context()); err != nil || ended != 0 {
 		t.Errorf("once more: %d were gone on with, %v", ended, err)
+	}
+}
+
+// A stage that fails says what became of what it did before: where that could not be taken back, a server may stand still.
+func TestAStageThatFailsSaysWhatBecameOfIt(t *testing.T) {
+	for undo, want := range map[string]string{"true": "; what it did before is taken back", "echo the disk is gone >&2; exit 1": "; what it did before could not be taken back: undo first: "} {
+		r, dir := journal(t)
+		sw := func(on, do, undo string) change.Act {
+			return change.Act{Switch: &change.Switch{On: on, Inspect: change.Inspection{File: filepath.Join(dir, on)}, After: "yes",
+				Do: []change.Op{{Argv: []string{"sh", "-ec", do, "sh", filepath.Join(dir, on)}}}, Undo: []change.Op{{Argv: []string{"sh", "-ec", undo, "sh", filepath.Join(dir, on)}}}}}
+		}
+		acts := []change.Act{sw("first", `echo yes >"$1"`, undo+`; rm "$1"`), sw("second", "echo no room >&2; exit 1", "true")}
+		_, err := r.Stage(t.Context(), Stage{Name: "move", Steps: []change.Prepared{Step(stack.Ref{Kind: "mysql", Name: "3306"}, "move", acts)}})
+		if err == nil || !strings.HasPrefix(err.Error(), "move (change 1): ") || !strings.Contains(err.Error(), "no room"+want) || !strings.Contains(hint.Of(err), "plumb history 1") {
+			t.Errorf("%v, hint %q", err, hint.Of(err))
+		}
 	}
 }

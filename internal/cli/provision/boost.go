@@ -115,7 +115,8 @@ func (b *boosting) run(ctx context.Context) error {
 		return err
 	}
 	defer l.close()
-	l.Unit = b.unit(ctx, l.doer)
+	var noUnit error
+	l.Unit, noUnit = b.unit(ctx, l.doer)
 	l.Command = func(ctx context.Context) (int, error) {
 		in, _ := b.In.(*os.File)
 		out, _ := b.Out.(*os.File)
@@ -129,6 +130,9 @@ func (b *boosting) run(ctx context.Context) error {
 		l.Unit.Before = before(ctx, l.Do, l.Stack, plan.Servers)
 	}
 	draft, err := l.Prepare(ctx, plan)
+	if err == nil && boost.Lasts(draft) {
+		err = noUnit
+	}
 	if err != nil {
 		return err
 	}

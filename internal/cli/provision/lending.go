@@ -16,6 +16,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/fix"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/provision/boost"
@@ -107,21 +108,24 @@ func (b *lending) heir(number int) (argv []string, first []byte, err error) {
 
 const unitDirectory = "/etc/systemd/system"
 
-// unit gives back at the next boot, where systemd runs.
-func (b *lending) unit(ctx context.Context, d host.Reader) *boost.Unit {
+// unit gives back at the next boot, where systemd runs. Root runs this program then: one that others can change is refused.
+func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) {
 	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
-		return nil
+		return nil, nil
 	}
 	argv, err := b.own("undo", "--stranded", "--yes")
+	if err == nil {
+		_, err = host.OnlyOurs(argv[0])
+	}
 	if err != nil {
-		return nil
+		return nil, hint.With(fmt.Errorf("have the next boot give back what is lent: %w", err), "put plumb where root alone can change it, such as /usr/local/bin")
 	}
 	state, err := filepath.Abs(cmp.Or(b.state, change.Directory))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	_, err = d.Stat(ctx, unitDirectory+"/multi-user.target.d")
-	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state, Alone: errors.Is(err, fs.ErrNotExist)}
+	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state, Alone: errors.Is(err, fs.ErrNotExist)}, nil
 }
 
 // before lists the units of servers.

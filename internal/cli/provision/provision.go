@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,10 +222,8 @@ func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.S
 	if os.Geteuid() != 0 && !f.dryRun {
 		return hint.With(errors.New("only root can lay a host out"), "try sudo plumb provision; --dry-run shows what it would do")
 	}
-	if !f.dryRun {
-		if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
-			return err
-		}
+	if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
+		return err
 	}
 	p, err := v.propose(ctx, flow, sp)
 	if err != nil {
@@ -259,6 +258,11 @@ func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.S
 // goOn ends what an earlier run began, once a person has said so.
 func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string) error {
 	torn, err := flow.Torn(ctx, of)
+	if f.dryRun {
+		v.Warn("whether an earlier run has ended is not known", err)
+		foretell(v.Err, torn)
+		return nil
+	}
 	if err != nil || len(torn) == 0 {
 		return err
 	}
@@ -272,6 +276,14 @@ func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string)
 	}
 	_, err = flow.GoOn(ctx, of)
 	return err
+}
+
+// foretell says what a run would end first. A dry run shows what comes after that of the host as it stands half-way, where a server may
+// have been stopped.
+func foretell(out io.Writer, torn []*change.Change) {
+	if len(torn) > 0 {
+		fmt.Fprintf(out, "%sWhat a dry run finds until then is of the host as that left it.\n", view.Torn(torn, shell.Screen(out)))
+	}
 }
 
 func (v *verbs) propose(ctx context.Context, flow propose.Flow, sp spec.Spec) (propose.Proposal, error) {

@@ -168,8 +168,12 @@ func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref, given dsn.G
 // goOn ends what a killed run began, and tells whether there was something.
 func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	all, err := w.run.Stages(ctx)
-	if err != nil || len(all) == 0 || !provision.Torn(all[len(all)-1]) || v.dryRun {
+	if err != nil || len(all) == 0 || !provision.Torn(all[len(all)-1]) {
 		return false, err
+	}
+	if v.dryRun {
+		foretell(v.Err, all[len(all)-1:])
+		return false, nil
 	}
 	if err := v.Print(view.Torn(all[len(all)-1:], shell.Screen(v.Out)) + "\n"); err != nil {
 		return false, err

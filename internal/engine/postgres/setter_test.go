@@ -201,7 +201,7 @@ func TestRecipeOfRestart(t *testing.T) {
 	} {
 		c.row = connections
 		r, err := c.recipe(t, "max_connections", stack.Int(200))
-		if err != nil || r.Effect != catalog.Restart || r.Waits != c.waits || (c.argv == "") != (r.Restart == nil) || c.argv != "" && r.Restart[0].String() != c.argv {
+		if err != nil || r.Effect != catalog.Restart || r.Waits != c.waits || (c.argv == "") != (r.Restart == nil) || c.argv != "" && r.Restart[0].String() != c.argv || len(r.Shorten) != 1 || r.Shorten[0].Statement != "CHECKPOINT" {
 			t.Errorf("%s: %+v, %v", c.waits, r, err)
 		}
 		if c.argv == "" && (len(r.Notes) != 2 || !strings.Contains(r.Notes[0], "on the standbys first") || !strings.Contains(r.Notes[1], "pg_ctl -D /srv/pg restart")) {

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/protect"
+	"plumb/internal/protect/service"
 	"plumb/internal/stack"
 )
 
@@ -37,7 +38,7 @@ func (r Rollback) Run(ctx context.Context, plan Plan, begin change.Begin) (res R
 		}
 		defer func() { err = settle(ctx, err, res) }()
 	}
-	if seen, err := listens(ctx, r.Keeper.Do, plan.Target); err != nil || !seen { // it would not be stopped, and may be starting
+	if seen, err := service.Listens(ctx, r.Keeper.Do, plan.Target); err != nil || !seen { // it would not be stopped, and may be starting
 		return res, errors.Join(err, hint.With(fmt.Errorf("roll %s back to point %s (nothing was changed): it no longer listens on %s", plan.Server.Ref, plan.Point.ID, plan.Target.Address),
 			"start it, and look at its log; a rollback stops a server that runs"))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ func (c *checking) startable(ctx context.Context) error {
 	case o.Service != "" && strings.Trim(o.Service, url.PathEscape(o.Service)) == "" && o.Service[0] != '-':
 		c.plan.Stop, c.plan.Start = []string{"service", o.Service, "stop"}, []string{"service", o.Service, "start"}
 	case sv.Unit != "":
-		if err := c.startsAgain(ctx, sv.Unit); err != nil {
+		if err := service.StartsAgain(ctx, c.h, sv.Unit); err != nil {
 			return err
 		}
 		c.plan.Stop, c.plan.Start = []string{"systemctl", "stop", "--", sv.Unit}, []string{"systemctl", "start", "--", sv.Unit}
@@ -44,35 +43,7 @@ func (c *checking) startable(ctx context.Context) error {
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"),
 			"name its --service, or say how with --stop COMMAND and --start COMMAND")
 	}
-	seen, err := listens(ctx, c.h, c.plan.Target)
-	if err == nil && !seen {
-		err = hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", c.plan.Target.Address), "run plumb in the same network namespace")
-	}
-	return err
-}
-
-// startsAgain refuses a unit that starts nothing once it was stopped: one that was made for one run, was masked, or is only started by others.
-func (c *checking) startsAgain(ctx context.Context, unit string) error {
-	out, err := c.h.Output(ctx, "systemctl", "show", "--property=CanStart,Transient", "--", unit)
-	if err != nil {
-		return fmt.Errorf("look whether %s can be started again: %w", unit, err)
-	}
-	said := strings.Fields(string(out))
-	if !slices.Contains(said, "CanStart=yes") || slices.Contains(said, "Transient=yes") {
-		return hint.With(fmt.Errorf("%s could not be started again once it was stopped: it was made for one run (systemd-run), was masked, or refuses to be started by hand", unit),
-			"systemctl cat "+unit+" shows it; or say how with --stop COMMAND and --start COMMAND")
-	}
-	return nil
-}
-
-// listens tells whether somebody is seen to listen where a server is reached.
-func listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
-	look, _, err := service.Listening(at.Network, at.Address)
-	if err != nil {
-		return false, err
-	}
-	text, err := h.ReadFile(ctx, look.File)
-	return err == nil && regexp.MustCompile("(?m)"+look.Match).Match(text), err
+	return service.Seen(ctx, c.h, c.plan.Target)
 }
 
 // users refuses datasets on which other processes have files open. The server, its processes

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
+	"plumb/internal/protect/service"
 	"plumb/internal/stack"
 	"plumb/internal/zfs"
 )
@@ -23,7 +24,7 @@ func TestUndoStopsAServerThatDoesNotListen(t *testing.T) {
 	c := listener(t, nil, zfs.Tools{})
 	sh(t, strings.Join(c.plan.Stop, " "))
 	said := filepath.Join(t.TempDir(), "stopped")
-	look, err := listens(t.Context(), c.h, c.plan.Target)
+	look, err := service.Listens(t.Context(), c.h, c.plan.Target)
 	if err != nil || look {
 		t.Fatalf("it was stopped, and listens: %v, %v", look, err)
 	}

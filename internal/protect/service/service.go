@@ -2,14 +2,17 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
+	"plumb/internal/host"
 )
 
 // Listening reads whether somebody listens at an address: what it shows then, or change.None.
@@ -25,6 +28,50 @@ func Listening(network, address string) (look change.Inspection, shows string, e
 	return change.Inspection{File: "/proc/net/tcp", Match: fmt.Sprintf(`^ *[0-9]+: [0-9A-F]{8}:(%04X) 0{8}:0{4} 0A `, n)}, fmt.Sprintf("%04X", n), nil
 }
 
+// Listens tells whether somebody is seen to listen where a server is reached.
+func Listens(ctx context.Context, h host.Reader, at host.Target) (bool, error) {
+	look, _, err := Listening(at.Network, at.Address)
+	if err != nil {
+		return false, err
+	}
+	text, err := h.ReadFile(ctx, look.File)
+	return err == nil && regexp.MustCompile("(?m)"+look.Match).Match(text), err
+}
+
+// Seen refuses a server that runs and is not seen to: it would count as stopped.
+func Seen(ctx context.Context, h host.Reader, at host.Target) error {
+	seen, err := Listens(ctx, h, at)
+	if err == nil && !seen {
+		err = hint.With(fmt.Errorf("that it listens on %s cannot be seen here, and so not whether it runs", at.Address),
+			"run plumb in the same network namespace; a server without a socket must listen on an address of IPv4")
+	}
+	return err
+}
+
+// StartsAgain refuses a unit that starts nothing once it was stopped: one that was made for one run, was masked, or is only started by others.
+func StartsAgain(ctx context.Context, h host.Reader, unit string) error {
+	out, err := h.Output(ctx, "systemctl", "show", "--property=CanStart,Transient", "--", unit)
+	if err != nil {
+		return hint.With(fmt.Errorf("look whether %s can be started again: %w", unit, err), "see whether systemd answers: systemctl list-jobs; or say how with --stop COMMAND and --start COMMAND")
+	}
+	said := strings.Fields(string(out))
+	if !slices.Contains(said, "CanStart=yes") || slices.Contains(said, "Transient=yes") {
+		return hint.With(fmt.Errorf("%s could not be started again once it was stopped: it was made for one run (systemd-run), was masked, or refuses to be started by hand", unit),
+			"systemctl cat "+unit+" shows it; or say how with --stop COMMAND and --start COMMAND")
+	}
+	return nil
+}
+
+// ComesBack refuses a server that could be stopped and not started again by its unit, if it has one, or that is not seen to run.
+func ComesBack(ctx context.Context, h host.Reader, unit string, at host.Target) error {
+	if unit != "" {
+		if err := StartsAgain(ctx, h, unit); err != nil {
+			return err
+		}
+	}
+	return Seen(ctx, h, at)
+}
+
 // Ended is a script that waits until the process of its first argument has ended. One that nobody reaped has: it has
 // let go of its files.
 const Ended = `while s=$(grep -s '^State:' "/proc/$1/status"); do
@@ -32,9 +79,13 @@ const Ended = `while s=$(grep -s '^State:' "/proc/$1/status"); do
 	sleep 0.05
 done`
 
-// UntilEnded is the command that waits so.
-func UntilEnded(pid int) []string {
-	return []string{"timeout", "590", "sh", "-c", Ended, "sh", strconv.Itoa(pid)}
+// UntilEnded is the command that waits so, not quite as long as any command may take: it says itself that the time is over.
+func UntilEnded(pid int) []string { return untilEnded(pid, 590) }
+
+func untilEnded(pid, seconds int) []string {
+	return []string{"sh", "-c", `timeout "$2" sh -c "$3" sh "$1" && exit
+echo "process $1 of the server has not ended ${2}s after it was stopped: its log says what it waits for" >&2
+exit 1`, "sh", strconv.Itoa(pid), strconv.Itoa(seconds), Ended}
 }
 
 // Surely gives what stops a server whatever its state is, of a command that stops one that runs. A unit that was taken away starts

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"plumb/internal/host"
+	"plumb/internal/product"
 	"plumb/internal/provision"
 )
 
@@ -18,6 +20,17 @@ func TestAServerThatCrashedIsStopped(t *testing.T) {
 		s := p.starting()
 		if s.Always != c.always || len(s.Undo) != 1 || !slices.Contains(s.Undo[0].Argv, c.stop[len(c.stop)-1]) {
 			t.Errorf("%q: always %v, %+v", c.stop, s.Always, s.Undo)
+		}
+	}
+}
+
+// PostgreSQL writes a checkpoint before it is stopped, not while everybody waits. Others have no such statement.
+func TestACheckpointComesBeforeTheStop(t *testing.T) {
+	for kind, want := range map[string]string{product.Postgres: "CHECKPOINT", product.MySQL: ""} {
+		p := planning{Move: provision.Move{Home: provision.Home{Target: host.Target{Engine: kind}}, Stop: []string{"stop"}}}
+		do := p.stopping().Do
+		if first := do[0].Statement; first != want || do[len(do)-2].Argv[0] != "stop" || want != "" && do[0].Target == nil {
+			t.Errorf("%s: %+v", kind, do)
 		}
 	}
 }

@@ -273,6 +273,16 @@ func TestTheMachineStartsWithoutTheDisk(t *testing.T) {
 	}
 }
 
+// A server that answers and is not seen to listen, as from another network namespace, would count as stopped while it runs.
+func TestServerThatIsNotSeenIsRefused(t *testing.T) {
+	y := newToy(t, t.TempDir())
+	w := y.move()
+	w.Home.Target.Address += ".other"
+	if _, err := y.mover().Move(t.Context(), y.d, &stack.Stack{}, w); err == nil || !strings.Contains(err.Error(), "cannot be seen here") || hint.Of(err) == "" {
+		t.Fatal(err)
+	}
+}
+
 func TestServerThatNobodyStartsIsRefused(t *testing.T) {
 	y := newToy(t, t.TempDir())
 	w := y.move()

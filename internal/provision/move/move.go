@@ -78,7 +78,7 @@ func (p *planning) startable(ctx context.Context) (err error) {
 	if p.look, p.shows, err = service.Listening(p.Home.Target.Network, p.Home.Target.Address); err != nil {
 		return err
 	}
-	return nil
+	return service.Seen(ctx, p.h, p.Home.Target)
 }
 
 // plain refuses data that are not in a directory that can be given another name.

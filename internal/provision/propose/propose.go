@@ -287,11 +287,14 @@ func (p *planning) named(kind string) (found *stack.Thing, err error) {
 }
 
 // commands finds how the server is stopped and started.
-func (p *planning) commands(context.Context) error {
+func (p *planning) commands(ctx context.Context) error {
 	switch {
 	case len(p.Stop) > 0 && len(p.Start) > 0:
 		p.stop, p.start = p.Stop, p.Start
 	case p.Home.Unit != "":
+		if err := service.StartsAgain(ctx, p.d, p.Home.Unit); err != nil {
+			return err
+		}
 		p.stop, p.start = []string{"systemctl", "stop", "--", p.Home.Unit}, []string{"systemctl", "start", "--", p.Home.Unit}
 	default:
 		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"), "say how with --stop COMMAND and --start COMMAND")

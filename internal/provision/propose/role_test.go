@@ -1,10 +1,13 @@
 package propose
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/provision/spec"
 	"plumb/internal/stack"
 )
@@ -71,4 +74,32 @@ func TestOwnersThatAreNoUsersAreTold(t *testing.T) {
 	if len(got) != 1 || !strings.Contains(got[0], "no user hop") {
 		t.Error(got)
 	}
+}
+
+// A unit that could not start the server again is refused before anything is done, and so is one of a systemd that does not answer:
+// stopped for its move, the server would stay down.
+func TestAUnitThatStartsNothingIsRefused(t *testing.T) {
+	const asks = "systemctl show --property=CanStart,Transient -- db.service"
+	for said, want := range map[string]string{"CanStart=yes\nTransient=no\n": "", "CanStart=no\nTransient=no\n": "could not be started again", "CanStart=yes\nTransient=yes\n": "could not be started again", "hangs": "look whether db.service can be started again"} {
+		of := hosttest.Map{Outputs: map[string]string{asks: said}}
+		if said == "hangs" {
+			of = hosttest.Map{Errors: map[string]error{"run " + asks: context.DeadlineExceeded}}
+		}
+		p := &planning{d: asked{of: of}}
+		p.Home.Unit = "db.service"
+		err := p.commands(t.Context())
+		if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(hint.Of(err), "--stop COMMAND")) {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
+// asked is a machine that is only read.
+type asked struct {
+	host.Doer
+	of hosttest.Map
+}
+
+func (a asked) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	return a.of.Output(ctx, argv...)
 }

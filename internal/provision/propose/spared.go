@@ -56,11 +56,15 @@ func spares(number int, a change.Recorded, erased map[string]bool) error {
 	if len(empty) == 0 {
 		return nil
 	}
+	made := "made"
+	if a.State == change.Begun || a.State == change.Failed {
+		made = "began to make"
+	}
 	const back = "zpool import brings a pool back, and mount a filesystem; "
 	switch a.State {
-	case change.Done, change.Undoing:
+	case change.Begun, change.Failed, change.Undoing, change.Done:
 		return change.Refuse(fmt.Sprintf(back+"plumb undo %d, once nobody needs what is in it", number),
-			"change %d made %s on a disk that is to be erased, and it is not in use now: it may hold the data", number, a.Act.Place())
+			"change %d %s %s on a disk that is to be erased, and it is not in use now: it may hold the data", number, made, a.Act.Place())
 	case change.Left:
 		return change.Refuse(back+"once nobody needs what is in it: "+strings.Join(empty, "; "),
 			"change %d made %s on a disk that is to be erased, and no undo takes it away any more: it was left there, and may hold the data", number, a.Act.Place())

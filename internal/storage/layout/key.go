@@ -26,6 +26,11 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 	case !st.Mode.IsRegular() || st.Mode.Perm()&0o077 != 0 || st.UID != 0:
 		return "", "", change.Refuse("chown root: and chmod 600 it", "the key %s is not a file that root alone can read", file)
 	}
+	for _, dir := range []string{path.Dir(file), path.Dir(st.Resolved)} {
+		if err := change.RootsAlone(ctx, h, dir); err != nil {
+			return "", "", fmt.Errorf("see whether %s stays the key that it is: %w", file, err)
+		}
+	}
 	in, err := h.Statfs(ctx, file)
 	if err != nil {
 		return "", "", fmt.Errorf("see on what the key %s lies: %w", file, err)

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plumb/internal/change"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
@@ -172,10 +174,29 @@ func TestAPoolWithoutTheKeyIsRefused(t *testing.T) {
 // A key that a start of the machine takes away is told: with it all data would be lost.
 func TestAKeyInMemoryIsTold(t *testing.T) {
 	for magic, told := range map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true, unix.EXT4_SUPER_MAGIC: false} {
-		h := hosttest.Map{Stats: map[string]host.Stat{"/run/key": {Mode: 0o600, Size: 32}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
+		h := hosttest.Map{Stats: map[string]host.Stat{"/": {Mode: fs.ModeDir | 0o755, Resolved: "/"}, "/run/key": {Mode: 0o600, Size: 32, Resolved: "/run/key"}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
 		format, note, err := keyFormat(t.Context(), h, "/run/key")
 		if format != "raw" || err != nil || strings.Contains(note, "lies in memory") != told {
 			t.Errorf("%x: %q, %q, %v", magic, format, note, err)
+		}
+	}
+}
+
+// A key that lies, or is a link, where another user can put his own in its place is refused: the pool would be made with a key that he knows.
+func TestAKeyInAPlaceOfOthersIsRefused(t *testing.T) {
+	dir := func(uid uint32, perm fs.FileMode, at string) host.Stat {
+		return host.Stat{Mode: fs.ModeDir | perm, UID: uid, Resolved: at}
+	}
+	h := hosttest.Map{Spaces: map[string]host.Statfs{}, Stats: map[string]host.Stat{"/": dir(0, 0o755, "/"), "/etc": dir(0, 0o755, "/etc"), "/home": dir(0, 0o755, "/home"), "/home/eve": dir(1000, 0o755, "/home/eve"),
+		"/tmp": dir(0, 0o777|fs.ModeSticky, "/tmp"), "/srv": dir(0, 0o777, "/srv")}}
+	for key, c := range map[string]struct{ at, refused string }{
+		"/etc/key": {"/etc/key", ""}, "/tmp/key": {"/tmp/key", ""}, "/home/eve/key": {"/home/eve/key", "/home/eve belongs to user 1000"}, "/srv/key": {"/srv/key", "/srv can be written by everybody"},
+		"/etc/link": {"/home/eve/key", "/home/eve belongs to user 1000"}, "/home/eve/link": {"/etc/key", "/home/eve belongs to user 1000"},
+	} {
+		h.Stats[key], h.Spaces[key] = host.Stat{Mode: 0o600, Size: 32, Resolved: c.at}, host.Statfs{Type: unix.EXT4_SUPER_MAGIC}
+		_, _, err := keyFormat(t.Context(), h, key)
+		if (err != nil) != (c.refused != "") || err != nil && (!strings.Contains(err.Error(), c.refused) || hint.Of(err) == "") {
+			t.Errorf("%s, which is %s: %v", key, c.at, err)
 		}
 	}
 }

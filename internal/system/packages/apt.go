@@ -71,8 +71,8 @@ func (a apt) listed() ([]installed, error) {
 	all := parseListing(text)
 	for _, i := range all {
 		if i.status != isInstalled && i.status != isGone && i.status != isRemoved {
-			return nil, &change.Refusal{Why: fmt.Sprintf("the package %s is %s: dpkg was interrupted here before", plain(i.name), i.status),
-				What: "dpkg --configure -a ends what it began"}
+			return nil, &change.Refusal{Why: fmt.Sprintf("the package %s is %s: dpkg was interrupted here before, or is at work, as for unattended-upgrades", plain(i.name), i.status),
+				What: "wait until neither apt-get nor dpkg runs; what is like that then, dpkg --configure -a ends"}
 		}
 	}
 	return all, nil

@@ -42,6 +42,9 @@ func (s Swapper) Swap(ctx context.Context, h host.Reader, w provision.Swap) (cou
 		return course, err
 	}
 	look, shows, err := service.Listening(w.Home.Target.Network, w.Home.Target.Address)
+	if err == nil {
+		err = service.ComesBack(ctx, h, w.Home.Unit, w.Home.Target)
+	}
 	if err != nil {
 		return course, err
 	}
