@@ -111,7 +111,7 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 		return err
 	}
 	res.Whole = job.Whole
-	count := newTally(b.Doing, 0) // what a producer will give nobody knows
+	count := newTally(b.Doing, 0).about(b.estimated(ctx, job))
 	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
 		s, err := b.send(ctx, r, c.to, i, source, res, count)
