@@ -92,7 +92,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	if err != nil {
 		return err
 	}
-	locked, err := lock(o.lockDays)
+	locked, err := LockFor(o.lockDays)
 	if err != nil {
 		return err
 	}
