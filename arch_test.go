@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"protect/clone", "protect/rollback", "protect/policy", "backup/prove", "backup/prune", "backup/known", "backup/driven"},
 	{"engine/mysql", "engine/postgres", "engine/mongo", "engine/proxysql",
 		"storage/block", "storage/ceph", "storage/filesystem", "storage/zfs",
-		"system/kernel", "system/process", "system/points", "system/backups", "system/packages", "system/guard"},
+		"system/kernel", "system/process", "system/points", "system/backups", "system/archives", "system/packages", "system/guard"},
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone

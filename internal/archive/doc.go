@@ -58,7 +58,8 @@ type Keeper struct {
 	Host   string // name of this machine
 	Plumb  string // version
 	Now    func() time.Time
-	Chunk  int // bytes of a log in one object; 0: the most
+	Chunk  int           // bytes of a log in one object; 0: the most
+	Lock   time.Duration // how long no object may be removed, where the store can
 	// Still is an error when Sign is this host's key no more; nil for one that always is. Of what is signed then nobody believes
 	// anything, and the server would remove its file.
 	Still func(context.Context) error

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -127,12 +128,20 @@ func (k *Keeper) send(ctx context.Context, e *Entry, plain io.Reader) error {
 		}
 		sum := sha256.Sum256(object)
 		c := manifest.Chunk{Plain: int64(got), Size: int64(len(object)), SHA256: hex.EncodeToString(sum[:])}
-		if _, err := k.Store.Put(ctx, e.chunk(n, c.SHA256), object, store.Put{SHA256: c.SHA256}); err != nil {
+		if _, err := k.Store.Put(ctx, e.chunk(n, c.SHA256), object, store.Put{SHA256: c.SHA256, Until: k.until()}); err != nil {
 			return err
 		}
 		e.Chunks = append(e.Chunks, c)
 	}
 	return nil
+}
+
+// until is how long an object that is written now may not be removed; the zero time where it may be at once.
+func (k *Keeper) until() (at time.Time) {
+	if k.Lock > 0 {
+		at = k.Now().Add(k.Lock)
+	}
+	return at
 }
 
 // commit makes the piece exist.
@@ -141,7 +150,7 @@ func (k *Keeper) commit(ctx context.Context, e Entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.Store.Put(ctx, e.Name(), text, store.Put{New: true})
+	_, err = k.Store.Put(ctx, e.Name(), text, store.Put{New: true, Until: k.until()})
 	if !errors.Is(err, store.ErrExists) {
 		return err
 	}

@@ -24,6 +24,8 @@ type Shelf struct {
 	Trust   []note.Verifier    // whose entries are believed
 	Retired []manifest.Retired // of these keys what they had kept when they were given up
 	Keys    []age.Identity
+	Workers int          // how many pieces are on their way at once, where they are read ahead; 0 for the usual
+	Pace    *stream.Pace // of what is read
 
 	after string // the base behind which all that is read lies; "" for none
 }
@@ -100,7 +102,11 @@ func (s Shelf) Read(ctx context.Context, e Entry, out io.Writer) error {
 	var object, plain []byte
 	for n, c := range e.Chunks {
 		object, plain = slices.Grow(object[:0], int(c.Size)), slices.Grow(plain[:0], int(c.Plain))
-		got, err := stream.Fetch(ctx, s.Store, e.chunk(n, c.SHA256), c, object[:c.Size])
+		err := s.Pace.Wait(ctx, int(c.Size))
+		var got []byte
+		if err == nil {
+			got, err = stream.Fetch(ctx, s.Store, e.chunk(n, c.SHA256), c, object[:c.Size])
+		}
 		if err == nil {
 			got, err = o.Open(got, plain, c.Plain)
 		}

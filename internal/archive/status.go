@@ -116,6 +116,9 @@ func (s *Source) Ill(err error, at time.Time) {
 // Old is how long a service that is well may say nothing.
 const Old = 90 * time.Second
 
+// LongestLag is longer than a service may wait between two looks at a log: one that is so far behind is in trouble, however it was set.
+const LongestLag = 2 * time.Hour
+
 // Beat is how often it says something.
 const Beat = 15 * time.Second
 
@@ -152,31 +155,39 @@ func (s Status) Trouble(now time.Time, lag time.Duration) (all []string) {
 	return all
 }
 
-// Statuses reads what the services of this host say.
+// Statuses reads what the services of this host say. The error names what could not be read; the others are given with it.
 func Statuses(ctx context.Context, h host.Reader, dir string) (all []Status, err error) {
 	files, err := h.Glob(ctx, StatusFile(host.Verbatim(dir), "*"))
 	if err != nil {
 		return nil, err
 	}
+	var bad []error
 	for _, file := range files {
-		text, err := h.ReadFile(ctx, file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		s, err := readStatus(ctx, h, file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // just removed
+		case err != nil:
+			bad = append(bad, fmt.Errorf("read %s: %w", file, err))
+		default:
+			all = append(all, s)
 		}
-		var s Status
-		if err == nil {
-			err = json.Unmarshal(text, &s)
-		}
-		if err == nil && s.Form > Form {
-			err = hint.Newer("it", s.Form, Form)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", file, err)
-		}
-		if want := strings.TrimSuffix(path.Base(file), ".json"); s.Name != want {
-			return nil, fmt.Errorf("read %s: it is of %q", file, s.Name)
-		}
-		all = append(all, s)
 	}
-	return all, nil
+	return all, errors.Join(bad...)
+}
+
+func readStatus(ctx context.Context, h host.Reader, file string) (s Status, err error) {
+	text, err := h.ReadFile(ctx, file)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, err
+	}
+	if s.Form > Form {
+		return s, hint.Newer("it", s.Form, Form)
+	}
+	if want := strings.TrimSuffix(path.Base(file), ".json"); s.Name != want {
+		return s, fmt.Errorf("it is of %q", s.Name)
+	}
+	return s, nil
 }

@@ -213,17 +213,18 @@ func (j Job) needs() (all []string) {
 }
 
 // lean makes sure that what a backup builds on is in a store, and brings back what prune has decided to remove
-// but has not begun to. After that the claim keeps it.
-func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) error {
+// but has not begun to. After that the claim keeps it. It gives all that is built on.
+func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) ([]manifest.Manifest, error) {
 	v, err := Vault{Store: in}.Own(ctx, b.Do, b.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return hint.With(v.lean(ctx, needs), "back up again: it then builds on another backup, or starts over")
+	on, err := v.lean(ctx, needs)
+	return on, hint.With(err, "back up again: it then builds on another backup, or starts over")
 }
 
 // lean does so in a vault.
-func (v Vault) lean(ctx context.Context, needs []string) error {
+func (v Vault) lean(ctx context.Context, needs []string) (on []manifest.Manifest, err error) {
 	for seen := []string{}; len(needs) > 0; needs = needs[1:] {
 		if slices.Contains(seen, needs[0]) {
 			continue
@@ -231,11 +232,11 @@ func (v Vault) lean(ctx context.Context, needs []string) error {
 		seen = append(seen, needs[0])
 		m, err := v.rescue(ctx, needs[0])
 		if err != nil {
-			return fmt.Errorf("it builds on backup %s: %w", needs[0], err)
+			return nil, fmt.Errorf("it builds on backup %s: %w", needs[0], err)
 		}
-		needs = append(needs, m.Bases()...)
+		on, needs = append(on, m), append(needs, m.Bases()...)
 	}
-	return nil
+	return on, nil
 }
 
 // rescue reads the manifest of a backup, and puts it in the place of its stone if need be.

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,4 +98,44 @@ func TestBeginsAtWhatIsWhole(t *testing.T) {
 	if base, whole := begins(); base != nil || !strings.Contains(whole, next.ID+" cannot be built on: ") || !strings.Contains(whole, manifest.ChunkName(full.ID, 0, 3)) {
 		t.Errorf("%+v, %q", base, whole)
 	}
+}
+
+// TestChainIsSpent begins anew once a chain has as many backups as it may, or once what changed is more than the full backup: also where
+// the snapshots are still here of backups before the last, on which the same chain could be built for ever.
+func TestChainIsSpent(t *testing.T) {
+	w := newWorld(t)
+	run := func(line, guid string, on *manifest.Manifest) *manifest.Manifest {
+		t.Helper()
+		j := command(line)
+		j.Server, j.Sources[0].Stream = "mysql:3306", manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: guid}
+		if on != nil {
+			j.Sources[0].Base = &manifest.Base{Backup: on.ID, GUID: on.Streams[0].GUID}
+		}
+		res, err := w.Run(t.Context(), j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &res.Manifest
+	}
+	begins := func(after int, on *manifest.Manifest, why string) {
+		t.Helper()
+		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{After: after})
+		if err != nil || (base == nil) != (on == nil) || on != nil && base.ID != on.ID || why == "" && whole != "" || !strings.Contains(whole, why) {
+			t.Errorf("of at most %d it begins at %+v, %q, %v", after, base, whole, err)
+		}
+	}
+	full := run("seq 60000", "10", nil)
+	begins(1, nil, "the chain that begins with backup "+full.ID+" has 1,")
+	begins(2, full, "")
+	last := full
+	for i := range 2 { // each is two fifths of the full one
+		last = run("seq 25000", fmt.Sprint(20+i), last)
+		begins(0, last, "")
+	}
+	begins(3, nil, "the chain that begins with backup "+full.ID+" has 3,")
+	begins(4, last, "")
+	run("seq 25000", "30", last)
+	begins(0, nil, "since the full backup "+full.ID+" is more than that itself")
+	again := run("seq 60000", "40", nil)
+	begins(0, again, "")
 }

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +70,7 @@ func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copie
 		if !one.There || c.Lock == 0 {
 			continue
 		}
-		if err := c.lockAll(ctx, all[i]); err != nil {
+		if err := c.relocking().all(ctx, all[i].All()); err != nil {
 			return done, fmt.Errorf("lock backup %s in %s: %w", one.ID, c.To.URL(), err)
 		}
 	}
@@ -163,7 +162,8 @@ func (c Copying) alive(ctx context.Context, m manifest.Manifest) (limited contex
 func (c Copying) lean(ctx context.Context, m manifest.Manifest) error {
 	to := c.From
 	to.Store = c.To
-	return hint.With(to.lean(ctx, m.Bases()), "plumb backup copy without an ID, or --all, copies what a backup needs too")
+	_, err := to.lean(ctx, m.Bases())
+	return hint.With(err, "plumb backup copy without an ID, or --all, copies what a backup needs too")
 }
 
 // all copies what is not there, and makes the backup exist.
@@ -279,37 +279,7 @@ func (c Copying) stream(ctx context.Context, m manifest.Manifest, number int, th
 
 // locked tells whether the target keeps an object that it has for as long as is asked for.
 func (c Copying) locked(ctx context.Context, name string) bool {
-	return c.Lock == 0 || c.lock(ctx, name) == nil
+	return c.Lock == 0 || c.relocking().one(ctx, name) == nil
 }
 
-// lock has the target keep an object that it has for as long as is asked for, unless it does already, or for a day less: so long ago a
-// copy that goes on may have sent it.
-func (c Copying) lock(ctx context.Context, name string) error {
-	l, is := store.AsLocker(c.To)
-	if !is {
-		return errors.New("it cannot lock objects")
-	}
-	until, err := l.Until(ctx, name)
-	if err != nil || !until.Before(c.Now().Add(c.Lock-24*time.Hour)) {
-		return err
-	}
-	return l.Lock(ctx, name, c.Now().Add(c.Lock))
-}
-
-// lockAll does so with all objects of a backup.
-func (c Copying) lockAll(ctx context.Context, m manifest.Manifest) error {
-	feed := func(give func(string) error) error {
-		for name := range m.All() {
-			if err := give(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return store.Together(ctx, cmp.Or(c.Workers, stream.Workers), feed, func(ctx context.Context, name string) error {
-		if err := c.lock(ctx, name); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
-	})
-}
+func (c Copying) relocking() relocking { return relocking{c.To, c.Lock, c.Workers, c.Now} }

@@ -66,6 +66,7 @@ type Job struct {
 type Source struct {
 	manifest.Stream          // Name, Kind, GUID, Base, Raw; the rest is filled in
 	Argv            []string // what produces it
+	Estimate        []string // what says about how much it will give; nil where nobody knows
 	Text            []byte   // the stream itself, where nothing is run for it
 	Snapshot        string   // of OpenZFS, that is sent: it is bookmarked once the backup is made
 	Unsent          []string // what the stream lacks of a dataset, as zfs set takes it

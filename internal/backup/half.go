@@ -72,7 +72,7 @@ func (b *Backup) catchUp(ctx context.Context, in store.Store, m manifest.Manifes
 	if _, err := whole(ctx, in, m); err != nil {
 		return err
 	}
-	if err := b.lean(ctx, in, m.Bases()); err != nil {
+	if err := b.lasting(ctx, in, m, true); err != nil {
 		return err
 	}
 	return b.commit(ctx, in, m, text)

@@ -143,11 +143,14 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 		if f.Err != nil || f.Server != server {
 			continue
 		}
-		why, err := full.unfit(ctx, v, f.Manifest, all)
+		chain, why, err := full.unfit(ctx, v, f.Manifest, all)
 		if err != nil {
 			return nil, "", err
 		}
 		if why == "" {
+			if spent := full.spent(chain); spent != "" { // one before it would only make the same chain again
+				return nil, spent, nil
+			}
 			return &f.Manifest, "", nil
 		}
 		if whole == "" { // of the newest
@@ -157,26 +160,40 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 	return nil, whole, nil
 }
 
-// unfit says why a backup is not begun at; "" when it is.
-func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (string, error) {
+// unfit says why a backup is not begun at, so that one before it may be; "" when it is, with the chain that it ends.
+func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (chain []manifest.Manifest, why string, err error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
-		return "this host no longer has all of its snapshots, or they are this point's own", nil
+		return nil, "this host no longer has all of its snapshots, or they are this point's own", nil
 	}
 	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
-		return "not all who are to open the new one can open it", nil
+		return nil, "not all who are to open the new one can open it", nil
 	}
-	chain, err := v.sound(ctx, m)
+	chain, err = v.sound(ctx, m)
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return nil, "", ctx.Err()
 	case err != nil: // what cannot be restored is nothing to build on
-		return err.Error(), nil
-	case len(chain) >= full.After:
-		return fmt.Sprintf("%d backups need each other, and that is the most", len(chain)), nil
+		return nil, err.Error(), nil
 	case !full.everywhere(ctx, m.ID):
-		return "not every place has it", nil
+		return nil, "not every place has it", nil
 	}
-	return "", nil
+	return chain, "", nil
+}
+
+// spent says why another chain begins; "" where one goes on. What changed is more than a full backup where that would be hardly larger
+// than what is sent in its place, and is restored in half the time.
+func (full Full) spent(chain []manifest.Manifest) string {
+	var changed int64
+	for _, m := range chain[1:] {
+		changed += m.Bytes()
+	}
+	switch {
+	case len(chain) >= full.After:
+		return fmt.Sprintf("the chain that begins with backup %s has %d, and that is the most", chain[0].ID, len(chain))
+	case changed > chain[0].Bytes():
+		return fmt.Sprintf("what changed since the full backup %s is more than that itself", chain[0].ID)
+	}
+	return ""
 }
 
 // sound gives what must be restored for a backup, if the store lists all objects of it: on one of which some are gone nothing

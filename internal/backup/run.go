@@ -103,12 +103,15 @@ func (b *Backup) warn(what string, err error) {
 
 // all makes a backup whose claims are there.
 func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *Result) error {
-	lean := func(s store.Store) error { return b.lean(ctx, s, job.needs()) }
+	lean := func(s store.Store) error {
+		_, err := b.lean(ctx, s, job.needs())
+		return err
+	}
 	if err := c.to.Each(ctx, lean); err != nil {
 		return err
 	}
 	res.Whole = job.Whole
-	count := newTally(b.Doing, 0) // what a producer will give nobody knows
+	count := newTally(b.Doing, 0).about(b.estimated(ctx, job))
 	res.Manifest = manifest.Manifest{Form: manifest.Form, ID: r.head.ID, Host: b.Host, Server: job.Server, Point: job.Point, Facts: job.Facts, Began: b.Now().UTC().Truncate(time.Second), Plumb: b.Plumb}
 	for i, source := range job.Sources {
 		s, err := b.send(ctx, r, c.to, i, source, res, count)
@@ -126,7 +129,7 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 			return err
 		}
 	}
-	return b.finish(ctx, c.to, res, lean)
+	return b.finish(ctx, c.to, res)
 }
 
 // targets are the stores it goes to.
@@ -153,7 +156,7 @@ func (b *Backup) where() string {
 }
 
 // finish makes the backup exist in every store that has all of it.
-func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result, lean func(store.Store) error) error {
+func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
 	var objects atomic.Int64 // the same in each that has all
 	err := to.Each(ctx, func(s store.Store) error {
 		n, err := whole(ctx, s, res.Manifest)
@@ -166,7 +169,7 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result, lean fu
 		return err
 	}
 	res.Objects = objects.Load()
-	if err := to.Each(ctx, lean); err != nil {
+	if err := to.Each(ctx, func(s store.Store) error { return b.lasting(ctx, s, res.Manifest, res.GoesOn) }); err != nil {
 		return err
 	}
 	res.Ended = b.Now().UTC().Truncate(time.Second)

@@ -78,6 +78,9 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	if err != nil {
 		return nil, false, nil, err
 	}
+	if err := b.forget(ctx); err != nil {
+		b.warn("remove what is written down of killed runs", err)
+	}
 	r = &running{b: b, to: to, file: file, sent: map[place]stream.Sent{}, less: map[string]bool{}}
 	goesOn, err = r.read(ctx)
 	if err == nil && goesOn && !(r.same(job) && r.narrow()) { // what is there is left for prune

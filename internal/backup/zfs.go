@@ -75,6 +75,9 @@ func (ds dataset) source(base *manifest.Manifest) Source {
 		s.Argv = append(s.Argv, "-i", ds.moments[before.GUID])
 	}
 	s.Argv = append(s.Argv, ds.snapshot)
+	if ds.open {
+		s.Estimate = zfs.Estimate(s.Argv)
+	}
 	return s
 }
 

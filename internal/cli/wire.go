@@ -19,6 +19,7 @@ import (
 	"plumb/internal/storage/ceph"
 	"plumb/internal/storage/filesystem"
 	"plumb/internal/storage/zfs"
+	"plumb/internal/system/archives"
 	"plumb/internal/system/backups"
 	"plumb/internal/system/kernel"
 	"plumb/internal/system/points"
@@ -35,7 +36,7 @@ func phases(cat *catalog.Catalog, g dsn.Given) [][]observe.Probe {
 		{kernel.New(cat), process.Probe{}, block.NewProbe(cat), filesystem.Probe{}, zfs.NewProbe(cat)},
 		{mysql.NewProbe(cat, g.Target(product.MySQL)), postgres.NewProbe(cat, g.Target(product.Postgres)),
 			mongo.Probe{Remote: g.Address(product.Mongo)}, proxysql.Probe{}, ceph.Probe{}},
-		{points.Probe{Storages: pointStorages("", "")}, backups.Probe{}}, // they see which servers run
+		{points.Probe{Storages: pointStorages("", "")}, backups.Probe{}, archives.Probe{}}, // they see which servers run
 	}
 }
 

@@ -108,6 +108,7 @@ func FuzzParsers(f *testing.F) {
 		ParseValues(b)
 		ParseAshift(b)
 		ParseVersion(b)
+		ParseEstimate(b)
 		ParseSnapshots(b)
 		ParseSize(string(b))
 		marks, err := ParseMarks(b)

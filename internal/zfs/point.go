@@ -263,6 +263,20 @@ func AsStored(raw bool) []string {
 	return []string{"-L", "-c", "-e"}
 }
 
+// Estimate is the command by which OpenZFS says how much one that sends will give. It sends nothing.
+func Estimate(send []string) []string { return slices.Insert(slices.Clone(send), 2, "-nvP") }
+
+// ParseEstimate reads how many bytes a stream will have, about: a line says the size of all.
+func ParseEstimate(text []byte) (bytes int64, known bool) {
+	for line := range strings.Lines(string(text)) {
+		if size, is := strings.CutPrefix(strings.TrimSpace(line), "size\t"); is {
+			n, is := ParseCount(size)
+			return n, is && n >= 0
+		}
+	}
+	return 0, false
+}
+
 // unsent are properties that say how a dataset lies on the disk and is cached, but for those by which data are lost. No stream has them.
 var unsent = []string{"recordsize", "compression", "copies", "logbias", "primarycache", "secondarycache", "dnodesize", "xattr", "acltype", "atime", "relatime"}
 

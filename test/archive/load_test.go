@@ -46,7 +46,7 @@ func (s *site) load(server *sandbox.Server, database string) *loaded {
 	l := &loaded{s: s, login: loginOf(server, database), ledger: filepath.Join(s.t.TempDir(), "ledger")}
 	tables := []string{"--tables=1", "--table-size=1000"}
 	s.plumb(0, append(append([]string{"load", "oltp", "write_only", "prepare"}, l.login...), tables...)...)
-	argv := append(append([]string{"load", "oltp", "write_only", "run", "--ledger=" + l.ledger, "--time=3600", "--rate=60", fmt.Sprintf("--threads=%d", loadThreads)}, l.login...), tables...)
+	argv := append(append([]string{"load", "oltp", "write_only", "run", "--ledger=" + l.ledger, "--time=3600", fmt.Sprintf("--rate=%d", loadRate), fmt.Sprintf("--threads=%d", loadThreads)}, l.login...), tables...)
 	l.cmd = exec.Command(built.Path, argv...)
 	l.cmd.Stderr = s // what it says is shown when a test waits in vain
 	must(s.t, l.cmd.Start())

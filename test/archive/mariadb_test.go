@@ -26,7 +26,13 @@ type maria struct {
 
 func newMaria(t *testing.T) *maria {
 	t.Helper()
-	m := &maria{site: newSite(t)}
+	return newSite(t).maria()
+}
+
+func (s *site) maria() *maria {
+	t := s.t
+	t.Helper()
+	m := &maria{site: s}
 	if _, err := exec.LookPath("mariadb-backup"); err != nil {
 		sandbox.Need(t, sandbox.Missing{What: "no mariadb-backup", Hint: "apt-get install mariadb-backup"})
 	}

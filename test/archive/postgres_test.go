@@ -53,10 +53,15 @@ func (c *cluster) ask(query string) (out string) {
 	return out
 }
 
+// baseLine is what gives a base.
+func (c *cluster) baseLine() string {
+	return fmt.Sprintf("pg_basebackup -h %s -U postgres -D - -Ft -X none -c fast", c.server.Socket)
+}
+
 // base backs up a base.
 func (c *cluster) base() string {
 	c.t.Helper()
-	line := fmt.Sprintf("pg_basebackup -h %s -U postgres -D - -Ft -X none -c fast", c.server.Socket)
+	line := c.baseLine()
 	c.plumb(0, append([]string{"backup", "--command", line, "--to", c.url, "--recipient", c.recipient, "--state", c.state}, c.more...)...)
 	return line
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/archive"
 	"plumb/internal/backup/known"
 	"plumb/internal/catalog"
 	"plumb/internal/cli/watch/outlet"
@@ -66,6 +67,7 @@ func makeHostNamed(t *testing.T, sick bool, series int, compat ...string) *made 
 	m.Checked(m.findings())
 	m.Kept(m.points(), nil)
 	m.Recalled(m.backups())
+	m.Archived(m.archives())
 	if sick {
 		m.Moment(watch.Moment{At: m.began, Servers: []watch.Server{{Ref: serverDown, Up: true}}})
 	}
@@ -146,6 +148,15 @@ func (m *made) backups() []known.Place {
 	}
 	at := now.Add(-age)
 	return []known.Place{{URL: "s3://backups/made", Listed: at, Unusable: unusable, Servers: []known.Server{{Name: serverUp.String(), Backups: 1, First: at, Newest: at, Restored: at}}}}
+}
+
+func (m *made) archives() []archive.Status {
+	now := time.Now()
+	log := archive.Source{Name: "mysql", Follows: true, Whole: now}
+	if m.sick {
+		log.Whole, log.Wrong, log.Failed = now.Add(-time.Hour), "no bucket", 9
+	}
+	return []archive.Status{{Name: "main", Since: now, Alive: now, Sources: []archive.Source{log}}}
 }
 
 // feed gives a batch of everything, one of a source that is late if it is sick,

@@ -88,6 +88,21 @@ func TestLocks(t *testing.T) {
 	if done := try(last); len(done.Marked) > 0 {
 		t.Errorf("%+v", done)
 	}
+	chained(t, b, kept)
+}
+
+// chained backs up what builds on a backup that is locked for less time, which is then locked as long.
+func chained(t *testing.T, b backup.Backup, on string) {
+	t.Helper()
+	b.Lock, b.Now = 60*24*time.Hour, time.Now
+	_, err := b.Run(t.Context(), backup.Job{Name: "next", Server: "mariadb:3306", Sources: []backup.Source{{Stream: manifest.Stream{Name: "out", Kind: manifest.Command, Base: &manifest.Base{Backup: on, GUID: "1"}}, Argv: []string{"seq", "9006"}}}})
+	must(t, err)
+	l, _ := store.AsLocker(b.Store)
+	for _, name := range []string{manifest.Name(on), manifest.PartName(on, 0, 0), manifest.ChunkName(on, 0, 0)} {
+		if until, err := l.Until(t.Context(), name); err != nil || time.Until(until) < b.Lock-time.Hour {
+			t.Errorf("%s is locked until %s, %v", name, until, err)
+		}
+	}
 }
 
 // byItself has the store lock whatever is written, and tries to remove what is locked.

@@ -127,6 +127,18 @@ func (m Manifest) Names(name string) bool {
 // All gives the names of the objects that a backup needs, but for its proof and holds; that of the manifest comes last.
 func (m Manifest) All() iter.Seq[string] {
 	return func(give func(string) bool) {
+		for name := range m.Sent() {
+			if !give(name) {
+				return
+			}
+		}
+		give(Name(m.ID))
+	}
+}
+
+// Sent gives the names of the objects that are there before the manifest is.
+func (m Manifest) Sent() iter.Seq[string] {
+	return func(give func(string) bool) {
 		for number, s := range m.Streams {
 			for part := range s.Parts {
 				if !give(PartName(m.ID, number, part)) {
@@ -139,7 +151,6 @@ func (m Manifest) All() iter.Seq[string] {
 				}
 			}
 		}
-		give(Name(m.ID))
 	}
 }
 

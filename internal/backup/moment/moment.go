@@ -129,7 +129,7 @@ type Restore struct {
 
 // Shelf is the archive in the same store, believed and opened as the backups are.
 func (r Restore) Shelf() archive.Shelf {
-	return archive.Shelf{Store: r.Store, Trust: r.Trust, Retired: r.Retired, Keys: r.Keys}
+	return archive.Shelf{Store: r.Store, Trust: r.Trust, Retired: r.Retired, Keys: r.Keys, Workers: r.Workers, Pace: r.Pace}
 }
 
 // Plan finds what is replayed onto a backup, and changes nothing.

@@ -70,6 +70,7 @@ type asked struct {
 	walUser               string
 	index, logUser, logOf string
 	every, within         time.Duration
+	lockDays              int
 	emit                  string
 }
 
@@ -126,6 +127,7 @@ it belongs.
 	fl.StringVar(&o.logOf, "binlog-name", "mysql", "the name of the binary log's server in the archive")
 	fl.DurationVar(&o.every, "interval", 5*time.Second, "look for new events in the binary log this often")
 	fl.DurationVar(&o.within, "timeout", time.Minute, "report a file to the server as failed if archiving takes longer")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
 	fl.StringVar(&o.emit, "emit", "", "print a unit that runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
 	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
@@ -151,7 +153,8 @@ func (o *asked) check() error {
 	if o.socket == "" {
 		o.socket = socketOf(o.name)
 	}
-	return nil
+	_, err := backupcli.LockFor(o.lockDays)
+	return err
 }
 
 // accounts sees that the users are there, before anything is written.
@@ -226,6 +229,13 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	if err != nil {
 		return nil, err
 	}
+	locked, err := backupcli.LockFor(o.lockDays)
+	if err == nil && locked > 0 {
+		err = store.MayLock(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
 	name := shell.Hostname()
 	sign, public, err := backup.HostKey(ctx, d, at, name)
 	if err != nil {
@@ -239,7 +249,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 		return nil, err
 	}
 	still := func(ctx context.Context) error { return backup.Signs(ctx, d, at, sign) }
-	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now, Still: still, Past: own[1:]}, nil
+	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now, Lock: locked, Still: still, Past: own[1:]}, nil
 }
 
 // inlet opens the socket; nil when no server hands anything over.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"plumb/internal/hint"
@@ -70,6 +71,9 @@ func (o asked) more() (argv []string) {
 	all := [][2]string{{"--recipients-file", o.recipientsFile}, {"--wal-user", o.walUser}, {"--binlog-index", o.index}}
 	if o.index != "" {
 		all = append(all, [2]string{"--binlog-user", o.logUser}, [2]string{"--binlog-name", o.logOf}, [2]string{"--interval", o.every.String()})
+	}
+	if o.lockDays > 0 {
+		all = append(all, [2]string{"--lock-days", strconv.Itoa(o.lockDays)})
 	}
 	if o.socket != socketOf(o.name) {
 		all = append(all, [2]string{"--socket", o.socket})

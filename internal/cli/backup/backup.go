@@ -123,8 +123,8 @@ func (o asked) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// lock is for how long objects are locked; 0 for not.
-func lock(days int) (time.Duration, error) {
+// LockFor is for how long objects are locked; 0 for not.
+func LockFor(days int) (time.Duration, error) {
 	if days < 0 || days > 36500 {
 		return 0, hint.Usage(fmt.Sprintf("--lock-days %d makes no sense", days), "1 to 36500; without it nothing is locked")
 	}
@@ -180,7 +180,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 		return b, err
 	}
 	b = backup.Backup{Do: d, Store: to[0], Also: to[1:], Dir: at, Words: o.recipients, Plumb: shell.Version(), Now: time.Now, Workers: o.parallel, Pace: &stream.Pace{PerSecond: int64(o.rate)}, Doing: v.doing(o.json), Warn: v.Warn}
-	if b.Lock, err = lock(o.lockDays); err != nil {
+	if b.Lock, err = LockFor(o.lockDays); err != nil {
 		return b, err
 	}
 	if o.low {

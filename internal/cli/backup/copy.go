@@ -3,12 +3,14 @@ package backup
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
 	"plumb/internal/cli/shell"
@@ -92,7 +94,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	if err != nil {
 		return err
 	}
-	locked, err := lock(o.lockDays)
+	locked, err := LockFor(o.lockDays)
 	if err != nil {
 		return err
 	}
@@ -111,8 +113,26 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 		v.Warn("write down what was copied", err)
 	}
 	err = v.Answer(o.json, view.CopyDocument(from.URL(), to.URL(), done, took), view.Copied(from.URL(), to.URL(), done, took, shell.Screen(v.Out)))
+	v.lacksLogs(ctx, vault, to, wanted, done)
 	if last := len(done) - 1; err == nil && !o.all && done[last].Pruned { // the one that was asked for
 		err = hint.With(fmt.Errorf("backup %s is not in %s: a prune there removes it", done[last].ID, to.URL()), fmt.Sprintf("plumb backup prune --from %s --undo %s brings it back while its objects are there", to.URL(), done[last].ID))
 	}
 	return err
+}
+
+// lacksLogs warns of bases that were copied to where their log is not.
+func (v *verbs) lacksLogs(ctx context.Context, vault backup.Vault, to store.Store, wanted []manifest.Manifest, done []backup.Copied) {
+	vault.Store = to
+	behind, err := v.moments.Logs.Behind(ctx, []backup.Vault{vault}, there(wanted, done)...)
+	v.Warn("look for the log behind what was copied", err)
+	if text := view.CopiedBehind(to.URL(), behind); text != "" {
+		fmt.Fprintf(v.Err, "warning: %s\n", shell.OneLine(text))
+	}
+}
+
+// there gives those of some backups that the target of a copy has now.
+func there(wanted []manifest.Manifest, done []backup.Copied) []manifest.Manifest {
+	return slices.DeleteFunc(slices.Clone(wanted), func(m manifest.Manifest) bool {
+		return !slices.ContainsFunc(done, func(c backup.Copied) bool { return c.ID == m.ID && !c.Pruned })
+	})
 }

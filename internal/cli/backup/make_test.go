@@ -32,6 +32,7 @@ type site struct {
 	key         *age.X25519Identity
 	out         bytes.Buffer
 	looksForLog func() // called when the log behind a base is looked for
+	bases       bool   // all backups are bases on which no server starts without their log
 }
 
 func newSite(t *testing.T) *site {
@@ -43,19 +44,21 @@ func newSite(t *testing.T) *site {
 	return &site{t: t, url: "file://" + t.TempDir(), state: t.TempDir(), key: key, looksForLog: func() {}}
 }
 
-// bases is a product that takes every backup for a base.
+// bases is a product that takes every backup for a base, or none.
 type bases struct {
 	archive.Product
 	looks func()
+	are   bool
 }
 
-func (b bases) Knows(manifest.Manifest) bool { b.looks(); return false }
+func (b bases) Knows(manifest.Manifest) bool                { b.looks(); return b.are }
+func (b bases) Alone(manifest.Manifest) (alone, known bool) { return false, true }
 
 // run runs a command about backups.
 func (s *site) run(args ...string) error {
 	s.t.Helper()
 	sh := shell.New(strings.NewReader(""), &s.out, &s.out)
-	m := Moments{Watch: func() []backup.Watcher { return nil }, Logs: upkeep.Logs{bases{looks: func() { s.looksForLog() }}}}
+	m := Moments{Watch: func() []backup.Watcher { return nil }, Logs: upkeep.Logs{bases{looks: func() { s.looksForLog() }, are: s.bases}}}
 	for _, c := range Commands(&sh, machine.Adapters{Storages: func(string, string) []protect.Storage { return nil }}, m) {
 		if c.Name() == args[0] {
 			c.SetArgs(append(args[1:], "--state", s.state))
@@ -214,6 +217,26 @@ func TestFlagsThatSayNothing(t *testing.T) {
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// TestCopyLacksTheLog copies a base backup to where its log is not: that is said, because no server starts on it there.
+func TestCopyLacksTheLog(t *testing.T) {
+	for _, base := range []bool{false, true} {
+		s := newSite(t)
+		s.bases = base
+		if err := s.backup(); err != nil {
+			t.Fatal(err)
+		}
+		s.out.Reset()
+		to := "file://" + t.TempDir()
+		if err := s.run("backup", "copy", "--from", s.url, "--to", to); err != nil {
+			t.Fatalf("%v\n%s", err, &s.out)
+		}
+		want := "warning: the archived log of 1 base backup is not in " + to + ", because a copy does not take it along: without the log, no server starts on such a base backup"
+		if strings.Contains(s.out.String(), want) != base || strings.Contains(s.out.String(), "warning") != base {
+			t.Errorf("a base: %t\n%s", base, &s.out)
 		}
 	}
 }

@@ -52,11 +52,9 @@ func (o copying) copied(ctx context.Context, d host.Doer, from, to store.Store, 
 	if err != nil {
 		return err
 	}
-	there := slices.DeleteFunc(slices.Clone(wanted), func(m manifest.Manifest) bool {
-		return !slices.ContainsFunc(done, func(c backup.Copied) bool { return c.ID == m.ID && !c.Pruned })
-	})
-	if len(there) == 0 {
+	copied := there(wanted, done)
+	if len(copied) == 0 {
 		return nil
 	}
-	return m.Copied(ctx, o.spot(from, o.urls[0]), o.spot(to, o.to), there)
+	return m.Copied(ctx, o.spot(from, o.urls[0]), o.spot(to, o.to), copied)
 }

@@ -58,6 +58,10 @@ func TestCourseBeginsAnew(t *testing.T) {
 	if got := one(backup.Progress{Stream: "tank/db", Bytes: 24 << 20, Total: 32 << 20}, time.Second); got != "tank/db: 24.0M of 32.0M, 75 %, 8.00M a second, time left unknown" {
 		t.Errorf("%q", got)
 	}
+	if got := one(backup.Progress{Stream: "tank/db", Bytes: 25 << 20, Total: 50 << 20, About: true}, time.Second); got != "tank/db: 25.0M of about 50.0M, 50 %, time left unknown" {
+		t.Errorf("%q", got)
+	}
+	one(backup.Progress{Stream: "tank/db", Bytes: 24 << 20, Total: 32 << 20}, time.Second)
 	if got := one(backup.Progress{Stream: "tank/db", Bytes: 25 << 20, Total: 32 << 20}, time.Millisecond); got != "" {
 		t.Errorf("too soon: %q", got)
 	}

@@ -1,6 +1,11 @@
 package backup
 
-import "plumb/internal/archive"
+import (
+	"fmt"
+
+	"plumb/internal/archive"
+	"plumb/internal/units"
+)
 
 // Behind warns of a base without its log: what can be restored then, and what not.
 func Behind(b archive.Behind) string {
@@ -23,6 +28,29 @@ func alone(b archive.Behind) string {
 		return "it can be restored as it was when it ended, and to no later moment"
 	}
 	return "without the log no server starts on it"
+}
+
+// CopiedBehind warns of bases that were copied to a place where their log is not; "" where there are none.
+func CopiedBehind(to string, all map[string]archive.Behind) string {
+	lacking, dead := 0, 0
+	for _, b := range all {
+		if b.Archived {
+			continue
+		}
+		if lacking++; b.Alone != nil && !*b.Alone {
+			dead++
+		}
+	}
+	what := "such a base backup can be restored as it was when it ended, at best"
+	switch {
+	case lacking == 0:
+		return ""
+	case dead == lacking:
+		what = "no server starts on such a base backup"
+	case dead > 0:
+		what = fmt.Sprintf("no server starts on %d of them", dead)
+	}
+	return fmt.Sprintf("the archived log of %s is not in %s, because a copy does not take it along: without the log, %s", units.Count(lacking, "base backup"), to, what)
 }
 
 // short says the same in a list.

@@ -13,7 +13,12 @@ import (
 func Progress(p backup.Progress, perSecond float64, left stats.Estimate) string {
 	line := p.Stream + ": " + units.Measured(float64(p.Bytes))
 	if p.Total > 0 {
-		line += " of " + units.Measured(float64(p.Total)) + ", " + units.RoundPercent(percent(p))
+		if p.About {
+			line += " of about"
+		} else {
+			line += " of"
+		}
+		line += " " + units.Measured(float64(p.Total)) + ", " + units.RoundPercent(percent(p))
 	}
 	if units.IsReal(perSecond) {
 		line += ", " + units.Measured(perSecond) + " a second"

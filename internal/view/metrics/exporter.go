@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plumb/internal/advise"
+	"plumb/internal/archive"
 	"plumb/internal/backup/known"
 	"plumb/internal/catalog"
 	"plumb/internal/protect"
@@ -65,6 +66,8 @@ type Exporter struct {
 	counted  time.Time       // when the points were read
 	backups  []known.Place
 	recalled time.Time // when what is known of backups was read
+	archives []archive.Status
+	asked    time.Time // when the services' own words were read
 	shapes   map[series.ID]naming.Shape
 	outgoing func() Outgoing
 }
@@ -163,6 +166,13 @@ func (e *Exporter) Recalled(all []known.Place) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.backups, e.recalled = slices.Clone(all), e.o.Now()
+}
+
+// Archived takes what the services that archive logs say of themselves, as it was just read.
+func (e *Exporter) Archived(all []archive.Status) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.archives, e.asked = slices.Clone(all), e.o.Now()
 }
 
 // fresh tells whether what came then is still to be shown.

@@ -38,6 +38,7 @@ func (e *Exporter) collect() []*family {
 	e.aboutFindings(fs)
 	e.aboutPoints(fs)
 	e.aboutBackups(fs)
+	e.aboutArchives(fs)
 	e.aboutHost(fs)
 	e.aboutStatements(fs)
 	e.addStates(fs)

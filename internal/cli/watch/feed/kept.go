@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup"
 	"plumb/internal/backup/known"
 	"plumb/internal/host"
@@ -15,12 +16,13 @@ import (
 type Keeper interface {
 	Kept(points []protect.Point, lost map[string]bool)
 	Recalled(backups []known.Place)
+	Archived(services []archive.Status)
 }
 
 // keptTime is how long it may take to read what is written down.
 const keptTime = 30 * time.Second
 
-// Kept reads what is written down of the points and backups of this machine, and asks storages whether the points'
+// Kept reads what is written down of the points, backups and archives of this machine, and asks storages whether the points'
 // snapshots are there. What cannot be read is not told.
 func Kept(k Keeper, storages []protect.Storage) {
 	ctx, cancel := context.WithTimeout(context.Background(), keptTime)
@@ -28,6 +30,7 @@ func Kept(k Keeper, storages []protect.Storage) {
 	live := host.NewLive(host.LiveOptions{})
 	defer live.Close()
 	keptBackups(ctx, k, live, backup.Directory)
+	keptArchives(ctx, k, live, backup.Directory)
 	keptPoints(ctx, k, live, protect.Store{Dir: protect.Directory}, storages)
 }
 
@@ -35,6 +38,13 @@ func Kept(k Keeper, storages []protect.Storage) {
 func keptBackups(ctx context.Context, k Keeper, h host.Reader, state string) {
 	if backups, err := known.All(ctx, h, state); err == nil || len(backups) > 0 {
 		k.Recalled(backups)
+	}
+}
+
+// keptArchives tells of the services that can be read, likewise.
+func keptArchives(ctx context.Context, k Keeper, h host.Reader, state string) {
+	if services, err := archive.Statuses(ctx, h, state); err == nil || len(services) > 0 {
+		k.Archived(services)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"plumb/internal/archive"
 	"plumb/internal/backup/known"
 	"plumb/internal/host"
 	"plumb/internal/protect"
@@ -13,14 +15,16 @@ import (
 
 // told is what a keeper was told: nil is nothing.
 type told struct {
-	points []protect.Point
-	places []known.Place
+	points   []protect.Point
+	places   []known.Place
+	services []archive.Status
 }
 
 func (k *told) Kept(points []protect.Point, _ map[string]bool) {
 	k.points = append([]protect.Point{}, points...)
 }
-func (k *told) Recalled(all []known.Place) { k.places = append([]known.Place{}, all...) }
+func (k *told) Recalled(all []known.Place)    { k.places = append([]known.Place{}, all...) }
+func (k *told) Archived(all []archive.Status) { k.services = append([]archive.Status{}, all...) }
 
 // TestADamagedPointHidesNoOther: who asks how old the newest point is must not be told nothing because of one file.
 func TestADamagedPointHidesNoOther(t *testing.T) {
@@ -73,6 +77,31 @@ func TestADamagedPlaceHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := look(); len(got) != 1 || got[0].URL != "s3://a/b" {
+		t.Errorf("beside a damaged one: %+v", got)
+	}
+}
+
+// TestADamagedServiceHidesNoOther: so it is with what the services that archive logs say of themselves.
+func TestADamagedServiceHidesNoOther(t *testing.T) {
+	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	defer d.Close()
+	state := t.TempDir()
+	look := func() []archive.Status {
+		k := &told{}
+		keptArchives(t.Context(), k, d, state)
+		return k.services
+	}
+	if got := look(); len(got) != 0 {
+		t.Fatalf("where no service ever ran: %+v", got)
+	}
+	b := archive.Board{Do: d, File: archive.StatusFile(state, "main"), Now: time.Now}
+	if err := b.Begin(t.Context(), archive.Status{Name: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(archive.StatusFile(state, "damaged"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(); len(got) != 1 || got[0].Name != "main" {
 		t.Errorf("beside a damaged one: %+v", got)
 	}
 }

@@ -127,7 +127,7 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 	if !is {
 		return nil
 	}
-	e, err := l.entry(ctx, p)
+	e, err := l.entry(ctx, l.s, p)
 	if err == nil && e.Kept.Before(b.began.Add(time.Second)) { // that it began in is in whole seconds, and its place was read at its end
 		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
 	}

@@ -74,6 +74,8 @@ func (l *shelfLog) Pipe(ctx context.Context, p host.Pipe) (host.Flow, error) {
 
 // write gives a file as far as it is in the archive. One that is not the last must be whole.
 func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error {
+	s, end := l.s.Ahead(ctx, l.files[file])
+	defer end()
 	to, ends := int64(0), false
 	for _, p := range l.files[file] {
 		if p.From > to {
@@ -82,11 +84,11 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 		if p.To < to || p.To == to && p.From < to {
 			continue // kept twice
 		}
-		e, err := l.entry(ctx, p)
+		e, err := l.entry(ctx, s, p)
 		if err != nil {
 			return err
 		}
-		if err := l.s.Read(ctx, e, &behind{w: out, skip: to - p.From}); err != nil {
+		if err := s.Read(ctx, e, &behind{w: out, skip: to - p.From}); err != nil {
 			return err
 		}
 		to, ends = p.To, e.Ends
@@ -98,8 +100,7 @@ func (l *shelfLog) write(ctx context.Context, file string, out io.Writer) error 
 }
 
 // entry reads that of a piece. Files before the one in which the base ends are not read.
-func (l *shelfLog) entry(ctx context.Context, p archive.Piece) (archive.Entry, error) {
-	s := l.s
+func (l *shelfLog) entry(ctx context.Context, s archive.Shelf, p archive.Piece) (archive.Entry, error) {
 	if p.File != l.base.at.File || p.To > l.base.at.Offset {
 		s = s.After(l.base.id)
 	}

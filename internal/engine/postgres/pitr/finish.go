@@ -88,6 +88,8 @@ func Settle(ctx context.Context, d host.Streamer, a moment.At, major int, recove
 
 // fetchAll writes files of the log into a directory of the base, in the place of those that the base has.
 func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []archive.Piece, a moment.At, dir string) error {
+	s, end := s.Ahead(ctx, pieces)
+	defer end()
 	for _, p := range pieces {
 		e, err := s.Entry(ctx, p)
 		if err != nil {

@@ -210,10 +210,12 @@ func (p *planning) short(end, have uint64, missing string, hole bool) error {
 // scan reads the log.
 func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err error) {
 	write := func(ctx context.Context, out io.Writer) error {
+		s, end := p.s.Ahead(ctx, pieces)
+		defer end()
 		for _, piece := range pieces {
-			e, err := p.s.Entry(ctx, piece)
+			e, err := s.Entry(ctx, piece)
 			if err == nil {
-				err = p.s.Read(ctx, e, out)
+				err = s.Read(ctx, e, out)
 			}
 			if err != nil {
 				return err // an object that is gone or was changed

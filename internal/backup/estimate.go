@@ -1,0 +1,34 @@
+package backup
+
+import (
+	"context"
+	"time"
+
+	"plumb/internal/zfs"
+)
+
+// estimateTime is how long it may take to find out how much there will be: nothing is sent meanwhile.
+const estimateTime = time.Minute
+
+// estimated is about how many bytes the streams of a job will have, as those say that produce them; 0 where one does not. It is for
+// whoever watches alone.
+func (b *Backup) estimated(ctx context.Context, job Job) (bytes int64) {
+	if b.Doing == nil {
+		return 0
+	}
+	ctx, end := context.WithTimeout(ctx, estimateTime)
+	defer end()
+	for _, s := range job.Sources {
+		n, known := int64(len(s.Text)), s.Text != nil
+		if s.Estimate != nil {
+			out, err := b.Do.Run(ctx, s.Estimate...)
+			n, known = zfs.ParseEstimate(out)
+			known = known && err == nil
+		}
+		if !known {
+			return 0
+		}
+		bytes += n
+	}
+	return bytes
+}

@@ -1,0 +1,90 @@
+package backup
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+)
+
+const day = 24 * time.Hour
+
+// built is a job that builds on a backup; nil for none.
+func built(on *manifest.Manifest) Job {
+	j := command("seq 60000")
+	j.Sources[0].Stream = manifest.Stream{Name: "tank/db", Kind: manifest.ZFS, GUID: "10"}
+	if on != nil {
+		j.Sources[0].Base = &manifest.Base{Backup: on.ID, GUID: on.Streams[0].GUID}
+	}
+	return j
+}
+
+// A backup that is locked has all that it builds on locked for as long, down to the full one: else the lock of that ends first, and what
+// is locked is of no use.
+func TestLocksWhatItBuildsOn(t *testing.T) {
+	w := newWorld(t)
+	at := newLocking(w.Store)
+	w.Store = at
+	run := func(lock time.Duration, on *manifest.Manifest) *manifest.Manifest {
+		t.Helper()
+		w.Lock = lock
+		res, err := w.Run(t.Context(), built(on))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &res.Manifest
+	}
+	kept := func(lock time.Duration, all ...*manifest.Manifest) {
+		t.Helper()
+		for _, m := range all {
+			if open := at.open(*m, time.Now().Add(lock-time.Minute)); len(open) > 0 {
+				t.Errorf("%s is not locked for %s: %v", m.ID, lock, open)
+			}
+		}
+	}
+	full := run(0, nil)
+	other := run(0, nil)
+	next := run(2*day, full)
+	kept(2*day, full, next)
+	third := run(9*day, next)
+	kept(9*day, full, next, third)
+	w.Now = func() time.Time { return time.Now().Add(9*day - 12*time.Hour) } // half a day before the lock ends
+	last := run(day, third)
+	kept(9*day+12*time.Hour, full, next, third, last)
+	if open := at.open(*other, time.Now()); int64(len(open)) != other.Objects() {
+		t.Errorf("of one on which nothing builds %v are not locked", open)
+	}
+
+	w.Now, w.Lock, at.gone = time.Now, 20*day, manifest.ChunkName(full.ID, 0, 1)
+	_, err := w.Run(t.Context(), built(last))
+	if !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), at.gone) {
+		t.Errorf("an object that it needs is gone: %v", err)
+	}
+	if all, err := w.vault(t).List(t.Context()); err != nil || len(all) != 5 {
+		t.Errorf("there are %d backups: %v", len(all), err)
+	}
+}
+
+// What a run that was killed had sent is locked from then on: the run that goes on with it days later locks it anew.
+func TestLocksWhatItGoesOnWith(t *testing.T) {
+	w := newWorld(t)
+	w.Workers, w.Lock = 1, 2*day
+	good := w.Store
+	at := newLocking(&dying{good, 4})
+	w.Store = at
+	if _, err := w.Run(t.Context(), built(nil)); !errors.Is(err, errDied) {
+		t.Fatal(err)
+	}
+	at.Store = good
+	w.Now = func() time.Time { return time.Now().Add(30 * time.Hour) }
+	res, err := w.Run(t.Context(), built(nil))
+	if err != nil || !res.GoesOn || res.Skipped == 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if open := at.open(res.Manifest, w.Now().Add(2*day-time.Minute)); len(open) > 0 {
+		t.Errorf("not locked as long as the rest: %v", open)
+	}
+}
