@@ -39,7 +39,7 @@ func TestWhatIsNotSeenIsNotGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []UndoOptions{{Force: true}, {Keep: true}} { // the second goes on with an undo that had begun
-			err = k.Undo(soon(t), []int{number}, o)
+			err = k.Undo(t.Context(), []int{number}, o)
 			if !errors.Is(err, errUnseen) || !strings.Contains(err.Error(), "4711 sleeps") || !strings.Contains(hint.Of(err), "--forget") {
 				t.Fatal(err)
 			}

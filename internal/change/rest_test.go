@@ -30,11 +30,18 @@ func real(t *testing.T, d host.Doer, dir string) *Executor {
 	return &Executor{Doer: d, Dir: dir, Plumb: "test", Now: time.Now}
 }
 
-// soon ends the patience of an undo.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	t.Cleanup(cancel)
-	return ctx
+// impatient is a machine on which nobody waits any more once a command has failed.
+type impatient struct {
+	*host.LiveDoer
+	failed context.CancelFunc
+}
+
+func (i impatient) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	out, err := i.LiveDoer.Run(ctx, argv...)
+	if err != nil {
+		i.failed()
+	}
+	return out, err
 }
 
 func applied(t *testing.T, k *Executor, a Act) (int, error) {
@@ -81,7 +88,9 @@ func TestWhatIsLeftIsClearedAfterADeath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = real(t, hosttest.NewMortal(live, at, how), journal).Undo(soon(t), []int{number}, UndoOptions{})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // nobody waits for a dead machine
+			err = real(t, hosttest.NewMortal(live, at, how), journal).Undo(ctx, []int{number}, UndoOptions{})
+			cancel()
 			if err == nil {
 				break
 			}
@@ -95,14 +104,15 @@ func TestWhatIsLeftIsClearedAfterADeath(t *testing.T) {
 // What could not be cleared is told, and open until it is, or until somebody ends it.
 func TestWhatCannotBeClearedIsTold(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	k := real(t, hosttest.LiveDoer(t), t.TempDir())
+	dir, live, journal := t.TempDir(), hosttest.LiveDoer(t), t.TempDir()
+	k := real(t, live, journal)
 	number, err := applied(t, k, leaving(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, dir+"/busy", "")
-	err = k.Undo(soon(t), []int{number}, UndoOptions{Keep: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	err = real(t, impatient{live, cancel}, journal).Undo(ctx, []int{number}, UndoOptions{Keep: true})
 	if !errors.Is(err, errRemains) || !strings.Contains(err.Error(), "busy") || !strings.Contains(hint.Of(err), "--forget") || left(t, dir) != "busy label" {
 		t.Fatalf("%v, left %q", err, left(t, dir))
 	}

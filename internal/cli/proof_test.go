@@ -28,7 +28,7 @@ func servers(t *testing.T) {
 	}
 	b := sandbox.ForTest(t, "")
 	_, mine := b.MySQL(sandbox.MySQLOptions{Settings: "log_bin\n"})
-	_, theirs := b.Postgres(sandbox.PostgresOptions{Port: 45432})
+	_, theirs := b.Postgres(sandbox.PostgresOptions{Port: sandbox.FreePort(t)})
 	for _, err := range []error{mine, theirs} {
 		if missing := (sandbox.Missing{}); errors.As(err, &missing) {
 			t.Logf("goes on without: %v", err)

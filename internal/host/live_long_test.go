@@ -187,7 +187,7 @@ func TestLiveDropsSessionsThatNobodyUses(t *testing.T) {
 func TestLiveSeesWhatIsInThePlaceOfADeadFilesystem(t *testing.T) {
 	dir := hungMount(t)
 	c := &clock{now: time.Unix(1e9, 0)}
-	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: 100 * time.Millisecond})
+	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: time.Second})
 	file := filepath.Join(dir, "file")
 	for range 3 { // the second is one more try, the third none
 		if _, err := l.ReadFile(t.Context(), file); !errors.Is(err, context.DeadlineExceeded) {
@@ -220,7 +220,7 @@ func freezer(t *testing.T) *ice {
 	}
 	t.Cleanup(func() {
 		i.state("THAWED")
-		for n := 0; os.Remove(i.dir) != nil && n < 200; n++ {
+		for n := 0; os.Remove(i.dir) != nil && n < 3000; n++ {
 			time.Sleep(10 * time.Millisecond)
 		}
 	})

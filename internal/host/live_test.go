@@ -175,14 +175,18 @@ func TestOutputRunsReadingCommandsOnly(t *testing.T) {
 }
 
 func TestOutputIsBoundedInTimeAndSize(t *testing.T) {
-	l := newTestLive(t, LiveOptions{CommandTime: 200 * time.Millisecond, OutputBytes: 1000})
-	l.commands = append(l.commands, parseCommands("sleep ?\nyes\nsh -c ...")...)
+	reader := func(within time.Duration) *Live {
+		l := newTestLive(t, LiveOptions{CommandTime: within, OutputBytes: 1000})
+		l.commands = append(l.commands, parseCommands("sleep ?\nyes\nsh -c ...")...)
+		return l
+	}
+	l, soon := reader(time.Minute), reader(200*time.Millisecond)
 	ctx := context.Background()
 	started := time.Now()
-	if _, err := l.Output(ctx, "sleep", "30"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := soon.Output(ctx, "sleep", "30"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("sleep: %v", err)
 	}
-	if _, err := l.Output(ctx, "sh", "-c", "sleep 30 & sleep 30"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := soon.Output(ctx, "sh", "-c", "sleep 30 & sleep 30"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a shell with children: %v", err)
 	}
 	if out, err := l.Output(ctx, "yes"); !errors.Is(err, ErrTooLarge) || len(out) != 1000 {

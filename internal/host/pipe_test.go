@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,17 +35,19 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// failing reads or writes so many bytes, waits and then fails.
+// failing reads or writes so many bytes, waits if it is told to, and then fails.
 type failing struct {
-	left int
-	err  error
-	wait time.Duration
+	left  int
+	err   error
+	after <-chan struct{}
 }
 
 func (f *failing) move(p []byte) (int, error) {
 	n := min(len(p), f.left)
 	if f.left -= n; n == 0 {
-		time.Sleep(f.wait)
+		if f.after != nil {
+			<-f.after
+		}
 		return 0, f.err
 	}
 	return n, nil
@@ -60,8 +63,11 @@ func (f *failing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// begun is how long a script may need to begin.
-const begun = 500 * time.Millisecond
+// breaks gives a script a stream that breaks once the script has said something: then it has begun.
+func breaks(left int, err error) Pipe {
+	said := make(chan struct{})
+	return Pipe{In: &failing{left, err, said}, Out: calling(sync.OnceFunc(func() { close(said) }))}
+}
 
 // slow takes its time for each piece.
 type slow struct {
@@ -110,10 +116,10 @@ func TestPipeNeverLosesHowItEnded(t *testing.T) {
 		"in the middle":         {script: "head -c 300000 /dev/zero; kill -9 $$", code: -1, out: 300000, err: "signal: killed"},
 		"takes a part":          {script: "head -c 10", p: Pipe{In: endless{}}, out: 10, unread: true},
 		"takes a part and ends": {script: "head -c 10; exit 4", p: Pipe{In: endless{}}, code: 4, out: 10, unread: true, err: "exit status 4"},
-		"fails to take":         {script: "exec cat", p: Pipe{In: &failing{100_000, broken, 0}}, code: -1, out: -1, unread: true, err: "read what it is given: the stream broke; signal: terminated"},
-		"fails to give":         {script: "exec cat /dev/zero", p: Pipe{Out: &failing{0, broken, 0}}, code: -1, out: pipeChunk, err: "write what it gives: the stream broke; signal: terminated"},
-		"ends all the same":     {script: "trap 'exit 5' TERM; while :; do sleep 0.01; done", p: Pipe{In: &failing{0, broken, begun}}, code: 5, unread: true, err: "the stream broke; exit status 5"},
-		"ends well at that":     {script: "trap 'exit 0' TERM; while :; do sleep 0.01; done", p: Pipe{In: &failing{0, broken, begun}}, unread: true, err: "the stream broke"},
+		"fails to take":         {script: "exec cat", p: Pipe{In: &failing{100_000, broken, nil}}, code: -1, out: -1, unread: true, err: "read what it is given: the stream broke; signal: terminated"},
+		"fails to give":         {script: "exec cat /dev/zero", p: Pipe{Out: &failing{0, broken, nil}}, code: -1, out: pipeChunk, err: "write what it gives: the stream broke; signal: terminated"},
+		"ends all the same":     {script: "trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", p: breaks(0, broken), code: 5, out: 1, unread: true, err: "the stream broke; exit status 5"},
+		"ends well at that":     {script: "trap 'exit 0' TERM; echo; while :; do sleep 0.01; done", p: breaks(0, broken), out: 1, unread: true, err: "the stream broke"},
 	} {
 		f, err := pipe(t, c.script, c.p)
 		if f.Code != c.code || c.out >= 0 && f.Out != c.out || f.Unread != c.unread || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -129,7 +135,9 @@ func TestPipeNeverLosesHowItEnded(t *testing.T) {
 func TestPipeShowsNoEndThatIsNone(t *testing.T) {
 	t.Parallel()
 	whole := filepath.Join(t.TempDir(), "whole")
-	f, err := pipe(t, "trap '' TERM; cat >/dev/null; touch "+whole, Pipe{In: &failing{10, errors.New("broke"), begun}, Grace: 300 * time.Millisecond})
+	p := breaks(10, errors.New("broke"))
+	p.Grace = 300 * time.Millisecond
+	f, err := pipe(t, "trap '' TERM; echo; cat >/dev/null; touch "+whole, p)
 	if err == nil || f.Code != -1 || f.In != 10 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -167,8 +175,8 @@ func TestPipeEndsWhatStandsStill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
-			f, err := pipe(t, strings.ReplaceAll(script, "FILE", file), Pipe{Progress: 400 * time.Millisecond, Grace: 300 * time.Millisecond})
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nothing went in or out for 400ms; signal: ") || f.Code != -1 {
+			f, err := pipe(t, strings.ReplaceAll(script, "FILE", file), Pipe{Progress: 3 * time.Second, Grace: 300 * time.Millisecond})
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "nothing went in or out for 3s; signal: ") || f.Code != -1 {
 				t.Errorf("%+v, %v", f, err)
 			}
 			died(t, childOf(t, file))
@@ -179,7 +187,7 @@ func TestPipeEndsWhatStandsStill(t *testing.T) {
 func died(t *testing.T, pid int) {
 	t.Helper()
 	for i := 0; alive(pid); i++ {
-		if i == 100 {
+		if i == 3000 {
 			t.Fatal("the child lives on")
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -221,7 +229,7 @@ func TestPipeDoesNotHangWithItsStreams(t *testing.T) {
 	t.Parallel()
 	block, w := io.Pipe()
 	defer w.Close()
-	p := Pipe{Progress: 200 * time.Millisecond, Grace: 100 * time.Millisecond}
+	p := Pipe{Progress: 2 * time.Second, Grace: 100 * time.Millisecond}
 	p.Out = w
 	if f, err := pipe(t, "echo x", p); !errors.Is(err, context.DeadlineExceeded) || f.Code != 0 {
 		t.Errorf("a taker that hangs: %+v, %v", f, err)
@@ -277,7 +285,7 @@ func TestPipeEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !strings.HasSuffix(err.Error(), "signal: terminated") || f.Out == 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	before := &failing{100, io.EOF, 0}
+	before := &failing{100, io.EOF, nil}
 	if f, err := doer(t).Pipe(ctx, Pipe{Argv: []string{"cat"}, In: before}); !errors.Is(err, context.Canceled) || f.Code != -1 || before.left != 100 {
 		t.Errorf("begun after its context: %+v, %v", f, err)
 	}
@@ -285,7 +293,7 @@ func TestPipeEndsWithItsContext(t *testing.T) {
 
 // Commands are looked up as Run does, and no shell reads their arguments.
 func TestPipeChecksItsCommand(t *testing.T) {
-	h, in := doer(t), &failing{100, io.EOF, 0}
+	h, in := doer(t), &failing{100, io.EOF, nil}
 	others := filepath.Join(t.TempDir(), "others")
 	must(t, os.WriteFile(others, []byte("#!/bin/sh\n"), 0o755))
 	must(t, os.Chmod(others, 0o777))
@@ -323,7 +331,7 @@ func TestPipeOfACopy(t *testing.T) {
 			f.Write(make([]byte, 100<<10))
 		}
 	}()
-	_, err := doer(t).Pipe(t.Context(), Pipe{Argv: []string{"cp", "--copy-contents", "--", from, to}, Progress: time.Second, Works: true})
+	_, err := doer(t).Pipe(t.Context(), Pipe{Argv: []string{"cp", "--copy-contents", "--", from, to}, Progress: 3 * time.Second, Works: true})
 	if !errors.Is(err, context.DeadlineExceeded) || len(content(t, to)) < pieces*100<<10-128<<10 {
 		t.Errorf("%d bytes, %v", len(content(t, to)), err)
 	}

@@ -135,7 +135,7 @@ func TestQueryOpensALostSessionAgainButNotForEver(t *testing.T) {
 func TestQueryIsBounded(t *testing.T) {
 	l := newTestLive(t, LiveOptions{
 		Dialers:  map[string]Dialer{"fake": &fakeDialer{}},
-		DialTime: 100 * time.Millisecond, Query: QueryLimits{Rows: 5, Time: 100 * time.Millisecond}, Sessions: 2,
+		DialTime: time.Second, Query: QueryLimits{Rows: 5, Time: time.Second}, Sessions: 2,
 	})
 	ctx := context.Background()
 	started := time.Now()

@@ -16,7 +16,7 @@ func ended(t *testing.T, r Running) error {
 	select {
 	case <-r.Done():
 		return r.Err()
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 		return nil
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/test/namespace"
 )
 
 // daemon is the qemu-storage-daemon that keeps a disk whose power will be cut.
@@ -83,7 +85,8 @@ func startDaemon(ctx context.Context, dir string, d disk) (*daemon, error) {
 	if err := errors.Join(err, os.WriteFile(k.door, nil, 0o600)); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("qemu-storage-daemon", daemonArguments(image, log, k.door)...)
+	script := namespace.LetGo(filepath.Dir(image)) + `exec qemu-storage-daemon "$@"`
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, daemonArguments(image, log, k.door)...)...)
 	cmd.Stderr = &k.errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if k.child, err = start(cmd); err != nil {

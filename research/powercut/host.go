@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"plumb/test/namespace"
 	"plumb/test/sandbox"
 )
 
@@ -124,7 +125,7 @@ func (r *running) begin(ctx context.Context, g guest) (err error) {
 	if r.group, err = newFreezer(fmt.Sprintf("plumb-powercut-%d-%s", os.Getpid(), filepath.Base(r.dir))); err != nil {
 		return err
 	}
-	cmd := exec.Command("bash", "-c", hostShell, "powercut", g.line)
+	cmd := exec.Command("bash", "-c", namespace.LetGo(r.dir)+hostShell, "powercut", g.line)
 	cmd.Dir, cmd.Env = "/", append(env, "PLACE="+r.group.dir)
 	cmd.Stdout, cmd.Stderr = r.output, r.output
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -60,10 +60,7 @@ func newSite(t *testing.T) *site {
 	if os.Getuid() != 0 {
 		t.Skip("the service tells the user of a server from others: it needs root")
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-archive-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "archive")
 	box := sandbox.ForTest(t, dir)
 	uid, _ := box.User()
 	u, err := user.LookupId(strconv.Itoa(uid))

@@ -19,6 +19,7 @@ import (
 	"plumb/internal/rule"
 	"plumb/internal/stack"
 	"plumb/knowledge"
+	"plumb/test/namespace"
 	"plumb/test/sandbox"
 )
 
@@ -63,7 +64,7 @@ func newGuarded(t *testing.T) *guarded {
 func (g *guarded) plumb(code int, args ...string) string {
 	g.t.Helper()
 	const apart = `mount -t tmpfs none /var/lib && mkdir /var/lib/plumb && mount --bind "$0" /var/lib/plumb && exec "$@"`
-	cmd := exec.Command("unshare", append([]string{"--mount", "--propagation", "private", "sh", "-c", sandbox.LetGo(g.box.Dir) + apart, g.lib, built.Path}, args...)...)
+	cmd := exec.Command("unshare", append([]string{"--mount", "--propagation", "private", "sh", "-c", namespace.LetGo(g.box.Dir) + apart, g.lib, built.Path}, args...)...)
 	cmd.Dir = "/" // no key lies there
 	var errs strings.Builder
 	cmd.Stderr = &errs

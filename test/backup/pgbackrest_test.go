@@ -36,10 +36,7 @@ func newDriven(t *testing.T, settings string) *driven {
 	if _, err := exec.LookPath("pgbackrest"); err != nil {
 		sandbox.Need(t, sandbox.Missing{What: "no pgBackRest", Hint: "apt-get install pgbackrest"})
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-driven-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "driven")
 	box := sandbox.ForTest(t, dir)
 	sandbox.Need(t, box.As("postgres"))
 	d := &driven{t: t, box: box, dir: dir, state: filepath.Join(dir, "state"), url: "file://" + filepath.Join(dir, "repository")}

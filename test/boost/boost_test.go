@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/test/namespace"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
@@ -69,7 +70,11 @@ func killed(t *testing.T, s subject, times int) {
 		c, flag := begin(t, s.of, journal, "10m")
 		eventually(t, "it begins a journal", written(n+2))
 		wait := time.Duration(rand.Float64() * 1.5 * float64(span))
-		time.Sleep(wait)
+		if n > 0 {
+			time.Sleep(wait)
+		} else { // once for certain while something is set
+			eventually(t, "something is set", func() bool { return s.state() != was })
+		}
 		must(t, c.Process.Kill())
 		if s.state() != was {
 			midway++
@@ -182,7 +187,7 @@ func stranded(t *testing.T, s subject) {
 	}
 	boot := filepath.Join(t.TempDir(), "boot_id")
 	must(t, os.WriteFile(boot, []byte("11111111-2222-3333-4444-555555555555\n"), 0o644))
-	next := exec.Command("unshare", "-m", "sh", "-c", `mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`, "sh", boot,
+	next := exec.Command("unshare", "-m", "sh", "-c", namespace.LetGo("")+`mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"`, "sh", boot,
 		built.Path, "undo", "--stranded", "--yes", "--state", journal)
 	if out, err := next.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -217,9 +222,9 @@ func begin(t *testing.T, of, state string, args ...string) (c *exec.Cmd, flag st
 // eventually waits for something to be so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }

@@ -81,10 +81,7 @@ mount -o subvol=data $(findmnt -n -o SOURCE %[1]s) %[2]s`, top, data))
 // open fills the volumes, and takes a point of them.
 func (s *Scene) open(t testing.TB, vols ...protect.Volume) {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-deaths-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "deaths")
 	s.State, s.Copies = filepath.Join(dir, "state"), filepath.Join(dir, "copies")
 	t.Cleanup(func() { // of a test that failed
 		for line := range strings.Lines(sh(t, "grep -la "+s.Copies+"/ /proc/[0-9]*/cmdline || :")) {
@@ -104,6 +101,7 @@ func (s *Scene) open(t testing.TB, vols ...protect.Volume) {
 	live := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	t.Cleanup(func() { live.Close() })
 	s.live = sqlMachine{live}
+	var err error
 	s.Point, err = s.On(s.live).Keeper.Take(t.Context(), s.Plan, protect.TakeOptions{})
 	must(t, err)
 }

@@ -110,8 +110,8 @@ func TestTry(t *testing.T) {
 	}
 
 	dir := t.TempDir()
-	out, _ := plumb(t, 0, args(dir, "6s")...)
-	reads(t, out, `undone in 6s unless you type: plumb confirm`)
+	out, _ := plumb(t, 0, args(dir, "15s")...) // long enough for what is looked at before, on a busy machine too
+	reads(t, out, `undone in 15s unless you type: plumb confirm`)
 	if capacity() != "700" {
 		t.Fatalf("it is %s", capacity())
 	}
@@ -136,10 +136,10 @@ func TestTry(t *testing.T) {
 	}
 
 	dir = t.TempDir()
-	plumb(t, 0, args(dir, "6s")...)
+	plumb(t, 0, args(dir, "15s")...)
 	out, _ = plumb(t, 0, "confirm", "--state", filepath.Join(dir, "plumb"))
 	reads(t, out, `^Change 1 stays`)
-	time.Sleep(8 * time.Second)
+	time.Sleep(17 * time.Second)
 	if capacity() != "700" {
 		t.Errorf("confirmed, and undone: %s", capacity())
 	}

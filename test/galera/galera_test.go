@@ -60,11 +60,7 @@ func newCluster(t *testing.T) *cluster {
 	c.top, err = b.Filesystem("fs", "btrfs", 3072, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Chown(c.top, 0, 0))
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-galera-") // root's alone, which the box is not
-	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
-	must(t, os.Chmod(dir, 0o711))
-	c.state = filepath.Join(dir, "state")
+	c.state = filepath.Join(sandbox.Directory(t, "galera"), "state") // root's alone, which the box is not
 	c.script()
 	uid, gid := b.User()
 	for i := range c.gcomm {

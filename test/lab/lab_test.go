@@ -165,6 +165,16 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// inForce wants that each arm was measured with its own setting. Which is faster a machine that has other work does not tell.
+func inForce(t *testing.T, records []experiment.Record, setting string, of map[string]string) {
+	t.Helper()
+	for _, r := range records {
+		if got, want := r.Effective[setting], of[r.Arm]; r.Valid() && (got != want || r.Rate.Value <= 0) {
+			t.Errorf("%s of block %d was measured with %s=%q: %+v", r.Arm, r.Block, setting, got, r.Rate)
+		}
+	}
+}
+
 func TestSwitched(t *testing.T) {
 	needServer(t, mariadb)
 	l := newLab(t)
@@ -173,10 +183,10 @@ func TestSwitched(t *testing.T) {
 	if got := trials(records); !slices.Equal(got, wanted(x)) {
 		t.Errorf("trials: %v, want %v; marked: %q", got, wanted(x), marks(records))
 	}
-	r := report.Make(x, records)
-	if len(r.Arms) != 2 || r.Arms[1].Metric.Value < r.Arms[0].Metric.Value {
-		t.Errorf("a commit that does not wait is slower: %+v", r.Arms)
+	if r := report.Make(x, records); len(r.Arms) != 2 {
+		t.Errorf("%+v", r.Arms)
 	}
+	inForce(t, records, "innodb_flush_log_at_trx_commit", map[string]string{"safe": "1", "unsafe": "0"})
 	l.nothingLeft()
 }
 
@@ -189,7 +199,7 @@ func TestTurns(t *testing.T) {
 	}
 	l := newLab(t)
 	l.run("testdata/turns.yaml")
-	x, records := l.records("testdata/turns.yaml")
+	_, records := l.records("testdata/turns.yaml")
 	if got := trials(records); !slices.Equal(got, []string{"001 safe", "001 unsafe", "002 safe", "002 unsafe"}) {
 		t.Errorf("trials: %v; marked: %q", got, marks(records))
 	}
@@ -198,9 +208,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%s of block %d was measured for %.1f s in its turns, and 6 were asked for", r.Arm, r.Block, got)
 		}
 	}
-	if r := report.Make(x, records); r.Arms[1].Metric.Value < r.Arms[0].Metric.Value {
-		t.Errorf("a commit that does not wait is slower: %+v", r.Arms)
-	}
+	inForce(t, records, "synchronous_commit", map[string]string{"safe": "on", "unsafe": "off"})
 	l.nothingLeft()
 }
 

@@ -35,7 +35,7 @@ func TestFileIO(t *testing.T) {
 func TestFsync(t *testing.T) {
 	dir := t.TempDir()
 	out, _ := plumb(t, 0, "fsync", dir, "--time=0.1")
-	reads(t, out, `^durable writes in `, `^overwrite, fsync +[\d,.]+ `, `^append, fdatasync +[\d,]+ `)
+	reads(t, out, `^durable writes in `, `^overwrite, fsync +[\d,.]+ `, `^append, fdatasync +[\d,.]+ `)
 	if strings.Contains(out, "NaN") || strings.Contains(out, "%!") {
 		t.Errorf("not fit to print:\n%s", out)
 	}

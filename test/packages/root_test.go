@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"plumb/test/sandbox"
+	"plumb/test/namespace"
 )
 
 const journals = "/var/lib/plumb"
@@ -52,10 +52,10 @@ func inRootOfItsOwn(t *testing.T, programs ...string) bool {
 	self, err := os.Executable()
 	must(t, err)
 	probe := `mount -t tmpfs t "$0" && mkdir "$0/u" "$0/w" "$0/r" && mount -t overlay o -o "lowerdir=/,upperdir=$0/u,workdir=$0/w" "$0/r" && chroot "$0/r" ` + programs[0] + ` --version`
-	if out, err := exec.Command(own[0], append(own[1:], probe, t.TempDir())...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(own[0], append(own[1:], namespace.LetGo("")+probe, t.TempDir())...).CombinedOutput(); err != nil {
 		t.Skipf("no root of its own can be made here: %s", out)
 	}
-	c := exec.Command(own[0], append(own[1:], sandbox.LetGo("")+script, self, t.TempDir(), dir, tape, "-test.run=^"+t.Name()+"$", "-test.v")...)
+	c := exec.Command(own[0], append(own[1:], namespace.LetGo("")+script, self, t.TempDir(), dir, tape, "-test.run=^"+t.Name()+"$", "-test.v")...)
 	c.Env = append(os.Environ(), packagesIn+"=/packages", "TMPDIR=/tmp", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/test/namespace"
 	"plumb/test/sandbox"
 )
 
@@ -121,8 +122,11 @@ func (b *bench) inAContainer(t *testing.T, v verbs, server, id string) {
 	shell(t, strings.Join(stop, " "))
 	root := filepath.Join(t.TempDir(), "root")
 	shell(t, "mkdir "+root)
-	shell(t, fmt.Sprintf("unshare --mount --propagation slave sh -c 'mount --rbind / %s && exec chroot %[1]s %s'", root, strings.Join(start, " ")))
-	for end := time.Now().Add(20 * time.Second); b.ask(t, "SELECT 'up'") != "up" && time.Now().Before(end); {
+	script := namespace.LetGo(b.box.Dir) + fmt.Sprintf("mount --rbind / %s && exec chroot %[1]s %s", root, strings.Join(start, " "))
+	if out, err := exec.Command("unshare", "--mount", "--propagation", "slave", "sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for end := time.Now().Add(time.Minute); b.ask(t, "SELECT 'up'") != "up" && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	says(t, v.typed(3, "snapshot", server), "runs in a container")
@@ -132,7 +136,7 @@ func (b *bench) inAContainer(t *testing.T, v verbs, server, id string) {
 	}
 	shell(t, strings.Join(stop, " "))
 	shell(t, strings.Join(start, " "))
-	for end := time.Now().Add(20 * time.Second); b.ask(t, "SELECT 'up'") != "up" && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); b.ask(t, "SELECT 'up'") != "up" && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	b.again(t)

@@ -27,10 +27,7 @@ func zfsTyped(t *testing.T, args ...string) {
 // is never destroyed.
 func TestForeignSnapshots(t *testing.T) {
 	b := onPool(t, families[0])
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-verbs-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "verbs")
 	v := verbs{t, filepath.Join(dir, "state")}
 	server := b.db(t, b.look(t)).String()
 	db := b.pool.Name + "/db"

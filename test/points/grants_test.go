@@ -32,10 +32,7 @@ func onBtrfsOf(t *testing.T, of family, data, log string) (*bench, verbs) {
 	must(t, s.Exec(of.tables...))
 	bench := newBench(t, b, nil, s)
 	bench.family = of
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-verbs-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "verbs")
 	return bench, verbs{t, filepath.Join(dir, "state")}
 }
 

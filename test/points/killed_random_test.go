@@ -66,10 +66,7 @@ func TestKilledAtRandom(t *testing.T) {
 // rounds kills each verb in its turn.
 func (k *killing) rounds(n int) {
 	t := k.t
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-killed-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "killed")
 	k.state, k.clone = filepath.Join(dir, "state"), filepath.Base(dir)
 	must(t, k.server.Exec("INSERT INTO plumbtest.t (who, n) VALUES (1, 1)"))
 	k.id = pointID.FindString(k.plumb("snapshot", k.name, "--drill"))

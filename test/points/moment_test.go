@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/protect"
+	"plumb/test/sandbox"
 )
 
 // TestRollbackToAMoment types rollbacks to moments between points: rows that were committed in known
@@ -20,10 +21,7 @@ func TestRollbackToAMoment(t *testing.T) {
 		t.Skip("needs mariadb-binlog: apt-get install mariadb-client")
 	}
 	b := onPool(t, families[0])
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-moment-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "moment")
 	v := verbs{t, filepath.Join(dir, "state")}
 	stop, start := b.stopAndStart(t)
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY, at INT)", "INSERT INTO shop.orders VALUES (0, 0)"))
@@ -124,10 +122,7 @@ func TestReplayThatFails(t *testing.T) {
 		t.Skip("needs mariadb-binlog: apt-get install mariadb-client")
 	}
 	b := onPool(t, families[0])
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-moment-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "moment")
 	v := verbs{t, filepath.Join(dir, "state")}
 	stop, start := b.stopAndStart(t)
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY)"))

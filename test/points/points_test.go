@@ -67,12 +67,8 @@ func newBench(t *testing.T, b *sandbox.Box, pool *sandbox.Pool, s *sandbox.Serve
 	state := t.TempDir()
 	k := &protect.Keeper{Do: live, Engines: []protect.Engine{mysqlpoint.New(cat, nil), postgrespoint.New(nil)}, Storages: []protect.Storage{point.ZFS{}, point.ZFS{Fuse: true}, point.Btrfs{}},
 		Store: protect.Store{Dir: filepath.Join(state, "points")}, Now: time.Now, Plumb: "test", Host: "here", Books: filepath.Join(state, "books")}
-	copies, err := os.MkdirTemp("/var/tmp", "plumb-test-copies-")
-	must(t, err)
-	must(t, os.Chmod(copies, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(copies)) })
 	return &bench{Keeper: k, box: b, pool: pool, server: s, cat: cat,
-		maker: instance.Maker{Keeper: k, Dir: copies}}
+		maker: instance.Maker{Keeper: k, Dir: sandbox.Directory(t, "copies")}}
 }
 
 // look reads the host.

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/load/durability"
 	"plumb/internal/load/fill"
 	"plumb/internal/load/tpcc"
+	"plumb/test/reaper"
 )
 
 // warehouses of the load, each of about 70 MB.
@@ -102,6 +103,7 @@ func ledgers(t *testing.T) string {
 		return t.TempDir()
 	}
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	must(t, reaper.Mind(dir))
 	return dir
 }
 

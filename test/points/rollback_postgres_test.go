@@ -29,22 +29,24 @@ func (b *bench) byHand(t *testing.T) []string {
 // restarted finds the process of PostgreSQL anew.
 func (b *bench) restarted(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.server.Dir, "postmaster.pid"))
-	must(t, err)
-	pid, _, _ := strings.Cut(string(text), "\n")
-	b.server.PID, err = strconv.Atoi(pid)
-	must(t, err)
-	for i := 0; b.ask(t, "SELECT 1") != "1" && i < 100; i++ { // it listens before it answers
-		time.Sleep(100 * time.Millisecond)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // it is started beside us, and listens before it answers
+		text, err := os.ReadFile(filepath.Join(b.server.Dir, "postmaster.pid"))
+		pid, _, _ := strings.Cut(string(text), "\n")
+		if err == nil {
+			b.server.PID, err = strconv.Atoi(pid)
+		}
+		if err == nil && b.ask(t, "SELECT 1") == "1" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it does not answer: %v", err)
+		}
 	}
 }
 
 func stateOf(t *testing.T) verbs {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-rollback-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "rollback")
 	return verbs{t, filepath.Join(dir, "state")}
 }
 
@@ -133,7 +135,6 @@ func again(t *testing.T, by []string, b *bench) {
 	t.Helper()
 	must(t, exec.Command("sh", "-c", by[1]).Run())
 	must(t, exec.Command("sh", "-c", by[3]).Run())
-	time.Sleep(500 * time.Millisecond)
 	b.restarted(t)
 }
 

@@ -1,10 +1,11 @@
 package points
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/test/sandbox"
 )
 
 // hardPostgres is a table of all that is hard to carry, under a name that is hard to write.
@@ -25,10 +26,7 @@ const hardPostgresName = "postgres.`sh-op '.x`.\"ör\"\"d'er s--x\""
 // TestTableBackOnPostgres drops tables, goes on writing, and brings them back beside the writes.
 func TestTableBackOnPostgres(t *testing.T) {
 	b := onPool(t, families[1])
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-table-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "table")
 	v := verbs{t, filepath.Join(dir, "state")}
 	must(t, b.server.Exec("CREATE SCHEMA shop", "CREATE TABLE shop.orders (id serial, mail text)", "INSERT INTO shop.orders (mail) VALUES ('a'), ('a'), (NULL)", "CREATE VIEW shop.v AS SELECT 1",
 		"CREATE TABLE shop.many (id int PRIMARY KEY, t text)", "INSERT INTO shop.many SELECT i, repeat(i::text, 20) FROM generate_series(1, 50000) i", "CREATE UNLOGGED TABLE shop.u (id int)",

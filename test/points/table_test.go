@@ -1,10 +1,11 @@
 package points
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plumb/test/sandbox"
 )
 
 // hard is a table of all that is hard to carry, under a name that is hard to write.
@@ -26,10 +27,7 @@ const hardName = "`shop - \"a`.\"ör`d'er s--uuid\""
 // TestTableBack drops tables, goes on writing, and brings them back beside the writes.
 func TestTableBack(t *testing.T) {
 	b := onPool(t, families[0])
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-table-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "table")
 	v := verbs{t, filepath.Join(dir, "state")}
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT, mail TEXT)", "INSERT INTO shop.orders VALUES (1, 'a'), (1, 'a'), (2, NULL)",
 		"CREATE TABLE shop.parts (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3", "INSERT INTO shop.parts SELECT seq FROM plumbtest.seq_1_to_100", "CREATE TABLE shop.many (id INT PRIMARY KEY, t VARCHAR(200))",

@@ -51,10 +51,7 @@ var pointID = regexp.MustCompile(`\d{8}T\d{6}Z-[0-9a-f]{4}`)
 func TestTypedOnMariaDB(t *testing.T) {
 	b := onPool(t, families[0])
 	must(t, b.server.Exec("CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT AUTO_INCREMENT PRIMARY KEY, mail TEXT)", "INSERT INTO shop.orders (mail) VALUES ('a@example.com'), ('b@example.com')"))
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-verbs-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "verbs")
 	v := verbs{t, filepath.Join(dir, "state")}
 	server := b.db(t, b.look(t)).String()
 	beside, err := b.box.Filesystem("beside", "ext4", 32, nil, "")

@@ -28,10 +28,7 @@ func replicaVerified(t *testing.T, of family) {
 	b := onPool(t, of)
 	other, err := b.box.ZFSFuse(512)
 	must(t, err)
-	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-verify-")
-	must(t, err)
-	must(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	dir := sandbox.Directory(t, "verify")
 	v := verbs{t, filepath.Join(dir, "state")}
 	must(t, b.server.Exec(strings.NewReplacer("?, ?", "1, 1", "$1, $2", "1, 1").Replace(of.insert)))
 	id := pointID.FindString(v.typed(0, "snapshot", b.db(t, b.look(t)).String()))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"plumb/test/reaper"
 )
 
 // Main is the TestMain of a package: it builds plumb, runs the tests, closes
@@ -15,7 +17,7 @@ func run(m *testing.M, p *Program, closes []func() error) (code int) {
 	dir, err := os.MkdirTemp("", "plumb-test-")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		err = os.Chmod(dir, 0o755) // the servers' user must reach it
+		err = errors.Join(reaper.Mind(dir), os.Chmod(dir, 0o755)) // the servers' user must reach it
 	}
 	if err == nil {
 		*p, err = Build(dir)

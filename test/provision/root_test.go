@@ -15,6 +15,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/host"
 	"plumb/internal/stack"
+	"plumb/test/namespace"
 	"plumb/test/sandbox"
 )
 
@@ -51,7 +52,7 @@ func inDebianWith(t *testing.T, file string) bool {
 	self, err := os.Executable()
 	must(t, err)
 	own := []string{"--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-c"}
-	c := exec.Command("unshare", append(own, sandbox.LetGo("")+script, self, t.TempDir(), debian, file, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=40m")...)
+	c := exec.Command("unshare", append(own, namespace.LetGo("")+script, self, t.TempDir(), debian, file, "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v", "-test.timeout=40m")...)
 	c.Env = append(os.Environ(), inside+"=1", "TMPDIR=/tmp", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {

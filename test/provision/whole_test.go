@@ -16,6 +16,7 @@ import (
 
 	view "plumb/internal/view/provision"
 	"plumb/test/program"
+	"plumb/test/reaper"
 	"plumb/test/sandbox"
 )
 
@@ -29,6 +30,9 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	built = dir
+	if err := reaper.Mind(dir); err != nil {
+		return "", err
+	}
 	p, err := program.Build(dir)
 	return p.Path, err
 })

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/test/namespace"
 	"plumb/test/program"
 	"plumb/test/sandbox"
 )
@@ -30,7 +31,7 @@ func TestRogueServersLearnNoPassword(t *testing.T) {
 		againInOwnMounts(t)
 		return
 	}
-	if out, err := exec.Command("sh", "-c", sandbox.LetGo("")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("sh", "-c", namespace.LetGo("")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b := box(t)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ type ended struct {
 	took      time.Duration
 }
 
-// run runs plumb, and interrupts or kills it after a time when sig is not 0.
+// run runs plumb, and interrupts or kills it when sig is not 0, some time after it has made a lab.
 func (p place) run(limit time.Duration, sig syscall.Signal, after time.Duration, args ...string) ended {
 	p.t.Helper()
 	cmd := exec.Command(plumb.Path, args...)
@@ -64,26 +65,29 @@ func (p place) run(limit time.Duration, sig syscall.Signal, after time.Duration,
 	must(p.t, cmd.Start())
 	late := time.AfterFunc(limit, func() { cmd.Process.Kill() })
 	defer late.Stop()
-	if sig != 0 {
-		defer time.AfterFunc(after, func() { cmd.Process.Signal(sig) }).Stop()
-	}
 	over := make(chan struct{})
 	go func() { cmd.Wait(); close(over) }()
-	p.watch(over)
+	p.watch(over, func() {
+		if sig != 0 {
+			time.AfterFunc(after, func() { cmd.Process.Signal(sig) }) // one that has ended hears nothing
+		}
+	})
 	e := ended{cmd.ProcessState.ExitCode(), out.String(), errs.String(), time.Since(began)}
 	p.t.Logf("plumb %s: exit %d after %s\n%s%s", strings.Join(args, " "), e.code, e.took.Round(time.Second), e.errs, e.out)
 	return e
 }
 
 // watch notes which labs there are, until a run is over: others may run their
-// own on this machine.
-func (p place) watch(over chan struct{}) {
+// own on this machine. It tells once that there is one.
+func (p place) watch(over chan struct{}, begun func()) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	begun = sync.OnceFunc(begun)
 	for {
 		dirs, _ := filepath.Glob(p.dir + "/plumb-lab-*")
 		for _, d := range dirs {
 			p.labs[filepath.Base(d)] = true
+			begun()
 		}
 		select {
 		case <-over:

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/test/namespace"
 )
 
 // Cgroup makes a control group with a memory limit in bytes and gives the
@@ -84,17 +85,7 @@ func (b *Box) Namespace() ([]string, error) {
 	if _, err := output(exec.Command("unshare", "--mount", "true")); err != nil { // in a chroot, for example
 		return nil, Missing{"cannot make a mount namespace: " + err.Error(), "run where unshare --mount works"}
 	}
-	return []string{"unshare", "--mount", "sh", "-c", LetGo(b.Dir) + "exec " + b.stepDown() + `"$@"`, "sh"}, nil
-}
-
-// LetGo gives the shell's words with which a process that has mounts of its own lets go of
-// those of other boxes, whose disks and pools it would keep busy while it lives; dir is its own box, "" for none.
-func LetGo(dir string) string {
-	return fmt.Sprintf(`tac /proc/self/mounts | while read -r of at kind _; do
-	case $at in "%s"/*) continue ;; */plumb-*) ;; *) continue ;; esac
-	case $of:$kind in /dev/loop*|*:fuse*|*:zfs) umount -l "$at" 2>/dev/null ;; esac
-done
-`, cmp.Or(dir, "/none"))
+	return []string{"unshare", "--mount", "sh", "-c", namespace.LetGo(b.Dir) + "exec " + b.stepDown() + `"$@"`, "sh"}, nil
 }
 
 // stepDown is what a wrapper that runs as root needs to become the servers' user.

@@ -82,7 +82,7 @@ func mongoFile(s *Server, run string, o MongoOptions) string {
 }
 
 func (s *Server) mongoReady(set string) error {
-	err := until(60*time.Second, func(ctx context.Context) error { return s.Command(ctx, `{"ping": 1}`) })
+	err := until(patience, func(ctx context.Context) error { return s.Command(ctx, `{"ping": 1}`) })
 	if err == nil && set != "" {
 		err = s.initiate(set)
 	}
@@ -101,7 +101,7 @@ func (s *Server) initiate(set string) error {
 	if err != nil {
 		return err
 	}
-	return until(60*time.Second, func(ctx context.Context) error {
+	return until(patience, func(ctx context.Context) error {
 		answer, err := s.Ask(ctx, "admin", `{"isMaster": 1}`)
 		if primary, _ := answer["ismaster"].(bool); err == nil && !primary {
 			err = fmt.Errorf("it is not the primary of %s", set)

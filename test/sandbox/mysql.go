@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver for admin sessions
 )
@@ -118,7 +117,7 @@ func (b *Box) initialiseMySQL(o MySQLOptions, conf, data string) (string, error)
 }
 
 func (s *Server) ready() error {
-	err := until(60*time.Second, func(ctx context.Context) error {
+	err := until(patience, func(ctx context.Context) error {
 		db, err := s.Open()
 		if err != nil {
 			return err
@@ -162,7 +161,7 @@ func (s *Server) Stop() error {
 	if err := syscall.Kill(s.PID, sig); err != nil {
 		return err
 	}
-	return until(time.Minute, func(context.Context) error {
+	return until(patience, func(context.Context) error {
 		if err := syscall.Kill(s.PID, 0); err == nil {
 			return fmt.Errorf("process %d has not ended", s.PID)
 		}

@@ -1,12 +1,15 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"plumb/test/reaper"
 )
 
 // Place makes a directory on a disk in which plumb makes its labs, and takes
@@ -16,8 +19,19 @@ func Place(t testing.TB) string {
 	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-")
 	Need(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	Need(t, os.Chmod(dir, 0o755))
+	Need(t, errors.Join(reaper.Mind(dir), os.Chmod(dir, 0o755)))
 	NeedMount(t, dir)
+	return dir
+}
+
+// Directory makes a directory on a disk for what root keeps of a test, such as plumb's state: nobody else can write to the path to it.
+// It is taken away at the end.
+func Directory(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "plumb-test-"+name+"-")
+	Need(t, err)
+	t.Cleanup(func() { Need(t, os.RemoveAll(dir)) })
+	Need(t, errors.Join(reaper.Mind(dir), os.Chmod(dir, 0o711)))
 	return dir
 }
 
@@ -30,7 +44,7 @@ func (b *Box) RootBtrfs(t testing.TB, name string, megabytes int) string {
 	place, err := os.MkdirTemp("/var/tmp", "plumb-test-")
 	Need(t, err)
 	b.OnClose(func() error { return os.RemoveAll(place) }) // after it is unmounted, which a test's cleanup would not wait for
-	Need(t, os.Chmod(place, 0o755))
+	Need(t, errors.Join(reaper.Mind(place), os.Chmod(place, 0o755)))
 	dir := filepath.Join(place, name)
 	Need(t, os.Mkdir(dir, 0o755))
 	_, err = output(exec.Command("mount", "--bind", top, dir))

@@ -88,7 +88,7 @@ func (b *Box) newS3(more ...string) (S3, error) {
 	if _, err = b.start(nil, syscall.SIGTERM, []string{"ROOT_ACCESS_KEY=" + s.Key, "ROOT_SECRET_KEY=" + s.Secret}, append(argv, "posix", "--versioning-dir", versions, dir)...); err != nil {
 		return S3{}, err
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		c, err := net.DialTimeout("tcp", address, time.Second)
 		if err == nil {
 			return s, c.Close()

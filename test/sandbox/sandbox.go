@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"plumb/internal/await"
+	"plumb/test/reaper"
 )
 
 // Missing says what this machine does not offer, and how it could.
@@ -48,6 +49,9 @@ func New(parent string) (*Box, error) {
 	dir, err := os.MkdirTemp(parent, "plumb-")
 	if err != nil {
 		return nil, err
+	}
+	if err := reaper.Mind(dir); err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
 	}
 	return at(dir)
 }
@@ -203,12 +207,15 @@ func stop(p *os.Process, sig syscall.Signal, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		p.Kill()
 		<-done
 		return fmt.Errorf("process %d had to be killed", p.Pid)
 	}
 }
+
+// patience is how long it is waited for what comes or goes, on a machine that has other work: a server, a daemon, a mount that is busy.
+const patience = 2 * time.Minute
 
 // until tries f until it succeeds or the time is up.
 func until(limit time.Duration, f func(ctx context.Context) error) error {

@@ -34,7 +34,7 @@ func SSHD(t testing.TB, forced string) (port int, options []string) {
 	c := exec.Command("/usr/sbin/sshd", "-D", "-f", filepath.Join(dir, "config"))
 	Need(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
-	for late := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for late := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			conn.Close()
 			return port, []string{"-F", "none", "-i", filepath.Join(dir, "user"), "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=" + filepath.Join(dir, "known")}

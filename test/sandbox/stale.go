@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"plumb/internal/zfs"
 )
@@ -61,7 +60,7 @@ func backing(loop string) string {
 
 // let exports a pool, and lets go what is mounted of it.
 func let(pool string) error {
-	return until(30*time.Second, func(context.Context) error {
+	return until(patience, func(context.Context) error {
 		_, err := output(exec.Command("zpool", "export", "-f", pool))
 		if err != nil {
 			_, _ = output(exec.Command("sh", "-c", `awk -v p="$1" '$1 == p || index($1, p "/") == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount -l`, "sh", pool))

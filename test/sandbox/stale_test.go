@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plumb/internal/zfs"
+	"plumb/test/namespace"
 )
 
 func TestStale(t *testing.T) {
@@ -68,7 +69,7 @@ func TestKilledTestLeavesNoPool(t *testing.T) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
-		c := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", alone, "sh",
+		c := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", namespace.LetGo("")+alone, "sh",
 			os.Args[0], "-test.run=^TestKilledTestLeavesNoPool$", "-test.v")
 		c.Env = append(os.Environ(), envAlone+"="+dir, "TMPDIR="+dir)
 		out, err := c.CombinedOutput()
@@ -145,7 +146,13 @@ func clears(t *testing.T) {
 	for _, dir := range dirs {
 		_ = exec.Command("umount", "-l", dir).Run() // of the first test nothing is mounted any more
 	}
-	Need(t, insist("losetup", "--detach", loop))
+	Need(t, until(15*time.Second, func(context.Context) error {
+		if !strings.HasPrefix(backing(loop), os.Getenv(envAlone)) {
+			return nil // the killed test's reaper was here before
+		}
+		_, _ = output(exec.Command("losetup", "--detach", loop))
+		return errors.New("the loop device is there still")
+	}))
 	b = box(t)
 	_, err = b.ZFSFuse(100)
 	Need(t, err)

@@ -78,7 +78,7 @@ func (b *Box) Mount(name, fstype, source, options string) (string, error) {
 // insist repeats a command while a filesystem is still busy for a moment
 // after its server went away.
 func insist(argv ...string) error {
-	return until(15*time.Second, func(context.Context) error {
+	return until(patience, func(context.Context) error {
 		_, err := output(exec.Command(argv[0], argv[1:]...))
 		return err
 	})
@@ -177,7 +177,7 @@ func (p *Pool) destroy() error {
 	if p.lost {
 		return nil
 	}
-	return until(30*time.Second, func(context.Context) error {
+	return until(patience, func(context.Context) error {
 		_, err := output(exec.Command("zpool", "destroy", "-f", p.Name))
 		if err != nil {
 			_, _ = output(exec.Command("sh", "-c", `awk -v d="$1" 'index($2, d) == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount -l`, "sh", p.Dir))
@@ -219,7 +219,7 @@ func (b *Box) zfsDaemon(daemon string) error {
 	if _, err := b.run(cmd, syscall.SIGTERM); err != nil {
 		return err
 	}
-	err := until(10*time.Second, func(context.Context) error {
+	err := until(30*time.Second, func(context.Context) error { // where FUSE does not work, each test waits so long
 		_, err := output(exec.Command("zpool", "list"))
 		return err
 	})

@@ -31,7 +31,7 @@ func pgIn(t *testing.T, settings string, wrap func(*sandbox.Box) ([]string, erro
 func (s *scene) postgres(settings string, wrap func(*sandbox.Box) ([]string, error)) *scene {
 	t := s.t
 	t.Helper()
-	o := sandbox.PostgresOptions{Bindir: s.bindir, Datadir: filepath.Join(s.dir, "postgres"), Port: 33398, Settings: settings}
+	o := sandbox.PostgresOptions{Bindir: s.bindir, Datadir: filepath.Join(s.dir, "postgres"), Port: sandbox.FreePort(s.t), Settings: settings}
 	var err error
 	if wrap != nil {
 		o.Wrap, err = wrap(s.box)
@@ -287,9 +287,10 @@ func (s *scene) standby() *sandbox.Server {
 	}
 	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	check_(t, err)
-	fmt.Fprintf(conf, "\nport = 33399\nunix_socket_directories = '%s'\n", filepath.Join(s.box.Dir, "copy-run"))
+	port := sandbox.FreePort(s.t)
+	fmt.Fprintf(conf, "\nport = %d\nunix_socket_directories = '%s'\n", port, filepath.Join(s.box.Dir, "copy-run"))
 	check_(t, conf.Close())
-	made, err := s.box.Postgres(sandbox.PostgresOptions{Name: "copy", Datadir: data, Port: 33399})
+	made, err := s.box.Postgres(sandbox.PostgresOptions{Name: "copy", Datadir: data, Port: port})
 	check_(t, err)
 	c := s.connect(t.Context())
 	defer c.Close(context.Background())

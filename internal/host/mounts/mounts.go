@@ -13,20 +13,28 @@ import (
 )
 
 // Read lists all that is mounted, as this process sees it.
-func Read(ctx context.Context, h host.Reader) ([]*mountinfo.Info, error) {
-	const table = "/proc/self/mountinfo"
-	text, err := h.ReadFile(ctx, table)
+func Read(ctx context.Context, h host.Reader) (all []*mountinfo.Info, err error) {
+	err = table(ctx, h, "self", func(m *mountinfo.Info) { all = append(all, m) })
 	if err != nil {
 		return nil, err
 	}
-	var all []*mountinfo.Info
+	return all, nil
+}
+
+// table gives each mount that a process sees, up to a line that cannot be read.
+func table(ctx context.Context, h host.Reader, pid string, each func(*mountinfo.Info)) error {
+	name := "/proc/" + pid + "/mountinfo"
+	text, err := h.ReadFile(ctx, name)
+	if err != nil {
+		return err
+	}
 	for m, err := range Parse(text) {
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", table, err)
+			return fmt.Errorf("read %s: %w", name, err)
 		}
-		all = append(all, m)
+		each(m)
 	}
-	return all, nil
+	return nil
 }
 
 // Parse reads the format of /proc/PID/mountinfo (proc_pid_mountinfo(5)). A line that is not of that form gives an error, and ends it.

@@ -141,7 +141,7 @@ func fakeMachine(t *testing.T) (host.Reader, string) {
 	}
 	live := host.NewLive(host.LiveOptions{
 		Dialers: map[string]host.Dialer{"fake": fakeDialer{}}, FileBytes: 1000, OutputBytes: 100,
-		Query: host.QueryLimits{Rows: 3, Time: 100 * time.Millisecond},
+		Query: host.QueryLimits{Rows: 3, Time: time.Second},
 	})
 	t.Cleanup(func() { live.Close() })
 	return machine{live}, dir

@@ -153,7 +153,7 @@ func stopServer(t *testing.T, s *sandbox.Server) {
 	p, err := os.FindProcess(s.PID)
 	ok(t, err)
 	ok(t, p.Signal(syscall.SIGQUIT))
-	for end := time.Now().Add(10 * time.Second); p.Signal(syscall.Signal(0)) == nil; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); p.Signal(syscall.Signal(0)) == nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the server does not end")
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestCrash(t *testing.T) {
 				}
 			}
 			t.Logf("%d acknowledged, %d lost %v, %d extra", v.Acknowledged, v.Lost, v.FirstLost, v.Extra)
-			if v.Acknowledged < 50 {
+			if v.Acknowledged < least {
 				t.Fatalf("only %d commits before the crash", v.Acknowledged)
 			}
 			if (v.Lost > 0) != c.loses {
@@ -54,7 +55,10 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-const writers = 4
+const (
+	writers = 4
+	least   = 50 // commits before the crash
+)
 
 // crash puts a server under load, kills it, starts it again and verifies.
 func crash(t *testing.T, engine, settings string) *durability.Outcome {
@@ -69,10 +73,13 @@ func crash(t *testing.T, engine, settings string) *durability.Outcome {
 	book, err := durability.Create(path, durability.Header{Target: engine, Workload: "inserts"})
 	ok(t, err)
 	var workers sync.WaitGroup
+	var done atomic.Int64
 	for w := range int64(writers) {
-		workers.Go(func() { write(t, server, book, w) })
+		workers.Go(func() { write(t, server, book, w, &done) })
 	}
 	time.Sleep(1200 * time.Millisecond)
+	for end := time.Now().Add(time.Minute); done.Load() < least && time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // the disk may be busy
+	}
 	killAll(t, pid)
 	workers.Wait()
 	ok(t, book.Close())
@@ -86,7 +93,7 @@ func crash(t *testing.T, engine, settings string) *durability.Outcome {
 }
 
 // write commits transactions until the server is gone.
-func write(t *testing.T, server load.Server, book *durability.Ledger, n int64) {
+func write(t *testing.T, server load.Server, book *durability.Ledger, n int64, done *atomic.Int64) {
 	s, err := server.Open(context.Background())
 	if err != nil {
 		t.Error(err)
@@ -105,6 +112,7 @@ func write(t *testing.T, server load.Server, book *durability.Ledger, n int64) {
 			return
 		}
 		book.Acknowledge(n)
+		done.Add(1)
 	}
 }
 
@@ -141,7 +149,7 @@ func killAll(t *testing.T, pid int) {
 		_ = syscall.Kill(p, syscall.SIGKILL)
 	}
 	for _, p := range all {
-		for until := time.Now().Add(10 * time.Second); syscall.Kill(p, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		for until := time.Now().Add(time.Minute); syscall.Kill(p, 0) == nil; time.Sleep(10 * time.Millisecond) {
 			if state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p)); strings.Contains(string(state), ") Z ") {
 				break // only its parent has not noticed yet
 			}

@@ -121,6 +121,24 @@ func TestWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// aWhile is a time in which some writes are durable, on a disk that has other work too.
+func aWhile(t *testing.T, dir string) time.Duration {
+	t.Helper()
+	f, err := os.CreateTemp(dir, "a-while")
+	ok(t, err)
+	defer os.Remove(f.Name())
+	defer f.Close()
+	longest := 20 * time.Millisecond
+	for range 5 {
+		began := time.Now()
+		_, err := f.Write(make([]byte, 4096))
+		ok(t, err)
+		ok(t, f.Sync())
+		longest = max(longest, time.Since(began))
+	}
+	return 10 * longest
+}
+
 func TestSweepAndProbe(t *testing.T) {
 	dir := t.TempDir()
 	c := config(dir, files.RandRead)
@@ -131,7 +149,7 @@ func TestSweepAndProbe(t *testing.T) {
 	if len(s.Levels) != 4 || s.Levels[0].Threads != 1 || s.Levels[3].Ops[0].Parallel <= 0 || s.Fit.Err != nil {
 		t.Errorf("%+v", s)
 	}
-	r, err := files.Fsync(t.Context(), files.FsyncConfig{Dir: dir, Time: 100 * time.Millisecond, Size: 4 << 20}, nil)
+	r, err := files.Fsync(t.Context(), files.FsyncConfig{Dir: dir, Time: aWhile(t, dir), Size: 4 << 20}, nil)
 	ok(t, err)
 	if len(r.Rows) != len(files.FsyncPlan()) {
 		t.Fatalf("%d rows", len(r.Rows))
@@ -182,7 +200,7 @@ func TestFilesystems(t *testing.T) {
 			}
 			ok(t, f.Close())
 			ok(t, set.Remove())
-			r, err := files.Fsync(t.Context(), files.FsyncConfig{Dir: dir, Time: 200 * time.Millisecond, Rows: files.FsyncPlan()[:3], Size: 4 << 20}, nil)
+			r, err := files.Fsync(t.Context(), files.FsyncConfig{Dir: dir, Time: aWhile(t, dir), Rows: files.FsyncPlan()[:3], Size: 4 << 20}, nil)
 			ok(t, err)
 			for _, m := range r.Rows {
 				if m.Err != nil || m.Rate == 0 {

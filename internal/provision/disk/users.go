@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/sys/mountinfo"
+
 	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
@@ -119,42 +121,9 @@ func (l *look) is(name string, own map[string]string) string {
 	return own[fmt.Sprintf("%d:%d", st.RdevMajor, st.RdevMinor)]
 }
 
-// mounts looks into the mounts of all processes: a container's are not in ours. A namespace counts as seen once its
-// table was read: the process that was asked may end meanwhile while others live on in it. A table that cannot be read
-// though its process is there is an error, or a mounted disk would be missed.
+// mounts looks into the mounts of all processes.
 func (l *look) mounts(own map[string]string) error {
-	if err := l.mountsIn("/proc/self/mountinfo", own); err != nil {
-		return err
-	}
-	spaces, err := l.h.Glob(l.ctx, "/proc/[0-9]*/ns/mnt")
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	for _, space := range spaces {
-		to, err := l.h.Readlink(l.ctx, space)
-		if err != nil || seen[to] { // ended meanwhile
-			continue
-		}
-		if err := l.mountsIn(path.Dir(path.Dir(space))+"/mountinfo", own); err == nil {
-			seen[to] = true
-		} else if _, gone := l.h.Readlink(l.ctx, space); gone == nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mountsIn finds our devices in one table of mounts.
-func (l *look) mountsIn(table string, own map[string]string) error {
-	text, err := l.h.ReadFile(l.ctx, table)
-	if err != nil {
-		return err
-	}
-	for m, err := range mounts.Parse(text) {
-		if err != nil {
-			return fmt.Errorf("read %s: %w", table, err)
-		}
+	return mounts.Everywhere(l.ctx, l.h, func(_ string, m *mountinfo.Info) {
 		part := own[fmt.Sprintf("%d:%d", m.Major, m.Minor)]
 		if part == "" && m.Major == 0 { // btrfs shows a number of its own
 			part = l.is(m.Source, own)
@@ -162,8 +131,7 @@ func (l *look) mountsIn(table string, own map[string]string) error {
 		if part != "" {
 			l.use("%s is mounted at %s", part, m.Mountpoint)
 		}
-	}
-	return nil
+	})
 }
 
 func (l *look) swaps(own map[string]string) error {

@@ -71,7 +71,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	if err == nil || out.Steps[0].Back != "taken back" {
 		t.Fatalf("%v, %+v", err, out.Steps[0].Back)
 	}
-	for i := 0; !y.listens() && i < 100; i++ {
+	for i := 0; !y.listens() && i < 3000; i++ {
 		time.Sleep(20 * time.Millisecond)
 	}
 	y.asBefore("did not start", beside)
@@ -395,7 +395,7 @@ func TestIntruder(t *testing.T) {
 	was := sh(t, `cd "$1"; find . -printf '%p %m %U %s %T@ %C@\n'; cat file`, secret)
 	spy := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--", python(t), y.dir+"/i.py", y.data, secret)
 	must(t, spy.Start())
-	for i := 0; !isLink(y.data+"/base/PG.x") && i < 500; i++ {
+	for i := 0; !isLink(y.data+"/base/PG.x") && i < 3000; i++ {
 		time.Sleep(20 * time.Millisecond)
 	}
 	rounds := 1

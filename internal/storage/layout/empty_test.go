@@ -25,7 +25,7 @@ var aZFS = map[string]string{"zfs": `changes() {
 }
 mounts() {
   at=$(cat "$S/mountpoint")
-  [ ! -e "$S/at" ] && [ "$(cat "$S/canmount")" != off ] && [ "$HOLDS" != unseen ] || return 1
+  [ ! -e "$S/at" ] && [ "$(cat "$S/canmount")" != off ] && [ "$HOLDS" != unseen ] && [ ! -e "$S/held" ] || return 1
   case "$at" in /run/*) [ "$(stat -c '%u %a' "${at%/in}")" = "0 700" ] || : >"$S/open" ;; *) : >"$S/elsewhere" ;; esac
   mkdir -p "$at"; echo "$at" >"$S/at"
   [ -z "$HOLDS" ] || : >"$at/$HOLDS"
@@ -43,9 +43,10 @@ list*) for name; do :; done; echo "$name" ;;
 set*) changes sets "$2" ;;
 mount*) changes mounts ;;
 unmount*) changes unmounts ;;
-destroy*) changes touch "$S/destroyed" ;;
+destroy*) [ ! -e "$S/held" ] && changes touch "$S/destroyed" ;;
 esac`,
-	"zpool":   `touch "$S/destroyed"`,
+	"zpool":   `[ ! -e "$S/held" ] && touch "$S/destroyed"`,
+	"grep":    `[ -e "$S/held" ] && echo /proc/1/mountinfo`,
 	"findmnt": `[ ! -e "$S/at" ] || [ "$(cat "$S/at")" != "$5" ] || echo "$NAME"`,
 	"mktemp":  `/usr/bin/mktemp "$@" | tee -a "$S/made"`,
 }
@@ -206,6 +207,55 @@ func TestWhatIsMountedElsewhereIsKept(t *testing.T) {
 	}
 }
 
+// One that a process with mounts of its own has mounted still is not called somebody's: the process is named, nothing is changed, and once
+// it has let go the same goes well.
+func TestWhatIsHeldElsewhereIsBusy(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "data")
+	for _, l := range []*looked{
+		newLooked(t, script(destroyPool, "tank"), "tank", "off", "none"),
+		newLooked(t, dataset("tank/db/data", map[string]string{"canmount": "noauto", "mountpoint": place}).Make.Undo[0], "tank/db/data", "on", place),
+	} {
+		l.anew()
+		held := filepath.Join(l.dir, "held")
+		if err := os.WriteFile(held, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := l.run("")
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() == change.Kept || !strings.Contains(out, l.name+" is unmounted here, and busy: process 1 ") {
+			t.Errorf("%s: who holds it is not named: %v: %s", l.name, err, out)
+		}
+		if l.has("destroyed") || l.read("n") != "0" {
+			t.Errorf("%s: something was changed: %s", l.name, out)
+		}
+		if err := os.Remove(held); err != nil {
+			t.Fatal(err)
+		}
+		out, err = l.run("")
+		l.judge("let go of", out, err)
+	}
+}
+
+// A filesystem that a process with mounts of its own holds is not called somebody's either.
+func TestAFilesystemThatIsHeldElsewhereIsBusy(t *testing.T) {
+	x := newBox(t)
+	at := filepath.Join(x.Dir, "mnt")
+	for kind, megabytes := range map[string]int{"ext4": 40, "btrfs": 130} {
+		device := x.disk(kind, megabytes).Path
+		x.sh(`mkfs."$1" -q "$2"; mkdir -p "$3"; mount "$2" "$3"; rm -rf "$3/lost+found"`, kind, device, at)
+		pid, end := x.held()
+		x.sh(`umount "$1"`, at)
+		op := isEmpty(device, kind)
+		out, err := exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput()
+		if want := fmt.Sprintf("%s is unmounted here, and busy: process %d ", device, pid); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: it does not say that %s: %v: %s", kind, want, err, out)
+		}
+		end()
+		if out, err := patient(op); err != nil {
+			t.Errorf("%s: %v: %s", kind, err, out)
+		}
+	}
+}
+
 // The mount of a look into a filesystem ends with it, also when it is killed: the disk is nobody's then.
 func TestALookThatIsKilledLeavesNoMount(t *testing.T) {
 	x := newBox(t)
@@ -218,7 +268,7 @@ func TestALookThatIsKilledLeavesNoMount(t *testing.T) {
 		t.Fatalf("it was to be killed amid the look: %v: %s", err, out)
 	}
 	var err error
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		var f *os.File
 		if f, err = os.OpenFile(device, os.O_RDWR|os.O_EXCL, 0); err == nil {
 			f.Close()
@@ -228,7 +278,7 @@ func TestALookThatIsKilledLeavesNoMount(t *testing.T) {
 	if err != nil {
 		t.Errorf("the disk is held: %v", err)
 	}
-	if out, err := exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput(); err != nil {
+	if out, err := patient(op); err != nil {
 		t.Errorf("an empty one is kept: %v: %s", err, out)
 	}
 }

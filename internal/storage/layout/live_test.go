@@ -307,12 +307,7 @@ func TestWhatNobodySawIsKept(t *testing.T) {
 	x := newBox(t)
 	f, at, bin := spec.Filesystem{Type: "ext4", Device: x.disk("kept", 40)}, filepath.Join(x.Dir, "mnt"), t.TempDir()
 	x.sh(`mkfs.ext4 -q "$1"; mkdir "$2"; mount "$1" "$2"; for p in find ls; do printf '#!/bin/sh\nexit 1\n' >"$3/$p"; chmod 755 "$3/$p"; done`, f.Device.Path, at, bin)
-	undone := func(path string, op change.Op) (string, error) {
-		c := exec.Command(op.Argv[0], op.Argv[1:]...)
-		c.Env = append(os.Environ(), "PATH="+path)
-		out, err := c.CombinedOutput()
-		return string(out), err
-	}
+	undone := func(path string, op change.Op) (string, error) { return patient(op, "PATH="+path) }
 	for _, op := range []change.Op{isEmpty(f.Device.Path, f.Type), mount(f, newUUID(), at, "rw").Switch.Undo[0]} {
 		unmounted := op.Argv[0] == "unshare" // it is when this looks
 		with := func(script string) {

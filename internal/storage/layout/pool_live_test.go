@@ -83,6 +83,8 @@ func TestPool(t *testing.T) {
 		t.Error(err)
 	}
 	x.poolKeepsWhatIsIn(number, name, at)
+	_, end := x.held()
+	time.AfterFunc(2*time.Second, end)
 	if err := x.undo(number, change.UndoOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -254,17 +256,12 @@ func TestAnExportedPoolIsNotGone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		undo := func(o change.UndoOptions) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // what is busy is waited for
-			defer cancel()
-			return x.executor().Undo(ctx, []int{number}, o)
-		}
 		x.sh(`zfs create -o mountpoint=none "$1/theirs"; zpool export "$1"`, name)
-		if err := undo(change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "and may be there all the same") {
+		if err := x.undo(number, change.UndoOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "and may be there all the same") {
 			t.Errorf("%s: exported: %v", what, err)
 		}
 		x.sh(`zpool import -d "$1" -d /dev "$2"; zfs list -H -o name "$2/theirs"`, x.Dir, name)
-		if err := undo(change.UndoOptions{Force: true}); err == nil {
+		if err := x.undo(number, change.UndoOptions{Force: true}); err == nil {
 			t.Errorf("%s: a dataset in it, it is undone", what)
 		}
 		x.sh(`zpool export "$2"; zpool import -d "$1" -d /dev "$2"; zfs destroy "$2/theirs"`, x.Dir, name)

@@ -126,6 +126,9 @@ func TestLiveLimitHolds(t *testing.T) {
 			for _, f := range facts {
 				t.Logf("%-40s %9.4g asked %9.4g measured %+.1f %%", f.What, f.Asked, f.Measured, (f.Measured/f.Asked-1)*100)
 			}
+			if errors.Is(err, errSlow) && !errors.Is(err, errLoose) {
+				t.Skipf("others keep the disk busy: %v", err) // the limit was not exceeded
+			}
 			if err != nil || len(facts) == 0 {
 				t.Errorf("%d facts, %v", len(facts), err)
 			}

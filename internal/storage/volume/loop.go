@@ -88,10 +88,15 @@ func (l *loop) attach(ctx context.Context) error {
 // cool unmounts and mounts again: it is all written out, and nothing is left
 // in the page cache. The mount stays in the book.
 func (l *loop) cool(ctx context.Context) error {
-	if err := l.insist(ctx, "umount", "--", l.dir); err != nil {
+	err := l.insist(ctx, "umount", "--", l.dir)
+	if err == nil {
+		err = l.released(ctx)
+		err = firstOf(err, l.attach(context.WithoutCancel(ctx))) // what was mounted must be again
+	}
+	if err != nil {
 		return fmt.Errorf("unmount the volume, to empty its cache: %w", err)
 	}
-	return l.attach(context.WithoutCancel(ctx)) // what was mounted must be again
+	return nil
 }
 
 // Golden implements lab.Volume.

@@ -23,6 +23,7 @@ import (
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/test/reaper"
 	"plumb/test/sandbox"
 )
 
@@ -32,6 +33,7 @@ func labBox(t *testing.T) lab.Workspace {
 	t.Helper()
 	sandbox.NeedLong(t, "makes volumes: run without -short")
 	top := t.TempDir()
+	must(t, reaper.Mind(top)) // a volume is mounted below it
 	sandbox.NeedMount(t, top)
 	do := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
 	books := filepath.Join(top, "books")
@@ -303,7 +305,8 @@ func trimmed(t *testing.T, v lab.Volume, image string) {
 	full := blocks()
 	must(t, v.Drop(t.Context()))
 	if after := blocks(); after > before+8<<20 {
-		t.Errorf("the file took %d bytes, %d with a clone, and %d without", before, full, after)
+		f, err := v.Facts(t.Context())
+		t.Errorf("the file took %d bytes, %d with a clone, and %d without: %+v, %v", before, full, after, f, err)
 	}
 }
 

@@ -169,11 +169,11 @@ func TestListWithoutEnd(t *testing.T) {
 // Where much was removed a store gives pages without a name, and takes its time: the list is whole all the same.
 func TestListWithPagesWithoutAName(t *testing.T) {
 	defer func(was time.Duration) { quietTime = was }(quietTime)
-	quietTime = 200 * time.Millisecond
+	quietTime = 2 * time.Second
 	var asked atomic.Int64
 	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		n := asked.Add(1)
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond)
 		w.Header().Set("Content-Type", "application/xml")
 		switch {
 		case n < 50:

@@ -301,8 +301,9 @@ func exactly(all []installed) string {
 }
 
 // silent runs a command in which packages' scripts neither start nor stop a server: who changes the packages decides
-// about that. It has mounts of its own, so that whatever happens nothing of it is left.
-var silent = []string{"unshare", "--mount", "--propagation", "private", "sh", "-euc", `mount -t tmpfs -o size=64k,mode=755 plumb /mnt
+// about that. It has mounts of its own, so that whatever happens nothing of it is left; what is unmounted on the host while it runs is
+// not kept busy here (slave).
+var silent = []string{"unshare", "--mount", "--propagation", "slave", "sh", "-euc", `mount -t tmpfs -o size=64k,mode=755 plumb /mnt
 printf '#!/bin/sh\nexit 0\n' >/mnt/nothing
 chmod 755 /mnt/nothing
 for f in /usr/sbin/invoke-rc.d /usr/bin/deb-systemd-invoke; do [ ! -e "$f" ] || mount --bind /mnt/nothing "$f"; done

@@ -54,7 +54,7 @@ func TestNewerIsExact(t *testing.T) {
 		t.Errorf("what came goes last, and nothing else: %v", last)
 	}
 	for _, op := range []change.Op{s.Do[0], s.Undo[1]} {
-		if text := op.String(); !strings.Contains(text, "SourceParts=/dev/null") || !strings.Contains(text, "--no-remove --allow-downgrades") || !strings.Contains(text, "unshare --mount") {
+		if text := op.String(); !strings.Contains(text, "SourceParts=/dev/null") || !strings.Contains(text, "--no-remove --allow-downgrades") || !strings.Contains(text, "unshare --mount --propagation slave") {
 			t.Errorf("it types %s", text)
 		}
 	}

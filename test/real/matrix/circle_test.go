@@ -139,7 +139,7 @@ func (l *live) fix(t *testing.T) {
 	becomes := func(when string, want ...string) {
 		t.Helper()
 		var got []string
-		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 			if got = values(); slices.Equal(got, want) {
 				return
 			}

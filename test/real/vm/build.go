@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/test/namespace"
 	"plumb/test/sandbox"
 )
 
@@ -105,7 +106,7 @@ func (i Image) build(ctx context.Context, r recipe, say Say) error {
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child", "--",
-		"sh", filepath.Join(dir, "build.sh"), dir, r.Release, r.Mirror, r.Size}, r.Packages...)...)
+		"sh", "-c", namespace.LetGo("") + `exec sh "$@"`, "sh", filepath.Join(dir, "build.sh"), dir, r.Release, r.Mirror, r.Size}, r.Packages...)...)
 	out := &progress{log: log, say: say}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := tied(cmd); err != nil {

@@ -255,7 +255,7 @@ func (s *source) image(name string) string {
 
 // still waits until every thread of the server stands.
 func (s *source) still() error {
-	for range 500 {
+	for range 30_000 {
 		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.server.PID))
 		if err != nil {
 			return err

@@ -219,7 +219,7 @@ func errorsAreTold(t *testing.T, c client.Config) {
 // conflictsAreRetried makes a serialisation failure, a deadlock and a lock
 // wait that takes too long.
 func conflictsAreRetried(t *testing.T, c client.Config) {
-	administer(t, c, "CREATE TABLE conflict (id int PRIMARY KEY, k int)", "INSERT INTO conflict VALUES (1, 0), (2, 0)")
+	a := administer(t, c, "CREATE TABLE conflict (id int PRIMARY KEY, k int)", "INSERT INTO conflict VALUES (1, 0), (2, 0)")
 	c.Isolation = "repeatable read"
 	one, two := open(t, c), open(t, c)
 	update := "UPDATE conflict SET k = k + 1 WHERE id = ?"
@@ -241,8 +241,8 @@ func conflictsAreRetried(t *testing.T, c client.Config) {
 	ok(t, two.Run(second, []load.Arg{load.Int(2)}))
 	var wg sync.WaitGroup
 	wg.Go(func() { two.Run(second, []load.Arg{load.Int(1)}) })
-	time.Sleep(50 * time.Millisecond)
-	fails(t, one.Run(first, []load.Arg{load.Int(2)}), load.Retry, "40P01")
+	ok(t, a.Exec(t.Context(), "DO $$BEGIN WHILE NOT EXISTS (SELECT FROM pg_locks WHERE NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END$$"))
+	fails(t, one.Run(first, []load.Arg{load.Int(2)}), load.Retry, "40P01") // who comes last to a deadlock looks for it first
 	text(t, one, "ROLLBACK")
 	wg.Wait()
 	text(t, one, "SET lock_timeout = '20ms'")

@@ -136,7 +136,7 @@ func TestBackupLost(t *testing.T) {
 		a := s.dial()
 		defer a.Close()
 		for i := 0; ask(t, a, "SELECT count(*) FROM pg_replication_slots") != "1"; i++ {
-			if time.Sleep(50 * time.Millisecond); i > 100 {
+			if time.Sleep(50 * time.Millisecond); i > 1200 {
 				t.Fatal("the slot of the backup is still there")
 			}
 		}
@@ -251,7 +251,7 @@ func TestRollbackOpensTimeline(t *testing.T) {
 				if _, err := os.Stat(history); err == nil {
 					break
 				}
-				if time.Sleep(100 * time.Millisecond); i > 100 {
+				if time.Sleep(100 * time.Millisecond); i > 600 {
 					t.Fatalf("the history is not in the archive: %v", tree(t, s.archive))
 				}
 			}

@@ -183,25 +183,40 @@ func (s *source) told() (all [writers]int64) {
 func (s *source) still() (end func()) {
 	s.t.Helper()
 	all := []int{s.server.PID}
-	for i := 0; i < len(all); i++ {
-		if err := syscall.Kill(all[i], syscall.SIGSTOP); err != nil && i == 0 {
-			s.t.Fatal(err)
-		}
-		if i == 0 {
-			time.Sleep(20 * time.Millisecond)
-			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", all[0], all[0]))
-			for _, word := range strings.Fields(string(text)) {
-				pid, _ := strconv.Atoi(word)
-				all = append(all, pid)
-			}
-		}
+	if err := syscall.Kill(all[0], syscall.SIGSTOP); err != nil {
+		s.t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond)
+	s.stands(all[0]) // it starts no more of them
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", all[0], all[0]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, word := range strings.Fields(string(text)) {
+		pid, _ := strconv.Atoi(word)
+		_ = syscall.Kill(pid, syscall.SIGSTOP) // unless it has ended
+		all = append(all, pid)
+	}
+	for _, pid := range all {
+		s.stands(pid)
+	}
 	return func() {
 		for _, pid := range slices.Backward(all) {
 			_ = syscall.Kill(pid, syscall.SIGCONT)
 		}
 	}
+}
+
+// stands waits until a process is stopped, or has ended: a call that it is in, such as a write, goes to its end.
+func (s *source) stands(pid int) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, state, _ := strings.Cut(string(text), ") ")
+		if err != nil || strings.HasPrefix(state, "T") || strings.HasPrefix(state, "Z") {
+			return
+		}
+	}
+	s.t.Fatalf("process %d does not stand still", pid)
 }
 
 // copyOf makes an empty copy.

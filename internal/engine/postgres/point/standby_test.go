@@ -94,7 +94,7 @@ func (s *source) refusesHalves() {
 		if strings.Contains(mode.Not, "full_page_writes") {
 			return
 		}
-		if time.Sleep(200 * time.Millisecond); i > 50 {
+		if time.Sleep(200 * time.Millisecond); i > 300 {
 			s.t.Fatalf("%+v", mode)
 		}
 	}

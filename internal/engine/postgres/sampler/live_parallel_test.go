@@ -79,7 +79,7 @@ func TestWorkersOfPlumb(t *testing.T) {
 		sandbox.Need(t, db.QueryRowContext(t.Context(), count).Scan(&n))
 		return n
 	}
-	for end := time.Now().Add(20 * time.Second); seen(l.DB) != 3; time.Sleep(l.Pause) { // who asks by a socket is another, whatever the name
+	for end := time.Now().Add(time.Minute); seen(l.DB) != 3; time.Sleep(l.Pause) { // who asks by a socket is another, whatever the name
 		if time.Now().After(end) {
 			t.Fatalf("%d of the three are at work", seen(l.DB))
 		}

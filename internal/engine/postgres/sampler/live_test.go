@@ -297,7 +297,7 @@ func TestIndexes(t *testing.T) {
 	l.Exec("SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT v FROM t ORDER BY v DESC, p DESC")
 	done := map[string]string{}
 	unread := map[string]series.Index{}
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && (len(unread) == 0 || unread["two"].Unread); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && (len(unread) == 0 || unread["two"].Unread); time.Sleep(100 * time.Millisecond) {
 		clear(unread)
 		all, err := l.of.Indexes(context.Background(), l.Host, "postgres")
 		sandbox.Need(t, err)

@@ -34,7 +34,8 @@ func newPutAside(t *testing.T) (n cluster, put func(name string), back func(path
 		}
 	}
 	back = func(path string) (string, error) {
-		op := change.LongScript(strings.ReplaceAll(putAside, "</etc/postgresql", "<"+dir), n.words(cluster{version: "15", name: "main"})...)
+		script := strings.NewReplacer("</etc/postgresql", "<"+dir, "/tmp/plumb-upgrade-", dir+"/plumb-upgrade-").Replace(putAside) // what is killed leaves it
+		op := change.LongScript(script, n.words(cluster{version: "15", name: "main"})...)
 		c := exec.Command(op.Argv[0], op.Argv[1:]...)
 		c.Env = append(os.Environ(), "PATH="+path)
 		out, err := c.CombinedOutput()
