@@ -128,7 +128,7 @@ func TestWhatWasCutShortIsLookedFor(t *testing.T) {
 	if err := os.Rename(dir+"/"+made, dir+"/asleep"); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Undo(soon(t), []int{number}, UndoOptions{}); !errors.Is(err, errUnseen) || !strings.Contains(err.Error(), "it sleeps") {
+	if err := k.Undo(t.Context(), []int{number}, UndoOptions{}); !errors.Is(err, errUnseen) || !strings.Contains(err.Error(), "it sleeps") {
 		t.Errorf("not seen: %v", err)
 	}
 	if err := os.Rename(dir+"/asleep", dir+"/"+made); err != nil {
