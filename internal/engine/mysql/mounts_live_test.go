@@ -16,9 +16,9 @@ import (
 // What is done before a server starts in mounts of its own.
 const (
 	// privateTmp is what systemd does with PrivateTmp, in a place where the test's files are not.
-	privateTmp = `mount -t tmpfs none /var/tmp && `
+	privateTmp = `mount -t tmpfs none /var/tmp && exec `
 	// otherFile lays another file over the server's option file.
-	otherFile = `for a; do case $a in --defaults-file=*) f=${a#*=};; esac; done; mount -t tmpfs none /var/tmp && cp -a "$f" /var/tmp/f && mount --bind /var/tmp/f "$f" && `
+	otherFile = `for a; do case $a in --defaults-file=*) f=${a#*=};; esac; done; mount -t tmpfs none /var/tmp && cp -a "$f" /var/tmp/f && mount --bind /var/tmp/f "$f" && exec `
 	// ownRoot is a root directory with what a server needs, as a container has.
 	ownRoot = `r=/var/tmp; mount -t tmpfs none $r && for d in /*; do case $d in /var|/work) ;; *) if [ -L $d ]; then cp -a $d $r; elif [ -d $d ]; then mkdir $r$d && mount --rbind $d $r$d; fi;; esac; done && mkdir -p $r/var/tmp $r/var/lib && exec chroot $r `
 )
@@ -31,11 +31,7 @@ func seenIn(t *testing.T, mounts string) (l *live, seen *stack.Stack, recipe cha
 	wrap, err := box.Namespace()
 	sandbox.Need(t, err)
 	script := slices.Index(wrap, "-c") + 1
-	if command, ok := strings.CutSuffix(mounts, "exec chroot $r "); ok {
-		wrap[script] = command + strings.Replace(wrap[script], "exec ", "exec chroot $r ", 1)
-	} else {
-		wrap[script] = mounts + wrap[script]
-	}
+	wrap[script] = strings.Replace(wrap[script], "exec ", mounts, 1) // after others' mounts were let go: these are not
 	l = newLive(t, sandbox.MySQLOptions{Settings: "sync_binlog = 0", Wrap: wrap})
 	seen = &stack.Stack{}
 	obs, err := process.Probe{}.Collect(t.Context(), l.doer, seen)
