@@ -31,9 +31,13 @@ func cycleOf(added []float64, each int) int {
 		return week
 	}
 	c := unlikeness{added, from, mostUnlike * usualDistance(added)}
-	best, least, weekly := week, math.Inf(1), c.mean(week)
+	means := make([]float64, from+1) // by distance; from is at least a week, and more than the longest
+	for lag := 1; lag < len(means); lag++ {
+		means[lag] = c.mean(lag)
+	}
+	best, least := week, math.Inf(1)
 	for lag := 2; lag <= most; lag++ {
-		if v := c.mean(lag); v < closer*min(least, weekly, c.mean(lag-1), c.mean(lag+1)) {
+		if v := means[lag]; v < closer*min(least, means[week], means[lag-1], means[lag+1]) {
 			best, least = lag, v
 		}
 	}
