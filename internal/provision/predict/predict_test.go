@@ -56,7 +56,7 @@ func TestPredictGivesBirthProperties(t *testing.T) {
 	}{
 		{"mariadb-ext4", "16384", "redo", func(data string) string { return data + "-log" }},
 		{"mysql-9.7", "16384", "redo", func(data string) string { return data + "/#innodb_redo" }},
-		{"postgres-17", "32768", "wal", func(data string) string { return data + "/pg_wal" }},
+		{"postgres-17", "8192", "wal", func(data string) string { return data + "/pg_wal" }},
 	} {
 		t.Run(c.host, func(t *testing.T) {
 			s, db, data := recorded(t, c.host, k.Catalog)
