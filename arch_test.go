@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
-	{"host/memory", "host/mounts", "host/mirror"},
+	{"host/memory", "host/mounts", "host/mirror", "host/processes"},
 	{"host/hosttest", "host/taped", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "backup/signed", "forecast/space", "forecast/model"},
 	{"inventory/kinds", "backup/store/storetest"},
@@ -75,7 +75,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven", "cli/load", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/chroot", "host/processes", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven", "cli/load", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/host/processes"
 )
 
 // covered tells whether something is mounted on a directory, and hides it.
@@ -19,7 +20,7 @@ func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
 
 // unused refuses a directory in which a process works or has a file open. All processes must be seen where it is to be sure.
 func unused(ctx context.Context, d host.Reader, dir string, sure bool) error {
-	by, unseen, err := host.Using(ctx, d, dir)
+	by, unseen, err := processes.Using(ctx, d, dir)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look who uses %s: %w", dir, err)

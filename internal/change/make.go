@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/host/processes"
 	"plumb/internal/units"
 	"plumb/internal/zfs"
 )
@@ -224,7 +225,7 @@ func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 		return nil
 	}
 	return await.Until(ctx, goneWithin, func() (bool, error) {
-		by, err := host.Runs(ctx, k.Doer, commands...)
+		by, err := processes.Running(ctx, k.Doer, commands...)
 		if by != "" {
 			err = hint.With(fmt.Errorf("%s, which is to make %s, has not ended", by, m.place()), "run it again once that has ended; a command that waits in the kernel for a disk ends with a restart of the machine at the latest")
 		}

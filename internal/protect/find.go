@@ -14,6 +14,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/processes"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -214,7 +215,7 @@ func family(ctx context.Context, h host.Reader, pid int) []int {
 
 func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file string) bool) (files []string, err error) {
 	dir := fmt.Sprintf("/proc/%d", pid)
-	links, err := host.Descriptors(ctx, h, strconv.Itoa(pid))
+	links, err := processes.Descriptors(ctx, h, strconv.Itoa(pid))
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/processes"
 	"plumb/internal/observe"
 	"plumb/internal/protect/service"
 	"plumb/internal/stack"
@@ -52,7 +52,7 @@ func (c *checking) startable(ctx context.Context) error {
 func (c *checking) users(ctx context.Context) error {
 	c.open = map[string]bool{}
 	for _, name := range []string{"cwd", "root", "fd/*"} {
-		links, err := host.OfProcesses(ctx, c.h, name)
+		links, err := processes.Entries(ctx, c.h, name)
 		if err != nil {
 			return fmt.Errorf("look who uses the datasets: %w", err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"plumb/internal/await"
-	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/host/processes"
 	"plumb/internal/zfs"
 )
 
@@ -235,7 +235,7 @@ func (l *look) open(own map[string]string) error {
 }
 
 func (l *look) openers(parts map[string]bool) (users []string, err error) {
-	fds, err := host.OfProcesses(l.ctx, l.h, "fd/*")
+	fds, err := processes.Entries(l.ctx, l.h, "fd/*")
 	for _, fd := range fds {
 		to, readErr := l.h.Readlink(l.ctx, fd)
 		if readErr != nil || !parts[to] {

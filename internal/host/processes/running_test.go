@@ -1,4 +1,4 @@
-package host
+package processes
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"plumb/internal/host/hosttest"
 )
 
-// TestRuns: a command that runs is found by its arguments, also where a script stands in for its program, and not by a part of them.
+// TestRunning: a command that runs is found by its arguments, also where a script stands in for its program, and not by a part of them.
 // One of another user's is not: he could hinder what waits for it to end.
-func TestRuns(t *testing.T) {
+func TestRunning(t *testing.T) {
 	word := fmt.Sprint("plumb-test-", os.Getpid())
 	start := func(user uint32) {
 		c := exec.Command("/bin/sh", "-c", "read x", word, "one")
@@ -26,10 +28,10 @@ func TestRuns(t *testing.T) {
 		}
 		t.Cleanup(func() { in.Close(); _ = c.Wait() })
 	}
-	h := NewLiveDoer(newTestLive(t, LiveOptions{}))
+	h := hosttest.LiveDoer(t)
 	runs := func(argv ...string) bool {
 		t.Helper()
-		by, err := Runs(t.Context(), h, argv)
+		by, err := Running(t.Context(), h, argv)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,7 @@ func TestRuns(t *testing.T) {
 	if runs("x", word) || runs("x", word, "on") || runs("x", "e", "one") {
 		t.Error("another command counts as it")
 	}
-	if by, err := Runs(t.Context(), h, []string{"a", "b", word}, []string{"x", word, "one"}); err != nil || by == "" {
+	if by, err := Running(t.Context(), h, []string{"a", "b", word}, []string{"x", word, "one"}); err != nil || by == "" {
 		t.Errorf("among others: %q, %v", by, err)
 	}
 }

@@ -1,10 +1,12 @@
-package host
+package processes
 
 import (
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"plumb/internal/host"
 )
 
 // TestDescriptors: what this process has open last is found, also where one look lists only a part.
@@ -19,7 +21,8 @@ func TestDescriptors(t *testing.T) {
 		defer f.Close()
 	}
 	for _, most := range []int{100_000, 10} {
-		l := newTestLive(t, LiveOptions{GlobPaths: most})
+		l := host.NewLive(host.LiveOptions{GlobPaths: most})
+		defer l.Close()
 		links, err := Descriptors(t.Context(), l, strconv.Itoa(os.Getpid()))
 		if err != nil {
 			t.Fatal(err)

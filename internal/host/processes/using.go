@@ -1,4 +1,4 @@
-package host
+package processes
 
 import (
 	"context"
@@ -8,32 +8,33 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/host/paths"
 )
 
 // Using names a process that works in a directory, or has a file in it or below it open; "" for none. Of one that may not be looked at nothing is
 // known: unseen names such a process.
-func Using(ctx context.Context, h Reader, dir string) (by, unseen string, err error) {
+func Using(ctx context.Context, h host.Reader, dir string) (by, unseen string, err error) {
 	for _, name := range []string{"cwd", "root", "fd/*"} {
-		links, err := OfProcesses(ctx, h, name)
+		links, err := Entries(ctx, h, name)
 		if err != nil {
 			return "", "", err
 		}
 		for _, link := range links {
 			to, err := h.Readlink(ctx, link)
 			if errors.Is(err, fs.ErrPermission) {
-				unseen = process(ctx, h, link)
+				unseen = named(ctx, h, link)
 			}
 			if err == nil && paths.Within(to, dir) {
-				return process(ctx, h, link), unseen, nil
+				return named(ctx, h, link), unseen, nil
 			}
 		}
 	}
 	return "", unseen, nil
 }
 
-// process names the process of a path below /proc, for people.
-func process(ctx context.Context, h Reader, link string) string {
+// named names the process of a path below /proc, for people.
+func named(ctx context.Context, h host.Reader, link string) string {
 	pid := strings.Split(link, "/")[2]
 	name, _ := h.ReadFile(ctx, path.Join("/proc", pid, "comm"))
 	return strings.TrimSpace(fmt.Sprintf("process %s %s", pid, name))

@@ -1,4 +1,4 @@
-package host
+package processes
 
 import (
 	"context"
@@ -7,16 +7,18 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"plumb/internal/host"
 )
 
 // Descriptors gives the links in /proc of what a process has open, however much that is.
-func Descriptors(ctx context.Context, r Reader, pid string) (links []string, err error) {
+func Descriptors(ctx context.Context, r host.Reader, pid string) (links []string, err error) {
 	return linksOf(ctx, r, "/proc/"+pid, "fd/*")
 }
 
-// OfProcesses lists what all processes have of a name: fd/* is what they have open. It asks one after the other, as a host can have more
-// open than is listed at once. Those that have ended meanwhile, or may not be looked at, have nothing.
-func OfProcesses(ctx context.Context, h Reader, name string) (all []string, err error) {
+// Entries lists what all processes have of a name below /proc/PID: fd/* is what they have open. It asks one after the other, as a host
+// can have more open than is listed at once. Those that have ended meanwhile, or may not be looked at, have nothing.
+func Entries(ctx context.Context, h host.Reader, name string) (all []string, err error) {
 	processes, err := h.Glob(ctx, "/proc/[0-9]*")
 	if err != nil {
 		return nil, err
@@ -33,9 +35,9 @@ func OfProcesses(ctx context.Context, h Reader, name string) (all []string, err 
 
 // linksOf gives what is in the directory of a process under a name. More open files than one Glob gives are counted through, up to
 // where the kernel says that the process's table ends. Links that lead nowhere are among them then.
-func linksOf(ctx context.Context, r Reader, dir, name string) (links []string, err error) {
+func linksOf(ctx context.Context, r host.Reader, dir, name string) (links []string, err error) {
 	links, err = r.Glob(ctx, dir+"/"+name)
-	if !errors.Is(err, ErrTooLarge) {
+	if !errors.Is(err, host.ErrTooLarge) {
 		return links, err
 	}
 	text, unread := r.ReadFile(ctx, dir+"/status")
