@@ -22,11 +22,11 @@ import (
 
 // toy sets knobs of files below /run: a, b and c each are one file, and a
 // line in /etc/toy.conf.
-type toy struct{ needs []string }
+type toy struct{}
 
 func (toy) Kinds() []string { return []string{"toy"} }
 
-func (s toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (Recipe, error) {
+func (toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (Recipe, error) {
 	file, text := "/run/"+w.Knob.Name, w.To.String()
 	took := text
 	if text == "1000" { // more than it takes
@@ -36,7 +36,7 @@ func (s toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (R
 	if w.Knob.Name == "c" {
 		guard = &Guard{MemAvailable: 1 << 30}
 	}
-	return Recipe{Effect: catalog.Now, Needs: s.needs, Acts: []Act{
+	return Recipe{Effect: catalog.Now, Acts: []Act{
 		{Switch: &Switch{On: file, Inspect: Inspection{File: file}, After: text, Guard: guard,
 			Do: []Op{{Write: &Write{file, took}}}, Undo: []Op{{Write: &Write{file, "{before}"}}}}},
 		{Edit: &Edit{File: "/etc/toy.conf", Form: edit.Sysctl, Key: w.Knob.Name, Value: text}},
@@ -45,34 +45,18 @@ func (s toy) Recipe(_ context.Context, _ host.Reader, _ *stack.Stack, w Want) (R
 
 // machine is a scratch directory with what the tests need.
 type machine struct {
-	t      *testing.T
-	dir    string
-	doer   host.Doer
-	stack  *stack.Stack
-	cat    *catalog.Catalog
-	setter toy
+	t    *testing.T
+	dir  string
+	doer host.Doer
 }
 
 func newMachine(t *testing.T) *machine {
-	m := &machine{t: t, dir: t.TempDir(), stack: &stack.Stack{}}
+	m := &machine{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{"/run/a": "1\n", "/run/b": "2\n", "/run/c": "3\n", "/etc/toy.conf": "a = 1\n",
 		"/proc/meminfo": "MemTotal: 4000000 kB\nMemAvailable: 2000000 kB\n", "/proc/vmstat": "pswpin 0\npswpout 0\n"} {
 		m.write(name, text)
 	}
-	live := hosttest.LiveDoer(t)
-	m.doer = chroot.New(live, m.dir)
-	var obs stack.Observation
-	thing := obs.New("toy", "t")
-	least, most := 0.0, 1000.0
-	kind := &catalog.Kind{Name: "toy", Facts: map[string]*catalog.Fact{}}
-	for i, name := range []string{"a", "b", "c"} {
-		thing.Set(name, stack.Int(int64(i+1)), "test")
-		kind.Facts[name] = &catalog.Fact{Kind: "toy", Name: name, Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Now,
-			Min: &least, Max: &most, Durability: map[string]string{"0": catalog.MayLose}}}
-	}
-	kind.Facts["born"] = &catalog.Fact{Kind: "toy", Name: "born", Type: catalog.Int, Knob: &catalog.Knob{Effect: catalog.Recreate}}
-	m.stack.Add("test", obs)
-	m.cat = &catalog.Catalog{Kinds: map[string]*catalog.Kind{"toy": kind}}
+	m.doer = chroot.New(hosttest.LiveDoer(t), m.dir)
 	return m
 }
 
@@ -103,72 +87,26 @@ func knob(name string) stack.Knob {
 
 func to(name string, value int64) Step { return Step{Knob: knob(name), To: stack.Int(value)} }
 
-func (m *machine) drafter(s Setter) Drafter {
-	return Drafter{Doer: m.doer, Stack: m.stack, Catalog: m.cat, Setters: []Setter{s}, Dir: "/var/lib/plumb"}
-}
-
 func (m *machine) prepare(steps ...Step) Draft {
 	m.t.Helper()
-	d, err := m.drafter(m.setter).Prepare(m.t.Context(), steps)
-	if err != nil {
-		m.t.Fatal(err)
+	return m.draft(toy{}, steps...)
+}
+
+// draft has the acts that a setter wants for some steps. Whether they may be done is not looked at: that is for package draft.
+func (m *machine) draft(s Setter, steps ...Step) (d Draft) {
+	m.t.Helper()
+	for _, step := range steps {
+		recipe, err := s.Recipe(m.t.Context(), m.doer, &stack.Stack{}, Want{Knob: step.Knob, To: step.To})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		d.Steps = append(d.Steps, Prepared{Step: step, Recipe: recipe})
 	}
 	return d
 }
 
 func (m *machine) executor(d host.Doer) *Executor {
 	return &Executor{Doer: d, Dir: "/var/lib/plumb", Plumb: "test", Now: time.Now}
-}
-
-// What cannot be done is found before the first change.
-func TestPrepareRefuses(t *testing.T) {
-	m := newMachine(t)
-	stale := to("a", 5)
-	stale.From = stack.Int(4)
-	elsewhere := Step{Knob: stack.Knob{Of: stack.Ref{Kind: "toy", Name: "other"}, Name: "a"}, To: stack.Int(5)}
-	for _, c := range []struct {
-		name  string
-		step  Step
-		want  string
-		whole bool
-	}{
-		{"unknown knob", to("z", 1), "not a setting that Plumb knows", true},
-		{"another thing", elsewhere, "not on this host", true},
-		{"stale", stale, "the plan is stale: it was made when the value was 4, and now it is 1", true},
-		{"too large", to("a", 1001), "above the greatest value", true},
-		{"too small", to("a", -1), "below the least value", true},
-		{"less durable", to("a", 0), "less durable than now: may lose the last transactions", true},
-		{"fixed", to("born", 1), "fixed when the thing is made", false},
-		{"no value", Step{Knob: knob("a")}, "gives no value", true},
-	} {
-		d := m.prepare(c.step)
-		if len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, c.want) || d.Stops() != c.whole {
-			t.Errorf("%s: %+v", c.name, d)
-		}
-	}
-	unsafe := m.drafter(m.setter)
-	unsafe.AllowUnsafe = []string{"toy:t#a"}
-	if d, err := unsafe.Prepare(t.Context(), []Step{to("a", 0)}); err != nil || len(d.Steps) != 1 || d.Steps[0].DurabilityTo != catalog.MayLose {
-		t.Errorf("allowed by name: %+v, %v", d, err)
-	}
-	if d := m.prepare(to("a", 1)); len(d.Already) != 1 || len(d.Steps) != 0 {
-		t.Errorf("in force already: %+v", d)
-	}
-	was := m.state()
-	for _, fault := range []hosttest.Fault{{Op: "writable", Name: "/etc/toy.conf", Err: syscall.EROFS}, {Op: "writable", Name: "*/lock", Err: syscall.EACCES}} {
-		m.doer = hosttest.NewFaulty(m.doer, fault)
-		d := m.prepare(to("a", 5), to("b", 6))
-		if !d.Stops() || len(d.Missing) != 1 {
-			t.Errorf("%v: %+v", fault, d)
-		}
-		if _, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{}); err == nil {
-			t.Error("a plan without the rights for it was applied")
-		}
-		m = &machine{t: t, dir: m.dir, doer: newMachine(t).doer, stack: m.stack, cat: m.cat}
-	}
-	if m.state() != was {
-		t.Error("refusing changed something")
-	}
 }
 
 // A step of which an act fails is taken back; the steps before it stay, those

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+
+	"plumb/internal/host"
 )
 
 // deed is what every kind of act can do. Whatever it finds out on the way that
@@ -51,6 +53,15 @@ func (a Act) deed() deed {
 		return set[0]
 	}
 	return nil
+}
+
+// Valid tells whether exactly one of its kinds is set.
+func (a Act) Valid() bool { return a.deed() != nil }
+
+// Needed tells whether anything is left to do for an act. It only reads.
+func (a Act) Needed(ctx context.Context, d host.Doer) (bool, error) {
+	_, need, err := a.deed().found(ctx, &Executor{Doer: d})
+	return need, err
 }
 
 // Kind names what an act is: edit, switch, make, remove, copy or move.

@@ -94,15 +94,7 @@ func (s *served) files() string {
 	return s.m.read("/etc/server.conf") + strings.ReplaceAll(s.m.read("/data/auto.conf"), "'", "")
 }
 
-func (s *served) draft(setter Setter) Draft {
-	drafter := s.m.drafter(setter)
-	drafter.Doer = s
-	d, err := drafter.Prepare(s.m.t.Context(), []Step{to("a", 5)})
-	if err != nil || len(d.Steps) != 1 {
-		s.m.t.Fatal(d, err)
-	}
-	return d
-}
+func (s *served) draft(setter Setter) Draft { return s.m.draft(setter, to("a", 5)) }
 
 // With the server down the files go back, also the one in which it keeps what
 // it was told, and what is only in its memory waits; with the server up the rest

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"strings"
 
 	"plumb/internal/edit"
 	"plumb/internal/host"
@@ -14,7 +16,7 @@ import (
 func (e *Edit) place() string { return e.File + " " + e.Key }
 
 func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, err error) {
-	text, err := rawOrNone(ctx, k.Doer, e.File)
+	text, err := e.Text(ctx, k.Doer)
 	if err != nil {
 		return made, false, err
 	}
@@ -39,8 +41,13 @@ func (e *Edit) found(ctx context.Context, k *Executor) (made Made, need bool, er
 	return made, made.New || string(text) != string(after), err
 }
 
+// Text reads the file with its secrets in place; nil when there is none.
+func (e *Edit) Text(ctx context.Context, d host.Doer) ([]byte, error) {
+	return rawOrNone(ctx, d, e.File)
+}
+
 // Result gives what a text, nil for no file, becomes by the edit, and what of its bytes that
-// changes. It is for who writes a plan down for other tools.
+// changes.
 func (e *Edit) Result(text []byte) (after []byte, changes edit.Splice, err error) {
 	if after, err = e.after(text); err != nil {
 		return nil, changes, err
@@ -48,8 +55,20 @@ func (e *Edit) Result(text []byte) (after []byte, changes edit.Splice, err error
 	return after, edit.Diff(text, after), nil
 }
 
+// after gives what a file will hold once the edit is done.
+func (e *Edit) after(text []byte) ([]byte, error) {
+	if text == nil {
+		text = []byte(e.blank())
+	}
+	after, err := edit.Set(e.Form, text, e.Key, e.Value)
+	if err != nil {
+		return nil, fmt.Errorf("edit %s: %w", e.File, err)
+	}
+	return after, nil
+}
+
 func (e *Edit) do(ctx context.Context, k *Executor, _ *Change, _ *Recorded) (string, error) {
-	text, err := rawOrNone(ctx, k.Doer, e.File)
+	text, err := e.Text(ctx, k.Doer)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +93,7 @@ func (e *Edit) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 	if d, err := e.Still.way(ctx, k, e.place()); err != nil || d != nil {
 		return d, err
 	}
-	text, err := rawOrNone(ctx, k.Doer, e.File)
+	text, err := e.Text(ctx, k.Doer)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +153,7 @@ func (e *Edit) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 	if err := k.Doer.Tidy(ctx, e.File); err != nil {
 		return err
 	}
-	text, err := rawOrNone(ctx, k.Doer, e.File)
+	text, err := e.Text(ctx, k.Doer)
 	if err != nil {
 		return err
 	}
@@ -234,4 +253,29 @@ func (e *Edit) back(*Recorded) []Op {
 		return nil
 	}
 	return []Op{*e.Apply}
+}
+
+// blank is what a new file begins with: the comment, and the group that its
+// values stand in, which must not go with the first of them.
+func (e *Edit) blank() string {
+	text := "# Written by plumb fix; plumb undo takes it back.\n"
+	if e.Note != "" {
+		text += "# " + e.Note + "\n"
+	}
+	if group, _, ok := strings.Cut(e.Key, "/"); ok && (e.Form == edit.OptionFile || e.Form == edit.Unit) {
+		text += "[" + group + "]\n"
+	}
+	return text
+}
+
+// rawOrNone reads a file; nil when there is none.
+func rawOrNone(ctx context.Context, d host.Doer, name string) ([]byte, error) {
+	text, err := d.Raw(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && text == nil {
+		text = []byte{}
+	}
+	return text, err
 }

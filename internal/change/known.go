@@ -19,7 +19,7 @@ func (i intent) known(c *Change) error {
 		return errors.New("an act before the record that begins the change")
 	case i.Step < 0:
 		return fmt.Errorf("an act of step %d", i.Step)
-	case i.Act.deed() == nil:
+	case !i.Act.Valid():
 		return unknown("an act that is not of exactly one kind")
 	case i.Act.form() > c.Version:
 		return unknown(fmt.Sprintf("an act of form %d in a journal of form %d", i.Act.form(), c.Version))

@@ -17,12 +17,7 @@ func TestOwnFileGoes(t *testing.T) {
 	for _, order := range [][]int{{1, 2}, {2, 1}} {
 		m := newMachine(t)
 		for _, name := range []string{"a", "b"} {
-			s := ours{m.setter}
-			d, err := m.drafter(s).Prepare(t.Context(), []Step{to(name, 9)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.executor(m.doer).Apply(t.Context(), d, ApplyOptions{}); err != nil {
+			if _, err := m.executor(m.doer).Apply(t.Context(), m.draft(ours{}, to(name, 9)), ApplyOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

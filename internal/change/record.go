@@ -318,7 +318,7 @@ func (c *Change) planned(body json.RawMessage) error {
 		return err
 	}
 	for _, a := range all.Acts {
-		if a.Act.deed() == nil || a.Step < 0 || a.Act.form() > c.Version {
+		if !a.Act.Valid() || a.Step < 0 || a.Act.form() > c.Version {
 			return unknown("a plan with an act that is of no kind known here")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
+	"plumb/internal/change/draft"
 	"plumb/internal/check"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -55,7 +56,7 @@ func (x *Fix) Prepare(ctx context.Context, p advise.Plan) (change.Draft, error) 
 	for i, s := range p.Steps {
 		steps[i] = change.Step{Knob: s.Knob, From: s.From, To: s.To, Because: s.Because, Why: s.Why}
 	}
-	d := change.Drafter{Doer: x.Executor.Doer, Stack: x.Stack, Catalog: x.Know.Catalog, Setters: x.Setters, Dir: x.Executor.Dir, AllowUnsafe: x.AllowUnsafe, Image: x.Image}
+	d := draft.Maker{Doer: x.Executor.Doer, Stack: x.Stack, Catalog: x.Know.Catalog, Setters: x.Setters, Dir: x.Executor.Dir, AllowUnsafe: x.AllowUnsafe, Image: x.Image}
 	return d.Prepare(ctx, steps)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/change/draft"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
@@ -80,7 +81,7 @@ func (c Case) executor(d host.Doer) *change.Executor {
 
 // draft prepares the one step of the case.
 func (c Case) draft(ctx context.Context) (change.Draft, error) {
-	d := change.Drafter{Doer: c.Doer, Stack: c.Observe(), Catalog: c.Catalog, Setters: []change.Setter{c.Setter}, Dir: c.Dir}
+	d := draft.Maker{Doer: c.Doer, Stack: c.Observe(), Catalog: c.Catalog, Setters: []change.Setter{c.Setter}, Dir: c.Dir}
 	if c.Unsafe {
 		d.AllowUnsafe = []string{c.Knob.Name}
 	}

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/backup"
 	"plumb/internal/backup/driven"
 	"plumb/internal/change"
+	"plumb/internal/change/draft"
 	"plumb/internal/check"
 	"plumb/internal/cli/driven/memory"
 	"plumb/internal/cli/protect/machine"
@@ -276,8 +277,8 @@ func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack
 	for _, w := range wants {
 		steps = append(steps, change.Step{Knob: stack.Knob{Of: s.Server.Ref, Name: w.Name}, To: stack.Text(w.Value), Because: "asked for by plumb backup --with " + s.Tool})
 	}
-	drafter := change.Drafter{Doer: here.Doer, Stack: seen, Catalog: cat, Setters: v.Setters(cat, dsn.Given{}), Dir: here.Base()}
-	draft, err := drafter.Prepare(ctx, steps)
+	maker := draft.Maker{Doer: here.Doer, Stack: seen, Catalog: cat, Setters: v.Setters(cat, dsn.Given{}), Dir: here.Base()}
+	draft, err := maker.Prepare(ctx, steps)
 	if err != nil {
 		return draft, err
 	}

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
+	"plumb/internal/change/draft"
 	"plumb/internal/engine/postgres"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
@@ -88,10 +89,10 @@ func (l *live) given() host.Target {
 	return t
 }
 
-// drafter prepares what the setter does as the user; the journal is to be in dir.
-func (l *live) drafter(dir string) change.Drafter {
+// maker prepares what the setter does as the user; the journal is to be in dir.
+func (l *live) maker(dir string) draft.Maker {
 	given := l.given()
-	return change.Drafter{Doer: l.doer, Stack: l.observe(), Catalog: l.cat, Setters: []change.Setter{postgres.NewSetter(l.cat, &given)}, Dir: dir}
+	return draft.Maker{Doer: l.doer, Stack: l.observe(), Catalog: l.cat, Setters: []change.Setter{postgres.NewSetter(l.cat, &given)}, Dir: dir}
 }
 
 // state is all that setting a knob may touch. ALTER SYSTEM puts the line it
@@ -185,7 +186,7 @@ func TestSuiteOfAnOrdinaryRole(t *testing.T) {
 	l.exec("CREATE ROLE dba LOGIN")
 	l.logIn("dba")
 	prepare := func() change.Draft {
-		d, err := l.drafter(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(64 << 20)}})
+		d, err := l.maker(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "work_mem"}, To: stack.Int(64 << 20)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +217,7 @@ func TestRemedies(t *testing.T) {
 		steps = append(steps, change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: name}, To: to})
 	}
 	was := l.state("autovacuum")
-	d, err := l.drafter(dir).Prepare(t.Context(), steps)
+	d, err := l.maker(dir).Prepare(t.Context(), steps)
 	if err != nil || len(d.Steps) != len(steps) {
 		t.Fatalf("refused %+v, already %+v, missing %v, %v", d.Refused, d.Already, d.Missing, err)
 	}
@@ -246,7 +247,7 @@ func TestUndoAfterARestart(t *testing.T) {
 	dir := changetest.Journal(t.TempDir())
 	executor := func() *change.Executor { return &change.Executor{Doer: l.doer, Dir: dir, Plumb: "test", Now: time.Now} }
 	apply := func() change.Outcome {
-		d, err := l.drafter(dir).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}})
+		d, err := l.maker(dir).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(150)}})
 		if err != nil || len(d.Steps) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
@@ -307,7 +308,7 @@ func TestSuiteOfAStandby(t *testing.T) {
 	l.restart()
 	l.suite(t, "work_mem", stack.Int(64<<20))
 	l.suite(t, "max_connections", stack.Int(150))
-	d, err := l.drafter(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(50)}})
+	d, err := l.maker(changetest.Journal(t.TempDir())).Prepare(t.Context(), []change.Step{{Knob: stack.Knob{Of: stack.Ref{Kind: "postgres", Name: "5432"}, Name: "max_connections"}, To: stack.Int(50)}})
 	if err != nil || len(d.Refused) != 1 || !strings.Contains(d.Refused[0].Reason, "this is a standby") {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/change/draft"
 	"plumb/internal/fix"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -48,8 +49,8 @@ type Result struct {
 
 // Prepare makes the draft of a plan, and changes nothing.
 func (l *Lender) Prepare(ctx context.Context, p Plan) (change.Draft, error) {
-	drafter := change.Drafter{Doer: l.Do, Stack: l.Stack, Catalog: l.Catalog, Setters: l.Setters, Dir: l.Executor.Dir, AllowUnsafe: p.Unsafe, Passing: true}
-	d, err := drafter.Prepare(ctx, p.Steps)
+	maker := draft.Maker{Doer: l.Do, Stack: l.Stack, Catalog: l.Catalog, Setters: l.Setters, Dir: l.Executor.Dir, AllowUnsafe: p.Unsafe, Passing: true}
+	d, err := maker.Prepare(ctx, p.Steps)
 	if err != nil || l.Unit == nil {
 		return d, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
+	"plumb/internal/change/draft"
 	"plumb/internal/hint"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
@@ -247,23 +248,23 @@ func (p *planning) settings(ctx context.Context) error {
 	if p.Moved {
 		steps = predict.Settings(p.Stack, p.Layout, p.Know.Catalog, p.Know.Verdicts)
 	}
-	drafter := change.Drafter{Doer: p.d, Stack: p.Stack, Catalog: p.Know.Catalog, Setters: p.Setters, Dir: p.dir}
-	draft, err := drafter.Prepare(ctx, stepsOf(steps))
+	maker := draft.Maker{Doer: p.d, Stack: p.Stack, Catalog: p.Know.Catalog, Setters: p.Setters, Dir: p.dir}
+	d, err := maker.Prepare(ctx, stepsOf(steps))
 	if err != nil {
 		return err
 	}
-	p.Refused = draft.Refused
-	if draft.Stops() {
-		if len(draft.Missing) > 0 {
-			return hint.With(errors.New("rights are missing: "+strings.Join(draft.Missing, "; ")), "run plumb as root, with a login that may set the server's variables")
+	p.Refused = d.Refused
+	if d.Stops() {
+		if len(d.Missing) > 0 {
+			return hint.With(errors.New("rights are missing: "+strings.Join(d.Missing, "; ")), "run plumb as root, with a login that may set the server's variables")
 		}
-		for _, r := range draft.Refused {
+		for _, r := range d.Refused {
 			if r.Whole {
 				return hint.With(fmt.Errorf("set %s to %s: %s", r.Knob, r.To, r.Reason), r.Hint)
 			}
 		}
 	}
-	s := provision.Stage{Name: "settings", Why: "what the rules advise", Steps: draft.Steps, Restart: true, Done: len(draft.Steps) == 0}
+	s := provision.Stage{Name: "settings", Why: "what the rules advise", Steps: d.Steps, Restart: true, Done: len(d.Steps) == 0}
 	for i, step := range s.Steps {
 		if step.Recipe.Waits != "" && step.Recipe.Restart == nil && step.Knob.Of == p.Home.Server {
 			s.Steps[i].Recipe.Restart = []change.Op{{Argv: p.stop}, {Argv: p.start}}

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/change/changetest"
+	"plumb/internal/change/draft"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
@@ -86,7 +87,7 @@ func TestFstabOfAnImage(t *testing.T) {
 		{"/", "discard", stack.Bool(true), strings.Replace(text, "xfs defaults", "xfs defaults,discard", 1)},
 	} {
 		step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "filesystem", Name: c.point}, Name: c.knob}, To: c.to}
-		d, err := change.Drafter{Doer: under, Stack: &stack.Stack{}, Catalog: cat, Setters: []change.Setter{Setter{}}, Dir: k.Dir, Image: true}.Prepare(t.Context(), []change.Step{step})
+		d, err := draft.Maker{Doer: under, Stack: &stack.Stack{}, Catalog: cat, Setters: []change.Setter{Setter{}}, Dir: k.Dir, Image: true}.Prepare(t.Context(), []change.Step{step})
 		if err != nil || len(d.Steps) != 1 {
 			t.Fatalf("%+v, %v", d, err)
 		}
