@@ -184,15 +184,9 @@ func marked(ctx context.Context, d host.Doer, dataset, mark string) (bool, error
 
 // known says why a thing that a journal names cannot be acted on.
 func (t Thing) known() error {
-	ways := 0
-	for _, is := range []bool{t.Path != "", t.Dataset != "", t.Inspect != nil} {
-		if is {
-			ways++
-		}
-	}
 	of, snapshot, isSnapshot := strings.Cut(t.Dataset, "@")
 	switch {
-	case ways != 1:
+	case !one(t.Path != "", t.Dataset != "", t.Inspect != nil):
 		return unknown("a thing that is neither a directory, a dataset nor read otherwise")
 	case t.Path != "" && (!path.IsAbs(t.Path) || path.Clean(t.Path) != t.Path || t.Path == "/"):
 		return unknown(fmt.Sprintf("a directory %q", t.Path))
