@@ -229,7 +229,7 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 		return nil, err
 	}
 	defer doer.Close()
-	err = protectcli.Undoing(ctx, doer, keepers(), state, a.Warn, todo, undo)
+	err = protectcli.Rollbacks(doer, keepers(), state, a.Warn).Undoing(ctx, todo, undo)
 	return back, err
 }
 

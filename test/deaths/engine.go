@@ -162,19 +162,19 @@ func (Engine) Free(ctx context.Context, h host.Held, _ protect.Server, as tables
 }
 
 // Carry implements tables.Engine. The first line of a table tells who made it.
-func (Engine) Carry(_ context.Context, _ host.Streamer, _ load.Admin, c protect.Copy, of, as, aside tables.Name) (tables.Carried, error) {
+func (Engine) Carry(_ context.Context, _ host.Streamer, _ load.Admin, c protect.Copy, n tables.Names) (tables.Carried, error) {
 	return tables.Carried{
-		Make:   []string{"echo " + aside.Own() + " >" + file(aside)},
-		Rows:   host.Pipe{Argv: []string{"tail", "-n", "+2", path.Join(data(c), file(of))}},
+		Make:   []string{"echo " + n.Aside.Own() + " >" + file(n.Aside)},
+		Rows:   host.Pipe{Argv: []string{"tail", "-n", "+2", path.Join(data(c), file(n.Of))}},
 		End:    '\n',
 		Row:    '(',
-		Insert: "cat >>" + file(aside) + " <<'END'\n",
-		Put:    []string{"mv -n " + file(aside) + " " + file(as)},
-		Undo:   []string{"rm " + file(as)},
-		There:  "[ ! -e " + file(as) + " ] || head -n 1 " + file(as),
-		Is:     aside.Own(),
-		Content: func(n tables.Name) string {
-			return "tail -n +2 " + file(n) + " | tr -d ' ,\\n' | cksum"
+		Insert: "cat >>" + file(n.Aside) + " <<'END'\n",
+		Put:    []string{"mv -n " + file(n.Aside) + " " + file(n.As)},
+		Undo:   []string{"rm " + file(n.As)},
+		There:  "[ ! -e " + file(n.As) + " ] || head -n 1 " + file(n.As),
+		Is:     n.Aside.Own(),
+		Content: func(of tables.Name) string {
+			return "tail -n +2 " + file(of) + " | tr -d ' ,\\n' | cksum"
 		},
 	}, nil
 }

@@ -138,31 +138,28 @@ func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole
 	if err != nil {
 		return s, err
 	}
-	server, target, seen, err := v.find(ctx, here, t, o.server)
+	at, err := v.find(ctx, here, t, o.server)
 	if err != nil {
 		return s, err
 	}
-	name := cmp.Or(o.stanza, stanzaOf(server.Ref))
-	was, isNew := driven.Set{}, true
+	name := cmp.Or(o.stanza, stanzaOf(at.server.Ref))
+	var was *driven.Set
 	for _, k := range known {
-		if k.Name == name || o.stanza == "" && k.Server.Ref == server.Ref {
-			was, isNew, name = k, false, k.Name
+		if k.Name == name || o.stanza == "" && k.Server.Ref == at.server.Ref {
+			was, name = &k, k.Name
 		}
 	}
-	if s, err = o.fresh(was, isNew, server, name); err != nil {
+	if s, err = o.fresh(was, at.server, name); err != nil {
 		return s, err
 	}
-	if err := v.Found(ctx, here.Doer, target, &s); err != nil {
+	if err := v.Found(ctx, here.Doer, at.target, &s); err != nil {
 		return s, err
 	}
 	if err := t.Check(s); err != nil {
 		return s, err
 	}
-	u := driven.Setup{Do: here.Doer, Tool: t}
-	if !isNew {
-		u.Was = &was
-	}
-	if err := v.write(ctx, here, u, s, o, target, seen); err != nil {
+	u := driven.Setup{Do: here.Doer, Tool: t, Was: was}
+	if err := v.write(ctx, here, u, s, o, at); err != nil {
 		return s, err
 	}
 	if err := t.Begin(ctx, here.Doer, s); err != nil {
@@ -171,36 +168,42 @@ func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole
 	return s, books.Put(ctx, s)
 }
 
+// located is a server in the picture of its machine.
+type located struct {
+	server protect.Server
+	target host.Target
+	seen   *stack.Stack
+}
+
 // find finds the server in the picture of this machine.
-func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, name string) (server protect.Server, target host.Target, seen *stack.Stack, err error) {
-	if seen, err = here.Look(ctx); err != nil {
-		return
+func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, name string) (at located, err error) {
+	if at.seen, err = here.Look(ctx); err != nil {
+		return at, err
 	}
-	ref, err := here.Server(seen, cmp.Or(name, t.Kind()))
+	ref, err := here.Server(at.seen, cmp.Or(name, t.Kind()))
 	if err != nil {
-		return
+		return at, err
 	}
 	if ref.Kind != t.Kind() {
-		err = hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), ref), "leave out --with")
-		return
+		return at, hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), ref), "leave out --with")
 	}
 	e, err := here.Keeper.EngineOf(protect.Server{Ref: ref})
 	if err != nil {
-		return
+		return at, err
 	}
-	server, target, err = e.Describe(ctx, here.Doer, seen, ref)
-	return
+	at.server, at.target, err = e.Describe(ctx, here.Doer, at.seen, ref)
+	return at, err
 }
 
-// fresh is the set as it is asked for now. Where the backups are does not change: that would be another set.
-func (o asked) fresh(was driven.Set, isNew bool, server protect.Server, name string) (s driven.Set, err error) {
+// fresh is the set as it is asked for now; was is nil for a new one. Where the backups are does not change: that would be another set.
+func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s driven.Set, err error) {
 	s = driven.Set{Tool: o.with, Name: name, Server: server, Keep: o.keep}
 	files, err := o.files()
 	if err != nil {
 		return s, err
 	}
 	s.At(files)
-	if isNew && o.url == "" {
+	if was == nil && o.url == "" {
 		return s, hint.Usage(fmt.Sprintf("where the backups of %s go was never said", server.Ref), "--to s3://bucket/prefix, or file:///directory")
 	}
 	if o.url == "" {
@@ -209,21 +212,21 @@ func (o asked) fresh(was driven.Set, isNew bool, server protect.Server, name str
 		s.URL = o.url
 		o.reach(&s)
 	}
-	if !isNew && !o.flags.Changed("keep-full") {
+	if was != nil && !o.flags.Changed("keep-full") {
 		s.Keep = was.Keep
 	}
-	if !isNew && s.URL != was.URL {
+	if was != nil && s.URL != was.URL {
 		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin anew elsewhere: plumb undo takes the configuration away, and --stanza NAME begins another")
 	}
-	if !isNew && was.Server.Identity != "" && server.Identity != was.Server.Identity {
+	if was != nil && was.Server.Identity != "" && server.Identity != was.Server.Identity {
 		return s, hint.With(fmt.Errorf("%s is not the server that was backed up as %s: its identifier is %s, and that one's is %s", server.Ref, name, server.Identity, was.Server.Identity), "--stanza NAME begins backups of its own")
 	}
 	return s, nil
 }
 
 // write writes what the tool needs, and has the server archive its log when a person agreed.
-func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup, s driven.Set, o asked, target host.Target, seen *stack.Stack) error {
-	wants, err := u.Tool.Wants(ctx, here.Doer, target, s)
+func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup, s driven.Set, o asked, at located) error {
+	wants, err := u.Tool.Wants(ctx, here.Doer, at.target, s)
 	if err != nil {
 		return err
 	}
@@ -239,7 +242,7 @@ func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup
 	if err != nil {
 		return err
 	}
-	draft, err := v.settings(ctx, here, seen, s, wants)
+	draft, err := v.settings(ctx, here, at.seen, s, wants)
 	if err != nil {
 		return err
 	}

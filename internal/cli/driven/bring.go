@@ -54,7 +54,11 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if err != nil {
 			return err
 		}
-		if err := v.mark(ctx, here.Doer, t, s, b, o, got); err != nil {
+		err = t.Mark(ctx, here.Doer, s, b, got)
+		if err == nil {
+			err = v.noted(ctx, here.Doer, t, s, o)
+		}
+		if err != nil {
 			v.Warn("write down what came of it", err)
 		}
 		m := memory.Of(s, b)
@@ -66,11 +70,8 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 	})
 }
 
-// mark notes what came of a proof: in the store, and here, so that a check knows.
-func (v *verbs) mark(ctx context.Context, d *host.LiveDoer, t driven.Whole, s driven.Set, b driven.Taken, o asked, got protect.Drill) error {
-	if err := t.Mark(ctx, d, s, b, got); err != nil {
-		return err
-	}
+// noted notes here what the store says after a proof, so that a check knows.
+func (v *verbs) noted(ctx context.Context, d *host.LiveDoer, t driven.Whole, s driven.Set, o asked) error {
 	f, err := t.Look(ctx, d, s)
 	if err != nil {
 		return err

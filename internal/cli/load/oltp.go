@@ -120,9 +120,9 @@ func (v *verbs) runOLTP(c *cobra.Command, args []string, f *oltpCommand) error {
 		return v.cleaned(oltp.Cleanup(c.Context(), s))
 	}
 	shown := view.OLTPOptions(cfg, dist.String(), f.text).Ledger(f.book)
-	return v.drive(c.Context(), s, &f.drive, o, f.book, cfg.Script, func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
+	return v.drive(c.Context(), s, &f.drive, o, workload{cfg.Script, f.book, func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
 		cfg.Ledger, r.Options, r.Warnings = book, shown, cfg.Warnings()
 		w, err := oltp.New(s, cfg)
 		return w, nil, err
-	})
+	}})
 }

@@ -13,26 +13,31 @@ import (
 	view "plumb/internal/view/load"
 )
 
-// drive measures a workload on a server. begin makes it, with the ledger of
-// acknowledged commits, and adds to the report what the workload knows, also
-// what it knows only when all is done.
-func (v *verbs) drive(ctx context.Context, s load.Server, d *drive, o load.Options, file, workload string,
-	begin func(*durability.Ledger, *view.Report) (load.Workload, func(*view.Report), error)) error {
+// workload is one that is to be measured on a server.
+type workload struct {
+	name string
+	book string // the file of the ledger of acknowledged commits; "" for none
+	// begin makes it, and adds to the report what the workload knows; complete adds what it knows only when all is done.
+	begin func(*durability.Ledger, *view.Report) (w load.Workload, complete func(*view.Report), err error)
+}
+
+// drive measures a workload on a server.
+func (v *verbs) drive(ctx context.Context, s load.Server, d *drive, o load.Options, of workload) error {
 	about, err := s.About(ctx)
 	if err != nil {
 		return err
 	}
-	book, err := durability.Begin(ctx, s, file, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: workload})
+	ledger, err := durability.Begin(ctx, s, of.book, durability.Header{Target: about.Address + " " + about.Database, Seed: o.Seed, Workload: of.name})
 	if err != nil {
 		return err
 	}
 	r := view.Report{Server: &about}
-	w, complete, err := begin(book, &r)
+	w, complete, err := of.begin(ledger, &r)
 	if err == nil {
 		run := func(o load.Options) (*load.Result, error) { return load.Run(ctx, w, o) }
 		err = v.measure(ctx, run, o, d, r, complete)
 	}
-	return errors.Join(err, book.Close())
+	return errors.Join(err, ledger.Close())
 }
 
 // measure runs a workload, shows the result, and gives the error that ends

@@ -127,14 +127,14 @@ func (v *verbs) runTPCC(c *cobra.Command, what string, f *tpccCommand) error {
 		o.Threads = cfg.Terminals()
 	}
 	cfg.Run, cfg.Sessions = o.Seed, o.Threads
-	return v.drive(c.Context(), s, &f.drive, o, f.book, "tpcc", func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
+	return v.drive(c.Context(), s, &f.drive, o, workload{"tpcc", f.book, func(book *durability.Ledger, r *view.Report) (load.Workload, func(*view.Report), error) {
 		cfg.Ledger, r.Options = book, view.TPCCOptions(cfg, f.compat).Ledger(f.book)
 		if cfg.Compat {
 			r.Warnings = tpcc.Peculiarities()
 		}
 		w, err := tpcc.New(c.Context(), cfg)
 		return w, func(r *view.Report) { r.TPCC(cfg) }, err
-	})
+	}})
 }
 
 func (v *verbs) checkTPCC(ctx context.Context, cfg tpcc.Config, f *tpccCommand) error {

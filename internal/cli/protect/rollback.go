@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/change"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/protect/table"
 	"plumb/internal/cli/shell"
@@ -216,9 +215,9 @@ func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	}
 }
 
-// Undoing does what takes changes back, as rollback.Undoing says; state is the directory of the journal.
-func Undoing(ctx context.Context, d protect.Machine, a machine.Adapters, state string, warn func(string, error), changes []*change.Change, undo func()) error {
+// Rollbacks are those of a machine, for who takes changes back; state is the directory of the journal.
+func Rollbacks(d protect.Machine, a machine.Adapters, state string, warn func(string, error)) rollback.Rollback {
 	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now, Warn: warn,
 		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}
-	return rollback.Rollback{Keeper: k}.Undoing(ctx, changes, undo)
+	return rollback.Rollback{Keeper: k}
 }

@@ -97,12 +97,12 @@ func TestUndoOfARollbackBesideAnotherPlumb(t *testing.T) {
 	}
 	a := machine.Adapters{Storages: func(string, string) []protect.Storage { return []protect.Storage{shelf{}} }}
 	rolled := []*change.Change{{Begin: change.Begin{Steps: []change.Step{{Knob: stack.Knob{Name: rollback.Knob}}}}}}
-	undone := false
-	if err := Undoing(t.Context(), d, a, state, nil, rolled, func() { undone = true }); !errors.Is(err, protect.ErrBusy) || undone {
+	r, undone := Rollbacks(d, a, state, nil), false
+	if err := r.Undoing(t.Context(), rolled, func() { undone = true }); !errors.Is(err, protect.ErrBusy) || undone {
 		t.Errorf("%v, undone: %v", err, undone)
 	}
 	unlock()
-	if err := Undoing(t.Context(), d, a, state, nil, rolled, func() { undone = true }); err != nil || !undone {
+	if err := r.Undoing(t.Context(), rolled, func() { undone = true }); err != nil || !undone {
 		t.Errorf("alone: %v, undone: %v", err, undone)
 	}
 }

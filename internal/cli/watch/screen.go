@@ -58,7 +58,8 @@ func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.So
 		defer close(moments)
 		ended = from(own, src, sink)
 	}()
-	err := tui.Run(own, s.In, s.Out, shell.Screen(s.Out), cat, moments, tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
+	err := tui.Run(own, tui.Terminal{In: s.In, Out: s.Out, Screen: shell.Screen(s.Out)}, cat, moments,
+		tui.Answers{Ended: func() error { return ended }, Plan: func(server, id string) series.Plan { return sink.plan(own, server, id) }})
 	cancel()
 	<-done
 	return err

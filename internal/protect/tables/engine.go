@@ -15,11 +15,18 @@ type Engine interface {
 	// Free says why a server does not take a table of a name: there is one, it lacks the
 	// database, it does not let anybody write.
 	Free(ctx context.Context, h host.Held, sv protect.Server, as Name) error
-	// Carry reads from a copy what the table is, and gives how it is made elsewhere as aside,
-	// filled, and then called as. What cannot be made again is refused, or is one of the notes.
-	Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, of, as, aside Name) (Carried, error)
+	// Carry reads from a copy what the table is, and gives how it is made elsewhere. What cannot
+	// be made again is refused, or is one of the notes.
+	Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, n Names) (Carried, error)
 	// Drop removes a table, if it is there.
 	Drop(of Name) string
+}
+
+// Names are those of a table on its way.
+type Names struct {
+	Of    Name // in the copy
+	Aside Name // where it is made and filled
+	As    Name // where it is in the end
 }
 
 // Carried is how a table is made in another server.

@@ -113,7 +113,7 @@ func (t *bringing) run(ctx context.Context, s *stack.Stack, o Options, begin cha
 	}
 	defer func() { err = errors.Join(err, a.Close(), c.Remove(context.WithoutCancel(ctx))) }()
 	t.b.say("reading")
-	if t.how, err = t.engine.Carry(ctx, t.b.Keeper.Do, a, c.Copy, o.Table, t.plan.As, t.aside); err != nil {
+	if t.how, err = t.engine.Carry(ctx, t.b.Keeper.Do, a, c.Copy, Names{Of: o.Table, Aside: t.aside, As: t.plan.As}); err != nil {
 		return 0, err
 	}
 	rows, err := a.Query(ctx, t.how.Content(o.Table))

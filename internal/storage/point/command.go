@@ -59,7 +59,7 @@ func (Command) Room(s *stack.Stack, vols []protect.Volume) error { return nil }
 // Snapshot implements protect.Storage. Of a command that gives no identity nobody can tell later whether a snapshot is
 // the one that it took.
 func (c Command) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volume, name string, _ map[string]string) ([]protect.Member, error) {
-	identity, err := c.run(ctx, d, c.Line, "take", "", vols, name)
+	identity, err := c.run(ctx, d, "take", "", vols, name)
 	if err != nil {
 		return nil, fmt.Errorf("the command that takes the snapshots failed: %w", err)
 	}
@@ -72,14 +72,18 @@ func (c Command) Snapshot(ctx context.Context, d host.Streamer, vols []protect.V
 
 const longestIdentity = 1000 // bytes
 
-// run runs a command, and gives the one line that it printed.
-func (c Command) run(ctx context.Context, d host.Streamer, line, do, identity string, vols []protect.Volume, name string) (string, error) {
+// run has the command of a person do something, and gives the one line that it printed.
+func (c Command) run(ctx context.Context, d host.Streamer, do, identity string, vols []protect.Volume, name string) (string, error) {
 	var lines []string
 	for _, v := range vols {
 		if strings.ContainsFunc(v.Name+v.Mountpoint, unicode.IsControl) {
 			return "", hint.With(fmt.Errorf("%q on %q cannot be told to a command, one volume on each line", v.Name, v.Mountpoint), "mount it on a directory without a line break or tab in its name")
 		}
 		lines = append(lines, v.Name+"\t"+v.Mountpoint)
+	}
+	line := c.Removes
+	if do == "take" {
+		line = c.Line
 	}
 	var out said
 	p := host.Pipe{Argv: []string{"env", "PLUMB_DO=" + do, "PLUMB_IDENTITY=" + identity, "PLUMB_POINT=" + name, "PLUMB_VOLUMES=" + strings.Join(lines, "\n"), "sh", "-c", line},
@@ -128,7 +132,7 @@ func (c Command) State(ctx context.Context, h host.Reader, m protect.Member) (pr
 	if !ok || c.Unable(m) != "" {
 		return protect.MemberState{Space: -1}, nil
 	}
-	is, err := c.run(ctx, d, c.Removes, "look", m.GUID, []protect.Volume{m.Volume}, m.Snapshot)
+	is, err := c.run(ctx, d, "look", m.GUID, []protect.Volume{m.Volume}, m.Snapshot)
 	if err != nil {
 		return protect.MemberState{}, fmt.Errorf("the command that looks at snapshots failed: %w", err)
 	}
@@ -175,7 +179,7 @@ func (c Command) destroy(ctx context.Context, d host.Streamer, name string, all 
 	for _, m := range all {
 		vols = append(vols, m.Volume)
 	}
-	if _, err := c.run(ctx, d, c.Removes, "remove", all[0].GUID, vols, name); err != nil {
+	if _, err := c.run(ctx, d, "remove", all[0].GUID, vols, name); err != nil {
 		return fmt.Errorf("the command that removes snapshots failed: %w", err)
 	}
 	if st, err = c.State(ctx, d, all[0]); err == nil && !st.Gone {

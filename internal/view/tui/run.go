@@ -27,12 +27,19 @@ type Answers struct {
 	Plan  func(server, id string) series.Plan // how a server carries out a statement; may take seconds
 }
 
+// Terminal is where it is shown.
+type Terminal struct {
+	In     io.Reader
+	Out    io.Writer
+	Screen page.Screen
+}
+
 // Run shows moments until a person quits or the context ends. A feed that is
 // closed stays on the screen, with why it ended.
-func Run(ctx context.Context, in io.Reader, out io.Writer, s page.Screen, cat *catalog.Catalog, feed <-chan watch.Moment, a Answers) error {
+func Run(ctx context.Context, t Terminal, cat *catalog.Catalog, feed <-chan watch.Moment, a Answers) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := tea.NewProgram(newModel(s, 24, time.Now()).asking(a.Plan), tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithFPS(framesPerSecond))
+	p := tea.NewProgram(newModel(t.Screen, 24, time.Now()).asking(a.Plan), tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Out), tea.WithFPS(framesPerSecond))
 	go func() {
 		for m := range feed {
 			p.Send(boardMsg{view.MakeBoard(m, cat), time.Now()})

@@ -313,7 +313,7 @@ func child(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 	}()
-	if err := Run(t.Context(), os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}, hosttest.Windows(t), feed, Answers{func() error { return nil }, madePlan}); err != nil {
+	if err := Run(t.Context(), Terminal{os.Stdin, os.Stdout, page.Screen{Width: 80, Colour: true}}, hosttest.Windows(t), feed, Answers{func() error { return nil }, madePlan}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,7 +35,7 @@ func TestASinkAsksForDatabases(t *testing.T) {
 			asked, got = true, databases
 			return nil
 		}
-		err := run(ctx, &s, live, a, dsn.Given{}, shell.Source{Timeout: 20 * time.Second}, watch.Sink(apartSink{c.one, end}), watch.Sink(apartSink{c.other, end}))
+		err := run(ctx, &s, a, opened{live: live, src: shell.Source{Timeout: 20 * time.Second}}, watch.Sink(apartSink{c.one, end}), watch.Sink(apartSink{c.other, end}))
 		end()
 		live.Close()
 		if err != nil || !asked || got != c.want {

@@ -58,16 +58,23 @@ func Live(s *shell.Shell, a Adapters) Feed {
 		}
 		defer live.Close()
 		s.WarnUnverified(g)
-		return run(ctx, s, live, a, g, src, sinks...)
+		return run(ctx, s, a, opened{live, g, src}, sinks...)
 	}
 }
 
+// opened is a machine that is open to be read, as the command line names it.
+type opened struct {
+	live  *host.Live
+	given dsn.Given
+	src   shell.Source
+}
+
 // run samples a machine.
-func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn.Given, src shell.Source, sinks ...watch.Sink) error {
-	own := sample.NewOwn(live, a.Dialers(g))
-	look := func(ctx context.Context) (*stack.Stack, error) { return a.Again.look(ctx, own, src) }
+func run(ctx context.Context, s *shell.Shell, a Adapters, m opened, sinks ...watch.Sink) error {
+	own := sample.NewOwn(m.live, a.Dialers(m.given))
+	look := func(ctx context.Context) (*stack.Stack, error) { return a.Again.look(ctx, own, m.src) }
 	if a.Again == nil {
-		here, err := Looker(s, a, g, src.Timeout)
+		here, err := Looker(s, a, m.given, m.src.Timeout)
 		if err != nil {
 			return err
 		}
@@ -82,13 +89,13 @@ func run(ctx context.Context, s *shell.Shell, live *host.Live, a Adapters, g dsn
 	}
 	for _, sink := range sinks {
 		if who, ok := sink.(Asks); ok {
-			q := newQuestions(own, func(powerful bool) map[string]sample.Planner { return a.Planners(g, powerful) })
+			q := newQuestions(own, func(powerful bool) map[string]sample.Planner { return a.Planners(m.given, powerful) })
 			who.Answers(q)
 			sinks = append(sinks, q)
 		}
 	}
 	stayingSmall()
-	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(g, apart(sinks)), Look: look}, sinks...)
+	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(m.given, apart(sinks)), Look: look}, sinks...)
 }
 
 // stayingSmall gives back what reading the knowledge needed, and has the

@@ -81,8 +81,8 @@ type column struct {
 }
 
 // Carry implements tables.Engine.
-func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, of, as, aside tables.Name) (tables.Carried, error) {
-	t := &carrying{ctx: ctx, a: a, of: of, c: c}
+func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, n tables.Names) (tables.Carried, error) {
+	t := &carrying{ctx: ctx, a: a, of: n.Of, c: c}
 	for _, step := range []func() error{t.exists, t.readColumns, t.detach} {
 		if err := step(); err != nil {
 			return tables.Carried{}, err
@@ -92,7 +92,7 @@ func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c prote
 	if err != nil {
 		return tables.Carried{}, err
 	}
-	create, ok := strings.CutPrefix(create, "CREATE TABLE "+engine.Identifier(of.Own())+" (")
+	create, ok := strings.CutPrefix(create, "CREATE TABLE "+engine.Identifier(n.Of.Own())+" (")
 	if !ok {
 		return tables.Carried{}, errors.New("the copy does not say how the table is made")
 	}
@@ -107,15 +107,15 @@ func (*Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c prote
 		"--default-character-set=utf8mb4", "--user=root", "--socket="+socket(c))
 	names, literals := t.row()
 	h := tables.Carried{
-		Session: []string{"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES', time_zone = '+00:00'", "USE " + engine.Identifier(of[0])},
-		Make:    []string{"CREATE TABLE " + engine.Identifier(aside.Own()) + " (" + create},
-		Rows:    host.Pipe{Argv: argv, In: strings.NewReader("SET time_zone = '+00:00', sql_mode = '';\nSELECT " + literals + " FROM " + qualified(of) + ";\n")},
-		End:     '\n', Row: '(', Insert: "INSERT INTO " + qualified(aside) + " (" + names + ") VALUES",
-		Put:     []string{"RENAME TABLE " + qualified(aside) + " TO " + qualified(as)},
-		Undo:    []string{"DROP TABLE " + qualified(as)},
-		There:   "SELECT IF(EXISTS(SELECT 1 FROM information_schema.TABLES" + where(aside) + "), 'another', 'brought back') FROM information_schema.TABLES" + where(as),
+		Session: []string{"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION,ALLOW_INVALID_DATES', time_zone = '+00:00'", "USE " + engine.Identifier(n.Of[0])},
+		Make:    []string{"CREATE TABLE " + engine.Identifier(n.Aside.Own()) + " (" + create},
+		Rows:    host.Pipe{Argv: argv, In: strings.NewReader("SET time_zone = '+00:00', sql_mode = '';\nSELECT " + literals + " FROM " + qualified(n.Of) + ";\n")},
+		End:     '\n', Row: '(', Insert: "INSERT INTO " + qualified(n.Aside) + " (" + names + ") VALUES",
+		Put:     []string{"RENAME TABLE " + qualified(n.Aside) + " TO " + qualified(n.As)},
+		Undo:    []string{"DROP TABLE " + qualified(n.As)},
+		There:   "SELECT IF(EXISTS(SELECT 1 FROM information_schema.TABLES" + where(n.Aside) + "), 'another', 'brought back') FROM information_schema.TABLES" + where(n.As),
 		Is:      "brought back",
-		Content: t.content, Notes: t.notes(as),
+		Content: t.content, Notes: t.notes(n.As),
 	}
 	if on(c.Server.Settings["log_bin"]) || c.Server.Settings["log_bin"] == "ON" {
 		h.Notes = append(h.Notes, "the rows are written to the binary log, and go to replicas, as those of any client")

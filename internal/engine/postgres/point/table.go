@@ -80,8 +80,8 @@ func lacking(schema string) string {
 const alike = "SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres'; SET extra_float_digits = 3; SET bytea_output = 'hex'; SET lc_monetary = 'C'; SET xmloption = 'content'; SET search_path = pg_catalog; SET row_security = off"
 
 // Carry implements tables.Engine. In the copy, the table gets the names that it is to have.
-func (Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, of, as, aside tables.Name) (tables.Carried, error) {
-	t := &carrying{ctx: ctx, d: d, a: a, c: c, of: of, as: as, aside: aside}
+func (Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protect.Copy, n tables.Names) (tables.Carried, error) {
+	t := &carrying{ctx: ctx, d: d, a: a, c: c, of: n.Of, as: n.As, aside: n.Aside}
 	for _, step := range []func() error{t.connect, t.exists, t.readColumns, t.detach, t.rename} {
 		if err := step(); err != nil {
 			return tables.Carried{}, err
@@ -100,17 +100,17 @@ func (Engine) Carry(ctx context.Context, d host.Streamer, a load.Admin, c protec
 		return tables.Carried{}, err
 	}
 	// The copy has it as it was, for those who ask it for its content.
-	if err := a.Exec(ctx, "ALTER TABLE "+qualified(aside)+" RENAME TO "+postgres.Identifier(of.Own())); err != nil {
+	if err := a.Exec(ctx, "ALTER TABLE "+qualified(n.Aside)+" RENAME TO "+postgres.Identifier(n.Of.Own())); err != nil {
 		return tables.Carried{}, err
 	}
 	h := tables.Carried{
 		Session: []string{alike},
 		Make:    []string{before, alike},
-		Rows:    t.rows(), End: 0, Row: '(', Insert: "INSERT INTO " + qualified(aside) + " (" + strings.Join(t.typed, ", ") + ") OVERRIDING SYSTEM VALUE VALUES",
+		Rows:    t.rows(), End: 0, Row: '(', Insert: "INSERT INTO " + qualified(n.Aside) + " (" + strings.Join(t.typed, ", ") + ") OVERRIDING SYSTEM VALUE VALUES",
 		Finish:  append(slices.DeleteFunc([]string{after}, func(s string) bool { return s == "" }), sequences...),
-		Put:     []string{"ALTER TABLE " + qualified(aside) + " RENAME TO " + postgres.Identifier(as.Own())},
-		Undo:    []string{"DROP TABLE " + qualified(as)},
-		There:   "SELECT CASE WHEN pg_catalog.to_regclass(" + postgres.Literal(qualified(aside)) + ") IS NULL THEN 'brought back' ELSE 'another' END WHERE pg_catalog.to_regclass(" + postgres.Literal(qualified(as)) + ") IS NOT NULL",
+		Put:     []string{"ALTER TABLE " + qualified(n.Aside) + " RENAME TO " + postgres.Identifier(n.As.Own())},
+		Undo:    []string{"DROP TABLE " + qualified(n.As)},
+		There:   "SELECT CASE WHEN pg_catalog.to_regclass(" + postgres.Literal(qualified(n.Aside)) + ") IS NULL THEN 'brought back' ELSE 'another' END WHERE pg_catalog.to_regclass(" + postgres.Literal(qualified(n.As)) + ") IS NOT NULL",
 		Is:      "brought back",
 		Content: content, Notes: t.notes,
 	}
