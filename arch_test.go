@@ -138,14 +138,15 @@ func TestMapOfLayers(t *testing.T) {
 
 var nameOfPackage = regexp.MustCompile(`\b([a-z0-9]+)\.([A-Z]\w*)\b`)
 
-// TestNamesInArchitecture looks for the things of our packages that ARCHITECTURE.md names: they are renamed now and then.
+// TestNamesInArchitecture looks for the things of our packages that ARCHITECTURE.md names: they are renamed now and then. A method
+// does not count: any type could have it.
 func TestNamesInArchitecture(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range nameOfPackage.FindAllStringSubmatch(string(text), -1) {
-		declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)` + m[2] + `\b`)
+		declared := regexp.MustCompile(`(?m)^(func |type |var |const )` + m[2] + `\b`)
 		var files []string
 		for _, name := range slices.Concat(layers...) {
 			if path.Base(name) == m[1] {
