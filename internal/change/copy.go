@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
+	"slices"
 
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/host/mirror"
 	"plumb/internal/host/paths"
 	"plumb/internal/host/tree"
@@ -47,7 +48,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	switch id, err := directoryID(ctx, d, o.From); {
 	case err != nil:
 		return err
-	case !strings.HasPrefix(id, aDevice) || o.From == o.To || paths.Within(o.To, o.From):
+	case slices.Contains([]string{None, aLink, aFile}, id) || o.From == o.To || paths.Within(o.To, o.From):
 		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {
@@ -147,7 +148,7 @@ func (o *Copy) begin(ctx context.Context, k *Executor, c *Change, p *Recorded) (
 	switch {
 	case err != nil:
 		return aside, err
-	case same(id, p.Identity) && id != None:
+	case identity.Same(id, p.Identity) && id != None:
 		return aside, nil
 	case p.Identity != "":
 		return aside, &Refusal{Why: fmt.Sprintf("%s, with what was copied so far, is not there or another", aside.Path), What: "undo this change and copy again"}
@@ -167,7 +168,7 @@ func (o *Copy) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 	if err != nil || now == None {
 		return nil, err
 	}
-	if !same(now, p.Identity) {
+	if !identity.Same(now, p.Identity) {
 		if p.State != Done {
 			return nil, nil
 		}
@@ -209,7 +210,7 @@ func (o *Copy) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 		return err
 	case p.Identity == "": // nothing can be in it yet
 		return k.Doer.Remove(ctx, aside.Path)
-	case !same(id, p.Identity):
+	case !identity.Same(id, p.Identity):
 		return &Drifted{[]Drift{{Place: aside.Path, Want: p.Identity, Found: id, Others: true}}}
 	}
 	return aside.destroy(ctx, k.Doer)

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 )
 
 func (e *Edit) place() string { return e.File + " " + e.Key }
@@ -134,7 +135,7 @@ func (e *Edit) hidden(ctx context.Context, h host.Reader, in string) (why string
 	dir := path.Dir(e.File)
 	now, err := followedID(ctx, h, dir)
 	switch {
-	case err != nil || same(now, in):
+	case err != nil || identity.Same(now, in):
 		return "", err
 	case now == None && leads(dir):
 		return "the link " + dir + " leads nowhere", nil

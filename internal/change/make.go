@@ -13,6 +13,7 @@ import (
 	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/host/mounts"
 	"plumb/internal/host/processes"
 	"plumb/internal/units"
@@ -194,7 +195,7 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 	switch {
 	case err != nil || id == None:
 	case p.Identity != "":
-		ours = same(id, p.Identity)
+		ours = identity.Same(id, p.Identity)
 	case m.Dataset != "":
 		ours, err = marked(ctx, d, m.Dataset, p.Made.Mark)
 	case m.Moved != nil:
@@ -425,7 +426,7 @@ func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error
 		return err
 	}
 	now, err := aside.identity(ctx, d)
-	if err == nil && !same(now, id) {
+	if err == nil && !identity.Same(now, id) {
 		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
 	}
 	return err

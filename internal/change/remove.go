@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/host/mounts"
 	"plumb/internal/host/paths"
 	"plumb/internal/units"
@@ -121,7 +122,7 @@ func (t Thing) destroy(ctx context.Context, d host.Doer) error {
 
 func (r *Remove) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {
 	now, err := r.identity(ctx, k.Doer)
-	if err != nil || same(now, p.Made.Before) {
+	if err != nil || identity.Same(now, p.Made.Before) {
 		return nil, err
 	}
 	if now != None {
@@ -144,7 +145,7 @@ func (r *Remove) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 	if err != nil {
 		return err
 	}
-	if same(id, p.Made.Before) {
+	if identity.Same(id, p.Made.Before) {
 		if p.Removing && r.Path != "" { // half of a directory is no directory
 			return r.finish(ctx, k, c, p)
 		}

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/zfs"
 )
 
@@ -51,18 +51,7 @@ func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error)
 // is tells whether the thing there is the one of an identity.
 func (t Thing) is(ctx context.Context, d host.Doer, id string) (bool, error) {
 	now, err := t.identity(ctx, d)
-	return same(now, id) && id != None, err
-}
-
-// same tells whether two identities are of one thing. The number of a device may be another after the next start of the
-// machine, on btrfs and ZFS above all: where the time of birth is told, it and the inode know a directory.
-func same(a, b string) bool { return lasting(a) == lasting(b) }
-
-func lasting(id string) string {
-	if _, rest, ok := strings.Cut(id, " inode "); ok && strings.HasPrefix(id, aDevice) && strings.Contains(rest, " born ") {
-		return rest
-	}
-	return id
+	return identity.Same(now, id) && id != None, err
 }
 
 // aside gives the name that only the act of a mark uses, in the same directory
@@ -87,14 +76,12 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	return err
 }
 
-// What the identity of a directory begins with, and that of a dataset.
+// What the identity of a dataset begins with, and those of what is no directory: a link may lead to one.
 const (
-	aDevice = "device "
-	aGUID   = "guid "
+	aGUID = "guid "
+	aLink = "a link"
+	aFile = "no directory"
 )
-
-// aLink is the identity of what is no directory, but may lead to one.
-const aLink = "a link"
 
 // directoryID tells one directory from another. A link is no directory.
 func directoryID(ctx context.Context, d host.Doer, name string) (string, error) {
@@ -118,13 +105,9 @@ func followedID(ctx context.Context, d host.Reader, name string) (string, error)
 		return "", err
 	}
 	if !st.Mode.IsDir() {
-		return "no directory", nil
+		return aFile, nil
 	}
-	id := fmt.Sprintf(aDevice+"%d:%d inode %d", st.DevMajor, st.DevMinor, st.Inode)
-	if !st.Born.IsZero() {
-		id += " born " + st.Born.Format(time.RFC3339Nano)
-	}
-	return id, nil
+	return identity.Of(st), nil
 }
 
 // datasetID gives a GUID. That a dataset does not exist is said by the list of

@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/inventory"
 	"plumb/internal/zfs"
 )
@@ -141,7 +142,7 @@ func adoptFile(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 	if !st.Mode.IsRegular() {
 		return errors.New("it is not a regular file")
 	}
-	return adoptInode(ctx, d, t, st)
+	return adoptInode(t, st)
 }
 
 // adoptTree takes a directory that a run of Plumb marked. One without a mark is
@@ -165,7 +166,7 @@ func adoptTree(ctx context.Context, d host.Doer, t *inventory.Thing) error {
 	if t.Proof["run"] == "" {
 		t.Proof["run"] = run
 	}
-	return adoptInode(ctx, d, t, st)
+	return adoptInode(t, st)
 }
 
 // plain looks at a file or directory that is no link.
@@ -180,20 +181,14 @@ func plain(ctx context.Context, d host.Doer, t inventory.Thing) (host.Stat, erro
 }
 
 // adoptInode compares the inode with the one that a book has, or a person named.
-func adoptInode(ctx context.Context, d host.Doer, t *inventory.Thing, st host.Stat) error {
-	now, err := inode(ctx, d, t.Name)
-	if err != nil {
-		return err
-	}
-	switch want := t.Proof[inodeProof]; want {
-	case now, fmt.Sprint(st.Inode):
-	case "":
-		if t.Kind == inventory.File {
-			return unnamed("ls -i " + t.Name + " shows its inode")
-		}
-	default:
+func adoptInode(t *inventory.Thing, st host.Stat) error {
+	switch want := t.Proof[inodeProof]; {
+	case want == fmt.Sprint(st.Inode) || sameInode(st, want):
+	case want == "" && t.Kind == inventory.File:
+		return unnamed("ls -i " + t.Name + " shows its inode")
+	case want != "":
 		return foreign("its inode is %d and not %s", st.Inode, want)
 	}
-	t.Proof[inodeProof] = now
+	t.Proof[inodeProof] = identity.Of(st)
 	return nil
 }

@@ -432,9 +432,9 @@ func TestProcessInPlaceOfItsWrapper(t *testing.T) {
 	go func() { ended <- server.Wait() }()
 	defer func() { _ = server.Process.Kill() }()
 	must(t, os.WriteFile(filepath.Join(dir, inventory.Marker), []byte(run+"\n"), 0o600))
-	node, err := inode(t.Context(), h, dir)
-	must(t, err)
-	forge(t, filepath.Join(books, "dead.book"), []inventory.Thing{{Kind: inventory.Tree, Name: dir, Proof: map[string]string{"inode": node}}},
+	tree := thingOf(inventory.Tree, dir, map[string]string{})
+	must(t, proveInode(t.Context(), h, &tree))
+	forge(t, filepath.Join(books, "dead.book"), []inventory.Thing{tree},
 		[]inventory.Thing{{Kind: inventory.Process, Proof: map[string]string{"argv": "nice -n 19 unshare --net -- sh -c " + script}}})
 	swept, err := Books(h, books).Sweep(t.Context())
 	must(t, err)

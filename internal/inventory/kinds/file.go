@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/await"
 	"plumb/internal/host"
+	"plumb/internal/host/identity"
 	"plumb/internal/inventory"
 )
 
@@ -32,15 +33,14 @@ func freeName(ctx context.Context, d host.Doer, t inventory.Thing) error {
 	return nil
 }
 
-// inode names a file or directory so that another of the same path has
-// another name.
-func inode(ctx context.Context, h host.Reader, name string) (string, error) {
-	st, err := h.Stat(ctx, name)
-	return fmt.Sprintf("%d:%d %d", st.DevMajor, st.DevMinor, st.Inode), err
+// sameInode tells whether a file or directory is the one of a proof. Earlier books have the device and the inode alone.
+func sameInode(st host.Stat, proof string) bool {
+	return identity.Same(identity.Of(st), proof) || proof == fmt.Sprintf("%d:%d %d", st.DevMajor, st.DevMinor, st.Inode)
 }
 
-func proveInode(ctx context.Context, d host.Doer, t *inventory.Thing) (err error) {
-	t.Proof["inode"], err = inode(ctx, d, t.Name)
+func proveInode(ctx context.Context, d host.Doer, t *inventory.Thing) error {
+	st, err := d.Stat(ctx, t.Name)
+	t.Proof[inodeProof] = identity.Of(st)
 	return err
 }
 
@@ -58,14 +58,14 @@ func (h holder) file(ctx context.Context, e inventory.Entry) error {
 		return nil
 	}
 	if !h.belowTree(ctx, name) && !h.Live {
-		now, err := inode(ctx, h.Do, name)
+		st, err := h.Do.Stat(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if now != e.Thing.Proof["inode"] {
+		if !sameInode(st, e.Thing.Proof[inodeProof]) {
 			return foreign("it is another file now, or not known to be ours")
 		}
 	}
@@ -140,9 +140,8 @@ func (h holder) ownTree(ctx context.Context, e inventory.Entry) error {
 	if run != "" && run != ours && (e.Whole || !strings.HasPrefix(ours, run)) {
 		return foreign("it is marked as of the run %s", run)
 	}
-	now, err := inode(ctx, h.Do, name)
-	if err == nil && e.Whole && now != e.Thing.Proof["inode"] {
+	if e.Whole && !sameInode(st, e.Thing.Proof[inodeProof]) {
 		return foreign("it is another directory now")
 	}
-	return err
+	return nil
 }

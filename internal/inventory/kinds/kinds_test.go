@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/host/identity"
 	"plumb/internal/inventory"
 )
 
@@ -50,6 +52,10 @@ func (f fake) Write(_ context.Context, name string, data []byte) error {
 	*f.done = append(*f.done, "write "+name+" "+strings.TrimSpace(string(data)))
 	return nil
 }
+func (f fake) Remove(_ context.Context, name string) error {
+	*f.done = append(*f.done, "remove "+name)
+	return nil
+}
 func (f fake) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := strings.Join(argv, " ")
 	if do := f.does[line]; do != nil {
@@ -75,6 +81,31 @@ func takenAway(t *testing.T, f fake, live bool, all ...inventory.Thing) (string,
 
 func thingOf(kind, name string, proof map[string]string) inventory.Thing {
 	return inventory.Thing{Kind: kind, Name: name, Proof: proof}
+}
+
+// The number of the device on which a file lies may be another after a restart of the machine: its time of birth tells that it is ours.
+func TestFileAfterARestart(t *testing.T) {
+	const image = "/srv/lab/image"
+	born := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	made := host.Stat{DevMinor: 47, Inode: 7, Born: born}
+	for name, c := range map[string]struct {
+		now   host.Stat
+		proof string
+		ours  bool
+	}{
+		"no restart":              {made, identity.Of(made), true},
+		"a restart":               {host.Stat{DevMinor: 52, Inode: 7, Born: born}, identity.Of(made), true},
+		"its inode used again":    {host.Stat{DevMinor: 47, Inode: 7, Born: born.Add(time.Second)}, identity.Of(made), false},
+		"of an earlier book":      {made, "0:47 7", true},
+		"of one, and a restart":   {host.Stat{DevMinor: 52, Inode: 7, Born: born}, "0:47 7", false},
+		"without a time of birth": {host.Stat{DevMinor: 52, Inode: 7}, identity.Of(host.Stat{DevMinor: 47, Inode: 7}), false},
+	} {
+		f := newFake(hosttest.Map{Stats: map[string]host.Stat{image: c.now}, Errors: map[string]error{"link " + image: errors.New("no link")}})
+		done, err := takenAway(t, f, false, thingOf(inventory.File, image, map[string]string{"inode": c.proof}))
+		if (done == "remove "+image) != c.ours || errors.Is(err, inventory.ErrForeign) == c.ours || c.ours && err != nil {
+			t.Errorf("%s: did %q, %v", name, done, err)
+		}
+	}
 }
 
 func TestSysctlAndLimits(t *testing.T) {

@@ -21,7 +21,7 @@ type InventoryJSON struct {
 type ThingJSON struct {
 	Kind    string     `json:"kind"` // dataset, file, group, limit, loop, mount, pool, process, sysctl, tree, or a later Plumb's
 	Name    string     `json:"name"`
-	ID      string     `json:"id,omitempty"` // what tells it from another of its name: the guid of a dataset or pool, device and inode of a file or tree
+	ID      string     `json:"id,omitempty"` // what tells it from another of its name: the guid of a dataset or pool, device and inode of a file or tree, and its time of birth where that is told
 	State   string     `json:"state"`        // "lives": until somebody removes it; "left": by a run that ended without taking it away; "in use": by a run
 	Run     string     `json:"run"`          // that made it, or its adoption
 	Running bool       `json:"running"`      // the run is not over: the thing can be neither removed nor forgotten now
