@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -14,10 +13,8 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/identity"
-	"plumb/internal/host/mounts"
 	"plumb/internal/host/processes"
 	"plumb/internal/units"
-	"plumb/internal/zfs"
 )
 
 // Make brings a thing into being under a name that nothing has yet.
@@ -50,34 +47,6 @@ type Make struct {
 	// alone, or is told its UUID. No mark is needed to know it.
 	Moved *Moved `json:"moved,omitempty"`
 	Spare
-}
-
-// Spare says how an undo spares what was made, once others may have written to it: it is put aside under another name, and
-// nothing of it is lost.
-type Spare struct {
-	Keep []Op `json:"keep,omitempty"` // done in place of Undo
-	// KeepFrom is the place of the act of the same change from which on others may write to it. That
-	// this was begun is in the journal before it is done, and nobody but us can take it out: a mark on
-	// the thing itself, others can take off. With "", as an earlier Plumb wrote it, nobody knows, and
-	// it is put aside in any case.
-	KeepFrom string `json:"keep_from,omitempty"`
-}
-
-// spare is how the thing of an act is spared; nothing where it is not.
-func (a Act) spare() (s Spare) {
-	switch {
-	case a.Make != nil:
-		s = a.Make.Spare
-	case a.Switch != nil:
-		s = a.Switch.Spare
-	}
-	return s
-}
-
-// Spared tells whether an undo puts what was made aside, in place of removing it.
-func (p Recorded) Spared() bool {
-	s := p.Act.spare()
-	return s.Keep != nil && (p.used || s.KeepFrom == "")
 }
 
 // Moved is what will be read of a thing once Do is done.
@@ -164,29 +133,6 @@ func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorde
 		return err
 	}
 	return m.publish(ctx, k, c, p, "")
-}
-
-// publish gives a thing that was made aside its name, once its identity is
-// written down.
-func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
-	aside := t.aside(p.Made.Mark)
-	id, err := aside.identity(ctx, k.Doer)
-	if err != nil {
-		return err
-	}
-	if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state}); err != nil {
-		return err
-	}
-	if err := aside.rename(ctx, k.Doer, t); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return taken(t.place())
-		}
-		return err
-	}
-	if ours, err := t.is(ctx, k.Doer, id); err != nil || !ours {
-		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.place()), err)
-	}
-	return nil
 }
 
 // ours tells whether what is there was made by the act.
@@ -284,42 +230,6 @@ func (m *Make) kept(p *Recorded) string {
 	return p.Kept
 }
 
-// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
-// was killed leaves that mount, which the next one ends.
-const Looking = "/run/plumb-look."
-
-// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
-func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
-	if t.Path != "" {
-		return inside(ctx, d, t.Path)
-	}
-	if t.Dataset == "" || strings.Contains(t.Dataset, "@") {
-		return nil, nil
-	}
-	out, err := d.Output(ctx, zfs.Everything(t.Dataset)...)
-	if err != nil {
-		return nil, err
-	}
-	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
-	here, err := mounts.Read(ctx, d)
-	for _, m := range here {
-		if m.Source == t.Dataset && err == nil && !strings.HasPrefix(m.Mountpoint, Looking) {
-			var in []string
-			in, err = inside(ctx, d, m.Mountpoint)
-			all = append(all, in...)
-		}
-	}
-	return all, err
-}
-
-func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
-	names, err := d.Glob(ctx, host.Verbatim(dir)+"/*")
-	for i, name := range names {
-		names[i] = path.Base(name)
-	}
-	return names, err
-}
-
 func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error {
 	d, err := m.drift(ctx, k, p)
 	if err := inTheWay(d.unless(force), err); err != nil {
@@ -412,25 +322,6 @@ func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) erro
 
 // errRemains is the error of an undo that removed a thing, and no more.
 var errRemains = errors.New("what is left of it was not cleared")
-
-// withdraw takes the thing of an identity out of its place, to the name that
-// only this act uses: what is removed there later can be no other. What turns
-// out to be another goes back.
-func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
-	ours, err := t.is(ctx, d, id)
-	if err != nil || !ours {
-		return err
-	}
-	aside := t.aside(mark)
-	if err := t.rename(ctx, d, aside); err != nil {
-		return err
-	}
-	now, err := aside.identity(ctx, d)
-	if err == nil && !identity.Same(now, id) {
-		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
-	}
-	return err
-}
 
 func (m *Make) known(made Made) error {
 	err := m.Thing.known()

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"plumb/internal/host"
 	"plumb/internal/host/identity"
+	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
@@ -74,6 +76,84 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	}
 	_, err := d.Run(ctx, zfs.Rename(t.Dataset, to.Dataset)...)
 	return err
+}
+
+// publish gives a thing that was made aside its name, once its identity is
+// written down.
+func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
+	aside := t.aside(p.Made.Mark)
+	id, err := aside.identity(ctx, k.Doer)
+	if err != nil {
+		return err
+	}
+	if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state}); err != nil {
+		return err
+	}
+	if err := aside.rename(ctx, k.Doer, t); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return taken(t.place())
+		}
+		return err
+	}
+	if ours, err := t.is(ctx, k.Doer, id); err != nil || !ours {
+		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.place()), err)
+	}
+	return nil
+}
+
+// withdraw takes the thing of an identity out of its place, to the name that
+// only this act uses: what is removed there later can be no other. What turns
+// out to be another goes back.
+func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
+	ours, err := t.is(ctx, d, id)
+	if err != nil || !ours {
+		return err
+	}
+	aside := t.aside(mark)
+	if err := t.rename(ctx, d, aside); err != nil {
+		return err
+	}
+	now, err := aside.identity(ctx, d)
+	if err == nil && !identity.Same(now, id) {
+		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
+	}
+	return err
+}
+
+// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
+// was killed leaves that mount, which the next one ends.
+const Looking = "/run/plumb-look."
+
+// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
+func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
+	if t.Path != "" {
+		return inside(ctx, d, t.Path)
+	}
+	if t.Dataset == "" || strings.Contains(t.Dataset, "@") {
+		return nil, nil
+	}
+	out, err := d.Output(ctx, zfs.Everything(t.Dataset)...)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(zfs.Names(out), func(name string) bool { return name == t.Dataset })
+	here, err := mounts.Read(ctx, d)
+	for _, m := range here {
+		if m.Source == t.Dataset && err == nil && !strings.HasPrefix(m.Mountpoint, Looking) {
+			var in []string
+			in, err = inside(ctx, d, m.Mountpoint)
+			all = append(all, in...)
+		}
+	}
+	return all, err
+}
+
+func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
+	names, err := d.Glob(ctx, host.Verbatim(dir)+"/*")
+	for i, name := range names {
+		names[i] = path.Base(name)
+	}
+	return names, err
 }
 
 // What the identity of a dataset begins with, and those of what is no directory: a link may lead to one.
