@@ -38,7 +38,7 @@ var layers = [][]string{
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
-	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
+	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "system/setup", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
 	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                       // what provision asks of them
 	{"engine/postgres/pgbackrest", "engine/mongo/pbm"}, // tools that back them up

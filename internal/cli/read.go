@@ -30,6 +30,16 @@ func (a *app) read(ctx context.Context, cat *catalog.Catalog, src shell.Source) 
 	return lookInTime(ctx, host.NewCached(live), cat, g, src.Timeout)
 }
 
+// readHost reads the machine that flags name, for commands that have no
+// catalogue of their own.
+func (a *app) readHost(ctx context.Context, src shell.Source) (*stack.Stack, error) {
+	cat, err := a.loadCatalog()
+	if err != nil {
+		return nil, err
+	}
+	return a.read(ctx, cat, src)
+}
+
 // openLive makes the reader of this machine, and the server that --dsn names.
 func openLive(src shell.Source) (*host.Live, dsn.Given, error) { return src.Live(dialers) }
 
