@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -52,10 +51,9 @@ func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
 }
 
 func (k changeFlags) executor(d host.Doer) *change.Executor {
-	executor := change.NewExecutor(d, shell.Version())
-	executor.Dir = cmp.Or(k.state, change.Directory)
-	if k.image == "" { // an undo in an image runs nothing, and touches only what is in it
-		executor.Guard = host.Guarded
+	executor := shell.Executor(d, k.state)
+	if k.image != "" { // an undo in an image runs nothing, and touches only what is in it
+		executor.Guard = nil
 	}
 	return executor
 }

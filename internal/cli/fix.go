@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,13 +210,7 @@ func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g d
 
 // undoCommand undoes a change when its time is over, unless it was confirmed.
 func (f fixFlags) undoCommand(number int) ([]string, error) {
-	self, err := os.Executable()
-	argv := []string{self, "undo", strconv.Itoa(number), "--unless-confirmed", "--yes"}
-	if f.state == "" || err != nil {
-		return argv, err
-	}
-	dir, err := filepath.Abs(f.state)
-	return append(argv, "--state", dir), err
+	return shell.Itself(f.state, "undo", strconv.Itoa(number), "--unless-confirmed", "--yes")
 }
 
 // apply shows the draft, asks, and does it.

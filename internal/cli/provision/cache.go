@@ -167,13 +167,13 @@ func (v *caching) printUnit(pool, device string) error {
 			return hint.Usage(fmt.Sprintf("--warm %s is not a dataset of the pool %s", d, pool), "zfs list -r "+pool+" shows them")
 		}
 	}
-	add, err := v.own("provision", "cache", "add", pool, device, "--yes")
+	add, err := shell.Itself(v.state, "provision", "cache", "add", pool, device, "--yes")
 	if err != nil {
 		return err
 	}
 	var warm []string
 	if len(v.datasets) > 0 {
-		if warm, err = v.own(slices.Concat([]string{"provision", "cache", "warm", pool}, v.datasets, []string{"--yes"})...); err != nil {
+		if warm, err = shell.Itself(v.state, slices.Concat([]string{"provision", "cache", "warm", pool}, v.datasets, []string{"--yes"})...); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -60,7 +59,7 @@ func (b *lending) open(ctx context.Context) (o opened, err error) {
 	b.WarnUnverified(given)
 	o.doer = host.NewLiveDoer(live)
 	o.close = func() { o.doer.Close() }
-	o.Lender = &boost.Lender{Do: o.doer, Executor: b.executor(o.doer), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir,
+	o.Lender = &boost.Lender{Do: o.doer, Executor: shell.Executor(o.doer, b.state), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir,
 		Say: func(text string) { fmt.Fprintf(b.Err, "plumb: %s\n", shell.OneLine(text)) }}
 	o.Undo = fix.Undo{Open: b.anew}
 	o.Stack, err = check.Observe(ctx, host.NewCached(live), cat, b.Phases(cat, given), b.Timeout)
@@ -70,12 +69,6 @@ func (b *lending) open(ctx context.Context) (o opened, err error) {
 	return o, nil
 }
 
-func (b *lending) executor(d host.Doer) *change.Executor {
-	k := change.NewExecutor(d, shell.Version())
-	k.Dir, k.Guard = cmp.Or(b.state, change.Directory), host.Guarded
-	return k
-}
-
 // anew opens this machine once more: sessions of before may be broken.
 func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
 	live, _, err := b.Live(b.Dialers)
@@ -83,23 +76,12 @@ func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
 		return nil, nil, err
 	}
 	d := host.NewLiveDoer(live)
-	return d, b.executor(d), nil
-}
-
-// own is a command of this program, with the same journal.
-func (b *lending) own(words ...string) ([]string, error) {
-	self, err := os.Executable()
-	argv := append([]string{self}, words...)
-	if b.state == "" || err != nil {
-		return argv, err
-	}
-	dir, err := filepath.Abs(b.state)
-	return append(argv, "--state", dir), err
+	return d, shell.Executor(d, b.state), nil
 }
 
 // heir is the command that gives back what we cannot. A password comes to it by its input.
 func (b *lending) heir(number int) (argv []string, first []byte, err error) {
-	argv, err = b.own("undo", strconv.Itoa(number), "--heir", "--yes")
+	argv, err = shell.Itself(b.state, "undo", strconv.Itoa(number), "--heir", "--yes")
 	if b.DSN != "" {
 		argv, first = append(argv, "--dsn", "-"), []byte(b.DSN+"\n")
 	}
@@ -113,7 +95,7 @@ func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) 
 	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
 		return nil, nil
 	}
-	argv, err := b.own("undo", "--stranded", "--yes")
+	argv, err := shell.Itself(b.state, "undo", "--stranded", "--yes")
 	if err == nil {
 		_, err = host.OnlyOurs(argv[0])
 	}

@@ -205,9 +205,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 			return nil, nil, err
 		}
 		d := host.NewLiveDoer(live)
-		k := change.NewExecutor(d, shell.Version())
-		k.Guard, k.Dir = host.Guarded, dir
-		return d, k, nil
+		return d, shell.Executor(d, dir), nil
 	}
 	flow.Look = func(ctx context.Context, h host.Reader) (*stack.Stack, error) {
 		return check.Observe(ctx, h, know.Catalog, v.Phases(know.Catalog, given), f.Timeout)

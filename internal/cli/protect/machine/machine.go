@@ -275,9 +275,7 @@ func (m *Machine) Server(s *stack.Stack, name string) (stack.Ref, error) {
 
 // Executor carries changes out. Its journal is that of plumb undo.
 func (m *Machine) Executor() *change.Executor {
-	x := change.NewExecutor(m.Doer, shell.Version())
-	x.Dir, x.Guard = m.base, host.Guarded
-	return x
+	return shell.Executor(m.Doer, m.base)
 }
 
 // Begin says who begins a change.
