@@ -56,19 +56,19 @@ func TestStampAndBudget(t *testing.T) {
 	if after.Hash == before || after.Seed != uint64(x.began.Unix()) {
 		t.Errorf("seed %d, hash %s", after.Seed, after.Hash)
 	}
-	first, err := x.inTime(0, false)
+	first, err := x.share(0)
 	if err != nil || first.Hash != after.Hash || first.Budget != 9*time.Minute {
 		t.Errorf("the first stage has %s: %v", first.Budget, err)
 	}
-	last, err := x.inTime(1, false)
+	last, err := x.share(1)
 	if err != nil || last.Budget < 9*time.Minute+45*time.Second || last.Budget > 10*time.Minute {
 		t.Errorf("the last stage has %s: %v", last.Budget, err)
 	}
 	x.spent = 9*time.Minute + 30*time.Second
-	if none, err := x.inTime(0, false); err != nil || none.Budget != 0 {
+	if none, err := x.share(0); err != nil || none.Budget != 0 {
 		t.Errorf("with half a minute left the first stage has %s: %v", none.Budget, err)
 	}
-	if err := x.noTime(0, false); err == nil || x.ended != "" {
+	if err := x.noTime(0); err == nil || x.ended != "" {
 		t.Errorf("a rehearsal that shows nothing ends with %v, %q", err, x.ended)
 	}
 }
@@ -156,7 +156,7 @@ func TestStagesAreAdded(t *testing.T) {
 		}
 	}
 	x.reports[1] = fails(x.proposal.Stages[1].Experiment, "fsync = maybe")
-	if !x.over(1, false) || x.ofAll(1) {
+	if !x.over(1) || x.ofAll(1) {
 		t.Error("one short trial of each is not all that there is to do")
 	}
 	for range 2 {

@@ -27,9 +27,9 @@ func (x *Runner) allStages(ctx context.Context) error {
 	if x.reports == nil {
 		x.reports = make([]report.Report, len(x.proposal.Stages))
 	}
-	err := x.eachStage(limited, false)
+	err := x.eachStage(limited)
 	if err == nil && x.ended == "" && !x.Search {
-		err = x.eachStage(limited, true)
+		err = x.onceMore(limited)
 	}
 	if err == nil && x.ended == "" && x.Search {
 		err = x.searchAfter(limited)
@@ -44,22 +44,21 @@ func (x *Runner) allStages(ctx context.Context) error {
 	return err
 }
 
-// eachStage runs the stages; once more, only those that their share of the
-// budget ended undecided.
-func (x *Runner) eachStage(ctx context.Context, again bool) error {
+// eachStage runs the stages, each with its share of the budget.
+func (x *Runner) eachStage(ctx context.Context) error {
 	for i := 0; i < len(x.proposal.Stages); i++ { // more may be added behind the one at hand
-		if !x.over(i, again) {
-			e, err := x.inTime(i, again)
+		if !x.over(i) {
+			e, err := x.share(i)
 			if err != nil {
 				return err
 			}
 			if e.Budget == 0 {
-				return x.noTime(i, again)
+				return x.noTime(i)
 			}
 			if err := x.stage(ctx, i, e); err != nil {
 				return err
 			}
-			if !again && x.ofAll(i) && x.nearlyDecided(i) {
+			if x.ofAll(i) && x.nearlyDecided(i) {
 				if e, err = x.toDecide(i); err == nil && e.Budget > 0 {
 					err = x.stage(ctx, i, e)
 				}
@@ -68,10 +67,24 @@ func (x *Runner) eachStage(ctx context.Context, again bool) error {
 				}
 			}
 		}
-		if again {
+		if err := x.addStage(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onceMore goes on with the stages that their share of the budget ended undecided.
+func (x *Runner) onceMore(ctx context.Context) error {
+	for i := range x.proposal.Stages {
+		if !x.cutShort(i) {
 			continue
 		}
-		if err := x.addStage(ctx, i); err != nil {
+		e, err := x.rest(i)
+		if err != nil || e.Budget == 0 {
+			return err
+		}
+		if err := x.stage(ctx, i, e); err != nil {
 			return err
 		}
 	}
@@ -97,7 +110,7 @@ func (x *Runner) nearlyDecided(i int) bool {
 // toDecide gives the experiment of a stage the time that may decide about all
 // advice together, and no more for what else it compares.
 func (x *Runner) toDecide(i int) (experiment.Experiment, error) {
-	e, err := x.inTime(i, true)
+	e, err := x.rest(i)
 	r := x.reports[i]
 	if wants := r.Took + 2*time.Duration(r.Verdicts[0].More)*x.blockTime(i); err == nil && e.Budget > wants {
 		s, err := x.proposal.Stages[i].Within(wants)
@@ -108,22 +121,22 @@ func (x *Runner) toDecide(i int) (experiment.Experiment, error) {
 
 // over tells whether a stage has nothing left to do: it is decided, or has
 // used its share of the budget and another one is still to come.
-func (x *Runner) over(i int, again bool) bool {
+func (x *Runner) over(i int) bool {
 	r := x.reports[i]
-	short := len(r.Records) > 0 && r.Stopped == report.BudgetUsed
-	if again {
-		return !short
-	}
-	last := i == len(x.proposal.Stages)-1
-	return len(r.Records) > 0 && r.Complete && (!short || !last)
+	return len(r.Records) > 0 && r.Complete && (!x.cutShort(i) || !x.isLast(i))
+}
+
+func (x *Runner) isLast(i int) bool { return i == len(x.proposal.Stages)-1 }
+
+// cutShort tells whether the budget ended a stage undecided.
+func (x *Runner) cutShort(i int) bool {
+	r := x.reports[i]
+	return len(r.Records) > 0 && r.Stopped == report.BudgetUsed
 }
 
 // noTime ends a rehearsal before a stage that what is left of the budget does
 // not suffice for.
-func (x *Runner) noTime(i int, again bool) error {
-	if again {
-		return nil
-	}
+func (x *Runner) noTime(i int) error {
 	left, takes := rounded(max(0, x.left())), rounded(x.takes(i)+x.keptBack())
 	if i == 0 && len(x.reports[0].Records) == 0 {
 		return hint.With(fmt.Errorf("%s of --max-time are left, and all advice takes %s at least", left, takes),
@@ -172,19 +185,29 @@ func stageWords(name string) string {
 	return "all advice"
 }
 
-// inTime gives the experiment of a stage with the budget it may use; 0 when
-// it could show nothing in what is left.
-func (x *Runner) inTime(i int, again bool) (experiment.Experiment, error) {
-	s := x.proposal.Stages[i]
-	may := x.left() - x.keptBack()
-	if !again && may < x.takes(i) || again && may < x.blockTime(i) {
+// share gives the experiment of a stage with its share of the budget, the last one with all that is left; with 0 when it
+// could show nothing in that.
+func (x *Runner) share(i int) (experiment.Experiment, error) {
+	left := x.left() - x.keptBack()
+	if left < x.takes(i) {
 		return experiment.Experiment{}, nil
 	}
-	may += x.reports[i].Took // a stage counts all its trials
-	if last := i == len(x.proposal.Stages)-1; !again && !last && s.Experiment.Budget > 0 {
+	may := left + x.reports[i].Took // a stage counts all its trials
+	if s := x.proposal.Stages[i]; !x.isLast(i) && s.Experiment.Budget > 0 {
 		may = min(may, s.Experiment.Budget)
 	}
-	s, err := s.Within(may)
+	s, err := x.proposal.Stages[i].Within(may)
+	return s.Experiment, err
+}
+
+// rest gives the experiment of a stage that was begun with all that is left of the budget; with 0 when that is not even
+// one block more.
+func (x *Runner) rest(i int) (experiment.Experiment, error) {
+	left := x.left() - x.keptBack()
+	if left < x.blockTime(i) {
+		return experiment.Experiment{}, nil
+	}
+	s, err := x.proposal.Stages[i].Within(left + x.reports[i].Took)
 	return s.Experiment, err
 }
 
