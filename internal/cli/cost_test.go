@@ -24,13 +24,9 @@ var unmet = map[string]string{"block commands": "a drive that tells its health, 
 // and of this one. More than its Cost is a fault; so is a Cost of which no host
 // takes half, as nobody could plan by it. Of ProxySQL there is no captured host.
 func TestProbesCostWhatTheySay(t *testing.T) {
-	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
-	if err != nil || len(tapes) == 0 {
-		t.Fatalf("no tapes in fixtures: %v", err)
-	}
 	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	used := map[string]float64{} // the largest part of a bound that a host takes
-	for _, name := range tapes {
+	for _, name := range capturedHosts(t) {
 		h, err := a.openTape(name)
 		must(t, err)
 		costOn(t, filepath.Base(name), h, dsn.OnTape(h.About().Given), used)

@@ -13,18 +13,24 @@ import (
 	"plumb/internal/stack"
 )
 
-// TestTapes replays every captured host: each fact that is set must be
-// declared and of its type, a saved stack must read back as it was, and no rule
-// may break.
-func TestTapes(t *testing.T) {
+// capturedHosts gives the tape of each captured host.
+func capturedHosts(t *testing.T) []string {
+	t.Helper()
 	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
 	if err != nil || len(tapes) == 0 {
 		t.Fatalf("no tapes in fixtures: %v", err)
 	}
+	return tapes
+}
+
+// TestTapes replays every captured host: each fact that is set must be
+// declared and of its type, a saved stack must read back as it was, and no rule
+// may break.
+func TestTapes(t *testing.T) {
 	a := &app{Shell: shell.Shell{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
 	know, err := a.loadKnowledge(check.Choice{}, "")
 	must(t, err)
-	for _, name := range tapes {
+	for _, name := range capturedHosts(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".tape.gz"), func(t *testing.T) {
 			s, err := a.read(t.Context(), know.Catalog, shell.Source{Tape: name, Timeout: check.DefaultTimeout})
 			if err != nil {

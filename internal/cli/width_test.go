@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,8 +19,7 @@ import (
 
 // TestRealOutputFitsTheScreen draws every captured host.
 func TestRealOutputFitsTheScreen(t *testing.T) {
-	tapes, err := filepath.Glob("../../fixtures/*.tape.gz")
-	must(t, err)
+	tapes := capturedHosts(t)
 	for i, w := range []int{80, 120, 60, 100} {
 		t.Setenv("COLUMNS", strconv.Itoa(w))
 		runsWithin(t, w, "rules")
