@@ -108,17 +108,6 @@ func (t *table) tally(ctx context.Context, spans []span, hash func([]byte) uint6
 	return total, context.Cause(ctx)
 }
 
-// Checksum gives the checksum over all rows that a table shall have, made
-// without a server, and their number.
-func Checksum(engine string, t Table) (sum string, rows int64, err error) {
-	known, err := prepared(t)
-	if err != nil {
-		return "", 0, err
-	}
-	all, err := known.tally(context.Background(), []span{{0, t.Units}}, product.DialectOf(engine).Hash)
-	return fmt.Sprintf("%016x", all.hash), all.rows, err
-}
-
 // checksumExpression sums a hash of each row's text, with fields joined by
 // tabs and \N for NULL, as Row writes them.
 func checksumExpression(sql *product.Dialect, columns []string) string {
