@@ -85,7 +85,7 @@ func (h holder) datasetThere(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("it is not known whether it is there: the pool %s is not imported", pool)
 	}
 	_, err = h.Do.Run(ctx, zfs.Exists(name)...)
-	if err != nil && strings.Contains(err.Error(), "does not exist") {
+	if zfs.Missing(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -202,7 +202,7 @@ func (s *sending) reached(err error) error {
 
 // open looks at the dataset that holds the replicas, and makes it when it is missing.
 func (s *sending) open(ctx context.Context) error {
-	if err := s.readHolder(ctx); !absent(err) {
+	if err := s.readHolder(ctx); !zfs.Missing(err) {
 		return err
 	}
 	if _, err := s.at(ctx, holder(s.t.Dataset)...); err != nil {
@@ -258,8 +258,6 @@ func (s *sending) here(ctx context.Context) bool {
 	out, err := s.d.Run(ctx, zfs.Properties(s.t.Dataset)...)
 	return err == nil && s.guid != "" && guidOf(zfs.ParseProperties(out), s.t.Dataset) == s.guid
 }
-
-func absent(err error) bool { return err != nil && strings.Contains(err.Error(), "does not exist") }
 
 // finish notes that all came whole.
 func (s *sending) finish(ctx context.Context) error {

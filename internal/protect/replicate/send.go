@@ -55,7 +55,7 @@ func (d dataset) of(guid string) (found moment, ok bool) {
 // read reads one side; run says where.
 func read(ctx context.Context, run func(context.Context, ...string) ([]byte, error), name string) (d dataset, err error) {
 	out, err := run(ctx, zfs.Properties(name)...)
-	if absent(err) {
+	if zfs.Missing(err) {
 		return d, nil
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 		}
 	}
 	if out, err = run(ctx, identities(name)...); err != nil {
-		if absent(err) { // what a stream that was cut off left went meanwhile
+		if zfs.Missing(err) { // what a stream that was cut off left went meanwhile
 			return dataset{}, nil
 		}
 		return d, err

@@ -137,7 +137,7 @@ func (z ZFS) destroyOne(ctx context.Context, d host.Streamer, m protect.Member) 
 		return errors.Join(err, fmt.Errorf("look at %s: it is there, and not of this point", aside))
 	} else if s.Gone {
 		if _, err := d.Run(ctx, zfs.Rename(m.Snapshot, aside)...); err != nil {
-			if missing(err) {
+			if zfs.Missing(err) {
 				return nil // gone since
 			}
 			return err
@@ -151,7 +151,7 @@ func (z ZFS) destroyOne(ctx context.Context, d host.Streamer, m protect.Member) 
 		_, err := d.Run(context.WithoutCancel(ctx), zfs.Rename(aside, m.Snapshot)...)
 		return errors.Join(errors.New(why), err)
 	}
-	if _, err = d.Run(ctx, zfs.Destroy(aside)...); err != nil && !missing(err) { // who may rename may not be who may destroy
+	if _, err = d.Run(ctx, zfs.Destroy(aside)...); err != nil && !zfs.Missing(err) { // who may rename may not be who may destroy
 		_, back := d.Run(context.WithoutCancel(ctx), zfs.Rename(aside, m.Snapshot)...)
 		return errors.Join(err, back)
 	}

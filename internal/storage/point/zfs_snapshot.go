@@ -92,8 +92,8 @@ func (z ZFS) proofs(ctx context.Context, run runs, names ...string) (map[string]
 	if err == nil {
 		return zfs.ParseProofs(out)
 	}
-	if !missing(err) || len(names) == 1 {
-		if missing(err) {
+	if !zfs.Missing(err) || len(names) == 1 {
+		if zfs.Missing(err) {
 			err = nil
 		}
 		return nil, err
@@ -110,9 +110,6 @@ func (z ZFS) proofs(ctx context.Context, run runs, names ...string) (map[string]
 	}
 	return all, nil
 }
-
-// missing tells whether a command of ZFS says that there is no such thing.
-func missing(err error) bool { return strings.Contains(err.Error(), "does not exist") }
 
 // members gives the snapshots of a name that there are.
 func (z ZFS) members(ctx context.Context, run runs, vols []protect.Volume, name string) (all []protect.Member, err error) {
@@ -266,7 +263,7 @@ func (z ZFS) names(ctx context.Context, h host.Reader, pool string) (names, erro
 // are unknown, and only those of one that is here can be gone.
 func imported(ctx context.Context, h host.Reader, pool string) error {
 	_, err := h.Output(ctx, zfs.Exists(pool)...)
-	if err != nil && missing(err) {
+	if zfs.Missing(err) {
 		err = hint.With(fmt.Errorf("the pool %s is not imported, so nothing is known of its snapshots", pool), "zpool import shows the pools that can be imported; one that was imported under another name must get this one again")
 	}
 	return err

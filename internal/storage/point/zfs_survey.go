@@ -80,7 +80,7 @@ func answer(m protect.Member, proofs map[string]zfs.Proof, err error) protect.An
 // survey reads the proofs of those of some snapshots of a dataset that there are.
 func (z ZFS) survey(ctx context.Context, h host.Reader, dataset string, asked map[string]bool) (map[string]zfs.Proof, error) {
 	out, err := h.Output(ctx, zfs.SnapshotsOf(dataset)...)
-	if err != nil && missing(err) { // follow asks whether its pool is there
+	if zfs.Missing(err) { // follow asks whether its pool is there
 		return nil, nil
 	}
 	if err != nil {
