@@ -13,20 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
-	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/group"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
-	"plumb/internal/load"
-	"plumb/internal/observe"
 	"plumb/internal/protect"
-	"plumb/internal/units"
 )
 
 // Directory is where copies are. Their servers' users pass through it, so it is not
@@ -79,11 +73,7 @@ type Copy struct {
 	stopBy   host.Signal
 }
 
-const (
-	leastMemory = 256 << 20 // of a copy's server, in bytes
-	downTime    = 2 * time.Minute
-	logTail     = 1500 // bytes of its log in an error
-)
+const leastMemory = 256 << 20 // of a copy's server, in bytes
 
 // Make makes the copy of a point, and neutralises it. It does not start it. With an
 // error nothing is left.
@@ -168,254 +158,6 @@ func (m Maker) place(ctx context.Context, name string) (string, error) {
 	return dir, nil
 }
 
-// make makes the directories, clones the snapshots into them, and neutralises the copy.
-func (c *Copy) make(ctx context.Context, members []protect.Member) error {
-	do := c.maker.Keeper.Do
-	if err := c.book.Tree(ctx, inventory.Thing{Name: c.Dir, Life: c.life}, 0o711); err != nil {
-		return fmt.Errorf("make the directory of the copy: %w", err)
-	}
-	if err := do.MakeDir(ctx, c.Root, 0o700, -1, -1); err != nil {
-		return err
-	}
-	if c.Purpose != protect.ForBrowse {
-		if err := do.MakeDir(ctx, c.Run, 0o700, c.Server.UID, c.Server.GID); err != nil {
-			return err
-		}
-	}
-	for _, m := range members {
-		c.members = append(c.members, m)
-		if err := c.clone(ctx, m); err != nil {
-			return fmt.Errorf("clone %s: %w", m.Snapshot, err)
-		}
-	}
-	if c.Purpose == protect.ForBrowse {
-		if err := c.sealed(ctx); err != nil {
-			return err
-		}
-		return c.open(ctx)
-	}
-	if err := c.open(ctx); err != nil {
-		return err
-	}
-	return c.engine.Neutralise(ctx, do, c.Copy)
-}
-
-// open lets the server's user into the copy. Until all is mounted nobody but root enters it: a clone's directories are his, and
-// for one in which another is to be mounted he could put a link to any directory of this host in its place.
-func (c *Copy) open(ctx context.Context) error {
-	_, err := c.maker.Keeper.Do.Run(ctx, "chmod", "711", "--", c.Root)
-	return err
-}
-
-// sealed lets nobody write to the copy, or run a program of it.
-func (c *Copy) sealed(ctx context.Context) error {
-	for _, m := range c.members {
-		at := c.In(path.Clean(m.Mountpoint))
-		if _, err := c.maker.Keeper.Do.Run(ctx, "mount", "-o", "remount,bind,ro,nosuid,nodev,noexec", "--", at); err != nil {
-			return err
-		}
-		mounts, err := observe.MountTable(ctx, c.maker.Keeper.Do, "self")
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(mounts, func(m observe.Mount) bool { return m.Point == at && slices.Contains(m.Options, "ro") }) {
-			return fmt.Errorf("%s is not mounted read-only", at)
-		}
-	}
-	return nil
-}
-
-// clone clones one snapshot to where the server had its volume, below the copy's root.
-// Members come with parents first, so that what is mounted in another finds its place there.
-func (c *Copy) clone(ctx context.Context, m protect.Member) error {
-	do := c.maker.Keeper.Do
-	s, err := c.maker.Keeper.StorageOf(m.Volume)
-	if err != nil {
-		return err
-	}
-	at := c.In(path.Clean(m.Mountpoint))
-	if err := c.way(ctx, at); err != nil {
-		return err
-	}
-	if err := s.Clone(ctx, do, m, protect.CloneAt{Dir: at, Book: c.book, Life: c.life}); err != nil {
-		return err
-	}
-	if err := c.mounted(ctx, at); err != nil || !c.stranger {
-		return err
-	}
-	return c.given(ctx, at)
-}
-
-// way makes the directories that lead to a place in the copy.
-func (c *Copy) way(ctx context.Context, to string) error {
-	at := c.Root
-	for name := range strings.SplitSeq(strings.TrimPrefix(to, c.Root+"/"), "/") {
-		at = path.Join(at, name)
-		_, err := c.maker.Keeper.Do.Readlink(ctx, at)
-		if err == nil {
-			return fmt.Errorf("%s is a link, and a directory was expected", at)
-		}
-		if st, err := c.maker.Keeper.Do.Stat(ctx, at); err == nil && st.Mode.IsDir() {
-			continue
-		}
-		if err := c.maker.Keeper.Do.MakeDir(ctx, at, 0o755, -1, -1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mounted proves that a clone lies where the server will look: one started on an empty
-// directory makes a new database there.
-func (c *Copy) mounted(ctx context.Context, at string) error {
-	in, err := c.maker.Keeper.Do.Stat(ctx, at)
-	if err != nil {
-		return err
-	}
-	above, err := c.maker.Keeper.Do.Stat(ctx, path.Dir(at))
-	if err != nil {
-		return err
-	}
-	// A copy of files on the filesystem that holds the copies is another mount of the same device.
-	if in.DevMajor == above.DevMajor && in.DevMinor == above.DevMinor && in.MountID == above.MountID {
-		return fmt.Errorf("the clone is not mounted on %s", at)
-	}
-	return nil
-}
-
-// thing makes a thing of the copy's, which lives as long as it.
-func (c *Copy) thing(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) error {
-	t.Life = c.life
-	_, err := c.book.Make(ctx, t, make)
-	return err
-}
-
-// Start starts the server of a copy, closed, and waits until it answers: nobody but we can log in, and it has no network.
-func (c *Copy) Start(ctx context.Context, within time.Duration) (load.Admin, error) {
-	c.Closed = true
-	return c.start(ctx, within)
-}
-
-// StartOpen starts the server of a copy for those who use it, with its accounts and a network. That of a stranger is closed all the same.
-func (c *Copy) StartOpen(ctx context.Context, within time.Duration) (load.Admin, error) {
-	c.Closed = c.stranger
-	return c.start(ctx, within)
-}
-
-func (c *Copy) start(ctx context.Context, within time.Duration) (load.Admin, error) {
-	p, stop, log, err := c.engine.Serve(c.Copy)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
-	}
-	c.stopBy = stop
-	p.Log = path.Join(c.Dir, "output.log") // not in Run, where its user could put a link in its place
-	if err := c.begin(ctx, p); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnstarted, err)
-	}
-	a, err := c.answer(ctx, within)
-	if err != nil {
-		after := context.WithoutCancel(ctx) // why is also said when the time ran out
-		err = full(fmt.Errorf("the copy of %s did not come up: %w%s", c.Server.Ref, c.Starved(after, unstarted(err)), c.tail(after, log, p.Log)))
-		err = c.confined(after, err)
-		return nil, errors.Join(err, c.book.Remove(after, c.process))
-	}
-	return a, nil
-}
-
-// begin starts a program of the copy, enclosed.
-func (c *Copy) begin(ctx context.Context, p host.Process, more ...string) error {
-	p, err := c.enclosed(ctx, p, more...)
-	if err != nil {
-		return err
-	}
-	t := inventory.Thing{Kind: inventory.Process, Proof: map[string]string{"argv": strings.Join(p.Argv, " ")}, Life: c.life}
-	c.process, err = c.book.Make(ctx, t, func(t *inventory.Thing) (err error) {
-		if c.running, err = c.maker.Keeper.Do.Start(ctx, p); err != nil {
-			return err
-		}
-		return kinds.Proven(ctx, c.maker.Keeper.Do, t, c.running.PID())
-	})
-	return err
-}
-
-// Work runs a program on the files of a copy whose server does not run, enclosed as a closed server is. What it leaves running
-// goes with it, also when it is killed: it has processes of its own.
-func (c *Copy) Work(ctx context.Context, name string, argv ...string) (err error) {
-	c.Closed = true
-	log := path.Join(c.Dir, name+".log")
-	p := host.Process{Argv: argv, Env: c.Server.Env, UID: c.Server.UID, GID: c.Server.GID, Log: log}
-	if err := c.begin(ctx, p, "--pid", "--fork", "--kill-child", "--mount-proc"); err != nil {
-		return err
-	}
-	select {
-	case <-c.running.Done():
-		err = c.running.Err()
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w%s", name, c.Starved(ctx, err), c.tail(ctx, log, log))
-	}
-	c.running = nil
-	return errors.Join(err, c.book.Remove(context.WithoutCancel(ctx), c.process))
-}
-
-// ErrStarved says that a copy's server was killed for want of memory, which says nothing of the point.
-var ErrStarved = errors.New("the kernel killed it")
-
-// Starved adds to an error that the copy's server was killed for want of memory, or had no room to write, if it was so.
-func (c *Copy) Starved(ctx context.Context, err error) error {
-	if err = full(err); err == nil || c.group == nil {
-		return err
-	}
-	if n, known := c.group.Kills(ctx, c.maker.Keeper.Do); known && n > 0 {
-		return fmt.Errorf("%w (%w, as it wanted more memory than the %s it was given: give it more)", err, ErrStarved, units.Bytes(c.memory))
-	}
-	return err
-}
-
-// Become has the next start of a copy be that of another server program, for which it is made harmless anew. Its server
-// was stopped, and needs nothing any more by which it recovered.
-func (c *Copy) Become(ctx context.Context, sv protect.Server) error {
-	c.Server, c.Files, c.Position = sv, nil, protect.Position{}
-	return c.engine.Neutralise(ctx, c.maker.Keeper.Do, c.Copy)
-}
-
-// answer waits until the server lets us in.
-func (c *Copy) answer(ctx context.Context, within time.Duration) (a load.Admin, err error) {
-	err = await.Answer(ctx, c.running, within, func(ctx context.Context) (err error) {
-		a, err = c.engine.Open(ctx, c.Copy)
-		return err
-	})
-	return a, err
-}
-
-// tail gives the end of the log that the server keeps in its own directory, or else of
-// what it printed, which is in one of ours.
-func (c *Copy) tail(ctx context.Context, theirs, ours string) string {
-	text, err := c.maker.Keeper.Do.ReadFile(host.AsUser(ctx, c.Server.UID, c.Server.GID), theirs)
-	if err != nil || len(strings.TrimSpace(string(text))) == 0 {
-		text, err = c.maker.Keeper.Do.ReadFile(ctx, ours) // in a directory of ours
-	}
-	if err != nil || len(strings.TrimSpace(string(text))) == 0 {
-		return ""
-	}
-	return "\n" + complaints(string(text[max(0, len(text)-logTail):]))
-}
-
-// Stop ends the server in an orderly way.
-func (c *Copy) Stop(ctx context.Context) error {
-	if c.running == nil {
-		return nil
-	}
-	err := await.End(ctx, c.running, downTime, func() error { return c.running.Signal(c.stopBy) })
-	if err != nil {
-		err = fmt.Errorf("stop the copy of %s: %w", c.Server.Ref, err)
-	}
-	c.running = nil
-	return errors.Join(err, c.book.Remove(context.WithoutCancel(ctx), c.process))
-}
-
 // Remove takes away all that was made of a copy.
 func (c *Copy) Remove(ctx context.Context) error {
 	var left error
@@ -431,11 +173,3 @@ func (c *Copy) Remove(ctx context.Context) error {
 
 // Leave lets a copy that is to live go on without us.
 func (c *Copy) Leave(ctx context.Context) error { return c.book.Close(ctx) }
-
-// Process is the number of the copy's process, and by what it is known again; 0 when there is none.
-func (c *Copy) Process() (pid int, proof map[string]string) {
-	if c.running == nil {
-		return 0, nil
-	}
-	return c.running.PID(), map[string]string{"boot": c.process.Proof["boot"], "start": c.process.Proof["start"]}
-}
