@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"hint", "product", "await", "strictyaml/schematest"}, // schematest is for tests alone
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
+	{"host/walk"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
 	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity"},
 	{"host/hosttest", "host/taped", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
@@ -38,7 +39,7 @@ var layers = [][]string{
 	{"system/sampler", "storage/sampler", "engine/mysql/sampler", "engine/postgres/sampler", "engine/mongo/sampler"}, // what watch reads again and again
 	{"engine/fake", "engine/mongo/mongotest"},
 	{"engine/samplertest"}, // for tests alone
-	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "system/setup", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},                   // the hot path of load, which logs in as the probes do
+	{"engine/mysql/binlog", "engine/postgres/wal", "storage/volume", "storage/point", "storage/layout", "system/setup", "store/dir", "store/s3", "engine/dsn", "engine/mysql/client", "engine/postgres/client"},   // the hot path of load, which logs in as the probes do
 	{"engine/private", "engine/mysql/point", "engine/postgres/point", "engine/mongo/point", "engine/mysql/sst", "engine/mysql/bulk", "engine/postgres/bulk", "engine/mysql/accounts", "engine/postgres/accounts"}, // servers of the lab's own, and copies of others
 	{"engine/mysql/home", "engine/postgres/home", "engine/mysql/swap", "engine/postgres/swap", "engine/mysql/pitr", "engine/postgres/pitr"},                                                                       // what provision asks of them
 	{"engine/postgres/pgbackrest", "engine/mongo/pbm"}, // tools that back them up
@@ -63,8 +64,8 @@ var only = map[string]struct {
 	why string
 }{
 	"os/exec":                             {[]string{"host", "host/foreground", "host/again"}, "every command must be recordable, bounded and known to only read, but for a person's own and this program's"},
-	"syscall":                             {[]string{"host", "host/reach", "host/foreground", "host/again", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
-	"golang.org/x/sys/unix":               {[]string{"host", "host/reach", "host/scratch", "host/self", "host/tree"}, "only host touches the machine"},
+	"syscall":                             {[]string{"host", "host/walk", "host/reach", "host/foreground", "host/again", "store/dir"}, "only host touches the machine; store/dir the directory that the command line names"},
+	"golang.org/x/sys/unix":               {[]string{"host", "host/walk", "host/reach", "host/scratch", "host/self", "host/tree"}, "only host touches the machine"},
 	"github.com/go-sql-driver/mysql":      {[]string{"engine/mysql", "engine/mysql/client"}, "each driver stays in its engine"},
 	"github.com/jackc/pgx/v5":             {[]string{"engine/postgres", "engine/postgres/client", "lab/ledger"}, "each driver stays in its engine; the lab's ledger may be in a database"},
 	"github.com/klauspost/compress":       {[]string{"watch/record", "view/metrics", "backup/chunk"}, "recordings, remote write and backups alone are packed"},
@@ -76,7 +77,7 @@ var only = map[string]struct {
 	"cel.dev/cel-go":                      {[]string{"rule"}, "rules are judged in one place"},
 	"charm.land/lipgloss/v2":              {[]string{"view/page", "view/tui"}, "only view formats"},
 	"net":                                 {[]string{"host/reach", "engine/mysql", "engine/mysql/client", "engine/postgres", "engine/postgres/client", "engine/mongo", "engine/proxysql", "engine/fake", "engine/mysql/sst", "engine/mongo/mongotest", "lab/ledger", "cli/watch", "cli/watch/outlet"}, "connections are made by dialers, which host calls"},
-	"os":                                  {[]string{"host", "host/chroot", "host/processes", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven", "cli/load", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
+	"os":                                  {[]string{"host", "host/walk", "host/chroot", "host/processes", "host/reach", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again", "host/fetch", "cli", "cli/shell", "cli/protect", "cli/protect/inner", "cli/protect/machine", "cli/provision", "cli/watch", "cli/watch/incident", "cli/watch/outlet", "cli/forecast", "cli/backup", "cli/backup/upkeep", "cli/archive", "cli/driven", "cli/load", "watch/record", "store/dir", "load/durability", "lab/ledger", "view/viewtest", "engine/samplertest"}, "only host opens files of the machine; cli and the ledgers open what the command line names"},
 }
 
 type goPackage struct{ path, imports, dir, files string }

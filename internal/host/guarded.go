@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/walk"
 )
 
 // Guarded says whether others than this user and root could have written the
@@ -16,7 +17,7 @@ import (
 // its place: whoever can write a journal says what its undo runs. The directory
 // may not exist yet.
 func Guarded(dir, pattern string) error {
-	if _, err := (trail{gone: isTheEnd}).walk(dir); err != nil {
+	if _, err := (trail{gone: walk.IsTheEnd}).walk(dir); err != nil {
 		return err
 	}
 	return guardedFiles(dir, pattern)
@@ -26,7 +27,7 @@ func Guarded(dir, pattern string) error {
 // where it is not there, and gives its path without links. It is refused like
 // [Guarded], before anything is made.
 func MakeGuarded(dir string) (real string, err error) {
-	return trail{gone: isMade}.walk(dir)
+	return trail{gone: walk.IsMade}.walk(dir)
 }
 
 // OnlyOurs gives the path of a file or a directory without links, and an error when root
@@ -42,8 +43,8 @@ func OnlyOurs(name string) (real string, err error) {
 
 // trail is how a path is walked of which nobody else may change anything.
 type trail struct {
-	gone   missing // what happens where something is missing
-	shared bool    // the last directory may be one to which others can add
+	gone   walk.Missing // what happens where something is missing
+	shared bool         // the last directory may be one to which others can add
 }
 
 // walk takes the names of a path one after the other, as the kernel does, and
@@ -55,11 +56,11 @@ func (t trail) walk(name string) (real string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("look at who can write to %s: %w", name, err)
 	}
-	at, todo := "/", parts(name)
+	at, todo := "/", walk.Names(name)
 	for links := 0; ; {
 		last := len(todo) == 0
 		info, err := t.look(at, last)
-		if errors.Is(err, fs.ErrNotExist) && t.gone == isTheEnd {
+		if errors.Is(err, fs.ErrNotExist) && t.gone == walk.IsTheEnd {
 			return filepath.Join(append([]string{at}, todo...)...), nil
 		}
 		if err != nil {
@@ -68,17 +69,17 @@ func (t trail) walk(name string) (real string, err error) {
 		switch {
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(at)
-			if links++; err != nil || links > maxLinks {
+			if links++; err != nil || links > walk.MaxLinks {
 				return "", fmt.Errorf("follow the link %s: %w", at, errors.Join(err, syscall.ELOOP))
 			}
-			todo = append(parts(to), todo...)
+			todo = append(walk.Names(to), todo...)
 			if at = filepath.Dir(at); filepath.IsAbs(to) {
 				at = "/"
 			}
 			continue // what it leads to may be the last, which more is asked of
 		case !last:
 			at, todo = filepath.Join(at, todo[0]), todo[1:] // .. is the one above, as nothing in at is a link
-		case t.gone == isMade && !info.IsDir():
+		case t.gone == walk.IsMade && !info.IsDir():
 			return "", fmt.Errorf("make the directory %s: there is something else of that name", at)
 		default:
 			return at, nil
@@ -89,7 +90,7 @@ func (t trail) walk(name string) (real string, err error) {
 // look looks at what is on the way, and makes it where that is wanted.
 func (t trail) look(at string, last bool) (fs.FileInfo, error) {
 	info, err := os.Lstat(at)
-	if errors.Is(err, fs.ErrNotExist) && t.gone == isMade {
+	if errors.Is(err, fs.ErrNotExist) && t.gone == walk.IsMade {
 		info, err = madeGuarded(at, last)
 	}
 	if err != nil {
@@ -150,7 +151,7 @@ func writers(info fs.FileInfo, closed bool) string {
 
 // othersRights are the rights to write that are not ours alone. A group of a user's own
 // number is his alone, and where useradd makes such groups, all that he makes may be open to it.
-func othersRights(owner, group uid, us int) fs.FileMode {
+func othersRights(owner, group uint32, us int) fs.FileMode {
 	if us != 0 && int(owner) == us && int(group) == us {
 		return 0o002
 	}

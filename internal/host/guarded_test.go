@@ -128,7 +128,7 @@ func TestMakeGuarded(t *testing.T) {
 // A group that is a user's own is nobody else, and root's are never so.
 func TestOwnGroup(t *testing.T) {
 	for _, c := range []struct {
-		owner, group uid
+		owner, group uint32
 		us           int
 		want         fs.FileMode
 	}{

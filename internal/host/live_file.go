@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/redact"
+	"plumb/internal/host/walk"
 )
 
 // ReadFile implements Reader. Only regular files are read: opening a device
@@ -34,17 +34,15 @@ func (l *Live) readRaw(ctx context.Context, name string) ([]byte, error) {
 	return data, fileError("read", name, err)
 }
 
-var errNotRegular = errors.New("not a regular file")
-
 // readHead reads at most limit bytes of a regular file. Opening a device is
 // not harmless: a watchdog resets the machine when it is closed again, a tape
 // drive rewinds. So it is looked at first, and what was looked at is opened.
 func readHead(name string, limit int) ([]byte, error) {
-	at, err := inItsRoot(name, true)
+	at, err := walk.InRoot(name, true)
 	if err != nil {
 		return nil, err
 	}
-	there, err := openRetry(at, unix.O_PATH|unix.O_CLOEXEC)
+	there, err := walk.OpenRetry(at, unix.O_PATH|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func readThere(there int, st unix.Stat_t, limit int) ([]byte, error) {
 	case unix.S_IFDIR:
 		return nil, syscall.EISDIR
 	default:
-		return nil, errNotRegular
+		return nil, walk.ErrNotRegular
 	}
 	fd, err := reopen(there, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
@@ -75,16 +73,7 @@ func readThere(there int, st unix.Stat_t, limit int) ([]byte, error) {
 
 // reopen opens the file that an O_PATH descriptor stands for.
 func reopen(fd, flags int) (int, error) {
-	return openRetry("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_CLOEXEC)
-}
-
-func openRetry(name string, flags int) (int, error) {
-	for {
-		fd, err := unix.Open(name, flags, 0)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
+	return walk.OpenRetry("/proc/self/fd/"+strconv.Itoa(fd), flags|unix.O_CLOEXEC)
 }
 
 // readAll reads to the end or to the limit. hint is the size stat tells,
@@ -115,7 +104,7 @@ func readAll(fd, limit int, hint int64) ([]byte, error) {
 // Readlink implements Reader.
 func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 	to, err := onFile(ctx, l, name, true, func(context.Context) (string, error) {
-		at, err := inItsRoot(name, false)
+		at, err := walk.InRoot(name, false)
 		if err != nil {
 			return "", err
 		}
@@ -128,7 +117,7 @@ func (l *Live) Readlink(ctx context.Context, name string) (string, error) {
 // Statfs implements Reader.
 func (l *Live) Statfs(ctx context.Context, name string) (Statfs, error) {
 	s, err := onFile(ctx, l, name, true, func(context.Context) (Statfs, error) {
-		at, err := inItsRoot(name, true)
+		at, err := walk.InRoot(name, true)
 		if err != nil {
 			return Statfs{}, err
 		}
@@ -161,7 +150,7 @@ func statfsOf(st unix.Statfs_t) Statfs {
 
 // readNames lists a directory, at most limit names.
 func readNames(dir string, limit int) ([]string, error) {
-	fd, err := openRetry(dir, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	fd, err := walk.OpenRetry(dir, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_DIRECTORY|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"plumb/internal/host/walk"
 )
 
 // Glob implements Reader. Directories that cannot be read are passed over, as
@@ -84,7 +86,7 @@ func matching(dir, part string, limit int) ([]string, error) {
 		prefix += "/"
 	}
 	if !strings.ContainsAny(part, `*?[\`) {
-		if at, err := inItsRoot(prefix+part, false); err != nil {
+		if at, err := walk.InRoot(prefix+part, false); err != nil {
 			return nil, err
 		} else if _, err := os.Lstat(at); err != nil {
 			return nil, err
@@ -97,7 +99,7 @@ func matching(dir, part string, limit int) ([]string, error) {
 	if dir == "" {
 		dir = "."
 	}
-	at, err := inItsRoot(dir, true)
+	at, err := walk.InRoot(dir, true)
 	if err != nil {
 		return nil, err
 	}

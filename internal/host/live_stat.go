@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/walk"
 )
 
 // Stat implements Reader. Below /proc/PID/root links are followed as that
@@ -21,7 +23,7 @@ func (l *Live) Stat(ctx context.Context, name string) (Stat, error) {
 }
 
 func statOf(name string) (Stat, error) {
-	at, err := inItsRoot(name, true)
+	at, err := walk.InRoot(name, true)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -35,10 +37,10 @@ func statOf(name string) (Stat, error) {
 
 // resolved gives the path after all links, or "" if it has none.
 func resolved(name, at string) string {
-	if _, root, _ := SplitRoot(name); root != "" {
+	if _, root, _ := walk.SplitRoot(name); root != "" {
 		return at
 	}
-	if isMagic(name) {
+	if walk.IsMagic(name) {
 		to, err := os.Readlink(name)
 		if err != nil || !strings.HasPrefix(to, "/") {
 			return ""
@@ -48,7 +50,7 @@ func resolved(name, at string) string {
 	if !strings.HasPrefix(name, "/") {
 		return ""
 	}
-	to, err := Resolve("", "", name, true)
+	to, err := walk.Resolve("", "", name, true)
 	if err != nil {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/redact"
+	"plumb/internal/host/walk"
 )
 
 // LiveDoer are a live reader that can also change the machine: the only [Doer]
@@ -67,12 +68,12 @@ func (h *LiveDoer) Raw(ctx context.Context, name string) ([]byte, error) {
 }
 
 func readPlace(name string, limit int) ([]byte, error) {
-	p, err := placeOf(name, true, isError)
+	p, err := walk.To(name, walk.How{Follow: true})
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	there, st, err := p.look()
+	defer p.Close()
+	there, st, err := p.Look()
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +81,9 @@ func readPlace(name string, limit int) ([]byte, error) {
 	return readThere(there, st, limit)
 }
 
-// Replace implements Doer: it writes a new file beside the old one, with its
-// owner, mode and extended attributes, syncs it, renames it over the old one
-// and syncs the directory.
+// Replace implements Doer.
 func (h *LiveDoer) Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error {
-	return changeError("replace", name, h.at(ctx, name, true, isMade, func(ctx context.Context, p place) error { return p.replace(ctx, data, perm) }))
+	return changeError("replace", name, h.at(ctx, name, walk.How{Follow: true, Gone: walk.IsMade}, func(ctx context.Context, p walk.Place) error { return p.Replace(ctx, data, perm) }))
 }
 
 // at does something at the place of a file. What is beside a link is beside
@@ -94,9 +93,9 @@ func (h *LiveDoer) Replace(ctx context.Context, name string, data []byte, perm f
 // On a dead filesystem it is left behind: the caller hears of it, and it changes
 // nothing any more should it come back. Who is only told to stop gets an
 // answer nevertheless, because half of a change is worse than a whole one.
-func (h *LiveDoer) at(ctx context.Context, name string, follow bool, gone missing, do func(context.Context, place) error) error {
+func (h *LiveDoer) at(ctx context.Context, name string, how walk.How, do func(context.Context, walk.Place) error) error {
 	_, err := h.onPlace(context.WithoutCancel(ctx), name, func(ctx context.Context) (*os.File, error) {
-		return nil, at(name, follow, gone, func(p place) error {
+		return nil, at(name, how, func(p walk.Place) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -120,64 +119,27 @@ func (h *LiveDoer) onPlace(ctx context.Context, name string, do func(context.Con
 	})
 }
 
-func at(name string, follow bool, gone missing, do func(place) error) error {
-	p, err := placeOf(name, follow, gone)
+func at(name string, how walk.How, do func(walk.Place) error) error {
+	p, err := walk.To(name, how)
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	return do(p)
 }
 
-// leftover is the name under which a new file is written. It is always the
-// same, so that one which a killed Plumb left can be found. None of the
-// programs that read whole directories takes a name like this.
-func leftover(base string) string { return "." + base + ".plumb-new" }
-
 // Tidy implements Doer.
 func (h *LiveDoer) Tidy(ctx context.Context, name string) error {
-	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error { return unix.Unlinkat(p.dir, leftover(p.base), 0) })
+	err := h.at(ctx, name, walk.How{Follow: true}, func(_ context.Context, p walk.Place) error { return p.Tidy() })
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
 	return changeError("remove what was left beside", name, err)
 }
 
-// copyAttributes copies extended attributes. A filesystem without them has
-// none to lose.
-func copyAttributes(old string, to int) error {
-	names := make([]byte, 64<<10)
-	n, err := unix.Listxattr(old, names)
-	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read its extended attributes: %w", err)
-	}
-	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
-		if name == "" {
-			continue
-		}
-		value := make([]byte, 64<<10)
-		n, err := unix.Getxattr(old, name, value)
-		if err == nil {
-			err = unix.Fsetxattr(to, name, value[:n], 0)
-		}
-		if err != nil {
-			return fmt.Errorf("keep its extended attribute %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Remove implements Doer.
 func (h *LiveDoer) Remove(ctx context.Context, name string) error {
-	err := h.at(ctx, name, false, isError, func(_ context.Context, p place) error {
-		if err := p.remove(p.base); err != nil {
-			return err
-		}
-		return syncAt(p.dir)
-	})
+	err := h.at(ctx, name, walk.How{}, func(_ context.Context, p walk.Place) error { return p.Remove() })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -186,38 +148,12 @@ func (h *LiveDoer) Remove(ctx context.Context, name string) error {
 
 // Append implements Doer.
 func (h *LiveDoer) Append(ctx context.Context, name string, data []byte) error {
-	return changeError("append to", name, h.at(ctx, name, false, isMade, func(_ context.Context, p place) error { return p.append(data) }))
-}
-
-func (p place) append(data []byte) error {
-	f, err := p.open(unix.O_WRONLY|unix.O_APPEND, 0)
-	made := errors.Is(err, fs.ErrNotExist)
-	if made {
-		f, err = p.open(unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, 0o600)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(data); err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil && made {
-		err = syncAt(p.dir)
-	}
-	return err
+	return changeError("append to", name, h.at(ctx, name, walk.How{Gone: walk.IsMade}, func(_ context.Context, p walk.Place) error { return p.Append(data) }))
 }
 
 // Write implements Doer.
 func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
-	err := h.at(ctx, name, true, isError, func(_ context.Context, p place) error {
-		f, err := p.open(unix.O_WRONLY|unix.O_TRUNC, 0)
-		if err == nil {
-			_, err = f.Write(data)
-			err = errors.Join(err, f.Close())
-		}
-		return err
-	})
+	err := h.at(ctx, name, walk.How{Follow: true}, func(_ context.Context, p walk.Place) error { return p.Write(data) })
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
@@ -309,30 +245,31 @@ func (h *LiveDoer) sessionToChange(ctx context.Context, t Target) (ChangeSession
 // Writable implements Doer. For a file that is not there, what counts is
 // whether its directory, or the nearest one above that exists, can be written to.
 func (h *LiveDoer) Writable(ctx context.Context, name string) error {
-	return changeError("write", name, h.at(ctx, name, true, isTheEnd, func(_ context.Context, p place) error {
+	return changeError("write", name, h.at(ctx, name, walk.How{Follow: true, Gone: walk.IsTheEnd}, func(_ context.Context, p walk.Place) error {
 		if strings.HasPrefix(name, "/proc/sys/") || strings.HasPrefix(name, "/sys/") {
-			return unix.Faccessat(p.dir, p.base, unix.W_OK, 0) // written in place
+			return p.Writable() // written in place
 		}
-		if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
-			return err
-		}
-		var room unix.Statfs_t
-		if err := unix.Fstatfs(p.dir, &room); err != nil {
-			return err
-		}
-		const enough = 1 << 20
-		if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < enough {
-			return fmt.Errorf("%w: less than 1 MiB is free", syscall.ENOSPC)
-		}
-		return nil
+		return p.Replaceable()
+	}))
+}
+
+// MakeDir implements Doer.
+func (h *LiveDoer) MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error {
+	return changeError("make directory", name, h.at(ctx, name, walk.How{}, func(_ context.Context, p walk.Place) error { return p.MakeDir(perm, uid, gid) }))
+}
+
+// Rename implements Doer.
+func (h *LiveDoer) Rename(ctx context.Context, from, to string) error {
+	return changeError("rename "+from+" to", to, h.at(ctx, from, walk.How{}, func(_ context.Context, old walk.Place) error {
+		return at(to, walk.How{}, old.Rename)
 	}))
 }
 
 // Lock implements Doer. The kernel gives the lock back when the process ends.
 func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
-		err = at(name, false, isMade, func(p place) (err error) {
-			f, err = p.open(unix.O_RDWR|unix.O_CREAT, 0o600)
+		err = at(name, walk.How{Gone: walk.IsMade}, func(p walk.Place) (err error) {
+			f, err = p.Open(unix.O_RDWR|unix.O_CREAT, 0o600)
 			return err
 		})
 		return f, err

@@ -16,6 +16,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/redact"
+	"plumb/internal/host/walk"
 )
 
 var _ Launcher = (*LiveDoer)(nil)
@@ -110,7 +111,7 @@ func openLog(p Process) (*os.File, error) {
 	switch {
 	case err != nil:
 	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1:
-		err = fmt.Errorf("%s: %w", p.Log, errNotRegular)
+		err = fmt.Errorf("%s: %w", p.Log, walk.ErrNotRegular)
 	case p.UID != 0 && int(st.Uid) != p.UID, p.GID != 0 && int(st.Gid) != p.GID:
 		err = f.Chown(p.UID, p.GID)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/walk"
 )
 
 // Doer is a doer whose files all lie below one directory, such as an
@@ -34,7 +35,7 @@ func (u *Doer) at(name string) (string, error) {
 		return "", fmt.Errorf("%s: %w: not an absolute path", name, host.ErrRefused)
 	}
 	there := existing(u.dir, name)
-	real, err := host.Resolve(u.dir, u.dir, there, true)
+	real, err := walk.Resolve(u.dir, u.dir, there, true)
 	if err != nil {
 		return "", fmt.Errorf("look up %s below %s: %w", name, u.dir, err)
 	}
@@ -61,7 +62,7 @@ func (u *Doer) inside(real string) string {
 // be resolved.
 func existing(dir, name string) string {
 	for at := filepath.Clean(name); at != "/"; at = filepath.Dir(at) {
-		if real, err := host.Resolve(dir, dir, at, true); err == nil && real != "" {
+		if real, err := walk.Resolve(dir, dir, at, true); err == nil && real != "" {
 			return at
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"plumb/internal/host"
+	"plumb/internal/host/walk"
 )
 
 // dialUnixAs connects to a Unix socket as another user of the operating
@@ -22,7 +22,7 @@ func dialUnixAs(ctx context.Context, uid int, address string) (net.Conn, error) 
 	if uid == 0 {
 		uid = os.Geteuid()
 	}
-	if _, root, _ := host.SplitRoot(address); root == "" && uid == os.Geteuid() {
+	if _, root, _ := walk.SplitRoot(address); root == "" && uid == os.Geteuid() {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", address)
 	}
@@ -82,8 +82,8 @@ func connectAs(uid int, address string, deadline time.Time) (int, error) {
 // user: the way into a container is /proc/PID/root, which no ordinary user may
 // pass, not even the server's own.
 func connectFrom(fd, uid int, address string) error {
-	if _, root, _ := host.SplitRoot(address); root != "" {
-		socket, err := host.OpenBelow(address)
+	if _, root, _ := walk.SplitRoot(address); root != "" {
+		socket, err := walk.OpenBelow(address)
 		if err != nil {
 			return err
 		}

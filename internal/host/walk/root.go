@@ -1,4 +1,4 @@
-package host
+package walk
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"plumb/internal/hint"
 )
 
-// maxLinks is how many symbolic links one path may go through, as in Linux.
-const maxLinks = 40
+// MaxLinks is how many symbolic links one path may go through, as in Linux.
+const MaxLinks = 40
 
 // A path /proc/PID/root/etc/my.cnf is the process's own /etc/my.cnf. The
 // kernel would follow an absolute link in there from our root, not from the
@@ -40,10 +40,10 @@ func isPID(s string) bool {
 	return s == "self" || s == "thread-self" || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// inItsRoot gives the path to open for a name: the name itself, or for one
+// InRoot gives the path to open for a name: the name itself, or for one
 // below a process's root the path with all links resolved inside that root, the
 // last element only if last is set.
-func inItsRoot(name string, last bool) (string, error) {
+func InRoot(name string, last bool) (string, error) {
 	start, root, rest := SplitRoot(name)
 	if root == "" || strings.Trim(rest, "/") == "" {
 		return name, nil
@@ -69,7 +69,7 @@ func Resolve(start, root, rest string, last bool) (string, error) {
 			continue
 		}
 		next := at + "/" + part
-		if isMagic(next) || (!last && len(todo) == 0) {
+		if IsMagic(next) || (!last && len(todo) == 0) {
 			at = next
 			continue
 		}
@@ -81,7 +81,7 @@ func Resolve(start, root, rest string, last bool) (string, error) {
 		if err != nil {
 			return "", hint.Cause(err)
 		}
-		if links++; links > maxLinks {
+		if links++; links > MaxLinks {
 			return "", syscall.ELOOP
 		}
 		if strings.HasPrefix(to, "/") {
@@ -95,9 +95,9 @@ func Resolve(start, root, rest string, last bool) (string, error) {
 	return at, nil
 }
 
-// isMagic reports whether a path is one of the links of /proc that lead to an
+// IsMagic reports whether a path is one of the links of /proc that lead to an
 // open file or another namespace: what they read as is not a path from here.
-func isMagic(name string) bool {
+func IsMagic(name string) bool {
 	parts := strings.Split(name, "/") // "", proc, PID, kind, …
 	if len(parts) > 5 && parts[1] == "proc" && parts[3] == "task" {
 		parts = append(parts[:3:3], parts[5:]...)

@@ -1,0 +1,269 @@
+// Package walk follows a path to a file as the kernel does, but is not led there by another user: a link that somebody
+// put on the way could send root to any file. A path below a process's root, /proc/PID/root/…, it follows as that process
+// would.
+//
+// It arrives at a [Place]: a directory that is held open, and a name in it. Files are read and changed there: what others
+// rename on the way afterwards leads nobody elsewhere.
+package walk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Place is where a file is: its directory, held open, and its name there.
+type Place struct {
+	dir   int // O_PATH
+	base  string
+	under uint32 // who owns the directory
+}
+
+// Close lets it go.
+func (p Place) Close() { unix.Close(p.dir) }
+
+// How says how a path is walked.
+type How struct {
+	Follow bool // links are followed also where the last name is one
+	Gone   Missing
+}
+
+// Missing is what becomes of a directory that is not there.
+type Missing int
+
+// What can become of it.
+const (
+	IsError  Missing = iota
+	IsMade           // durably
+	IsTheEnd         // the place is that of the first thing that is missing
+)
+
+// errLed says that a path is not gone any further: who put the link there could
+// send root to any file.
+var errLed = errors.New("a link of another user is on the way to it")
+
+// To walks to a file. Links of root and our own are followed. Anybody else's
+// leads only to what is his own as well: a link in a directory that he can
+// write to may be another by the time the file is written.
+func To(name string, how How) (Place, error) {
+	return walkTo(name, &walker{How: how, led: -1})
+}
+
+// OpenBelow opens a path below a process's root, /proc/PID/root/…, to be
+// connected to or asked about, not read. Every link on the way is followed
+// from that root, whoever made it: the kernel would follow an absolute one from
+// ours, and lead from a container to a socket of the host.
+func OpenBelow(name string) (int, error) {
+	p, err := walkTo(name, &walker{How: How{Follow: true}, anybody: true, led: -1})
+	if err != nil {
+		return -1, err
+	}
+	defer p.Close()
+	return openAt(p.dir, p.base, unix.O_PATH|unix.O_NOFOLLOW, 0)
+}
+
+func walkTo(name string, w *walker) (Place, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return Place{}, err
+	}
+	start, root, rest := SplitRoot(name)
+	if root == "" {
+		start, root, rest = "/", "/", name
+	}
+	defer w.close()
+	if w.root, err = OpenRetry(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC); err != nil {
+		return Place{}, err
+	}
+	defer unix.Close(w.root)
+	floor, err := OpenRetry(start, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return Place{}, err
+	}
+	w.dirs = []int{floor}
+	return w.walk(rest)
+}
+
+// walker goes along a path, directory by directory.
+type walker struct {
+	How
+	anybody bool  // links of all users are followed: nothing is written there
+	root    int   // where absolute links begin
+	dirs    []int // from the floor to where we are
+	todo    []string
+	links   int
+	led     int64 // the other user whose link was followed; -1 for none
+}
+
+func (w *walker) close() {
+	for _, fd := range w.dirs {
+		unix.Close(fd)
+	}
+	w.dirs = nil
+}
+
+func (w *walker) here() int { return w.dirs[len(w.dirs)-1] }
+
+func (w *walker) walk(path string) (Place, error) {
+	w.todo = Names(path)
+	for len(w.todo) > 0 {
+		part := w.todo[0]
+		w.todo = w.todo[1:]
+		if part == ".." {
+			if len(w.dirs) > 1 {
+				unix.Close(w.here())
+				w.dirs = w.dirs[:len(w.dirs)-1]
+			}
+			continue
+		}
+		done, err := w.step(part)
+		if err != nil {
+			return Place{}, err
+		}
+		if done {
+			return w.placeHere(part)
+		}
+	}
+	return Place{}, ErrNotRegular // the root, or a path that ends in ..
+}
+
+// step goes on to the next name; done tells that it is the place.
+func (w *walker) step(part string) (done bool, err error) {
+	last := len(w.todo) == 0
+	fd, err := openAt(w.here(), part, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && (last || w.Gone == IsTheEnd):
+		if w.led >= 0 {
+			return false, errLed // what is not there is nobody's own
+		}
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist) && w.Gone == IsMade:
+		fd, err = w.make(part)
+	}
+	if err != nil {
+		return false, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	kind := st.Mode & unix.S_IFMT
+	switch {
+	case err != nil:
+	case kind == unix.S_IFLNK && (!last || w.Follow):
+		err = w.link(fd, st.Uid)
+	case last:
+		done = true
+		if w.led >= 0 && int64(st.Uid) != w.led {
+			err = errLed
+		}
+	case kind != unix.S_IFDIR:
+		err = syscall.ENOTDIR
+	default:
+		w.dirs = append(w.dirs, fd)
+		return false, nil
+	}
+	unix.Close(fd)
+	return done, err
+}
+
+// make makes a missing directory durably.
+func (w *walker) make(part string) (int, error) {
+	if w.led >= 0 {
+		return -1, errLed
+	}
+	if err := unix.Mkdirat(w.here(), part, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return -1, err
+	}
+	if err := syncAt(w.here()); err != nil {
+		return -1, err
+	}
+	return openAt(w.here(), part, unix.O_PATH|unix.O_NOFOLLOW, 0)
+}
+
+// link goes where a link of somebody leads.
+func (w *walker) link(fd int, owner uint32) error {
+	if w.links++; w.links > MaxLinks {
+		return syscall.ELOOP
+	}
+	if owner != 0 && int(owner) != os.Geteuid() && !w.anybody {
+		if w.led >= 0 && w.led != int64(owner) {
+			return errLed
+		}
+		w.led = int64(owner)
+	}
+	to, err := readlinkAt(fd)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(to, "/") {
+		floor, err := unix.FcntlInt(uintptr(w.root), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		w.close()
+		w.dirs = []int{floor}
+	}
+	w.todo = append(Names(to), w.todo...)
+	return nil
+}
+
+func (w *walker) placeHere(base string) (Place, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(w.here(), &st); err != nil {
+		return Place{}, err
+	}
+	dir, err := unix.FcntlInt(uintptr(w.here()), unix.F_DUPFD_CLOEXEC, 0)
+	return Place{dir, base, st.Uid}, err
+}
+
+// Names divides a path into its names.
+func Names(path string) []string {
+	var all []string
+	for part := range strings.SplitSeq(path, "/") {
+		if part != "" && part != "." {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// OpenRetry opens a path, however often a signal interrupts that.
+func OpenRetry(name string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(name, flags, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func openAt(dir int, name string, flags int, perm uint32) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+func readlinkAt(fd int) (string, error) {
+	to := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(fd, "", to)
+	if err != nil {
+		return "", err
+	}
+	return string(to[:n]), nil
+}
+
+// syncAt makes the names in a directory durable.
+func syncAt(dir int) error {
+	fd, err := openAt(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Fsync(fd), unix.Close(fd))
+}
