@@ -17,6 +17,7 @@ import (
 const (
 	functionLines = 70
 	fileLines     = 500
+	parameters    = 7
 )
 
 type source struct {
@@ -64,6 +65,17 @@ func TestFunctionsFitAScreen(t *testing.T) {
 			}
 			if n := s.lines(f); n > functionLines {
 				t.Errorf("%s: %s has %d lines, the limit is %d", s.path, f.Name.Name, n, functionLines)
+			}
+		}
+	}
+}
+
+// Of more arguments some belong together, and have a name.
+func TestFunctionsTakeFewParameters(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Type.Params.NumFields() > parameters {
+				t.Errorf("%s:%d: %s takes %d parameters, more than %d", s.path, s.set.Position(f.Pos()).Line, f.Name.Name, f.Type.Params.NumFields(), parameters)
 			}
 		}
 	}
