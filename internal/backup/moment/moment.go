@@ -281,12 +281,11 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, to Place, a Aske
 // unpack unpacks a base, in which nothing leads elsewhere.
 func (r Restore) unpack(ctx context.Context, m manifest.Manifest, e Engine, at At) error {
 	argv := append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)
-	var err error
+	var sieve func(in io.Reader, out io.Writer) error
 	if s, is := e.(Sieve); is {
-		err = r.FeedSieved(ctx, m, 0, argv, s.Sieve)
-	} else {
-		err = r.Feed(ctx, m, 0, argv)
+		sieve = s.Sieve
 	}
+	err := r.Feed(ctx, m, 0, argv, sieve)
 	if err == nil {
 		err = at.plain(ctx, r.Do)
 	}

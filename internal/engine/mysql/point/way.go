@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/internal/relay"
 )
 
 var _ replay.Engine = (*Engine)(nil)
@@ -135,19 +136,11 @@ func (s *seeking) file() error {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
 	}
 	s.next, s.cut, s.end = "", true, 0
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := s.o.d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(s.o.argv), "cat", "--", s.way.Files[s.at]), Out: write})
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	err := binlog.Scan(read, s.event)
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	catErr := <-ended
+	cat := func(ctx context.Context, out io.Writer) error {
+		_, err := s.o.d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(s.o.argv), "cat", "--", s.way.Files[s.at]), Out: out})
+		return err
+	}
+	err := relay.Run(s.ctx, cat, func(in io.Reader) error { return binlog.Scan(in, s.event) })
 	newest, blank := s.at == len(s.all)-1, s.end == 0
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && (newest || blank): // the server is writing it, or died when it had made it
@@ -155,8 +148,6 @@ func (s *seeking) file() error {
 		return hint.With(err, "Plumb has no keys of binary logs: replay by hand, with mysqlbinlog --read-from-remote-server, into a plumb clone")
 	case err != nil:
 		return err
-	case catErr != nil && !errors.Is(catErr, errEnough):
-		return catErr
 	}
 	if s.at == 0 {
 		if err := s.joint.End(); err != nil {
