@@ -353,7 +353,11 @@ func (s *seeking) done() error {
 		}
 		return hint.With(errors.New("no transaction begins there between the point and the end of the log"), "the nearest: "+near+"; --dry-run with a time lists more")
 	case s.to.GTID != "" && len(w.After) == 0:
-		return errors.New("no transaction after the point has that GTID")
+		err := errors.New("no transaction after the point has that GTID")
+		if n := len(w.Before); n > 0 {
+			err = hint.With(err, "the last one in the log: "+w.Before[n-1].GTID+"; --dry-run with a time lists more")
+		}
+		return err
 	}
 	return nil
 }
