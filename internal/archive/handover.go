@@ -34,6 +34,9 @@ const (
 	headSize  = 64       // of a file are looked at before it is taken
 )
 
+// errSilent is the error of who connected and offered nothing: he only looked whether somebody listens.
+var errSilent = errors.New("nothing was offered")
+
 // conn is a connection between a command and the service.
 type conn interface {
 	io.ReadWriter
@@ -69,6 +72,9 @@ func HandOver(c conn, o Offer, file io.Reader, within time.Duration) error {
 	if err == nil {
 		err = err2
 	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ended the connection without an answer")
+	}
 	return hint.With(fmt.Errorf("hand it to the archive's service: %w", err), "plumb archive status says what it does; the server keeps the file and tries again")
 }
 
@@ -101,6 +107,9 @@ func tell(c conn, err error) error {
 
 func (k *Keeper) receive(ctx context.Context, r *bufio.Reader, accept func(o Offer, head []byte) (Piece, error)) (p Piece, n int64, err error) {
 	o, err := readLine[Offer](r)
+	if errors.Is(err, io.EOF) {
+		return p, 0, errSilent
+	}
 	if err != nil {
 		return p, 0, fmt.Errorf("read what is offered: %w", err)
 	}
@@ -122,13 +131,13 @@ func (k *Keeper) receive(ctx context.Context, r *bufio.Reader, accept func(o Off
 	return p, n, err
 }
 
-// readLine reads one line of JSON.
+// readLine reads one line of JSON; io.EOF where there is nothing.
 func readLine[T any](r *bufio.Reader) (v T, err error) {
 	line, err := r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) || len(line) > mostLine {
 		return v, errors.New("its first line is too long")
 	}
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && len(line) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {

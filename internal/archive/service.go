@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type Service struct {
 	Board  *Board
 	Every  time.Duration // between two looks at a log that is followed
 	Within time.Duration // the longest that one file may take: its server is told then that it failed
+	Pulse  time.Duration // between two signs of life; 0: Beat
 	Say    func(string)  // tells a person what happened
 
 	turn chan struct{} // of who keeps
@@ -56,30 +58,34 @@ type Inlet struct {
 const atOnce = 8
 
 // Run archives until the context ends. What cannot be written down of it is said, and does not end it: on a disk that is full the
-// server's log must go on leaving.
+// server's log must go on leaving. A socket that is gone does end it: servers would wait in vain, and whoever asks how the service is
+// would hear that it is well. The next one makes another.
 func (s *Service) Run(ctx context.Context, in *Inlet, follow []Follower) error {
 	s.turn = make(chan struct{}, 1)
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, end := context.WithCancelCause(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()
-	defer end() // before the wait
+	defer end(nil) // before the wait
 	for _, f := range follow {
 		s.tell(ctx, f.Name(), nil, func(one *Source) { one.Follows = true })
 		all.Go(func() { s.follow(ctx, f) })
 	}
-	all.Go(func() { s.beat(ctx) })
+	all.Go(func() { end(s.beat(ctx, in)) })
 	if in == nil {
 		<-ctx.Done()
 		return nil
 	}
-	go func() {
+	all.Go(func() {
 		<-ctx.Done()
 		_ = in.Close() // which ends Accept
-	}()
+	})
 	places := make(chan struct{}, atOnce)
 	for {
 		c, err := in.Inlet.Accept()
+		if gone := context.Cause(ctx); errors.Is(gone, reach.ErrGone) {
+			_ = s.Board.Tell(context.WithoutCancel(ctx), in.Name, func(one *Source) { one.Ill(gone, s.Board.Now()) })
+			return hint.With(gone, "somebody removed it, or another service took its place; started again, this one makes it anew")
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -120,6 +126,9 @@ func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
 	})
 	if held {
 		<-s.turn
+	}
+	if errors.Is(err, errSilent) {
+		return
 	}
 	s.tell(ctx, in.Name, err, func(one *Source) { one.Well(p.File, n, s.Board.Now()) })
 }
@@ -212,14 +221,17 @@ func (s *Service) tell(ctx context.Context, name string, err error, well func(*S
 	}
 }
 
-// beat says again and again that the service is alive.
-func (s *Service) beat(ctx context.Context) {
-	for {
-		if await.Pause(ctx, Beat) != nil {
-			return
+// beat says again and again that the service is alive, until the context ends or nobody reaches the inlet any more.
+func (s *Service) beat(ctx context.Context, in *Inlet) error {
+	for await.Pause(ctx, cmp.Or(s.Pulse, Beat)) == nil {
+		if in != nil {
+			if err := in.There(); err != nil {
+				return err
+			}
 		}
 		if err := s.Board.Tell(ctx, "", nil); err != nil {
 			s.Say(err.Error())
 		}
 	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/host/reach"
@@ -97,9 +98,18 @@ func (s *served) trouble(t *testing.T) string {
 	return strings.Join(all[0].Trouble(time.Now(), time.Hour), "\n")
 }
 
-// Many hand over at once, and all of it is there.
+// Many hand over at once, and all of it is there. Who connects and says nothing has failed at nothing.
 func TestServes(t *testing.T) {
-	s := serve(t, newWorld(t), time.Minute)
+	var s *served
+	t.Cleanup(func() { // when the service has ended
+		if len(s.told) > 0 {
+			t.Errorf("it says %q", s.told)
+		}
+	})
+	s = serve(t, newWorld(t), time.Minute)
+	c, err := reach.DialInlet(s.socket)
+	must(t, err)
+	must(t, c.Close())
 	var all sync.WaitGroup
 	for _, file := range []string{"a", "b", "c", "d"} {
 		all.Go(func() {
@@ -118,6 +128,27 @@ func TestServes(t *testing.T) {
 	}
 	if _, err := reach.NewInlet(filepath.Join(s.dir, "archive/main.json"), os.Geteuid()); err == nil {
 		t.Error("a file is taken for an old socket")
+	}
+}
+
+// A service whose socket somebody removes ends, and says why: it would wait for ever for files that nobody can hand over, and say that it
+// is well.
+func TestSocketIsGone(t *testing.T) {
+	w, dir := newWorld(t), t.TempDir()
+	socket := filepath.Join(dir, "socket/s")
+	in, err := reach.NewInlet(socket, os.Geteuid())
+	must(t, err)
+	b := &Board{Do: hosttest.LiveDoer(t), File: StatusFile(dir, "main"), Now: time.Now}
+	must(t, b.Begin(t.Context(), Status{Name: "main"}))
+	s := &Service{Keeper: w.Keeper, Board: b, Within: time.Minute, Pulse: time.Millisecond, Say: func(text string) { t.Error(text) }}
+	must(t, os.Remove(socket))
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	if err := s.Run(ctx, &Inlet{Inlet: in, UID: os.Geteuid(), Name: "wal"}, nil); !errors.Is(err, reach.ErrGone) || !strings.Contains(hint.Of(err), "makes it anew") {
+		t.Errorf("%v, with the hint %q", err, hint.Of(err))
+	}
+	if got := (&served{board: b, dir: dir}).trouble(t); !strings.Contains(got, "wal: failed 1 times") || !strings.Contains(got, "the socket is gone") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -136,7 +136,7 @@ func TestOtherStorages(t *testing.T) {
 		"/v0 is on btrfs, and /v1 on zfs":               on("btrfs", "zfs"),
 		"it is not a whole point":                       on(),
 	} {
-		_, err := Point(t.Context(), nil, nil, Vault{}, p, nil, Full{})
+		_, err := Point(t.Context(), nil, nil, p, nil, Full{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}

@@ -58,7 +58,7 @@ func TestBeginsForTheSame(t *testing.T) {
 		of    []string
 		fresh bool
 	}{{[]string{"age1b", "age1a"}, false}, {[]string{" age1a "}, false}, {nil, false}, {[]string{"age1c"}, true}, {[]string{"age1a", "age1c"}, true}} {
-		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{For: c.of})
+		base, whole, err := newest(t.Context(), "mysql:3306", []snapshot{one{}}, Full{In: []Vault{w.vault(t)}, For: c.of})
 		if err != nil || (base == nil) != c.fresh || c.fresh != strings.Contains(whole, res.ID+" cannot be built on: not all who are to open") {
 			t.Errorf("%q: %+v, %q, %v", c.of, base, whole, err)
 		}
@@ -83,7 +83,7 @@ func TestBeginsAtWhatIsWhole(t *testing.T) {
 	next := run("20", &manifest.Base{Backup: full.ID, GUID: "10"})
 	begins := func() (*manifest.Manifest, string) {
 		t.Helper()
-		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{Also: []Vault{w.vault(t)}})
+		base, whole, err := newest(t.Context(), "mysql:3306", []snapshot{one{}}, Full{In: []Vault{w.vault(t), w.vault(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestChainIsSpent(t *testing.T) {
 	}
 	begins := func(after int, on *manifest.Manifest, why string) {
 		t.Helper()
-		base, whole, err := newest(t.Context(), w.vault(t), "mysql:3306", []snapshot{one{}}, Full{After: after})
+		base, whole, err := newest(t.Context(), "mysql:3306", []snapshot{one{}}, Full{In: []Vault{w.vault(t)}, After: after})
 		if err != nil || (base == nil) != (on == nil) || on != nil && base.ID != on.ID || why == "" && whole != "" || !strings.Contains(whole, why) {
 			t.Errorf("of at most %d it begins at %+v, %q, %v", after, base, whole, err)
 		}

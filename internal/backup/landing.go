@@ -195,7 +195,7 @@ func (l *landing) receive(ctx context.Context, m manifest.Manifest, name, dir, a
 			return is, err
 		}
 	}
-	write := func(to io.Writer) error {
+	write := func(ctx context.Context, to io.Writer) error {
 		sieve.Out = to
 		if err := l.Stream(ctx, m, number, sieve); err != nil {
 			return err

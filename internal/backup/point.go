@@ -20,9 +20,9 @@ import (
 type Full struct {
 	Asked bool
 	After int // backups that need each other; 0: 30
-	// Also are other stores that get this backup: it begins only at one that they have too. One that cannot be read
-	// is not waited for.
-	Also []Vault
+	// In are the stores that get this backup: it begins only at one that all of them have. The first must be readable; of
+	// the others one that cannot be read is not waited for.
+	In []Vault
 	// For are those who are to open it, as they were named: it begins only at one that all of them can open.
 	For []string
 }
@@ -41,9 +41,9 @@ type Tops interface {
 }
 
 // Point makes the job that backs up a point on ZFS or btrfs. told is what a copy elsewhere must know of the
-// point; it goes along, encrypted like all else. The job begins at the newest backup of the same server in the vault
+// point; it goes along, encrypted like all else. The job begins at the newest backup of the same server in the stores
 // whose snapshots are still here, so that only what changed since is sent.
-func Point(ctx context.Context, d host.Reader, tops Tops, v Vault, p protect.Point, told []byte, full Full) (j Job, err error) {
+func Point(ctx context.Context, d host.Reader, tops Tops, p protect.Point, told []byte, full Full) (j Job, err error) {
 	j = Job{Name: "point " + p.ID, Server: p.Server.Ref.String(), Point: p.ID, Facts: facts(p)}
 	defer func() {
 		if err != nil {
@@ -54,7 +54,7 @@ func Point(ctx context.Context, d host.Reader, tops Tops, v Vault, p protect.Poi
 	if err != nil {
 		return j, err
 	}
-	base, whole, err := newest(ctx, v, j.Server, all, full)
+	base, whole, err := newest(ctx, j.Server, all, full)
 	if err != nil {
 		return j, err
 	}
@@ -128,14 +128,14 @@ func snapshots(ctx context.Context, d host.Reader, tops Tops, p protect.Point) (
 }
 
 // newest finds the backup to begin at: nil to begin anew, and then why, where there are backups of the server.
-func newest(ctx context.Context, v Vault, server string, all []snapshot, full Full) (base *manifest.Manifest, whole string, err error) {
+func newest(ctx context.Context, server string, all []snapshot, full Full) (base *manifest.Manifest, whole string, err error) {
 	if full.Asked {
 		return nil, "", nil
 	}
 	if full.After == 0 {
 		full.After = 30
 	}
-	found, err := v.List(ctx)
+	found, err := full.In[0].List(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -143,7 +143,7 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 		if f.Err != nil || f.Server != server {
 			continue
 		}
-		chain, why, err := full.unfit(ctx, v, f.Manifest, all)
+		chain, why, err := full.unfit(ctx, f.Manifest, all)
 		if err != nil {
 			return nil, "", err
 		}
@@ -161,14 +161,14 @@ func newest(ctx context.Context, v Vault, server string, all []snapshot, full Fu
 }
 
 // unfit says why a backup is not begun at, so that one before it may be; "" when it is, with the chain that it ends.
-func (full Full) unfit(ctx context.Context, v Vault, m manifest.Manifest, all []snapshot) (chain []manifest.Manifest, why string, err error) {
+func (full Full) unfit(ctx context.Context, m manifest.Manifest, all []snapshot) (chain []manifest.Manifest, why string, err error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
 		return nil, "this host no longer has all of its snapshots, or they are this point's own", nil
 	}
 	if had := strings.Fields(m.Facts[recipients]); len(had) > 0 && slices.ContainsFunc(marks(full.For), func(one string) bool { return !slices.Contains(had, one) }) {
 		return nil, "not all who are to open the new one can open it", nil
 	}
-	chain, err = v.sound(ctx, m)
+	chain, err = full.In[0].sound(ctx, m)
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
@@ -210,7 +210,7 @@ func (v Vault) sound(ctx context.Context, m manifest.Manifest) ([]manifest.Manif
 
 // everywhere tells whether the other stores have a backup, and what it needs.
 func (full Full) everywhere(ctx context.Context, id string) bool {
-	for _, v := range full.Also {
+	for _, v := range full.In[1:] {
 		m, err := v.Get(ctx, id)
 		if err == nil {
 			_, err = v.sound(ctx, m)

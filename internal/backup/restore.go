@@ -16,6 +16,7 @@ import (
 	"plumb/internal/backup/stream"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/relay"
 	"plumb/internal/zfs"
 )
 
@@ -266,7 +267,7 @@ func (r Restore) receive(ctx context.Context, m manifest.Manifest, name, dataset
 			argv = []string{"zfs", "receive", "-u", dataset}
 		}
 	}
-	if err := r.Feed(ctx, m, number, argv); err != nil {
+	if err := r.Feed(ctx, m, number, argv, nil); err != nil {
 		return 0, err
 	}
 	if there, err := r.has(ctx, dataset, s.GUID); err != nil || !there {
@@ -304,49 +305,35 @@ func (r Restore) snapshots(ctx context.Context, dataset string) (map[string]stri
 
 // Command gives one stream to a line for the shell. It ends well only when it was given all of it.
 func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, line string) error {
-	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, r.Home, line)); err != nil {
+	if err := r.Feed(ctx, m, number, Line(ctx, r.Do, r.Home, line), nil); err != nil {
 		return fmt.Errorf("restore %s with %q: %w", m.Streams[number].Name, Told(line), err)
 	}
 	return nil
 }
 
-// Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then.
-func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string) error {
-	return r.feed(ctx, argv, func(to io.Writer) error { return r.Stream(ctx, m, number, to) })
-}
-
-// FeedSieved gives a stream to a command through a sieve, which passes on what is good and fails at what is not.
-func (r Restore) FeedSieved(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve func(in io.Reader, out io.Writer) error) error {
-	return r.feed(ctx, argv, func(to io.Writer) error {
-		in, fill := io.Pipe()
-		filled := make(chan error, 1)
-		go func() {
-			err := r.Stream(ctx, m, number, fill)
-			_ = fill.CloseWithError(err) // a nil error is the end
-			filled <- err
-		}()
-		err := sieve(in, to)
-		_ = in.CloseWithError(errors.New("no more of it is taken"))
-		return cmp.Or(err, <-filled)
+// Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then. sieve, unless it is
+// nil, stands before the command: it passes on what is good, and fails at what is not.
+func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve func(in io.Reader, out io.Writer) error) error {
+	return r.feed(ctx, argv, func(ctx context.Context, to io.Writer) (whole error) {
+		if sieve == nil {
+			return r.Stream(ctx, m, number, to)
+		}
+		stream := func(ctx context.Context, out io.Writer) error {
+			whole = r.Stream(ctx, m, number, out)
+			return whole
+		}
+		err := relay.Run(ctx, stream, func(in io.Reader) error { return sieve(in, to) })
+		return cmp.Or(err, whole) // a sieve is not to stop before the end
 	})
 }
 
 // feed gives a command what is written.
-func (r Restore) feed(ctx context.Context, argv []string, write func(to io.Writer) error) error {
-	out, in := io.Pipe()
-	written := make(chan error, 1)
-	go func() {
-		err := write(in)
-		_ = in.CloseWithError(err)
-		written <- err
-	}()
-	flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: out, Progress: quiet})
-	out.CloseWithError(errors.Join(errors.New("it takes no more"), err))
-	if bad := <-written; err == nil {
-		err = bad
-	}
-	if err == nil && flow.Unread {
-		err = errors.New("it ended before it had read all")
-	}
-	return err
+func (r Restore) feed(ctx context.Context, argv []string, write func(ctx context.Context, to io.Writer) error) error {
+	return relay.Run(ctx, write, func(in io.Reader) error {
+		flow, err := r.Do.Pipe(ctx, host.Pipe{Argv: argv, In: in, Progress: quiet})
+		if err == nil && flow.Unread {
+			err = errors.New("it ended before it had read all")
+		}
+		return err
+	})
 }

@@ -186,4 +186,6 @@ func TestSocketOfAnother(t *testing.T) {
 	if left, err := os.ReadDir(theirs); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
+	// One that is started again and again, and refused each time, does not live.
+	says(t, s.plumb(1, "archive", "status", "--state", s.state), "No service of this host archives")
 }

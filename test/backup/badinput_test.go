@@ -12,6 +12,8 @@ import (
 	"filippo.io/age"
 
 	"plumb/internal/archive"
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
 	"plumb/internal/engine/postgres/wal"
 	"plumb/test/sandbox"
 )
@@ -39,6 +41,63 @@ func TestTargetNotEmpty(t *testing.T) {
 	if out, err := exec.Command("zfs", "list", "-H", "-o", "name", g.pool.Name+"/restored/data").Output(); err == nil {
 		t.Errorf("there is %s", out)
 	}
+}
+
+// TestPoolFillsUp restores to a pool without room for it: zfs says so, nothing of the dataset is left, and with room the same command
+// goes well.
+func TestPoolFillsUp(t *testing.T) {
+	g := newGround(t)
+	file := filepath.Join(g.pool.Dir, "db/data/large")
+	sh(t, "sh", "-ec", `head -c 60M /dev/urandom > "$0"; zfs create "$1"; head -c 110M /dev/urandom > "$2"`, file, g.pool.Name+"/other", filepath.Join(g.pool.Dir, "other/file"))
+	want := sums(t, filepath.Dir(file))
+	res := g.up(t, g.point(t, "20261125T120000Z-0001"), false)
+	m, err := g.vault.Get(t.Context(), res.ID)
+	must(t, err)
+	target := g.pool.Name + "/restored"
+	if _, err := g.restore().Datasets(t.Context(), m, target); err == nil || !strings.Contains(err.Error(), "out of space") || !strings.Contains(err.Error(), target+"/data") {
+		t.Error(err)
+	}
+	if out, err := exec.Command("zfs", "list", "-H", "-o", "name", target+"/data").Output(); err == nil {
+		t.Errorf("there is %s", out)
+	}
+	sh(t, "zfs", "destroy", g.pool.Name+"/other")
+	if _, err := g.restore().Datasets(t.Context(), m, target); err != nil {
+		t.Fatal(err)
+	}
+	if g.content(t, target+"/data") != want {
+		t.Error("it holds something else")
+	}
+}
+
+// TestNoRoomForAFile refuses a file for which there is no room before anything is fetched. A pipe takes what it takes.
+func TestNoRoomForAFile(t *testing.T) {
+	box := sandbox.ForTest(t, "")
+	small, err := box.Mount("small", "tmpfs", "tmpfs", "size=1m")
+	sandbox.Need(t, err)
+	k := newKeep(t)
+	res, err := k.b.Run(t.Context(), backup.Job{Name: "noise", Sources: []backup.Source{{Stream: manifest.Stream{Name: "noise", Kind: manifest.Command}, Argv: []string{"head", "-c", "3M", "/dev/urandom"}}}})
+	must(t, err)
+	key := filepath.Join(t.TempDir(), "key.txt")
+	must(t, os.WriteFile(key, []byte(k.key.String()+"\n"), 0o600))
+	restore := func(file string) (string, error) {
+		out, err := exec.Command(built.Path, "restore", res.ID, "--from", "file://"+k.at, "--identity", key, "--trust", k.b.Public, "--state", t.TempDir(), "--output", file).CombinedOutput()
+		return strings.Join(strings.Fields(string(out)), " "), err
+	}
+	if out, err := restore(filepath.Join(small, "noise")); err == nil || !strings.Contains(out, "are free in "+small+", and what is restored can take 3M") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left, err := os.ReadDir(small); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	pipe := filepath.Join(small, "pipe")
+	must(t, exec.Command("mkfifo", pipe).Run())
+	take := exec.Command("cat", pipe)
+	must(t, take.Start())
+	if out, err := restore(pipe); err != nil {
+		_ = take.Process.Kill() // nobody may have opened the other end
+		t.Errorf("%v\n%s", err, out)
+	}
+	must(t, take.Wait())
 }
 
 // bases is a PostgreSQL whose bases are backed up, without an archive.

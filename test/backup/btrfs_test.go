@@ -108,6 +108,7 @@ func listing(t *testing.T, root string) string {
 
 func TestChainOnBtrfs(t *testing.T) {
 	f := newField(t, 512)
+	sh(t, "sh", "-ec", "head -c 20M /dev/urandom > "+f.from+"/data/large") // more than all that changes, or a new chain begins
 	var results []backup.Result
 	var points []protect.Point
 	for range 3 {

@@ -75,7 +75,7 @@ func newKeep(t *testing.T) keep {
 }
 
 func (k keep) job(ctx context.Context, p protect.Point, full bool) (backup.Job, error) {
-	return backup.Point(ctx, k.b.Do, point.Btrfs{}, k.vault, p, []byte("told"), backup.Full{Asked: full})
+	return backup.Point(ctx, k.b.Do, point.Btrfs{}, p, []byte("told"), backup.Full{Asked: full, In: []backup.Vault{k.vault}})
 }
 
 func (k keep) up(t *testing.T, p protect.Point, full bool) backup.Result {

@@ -55,35 +55,43 @@ func (b Bring) begin(ctx context.Context, s Set, of Taken, dir string) (at strin
 	return at, book, err
 }
 
-// Prove restores a backup below a directory and has a copy of its server started, of which nothing is left. The notes say
-// what of the archive could not be replayed.
-func (b Bring) Prove(ctx context.Context, s Set, f Found, of Taken, under string, lend func(dir, mountpoint string) protect.Member, prove replicate.Prover) (d protect.Drill, notes []string, err error) {
+// Proof says how backups are proven.
+type Proof struct {
+	Bring
+	Under string // a directory, in which one is made to restore to
+	Lend  func(dir, mountpoint string) protect.Member
+	Prove replicate.Prover
+}
+
+// Run restores a backup and has a copy of its server started, of which nothing is left. The notes say what of the archive could not
+// be replayed.
+func (p Proof) Run(ctx context.Context, s Set, f Found, of Taken) (d protect.Drill, notes []string, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("prove backup %s: %w", of.Label, err)
 		}
 	}()
-	dir, err := backup.NewDirectory(ctx, b.Restore.Do, path.Join(under, "plumb-"+strconv.FormatInt(time.Now().Unix()%1e6, 36))) // a short name: sockets lie below it
+	dir, err := backup.NewDirectory(ctx, p.Restore.Do, path.Join(p.Under, "plumb-"+strconv.FormatInt(time.Now().Unix()%1e6, 36))) // a short name: sockets lie below it
 	if err != nil {
 		return d, nil, err
 	}
-	at, book, err := b.begin(ctx, s, of, dir)
+	at, book, err := p.begin(ctx, s, of, dir)
 	if err != nil {
 		return d, nil, err
 	}
 	defer func() { err = errors.Join(err, book.Close(context.WithoutCancel(ctx))) }() // which takes it all away
-	if err := b.Tool.Unpack(ctx, b.Restore.Do, s, of, at); err != nil {
+	if err := p.Tool.Unpack(ctx, p.Restore.Do, s, of, at); err != nil {
 		return d, nil, err
 	}
-	told, notes, err := b.Tool.Copied(ctx, b.Restore.Do, s, of, f, at)
+	told, notes, err := p.Tool.Copied(ctx, p.Restore.Do, s, of, f, at)
 	if err != nil {
 		return d, nil, err
 	}
 	told.ID = of.Label[strings.LastIndexByte(of.Label, '-')+1:] // it becomes a part of a socket's path, which must be short
 	told.State, told.Mode = protect.Taken, protect.ModeCrash
 	told.Server.Dirs = []protect.Dir{{Role: "data", Path: data}}
-	told.Members = []protect.Member{lend(at, data)}
-	d, err = prove(ctx, told)
+	told.Members = []protect.Member{p.Lend(at, data)}
+	d, err = p.Prove(ctx, told)
 	return d, notes, err
 }
 

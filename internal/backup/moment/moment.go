@@ -269,24 +269,33 @@ func (r Restore) make(ctx context.Context, m manifest.Manifest, to Place, a Aske
 	if err := at.Room(ctx, r.Do, at.Data); err != nil {
 		return err
 	}
-	if err := r.unpack(ctx, m, e, at); err != nil {
-		return err
+	err = r.unpack(ctx, m, e, at)
+	if err == nil {
+		err = finish(at)
 	}
-	if err := finish(at); err != nil {
-		return err
+	if err != nil {
+		return r.full(ctx, path.Dir(real), err)
 	}
 	return r.Do.Rename(ctx, at.Data, real)
+}
+
+// full adds to what went wrong that the disk is full, if it is: programs say that in many ways, and tar only of whole blocks.
+func (r Restore) full(ctx context.Context, dir string, err error) error {
+	room, unknown := r.Do.Statfs(context.WithoutCancel(ctx), dir)
+	if unknown != nil || room.AvailBytes > 1<<20 {
+		return err
+	}
+	return hint.With(fmt.Errorf("%w; no space is left in %s", err, dir), "make room there, and restore again: nothing is left of this one")
 }
 
 // unpack unpacks a base, in which nothing leads elsewhere.
 func (r Restore) unpack(ctx context.Context, m manifest.Manifest, e Engine, at At) error {
 	argv := append(at.As[:len(at.As):len(at.As)], e.Unpack(at.Data)...)
-	var err error
+	var sieve func(in io.Reader, out io.Writer) error
 	if s, is := e.(Sieve); is {
-		err = r.FeedSieved(ctx, m, 0, argv, s.Sieve)
-	} else {
-		err = r.Feed(ctx, m, 0, argv)
+		sieve = s.Sieve
 	}
+	err := r.Feed(ctx, m, 0, argv, sieve)
 	if err == nil {
 		err = at.plain(ctx, r.Do)
 	}

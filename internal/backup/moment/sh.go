@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/relay"
 )
 
 // Sh runs a script of the shell as the user, with arguments from $1 on. What is wrong it says on its standard error.
@@ -23,17 +24,8 @@ func (a At) Sh(ctx context.Context, d host.Streamer, in io.Reader, out io.Writer
 }
 
 // Pour runs a script of the shell as the user, and gives it what a function writes.
-func (a At) Pour(ctx context.Context, d host.Streamer, write func(out io.Writer) error, script string, args ...string) error {
-	out, in := io.Pipe()
-	written := make(chan error, 1)
-	go func() {
-		err := write(in)
-		_ = in.CloseWithError(err)
-		written <- err
-	}()
-	err := a.Sh(ctx, d, out, nil, script, args...)
-	_ = out.CloseWithError(errors.New("it takes no more"))
-	return errors.Join(err, <-written)
+func (a At) Pour(ctx context.Context, d host.Streamer, write func(ctx context.Context, out io.Writer) error, script string, args ...string) error {
+	return relay.Run(ctx, write, func(in io.Reader) error { return a.Sh(ctx, d, in, nil, script, args...) })
 }
 
 // scripted is an error that is told without the whole script.

@@ -205,9 +205,6 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	s := archive.Service{Keeper: k, Every: o.every, Within: o.within, Say: v.say, Board: &archive.Board{Do: d, File: status, Now: time.Now}}
-	if err := s.Board.Begin(ctx, archive.Status{Name: o.name, PID: os.Getpid(), To: plain.URL()}); err != nil {
-		v.say(err.Error()) // the disk may be full of the log that is to leave it
-	}
 	in, err := o.inlet()
 	if err != nil {
 		return err
@@ -215,6 +212,10 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	follow, err := o.followers(d)
 	if err != nil {
 		return err
+	}
+	// One that is refused again and again does not live.
+	if err := s.Board.Begin(ctx, archive.Status{Name: o.name, PID: os.Getpid(), To: plain.URL()}); err != nil {
+		v.say(err.Error()) // the disk may be full of the log that is to leave it
 	}
 	v.say("archiving to " + plain.URL())
 	return s.Run(ctx, in, follow)

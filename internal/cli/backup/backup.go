@@ -213,7 +213,7 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 	if err != nil {
 		return backup.Job{}, err
 	}
-	return backup.Point(ctx, d, tops, all[0], p, told, backup.Full{Asked: o.full, Also: all[1:], For: b.Words})
+	return backup.Point(ctx, d, tops, p, told, backup.Full{Asked: o.full, In: all, For: b.Words})
 }
 
 // tops finds the storage that knows where a btrfs is mounted.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -199,6 +201,18 @@ func (t target) check() error {
 	return shell.RoomFor("--output", t.output, t.force)
 }
 
+// fits refuses a file for which there is no room, before hours of fetching. A device or a pipe is none.
+func (t target) fits(ctx context.Context, h host.Reader, bytes int64) error {
+	if st, err := os.Stat(t.output); err == nil && !st.Mode().IsRegular() {
+		return nil
+	}
+	dir, err := filepath.Abs(filepath.Dir(t.output))
+	if err != nil {
+		return err
+	}
+	return backup.Fits(ctx, h, dir, bytes)
+}
+
 // bring brings a backup back.
 func (v opened) bring(ctx context.Context, t target) error {
 	m, err := v.find(ctx)
@@ -272,7 +286,9 @@ func (v opened) one(ctx context.Context, r backup.Restore, m manifest.Manifest, 
 	case t.output == "-":
 		err = write(v.Out)
 	case t.output != "":
-		err = shell.WriteFile(t.output, t.force, write)
+		if err = t.fits(ctx, v.do, s.Bytes); err == nil {
+			err = shell.WriteFile(t.output, t.force, write)
+		}
 	default:
 		err = r.Command(ctx, m, number, t.command)
 	}

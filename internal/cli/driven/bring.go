@@ -48,8 +48,8 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 		if _, _, err := here.Verifier(ctx); err != nil {
 			return err
 		}
-		bring := driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}
-		got, notes, err := bring.Prove(ctx, s, f, b, under, here.Scratch.Lent, run.Run)
+		proof := driven.Proof{Bring: driven.Bring{Restore: backup.Restore{Do: here.Doer, Books: here.Keeper.Books}, Tool: t}, Under: under, Lend: here.Scratch.Lent, Prove: run.Run}
+		got, notes, err := proof.Run(ctx, s, f, b)
 		v.Done()
 		if err != nil {
 			return err

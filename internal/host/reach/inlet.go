@@ -8,13 +8,19 @@ import (
 	"os"
 	"path"
 
+	"plumb/internal/hint"
 	"plumb/internal/host"
 )
 
 // Inlet is a Unix socket at which processes of this machine hand something over. Who has connected is told by the kernel.
 type Inlet struct {
-	l *net.UnixListener
+	l    *net.UnixListener
+	at   string
+	made fs.FileInfo // the socket
 }
+
+// ErrGone says that the socket of an inlet is no longer where processes look for it, so that nobody reaches it.
+var ErrGone = errors.New("the socket is gone, or another is in its place")
 
 // Caller is a process that has connected, and its user when it did.
 type Caller struct {
@@ -24,8 +30,8 @@ type Caller struct {
 
 // NewInlet begins to listen. Only one user and root connect, or all others could keep him from it by doing so again and again; where we
 // may not give the socket to him everybody may. The directory must be one in which nobody but us can put another socket in
-// the place of this one; it is made when it is missing. What is left of an earlier run is removed: the caller holds
-// a lock that says that no other runs.
+// the place of this one; it is made when it is missing. What is left of an earlier run is removed; a socket at which somebody listens is
+// not, or he would wait in vain.
 func NewInlet(name string, uid int) (*Inlet, error) {
 	dir := path.Dir(name)
 	err := os.Mkdir(dir, 0o755)
@@ -47,6 +53,10 @@ func NewInlet(name string, uid int) (*Inlet, error) {
 	case st.Mode().Type() != fs.ModeSocket:
 		return nil, fmt.Errorf("listen on %s: there is something else than a socket", name)
 	default:
+		if c, err := net.Dial("unix", at); err == nil {
+			_ = c.Close()
+			return nil, hint.With(fmt.Errorf("listen on %s: another process listens there", name), "end that one, or name another socket")
+		}
 		if err := os.Remove(at); err != nil {
 			return nil, fmt.Errorf("listen on %s: %w", name, err)
 		}
@@ -55,14 +65,28 @@ func NewInlet(name string, uid int) (*Inlet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", name, err)
 	}
+	l.SetUnlinkOnClose(false) // it may be another's by then
 	mode := fs.FileMode(0o600)
 	if os.Lchown(at, uid, -1) != nil {
 		mode = 0o666
 	}
-	if err := os.Chmod(at, mode); err != nil {
+	err = os.Chmod(at, mode)
+	i := &Inlet{l: l, at: at}
+	if err == nil {
+		i.made, err = os.Lstat(at)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen on %s: %w", name, err), l.Close())
 	}
-	return &Inlet{l}, nil
+	return i, nil
+}
+
+// There is ErrGone when nobody reaches the inlet any more: a socket that was removed still listens, and knows nothing of it.
+func (i *Inlet) There() error {
+	if is, err := os.Lstat(i.at); err != nil || !os.SameFile(is, i.made) {
+		return fmt.Errorf("listen on %s: %w", i.at, ErrGone)
+	}
+	return nil
 }
 
 // Accept waits for the next caller.
@@ -78,8 +102,13 @@ func (i *Inlet) Accept() (*Caller, error) {
 	return &Caller{conn, uid}, nil
 }
 
-// Close ends it, and removes the socket.
-func (i *Inlet) Close() error { return i.l.Close() }
+// Close ends it, and removes the socket, if that is still there.
+func (i *Inlet) Close() error {
+	if i.There() == nil {
+		_ = os.Remove(i.at) // the next one does
+	}
+	return i.l.Close()
+}
 
 // DialInlet connects to an inlet of root or of our own user.
 func DialInlet(name string) (net.Conn, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -22,6 +23,43 @@ func TestInletIsReached(t *testing.T) {
 		if st, err := os.Stat(at); err != nil || st.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", at, st.Mode(), err)
 		}
+	}
+}
+
+// A socket at which somebody listens is taken from nobody. One that was removed is missed, and the one that came in its place is left.
+func TestInletIsGone(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "inlet/s")
+	first, err := NewInlet(name, os.Geteuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.There(); err != nil {
+		t.Error(err)
+	}
+	if in, err := NewInlet(name, os.Geteuid()); err == nil || !strings.Contains(err.Error(), "another process listens there") {
+		t.Errorf("%v, %v", in, err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.There(); !errors.Is(err, ErrGone) {
+		t.Errorf("it was removed: %v", err)
+	}
+	second, err := NewInlet(name, os.Geteuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.There(); !errors.Is(err, ErrGone) {
+		t.Errorf("another is in its place: %v", err)
+	}
+	if err := errors.Join(first.Close(), second.There()); err != nil {
+		t.Error(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
 	}
 }
 

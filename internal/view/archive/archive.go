@@ -3,6 +3,7 @@ package archive
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,14 +103,22 @@ func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Scree
 		return p.String()
 	}
 	p.Line(page.Bold, "Archived in "+from)
+	several := false
 	for _, s := range all {
+		name := s.Server
+		if slices.ContainsFunc(all, func(o archive.Stretch) bool { return o.Server == s.Server && o.Series != s.Series }) {
+			name, several = name+"/"+s.Series, true
+		}
 		if s.Hole != "" {
 			p.Hang(page.Bold, "  ! ", "a gap: "+s.Hole+" is missing")
 		}
-		p.Hang(page.Normal, "  "+page.Columns(page.OneLine(s.Server), 32)+"  ", fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes))))
+		p.Hang(page.Normal, "  "+page.Columns(page.OneLine(name), 32)+"  ", fmt.Sprintf("%s to %s, %s with %s", s.From, s.To, units.Count(s.Pieces, "piece"), units.Measured(float64(s.Bytes))))
 	}
 	for _, one := range pruned {
 		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", prunedText(one))
+	}
+	if several {
+		p.Para(page.Normal, 0, "A binary log that was reset or broke off goes on as another series. A restore replays that to which its base backup belongs; --log NAME/SERIES says so where that cannot be told.")
 	}
 	p.Para(page.Dim, 0, "This goes by the names of the objects. plumb restore --to checks whether they are signed and complete.")
 	return p.String()

@@ -1,9 +1,30 @@
 package archive
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"plumb/internal/archive"
+	"plumb/internal/view/page"
 )
+
+// Two series of a log that was reset have the same places: they are told apart as --log takes them.
+func TestListOfSeries(t *testing.T) {
+	of := func(server, series string) archive.Stretch {
+		return archive.Stretch{Server: server, Series: series, From: "binlog.000001:0", To: "binlog.000001:487", Pieces: 2, Bytes: 487}
+	}
+	const two = "another series"
+	for want, all := range map[string][]archive.Stretch{
+		"mysql/b ": {of("mysql", "a"), of("mysql", "b"), of("other", "a")},
+		"mysql ":   {of("mysql", "a"), of("mysql", "a"), of("other", "b")},
+	} {
+		got := List("file:///x", all, nil, page.Screen{Width: 100})
+		if !strings.Contains(got, "\n  "+want) || !strings.Contains(got, "\n  other ") || strings.Contains(got, two) != strings.Contains(want, "/") {
+			t.Errorf("%s", got)
+		}
+	}
+}
 
 // What was pruned is told as far as it is known.
 func TestPrunedText(t *testing.T) {

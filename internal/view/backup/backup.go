@@ -262,7 +262,7 @@ func Restored(m manifest.Manifest, all []backup.Received, started []clone.Clone,
 		if strings.HasPrefix(name, backup.Unsent) {
 			continue // said above
 		}
-		p.Hang(page.Dim, "  "+page.Columns(name, 16), m.Facts[name])
+		p.Hang(page.Dim, "  "+page.Columns(name, 17), m.Facts[name])
 	}
 	if len(started) > 0 {
 		return p.String() + protectview.Clones(started, screen)

@@ -133,11 +133,11 @@ func (r *replaying) prepare() error {
 func (r *replaying) fetch() error {
 	for i, name := range r.in.way.Files {
 		file := path.Base(name)
-		write := func(out io.Writer) error {
+		write := func(ctx context.Context, out io.Writer) error {
 			if most, cut := r.in.way.Cut[file]; cut {
 				out = &upTo{out, most}
 			}
-			return r.in.log.write(r.ctx, file, out)
+			return r.in.log.write(ctx, file, out)
 		}
 		if err := r.a.Pour(r.ctx, r.d, write, `set -C; cat > "$1"`, path.Join(r.log, file)); err != nil {
 			return err

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/limited"
+	"plumb/internal/relay"
 )
 
 // Follower follows a binary log by its files, which it reads with the rights of the server's user. A series is a
@@ -342,7 +343,7 @@ func (f *Follower) stream(ctx context.Context, file string, from int64, take fun
 		}
 		return err
 	}
-	return archive.Through(ctx, tail, func(in io.Reader) error { return take(&calm{r: in, at: from}) })
+	return relay.Run(ctx, tail, func(in io.Reader) error { return take(&calm{r: in, at: from}) })
 }
 
 // unreadError says that a file could not be read, and so nothing of what is in it.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"io"
 
-	"plumb/internal/archive"
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/protect"
+	"plumb/internal/relay"
 )
 
 // joint sees the file go by in which a base ends, and finds out whether the log goes on there.
@@ -20,7 +20,7 @@ type joint struct {
 func (j *joint) watch(ctx context.Context, write func(ctx context.Context, out io.Writer) error, out io.Writer) error {
 	j.seen = true
 	both := func(ctx context.Context, in io.Writer) error { return write(ctx, io.MultiWriter(in, out)) }
-	return archive.Through(ctx, both, func(in io.Reader) error {
+	return relay.Run(ctx, both, func(in io.Reader) error {
 		if j.why = joins(in, j.from); j.why == nil {
 			_, _ = io.Copy(io.Discard, in) // of what went wrong then tells who writes
 		}

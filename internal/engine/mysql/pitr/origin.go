@@ -12,6 +12,7 @@ import (
 	"plumb/internal/archive"
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/protect"
+	"plumb/internal/relay"
 )
 
 // Names, places and GTIDs come again, as binlog.Joint says. So the log of a base is told by times as well: the file in which the base
@@ -91,14 +92,14 @@ func several(all []origin) bool {
 // joins reads a file up to where a base ends, and tells whether it is one that the base can end in.
 func (l *shelfLog) joins(ctx context.Context, from protect.Position) error {
 	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, from.File, out) }
-	return archive.Through(ctx, write, func(in io.Reader) error { return joins(in, from) })
+	return relay.Run(ctx, write, func(in io.Reader) error { return joins(in, from) })
 }
 
 // origin reads how the file begins in which a base ends. One that was made later is of another log.
 func (l *shelfLog) origin(ctx context.Context, b base) (o origin, err error) {
 	o = origin{log: l, first: true}
 	write := func(ctx context.Context, out io.Writer) error { return l.write(ctx, b.at.File, out) }
-	err = archive.Through(ctx, write, func(in io.Reader) error {
+	err = relay.Run(ctx, write, func(in io.Reader) error {
 		return binlog.Scan(in, func(e binlog.Event) error {
 			if e.Type == binlog.Format {
 				o.head, o.made = string(event(e)), e.Time

@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/internal/relay"
 )
 
 var _ replay.Engine = (*Engine)(nil)
@@ -135,19 +136,11 @@ func (s *seeking) file() error {
 		return s.missing(fmt.Sprintf("before it comes %s", s.all[s.at-1]))
 	}
 	s.next, s.cut, s.end = "", true, 0
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(s.ctx)
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := s.o.d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(s.o.argv), "cat", "--", s.way.Files[s.at]), Out: write})
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	err := binlog.Scan(read, s.event)
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	catErr := <-ended
+	cat := func(ctx context.Context, out io.Writer) error {
+		_, err := s.o.d.Pipe(ctx, host.Pipe{Argv: append(slices.Clone(s.o.argv), "cat", "--", s.way.Files[s.at]), Out: out})
+		return err
+	}
+	err := relay.Run(s.ctx, cat, func(in io.Reader) error { return binlog.Scan(in, s.event) })
 	newest, blank := s.at == len(s.all)-1, s.end == 0
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) && (newest || blank): // the server is writing it, or died when it had made it
@@ -155,8 +148,6 @@ func (s *seeking) file() error {
 		return hint.With(err, "Plumb has no keys of binary logs: replay by hand, with mysqlbinlog --read-from-remote-server, into a plumb clone")
 	case err != nil:
 		return err
-	case catErr != nil && !errors.Is(catErr, errEnough):
-		return catErr
 	}
 	if s.at == 0 {
 		if err := s.joint.End(); err != nil {
@@ -362,7 +353,11 @@ func (s *seeking) done() error {
 		}
 		return hint.With(errors.New("no transaction begins there between the point and the end of the log"), "the nearest: "+near+"; --dry-run with a time lists more")
 	case s.to.GTID != "" && len(w.After) == 0:
-		return errors.New("no transaction after the point has that GTID")
+		err := errors.New("no transaction after the point has that GTID")
+		if n := len(w.Before); n > 0 {
+			err = hint.With(err, "the last one in the log: "+w.Before[n-1].GTID+"; --dry-run with a time lists more")
+		}
+		return err
 	}
 	return nil
 }

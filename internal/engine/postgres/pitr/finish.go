@@ -95,7 +95,7 @@ func fetchAll(ctx context.Context, d host.Launcher, s archive.Shelf, pieces []ar
 		if err != nil {
 			return err
 		}
-		write := func(out io.Writer) error { return s.Read(ctx, e, out) }
+		write := func(ctx context.Context, out io.Writer) error { return s.Read(ctx, e, out) }
 		if err := a.Pour(ctx, d, write, `set -C; cd -P -- "$1" && rm -f -- "$2" && cat > "$2"`, a.Data+"/"+dir, nameOf(p)); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"plumb/internal/engine/postgres/wal"
 	"plumb/internal/hint"
 	"plumb/internal/protect/replay"
+	"plumb/internal/relay"
 )
 
 // Engine implements moment.Engine.
@@ -223,7 +224,7 @@ func (p *planning) scan(pieces []archive.Piece, start uint64) (end uint64, err e
 		}
 		return nil
 	}
-	err = archive.Through(p.ctx, write, func(in io.Reader) (err error) {
+	err = relay.Run(p.ctx, write, func(in io.Reader) (err error) {
 		end, err = wal.Scan(in, start, p.b.system, p.record)
 		if errors.Is(err, errLeft) {
 			end, err = p.until, nil

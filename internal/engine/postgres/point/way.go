@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/internal/relay"
 )
 
 // Way implements replay.Engine.
@@ -64,23 +65,19 @@ func (s *seeking) seek() error {
 	if err != nil {
 		return err
 	}
-	read, write := io.Pipe()
-	ctx, cancel := context.WithCancel(s.ctx)
-	ended := make(chan error, 1)
-	go func() {
-		var err error
+	cat := func(ctx context.Context, out io.Writer) (err error) {
 		for _, name := range s.way.Files {
 			if err == nil {
-				_, err = s.d.Pipe(ctx, host.Pipe{Argv: append(s.argv[:len(s.argv):len(s.argv)], "cat", "--", name), Out: write})
+				_, err = s.d.Pipe(ctx, host.Pipe{Argv: append(s.argv[:len(s.argv):len(s.argv)], "cat", "--", name), Out: out})
 			}
 		}
-		_ = write.CloseWithError(err) // a nil error is the end
-		ended <- err
-	}()
-	end, err := wal.Scan(read, start, system, s.record)
-	_ = read.CloseWithError(errEnough)
-	cancel()
-	<-ended // of what was cut off nothing is wanted
+		return err
+	}
+	var end uint64
+	_ = relay.Run(s.ctx, cat, func(in io.Reader) error { // of what was cut off nothing is wanted
+		end, err = wal.Scan(in, start, system, s.record)
+		return err
+	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

@@ -1,4 +1,5 @@
-package archive
+// Package relay lets two sides of a stream work at the same time, and ends both when one of them fails.
+package relay
 
 import (
 	"context"
@@ -8,9 +9,9 @@ import (
 
 var errEnough = errors.New("enough was read")
 
-// Through has one function read what another writes. Who reads may stop before the end: that ends the other, and is no
+// Run has one function read what another writes. Who reads may stop before the end: that ends the other, and is no
 // error of his. An error of who reads comes before one of who writes.
-func Through(ctx context.Context, write func(ctx context.Context, out io.Writer) error, read func(in io.Reader) error) error {
+func Run(ctx context.Context, write func(ctx context.Context, out io.Writer) error, read func(in io.Reader) error) error {
 	in, out := io.Pipe()
 	ours, stop := context.WithCancel(ctx)
 	defer stop()

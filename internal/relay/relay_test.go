@@ -1,4 +1,4 @@
-package archive
+package relay
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // Who reads may stop when he likes; what went wrong with who writes is told unless he was stopped.
-func TestThrough(t *testing.T) {
+func TestRun(t *testing.T) {
 	gone, strange := errors.New("gone"), errors.New("strange")
 	forever := func(ctx context.Context, _ io.Writer) error { <-ctx.Done(); return ctx.Err() }
 	fails := func(context.Context, io.Writer) error { return gone }
@@ -34,7 +34,7 @@ func TestThrough(t *testing.T) {
 		"strange":              {t.Context(), fails, func(io.Reader) error { return strange }, strange},
 		"stopped from without": {ended, forever, none, context.Canceled},
 	} {
-		if err := Through(c.ctx, c.write, c.read); !errors.Is(err, c.want) || c.want == nil && err != nil {
+		if err := Run(c.ctx, c.write, c.read); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

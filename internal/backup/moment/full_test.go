@@ -1,0 +1,91 @@
+package moment
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"plumb/internal/backup"
+	"plumb/internal/backup/manifest"
+	"plumb/internal/backup/store"
+	"plumb/internal/hint"
+	"plumb/internal/host/hosttest"
+	"plumb/internal/store/dir"
+)
+
+// filling is a store beside which somebody fills the disk that is restored to, once some objects were fetched.
+type filling struct {
+	store.Store
+	left int
+	fill func()
+}
+
+func (f *filling) Get(ctx context.Context, name string, into []byte) ([]byte, string, error) {
+	if f.left--; f.left == 0 {
+		f.fill()
+	}
+	return f.Store.Get(ctx, name, into)
+}
+
+// A disk that gets full amid a restore, on which there was room when it began, is named. Nothing is left of what was unpacked, and with room
+// the same restore goes well.
+func TestDiskFillsUp(t *testing.T) {
+	under := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=8m", "none", under).CombinedOutput(); err != nil {
+		t.Skipf("needs a filesystem of its own, which root can mount: %s", out)
+	}
+	t.Cleanup(func() { must(t, exec.Command("umount", under).Run()) })
+	key, err := age.GenerateX25519Identity()
+	must(t, err)
+	s, err := dir.Open(t.TempDir())
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	d := hosttest.LiveDoer(t)
+	b := backup.Backup{Do: d, Store: s, Dir: t.TempDir(), Host: "db1", Plumb: "test", To: []age.Recipient{key.Recipient()}, Words: []string{key.Recipient().String()}, Chunk: 64 << 10, Workers: 1, Now: time.Now}
+	b.Sign, b.Public, err = backup.HostKey(t.Context(), d, b.Dir, b.Host)
+	must(t, err)
+	data, text := t.TempDir(), make([]byte, 4<<20)
+	_, _ = rand.Read(text)
+	must(t, os.WriteFile(filepath.Join(data, "file"), text, 0o644))
+	res, err := b.Run(t.Context(), backup.Job{Name: "base", Sources: []backup.Source{{Stream: manifest.Stream{Name: "base", Kind: manifest.Command}, Argv: []string{"tar", "-c", "-C", data, "."}}}})
+	must(t, err)
+	other := filepath.Join(under, "other")
+	full := &filling{s, 20, func() {
+		f, err := os.Create(other)
+		must(t, err)
+		defer f.Close()
+		if _, err := io.Copy(f, zero{}); err == nil {
+			t.Error("the disk has no end")
+		}
+	}}
+	v, err := backup.Vault{Store: full}.Own(t.Context(), d, b.Dir)
+	must(t, err)
+	r := Restore{Restore: backup.Restore{Vault: v, Do: d, Keys: []age.Identity{key}, Workers: 1, Books: filepath.Join(t.TempDir(), "books")}, Do: d, Engines: []Engine{logged(0)}}
+	to := Place{filepath.Join(under, "new"), os.Getuid(), os.Getgid()}
+	if _, err := r.Run(t.Context(), res.Manifest, to, Asked{}); err == nil || !strings.HasSuffix(err.Error(), "; no space is left in "+under) || !strings.HasPrefix(hint.Of(err), "make room there") {
+		t.Errorf("%v, with the hint %q", err, hint.Of(err))
+	}
+	if all, err := filepath.Glob(filepath.Join(under, "*")); err != nil || len(all) != 1 || all[0] != other {
+		t.Errorf("there is %q, %v", all, err)
+	}
+	must(t, os.Remove(other))
+	_, err = r.Run(t.Context(), res.Manifest, to, Asked{})
+	must(t, err)
+	if got, err := os.ReadFile(filepath.Join(to.Dir, "file")); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+// zero has no end.
+type zero struct{}
+
+func (zero) Read(p []byte) (int, error) { return len(p), nil }
