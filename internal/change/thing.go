@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/zfs"
 )
@@ -83,8 +84,15 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	if t.Path != "" {
 		return d.Rename(ctx, t.Path, to.Path)
 	}
-	_, err := d.Run(ctx, zfs.Rename(t.Dataset, to.Dataset)...)
-	return err
+	return patiently(ctx, d, zfs.Rename(t.Dataset, to.Dataset))
+}
+
+// patiently runs a command again while what it is about is busy: a dataset is also for a moment after somebody has listed all there are.
+func patiently(ctx context.Context, d host.Doer, argv []string) error {
+	return await.WhileBusy(ctx, busy, func() error {
+		_, err := d.Run(ctx, argv...)
+		return err
+	})
 }
 
 // What the identity of a directory begins with, and that of a dataset.
