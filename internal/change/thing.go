@@ -87,7 +87,8 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	return patiently(ctx, d, zfs.Rename(t.Dataset, to.Dataset))
 }
 
-// patiently runs a command again while what it is about is busy: a dataset is also for a moment after somebody has listed all there are.
+// patiently runs a command again while what it is about is busy. zfs-fuse refuses to rename a dataset even while somebody reads its
+// numbers, as zfs list does of all there are (dsl_dir_rename_check).
 func patiently(ctx context.Context, d host.Doer, argv []string) error {
 	return await.WhileBusy(ctx, busy, func() error {
 		_, err := d.Run(ctx, argv...)
