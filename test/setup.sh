@@ -30,7 +30,7 @@ fi
 if [ "$purpose" = vm ] || [ "$purpose" = test-real ] || [ "$purpose" = powercut ]; then
   package+=([qemu-system-x86_64]=qemu-system-x86 [qemu-storage-daemon]=qemu-system-common [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
 fi
-[ "$purpose" = test-real ] && package+=([chromium]=chromium [age]=age [zstd]=zstd)
+[ "$purpose" = test-real ] && package+=([chromium]=chromium [age]=age [zstd]=zstd [sshd]=openssh-server)
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
 fi
@@ -77,6 +77,12 @@ apt update
 if [[ " ${want[*]} " == *" postgresql "* ]] && apt install -y --no-install-recommends --no-remove postgresql-common; then
   # The tests make their own servers: do not create and start one for the machine.
   "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+fi
+if [[ " ${want[*]} " == *" openssh-server "* ]]; then
+  # The tests start an sshd of their own, and let nobody in from outside: a masked unit is started neither now nor with the machine.
+  "${as_root[@]}" mkdir -p /etc/systemd/system
+  for unit in ssh.service ssh.socket; do "${as_root[@]}" ln -s /dev/null "/etc/systemd/system/$unit" 2>/dev/null; done
+  say "sshd is for the tests alone: systemctl unmask ssh.service lets it be the machine's"
 fi
 for p in "${want[@]}"; do
   apt install -y --no-install-recommends --no-remove "$p" || say "cannot install $p: what needs it will be skipped"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,16 @@ func Until(ctx context.Context, within time.Duration, f func() (done bool, err e
 			return errors.Join(err, ctx.Err())
 		}
 	}
+}
+
+// WhileBusy tries f for as long as it fails because something is busy, and gives any other error at once. Somebody who was just leaving, or
+// only looked, keeps a filesystem busy for a moment. How a command says so differs ("target is busy", "dataset is busy", "Device or
+// resource busy"), but for that word.
+func WhileBusy(ctx context.Context, within time.Duration, f func() error) error {
+	return Until(ctx, within, func() (bool, error) {
+		err := f()
+		return err == nil || !strings.Contains(err.Error(), "busy"), err
+	})
 }
 
 // Program is one that was started.

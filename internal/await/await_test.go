@@ -90,6 +90,32 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+func TestWhileBusy(t *testing.T) {
+	busy := errors.New("cannot rename 'tank/db': dataset is busy")
+	for name, c := range map[string]struct {
+		answers []error // one for each try, and the last one for all later ones
+		want    error
+		takes   time.Duration
+	}{
+		"free":             {[]error{nil}, nil, 0},
+		"busy at first":    {[]error{busy, busy, nil}, nil, 2 * step},
+		"always busy":      {[]error{busy}, busy, time.Minute},
+		"something else":   {[]error{errNotYet}, errNotYet, 0},
+		"then it is other": {[]error{busy, errNotYet}, errNotYet, step},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, tries := time.Now(), 0
+			err := WhileBusy(t.Context(), time.Minute, func() error {
+				tries++
+				return c.answers[min(tries, len(c.answers))-1]
+			})
+			if took := time.Since(began); err != c.want || took != c.takes {
+				t.Errorf("%s: %v after %s, want %v after %s", name, err, took, c.want, c.takes)
+			}
+		})
+	}
+}
+
 func TestUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0

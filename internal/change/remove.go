@@ -116,8 +116,7 @@ func (t Thing) destroy(ctx context.Context, d host.Doer) error {
 		}
 		return host.RemoveTree(ctx, d, t.Path)
 	}
-	_, err := d.Run(ctx, zfs.Destroy(t.Dataset)...)
-	return err
+	return patiently(ctx, d, zfs.Destroy(t.Dataset))
 }
 
 func (r *Remove) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error) {

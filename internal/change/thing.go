@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/identity"
 	"plumb/internal/host/mounts"
@@ -74,8 +75,16 @@ func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
 	if t.Path != "" {
 		return d.Rename(ctx, t.Path, to.Path)
 	}
-	_, err := d.Run(ctx, zfs.Rename(t.Dataset, to.Dataset)...)
-	return err
+	return patiently(ctx, d, zfs.Rename(t.Dataset, to.Dataset))
+}
+
+// patiently runs a command again while what it is about is busy. zfs-fuse refuses to rename a dataset even while somebody reads its
+// numbers, as zfs list does of all there are (dsl_dir_rename_check).
+func patiently(ctx context.Context, d host.Doer, argv []string) error {
+	return await.WhileBusy(ctx, busy, func() error {
+		_, err := d.Run(ctx, argv...)
+		return err
+	})
 }
 
 // publish gives a thing that was made aside its name, once its identity is

@@ -64,11 +64,11 @@ func backupProven(t *testing.T, of family) {
 	j.wants("this host does not know it", rule.Fires)
 	says(t, v.typed(0, "backup", "list", "--from", "file://"+store, "--note"), "a server started on it on")
 	j.wants("it has heard of it", rule.Quiet)
-	if left := allDatasets(t); strings.Contains(left, "plumb-verify") {
+	if left := datasetsOf(t, other); strings.Contains(left, "plumb-verify") {
 		t.Errorf("left behind:\n%s", left)
 	}
 	v.typed(0, "restore", "--from", "file://"+store, "--identity", keys, "--into", other.Name+"/back")
-	if there := allDatasets(t); !strings.Contains(there, other.Name+"/back/") {
+	if there := datasetsOf(t, other); !strings.Contains(there, other.Name+"/back/") {
 		t.Errorf("nothing is restored:\n%s", there)
 	}
 	v.typed(3, "verify", "--from", "file://"+store, "--restore", "none-of-ours", "--identity", keys)
@@ -155,10 +155,10 @@ func killedProof(t *testing.T, dir, other string, args []string) {
 	}
 }
 
-// allDatasets lists those of all pools.
-func allDatasets(t *testing.T) string {
+// datasetsOf lists those of a pool.
+func datasetsOf(t *testing.T, pool *sandbox.Pool) string {
 	t.Helper()
-	out, err := exec.Command("zfs", "list", "-H", "-o", "name").CombinedOutput()
+	out, err := exec.Command("zfs", "list", "-H", "-r", "-o", "name", pool.Name).CombinedOutput()
 	must(t, err)
 	return string(out)
 }

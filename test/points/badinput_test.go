@@ -30,7 +30,9 @@ func TestBadInput(t *testing.T) {
 	top := filepath.Dir(filepath.Dir(b.server.Dir))
 	server := b.db(t, b.look(t)).String()
 	id := pointID.FindString(v.typed(0, "snapshot", server))
-	there := func() string { return shell(t, "btrfs subvolume list "+top+" | sed 's/.* path //'") }
+	there := func() string {
+		return shell(t, "all=$(btrfs subvolume list "+top+"); echo \"$all\" | sed 's/.* path //'")
+	}
 	was := there()
 
 	dir := filepath.Join(v.state+"-copies", "dev")

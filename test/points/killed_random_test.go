@@ -59,7 +59,7 @@ func TestKilledAtRandom(t *testing.T) {
 		sandbox.Need(t, err)
 		must(t, s.Exec(families[0].tables...))
 		bench := newBench(t, b, nil, s)
-		(&killing{t: t, bin: bin.Path, server: s, name: bench.db(t, bench.look(t)).String(), list: "btrfs subvolume list " + top + " | sed 's/.* path //'"}).rounds(20)
+		(&killing{t: t, bin: bin.Path, server: s, name: bench.db(t, bench.look(t)).String(), list: "all=$(btrfs subvolume list " + top + "); echo \"$all\" | sed 's/.* path //'"}).rounds(20)
 	})
 }
 
@@ -80,7 +80,7 @@ func (k *killing) rounds(n int) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d; undisturbed %v take %v", seed, []string{"clone", "drill", "snapshot"}, took)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random, ended := rand.New(rand.NewPCG(seed, 0)), 0
 	for i := range n {
 		verb := verbs[i%len(verbs)]
 		after := time.Duration(random.Int64N(int64(took[i%len(verbs)])))
@@ -88,6 +88,12 @@ func (k *killing) rounds(n int) {
 		what := fmt.Sprintf("round %d: %s, killed %v after %s", i, verb[0], killed, after.Round(time.Millisecond))
 		t.Log(what)
 		k.settled(what)
+		if !killed {
+			ended++
+		}
+	}
+	if ended == n {
+		t.Error("each time it had ended before it was killed")
 	}
 }
 

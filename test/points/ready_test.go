@@ -31,6 +31,9 @@ func TestReadyClones(t *testing.T) {
 		}
 		p, err = b.Store.Get(t.Context(), b.Do, p.ID)
 		must(t, err)
+		if len(p.Ready) == 0 {
+			t.Fatal("the drill kept no recovered copy")
+		}
 		m := clone.Maker{Maker: b.maker, Dir: filepath.Join(b.Books, "clones")}
 		var after []time.Duration
 		for i := range n {

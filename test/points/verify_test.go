@@ -59,10 +59,9 @@ func replicaVerified(t *testing.T, of family) {
 	says(t, v.typed(3, send(port, options, "--verify")...), "was there already", "this key may send points, and not have copies of them started")
 
 	port, options = sandbox.SSHD(t, forced("--verify"))
-	if exec.Command("id", "plumb-verify").Run() != nil {
+	sandbox.VerifyAccount(t, func() {
 		says(t, v.typed(3, send(port, options, "--verify")...), "the user plumb-verify, as whom copies of other hosts' servers run, is not known here", "useradd")
-	}
-	sandbox.VerifyAccount(t)
+	})
 	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks are well")
 	says(t, v.typed(0, send(port, options, "--verify", "--json")...), `"verified"`, `"ok": true`)
 	if out := v.typed(0, "protect", "list"); strings.Count(out, "proven at") != 2 {
@@ -76,8 +75,8 @@ func replicaVerified(t *testing.T, of family) {
 	if out, err := exec.Command("pgrep", "-u", "plumb-verify").Output(); err == nil || len(left) > 0 {
 		t.Errorf("left are %q, and processes %s", left, out)
 	}
-	if out, _ := exec.Command("zfs", "list", "-H", "-r", "-o", "name", other.Name).Output(); strings.Contains(string(out), "clone-") {
-		t.Errorf("left are\n%s", out)
+	if left := datasetsOf(t, other); strings.Contains(left, "clone-") || !strings.Contains(left, vault+"/") {
+		t.Errorf("left are\n%s", left)
 	}
 }
 

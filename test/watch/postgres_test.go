@@ -75,6 +75,7 @@ func (s *scene) asking(n int, think time.Duration, next func(r *rand.Rand) strin
 					}
 					return
 				}
+				s.answered.Add(1)
 			}
 		})
 	}

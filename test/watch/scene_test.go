@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +67,8 @@ type scene struct {
 	when    time.Time
 	all     map[string]time.Time // when each was raised first
 	besides []string             // what is true besides what is planted
+
+	answered atomic.Int64 // statements of clients since the scene is looked at
 }
 
 // kind is what is asked of a kind of server.
@@ -297,7 +298,10 @@ func (s *scene) load(n int, work func(ctx context.Context, c *sql.Conn, r *rand.
 					continue
 				}
 				for ctx.Err() == nil {
-					if err := work(ctx, c, r); err != nil && ctx.Err() == nil {
+					err := work(ctx, c, r)
+					if err == nil {
+						s.answered.Add(1)
+					} else if ctx.Err() == nil {
 						break
 					}
 				}
@@ -359,6 +363,7 @@ func (s *scene) incident(want string, d time.Duration) {
 	s.mu.Lock()
 	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
+	s.answered.Store(0)
 	began := time.Now()
 	s.wait(d, func() bool { return s.first != "" })
 	m := s.judge.Moment(s.judge.Known())
@@ -380,6 +385,9 @@ func (s *scene) incident(want string, d time.Duration) {
 	s.t.Logf("RUN %s %s: want %q, first %q after %s, all %q", verdict, s.t.Name(), want, s.first, took, all)
 	s.count(counted.Run{Wanted: want, Said: s.first, First: s.first, All: all, Right: s.first == want}, s.when.Sub(began))
 	s.show(m)
+	if want == "" {
+		s.heard(m)
+	}
 }
 
 // raised waits, and tells whether a verdict was raised, first or not: one that is
@@ -389,6 +397,7 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 	s.mu.Lock()
 	s.first, s.all = "", map[string]time.Time{}
 	s.mu.Unlock()
+	s.answered.Store(0)
 	began := time.Now()
 	s.wait(d, func() bool { _, is := s.all[id]; return is })
 	m := s.judge.Moment(s.judge.Known())
@@ -414,6 +423,24 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 	}
 	s.count(r, at.Sub(began))
 	s.show(m)
+	if !want {
+		s.heard(m)
+	}
+}
+
+// heard wants of a scene of which nothing was said that something could have been: its clients were answered, and it was judged until
+// now. Otherwise one in which nothing runs would be the healthiest.
+func (s *scene) heard(m watch.Moment) {
+	s.t.Helper()
+	if s.answered.Load() == 0 {
+		s.t.Error("no client was answered meanwhile")
+	}
+	if late := time.Since(m.At); late > looked/2 {
+		s.t.Errorf("it was judged last %s ago", late.Round(time.Second))
+	}
+	if !slices.ContainsFunc(m.Servers, func(v watch.Server) bool { return v.Ref == s.ref && v.Up && v.Active != nil }) {
+		s.t.Errorf("what its sessions do is not known: %+v", m.Servers)
+	}
 }
 
 // leads wants a verdict to be the one that stands at the top now.
@@ -457,44 +484,4 @@ func (s *scene) show(m watch.Moment) {
 			s.t.Logf("%s %+v", n.Label, n.Values)
 		}
 	}
-}
-
-// write writes a file of a control group.
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0); err != nil {
-		sandbox.Need(t, sandbox.Missing{What: "cannot write " + name + ": " + err.Error(), Hint: "run where control groups of version 1 can be written"})
-	}
-}
-
-// own makes a control group of version 1 for a server, and gives the command
-// that starts it there.
-func own(t *testing.T, controllers ...string) (paths map[string]string, wrap []string) {
-	t.Helper()
-	paths = map[string]string{}
-	script := ""
-	for _, c := range controllers {
-		dir := fmt.Sprintf("/sys/fs/cgroup/%s/plumb-watch-%d", c, os.Getpid())
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			sandbox.Need(t, sandbox.Missing{What: "cannot make a control group: " + err.Error(), Hint: "run as root where control groups of version 1 are"})
-		}
-		t.Cleanup(func() {
-			for range 50 {
-				if os.Remove(dir) == nil {
-					return
-				}
-				time.Sleep(100 * time.Millisecond)
-			}
-		})
-		paths[c] = dir
-		script += "echo $$ > " + dir + "/cgroup.procs && "
-	}
-	return paths, []string{"sh", "-c", script + `exec "$@"`, "sh"}
-}
-
-func deviceNumber(t *testing.T, device string) string {
-	t.Helper()
-	text, err := os.ReadFile("/sys/class/block/" + device + "/dev")
-	check_(t, err)
-	return strings.TrimSpace(string(text))
 }

@@ -66,4 +66,7 @@ func (s *scene) cannotTell(ids []string, want bool, why string, d time.Duration)
 	words := map[bool]string{true: "cannot be told", false: "told"}
 	s.count(counted.Run{Wanted: words[want], Said: words[want == (verdict == "RIGHT")], Right: verdict == "RIGHT"}, 0)
 	s.show(m)
+	if !want {
+		s.heard(m)
+	}
 }

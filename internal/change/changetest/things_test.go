@@ -264,6 +264,9 @@ func TestDatasets(t *testing.T) {
 		return marks.ReplaceAllString(all, "plumb-MARK")
 	}
 	must(t, thereAndBack(t.Context(), c))
+	crowded := c
+	crowded.Doer = busyAtFirst(c.Doer)
+	must(t, thereAndBack(t.Context(), crowded))
 	t.Run("deaths", func(t *testing.T) {
 		sandbox.NeedTime(t, "lets the machine die 100 times among datasets: PLUMB_REAL=1 go test ./internal/change/changetest -run Datasets")
 		Run(t, c)
@@ -290,6 +293,18 @@ func TestDatasets(t *testing.T) {
 			t.Error(fmt.Errorf("in a pool that is not imported: %w", err))
 		}
 	}
+}
+
+// busyAtFirst is a machine on which others look at the datasets all the time: whatever is renamed or destroyed is busy at first.
+func busyAtFirst(of host.Doer) host.Doer {
+	tried := map[string]bool{}
+	return &host.Hooked{Behind: of, Around: func(_ context.Context, c host.Call, do func() error) error {
+		if c.Op != "do" || c.Of[0] != "zfs" || c.Of[1] != "rename" && c.Of[1] != "destroy" || tried[c.Key()] {
+			return do()
+		}
+		tried[c.Key()] = true
+		return fmt.Errorf("%s: exit status 1: cannot %s '%s': dataset is busy", strings.Join(c.Of, " "), c.Of[1], c.Of[2])
+	}}
 }
 
 // in keeps the journal in another directory.

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/inventory"
 	"plumb/internal/journal"
+	"plumb/test/locked"
 	"plumb/test/mortal"
 )
 
@@ -205,7 +206,7 @@ func remains(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// needAll skips where not all kinds can be made.
+// needAll skips where not all kinds can be made. The setting that is changed is the whole machine's: who else runs this waits.
 func needAll(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -221,6 +222,9 @@ func needAll(t *testing.T) {
 			t.Skip(err)
 		}
 	}
+	lock, err := locked.File("/tmp/plumb-test-lease-break-time.lock")
+	must(t, err)
+	t.Cleanup(func() { lock.Close() })
 	if text, err := os.ReadFile("/proc/sys/fs/lease-break-time"); err != nil || strings.TrimSpace(string(text)) != "45" {
 		t.Skipf("%s is not 45", setting)
 	}

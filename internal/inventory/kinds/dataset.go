@@ -64,12 +64,12 @@ func (h holder) dataset(ctx context.Context, e inventory.Entry) error {
 // destroyAlone destroys a dataset that has nothing below it. zfs-fuse calls it
 // busy for a while after its last user has gone.
 func (h holder) destroyAlone(ctx context.Context, t inventory.Thing) error {
-	return await.Until(ctx, 3*patience, func() (bool, error) {
+	return await.WhileBusy(ctx, 3*patience, func() error {
 		err := h.sameGUID(ctx, t)
 		if err == nil {
 			_, err = h.Do.Run(ctx, zfs.Destroy(t.Name)...)
 		}
-		return err == nil || !strings.Contains(err.Error(), "busy"), err
+		return err
 	})
 }
 

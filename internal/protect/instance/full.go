@@ -15,13 +15,15 @@ import (
 // ErrFull says that a copy's server had no room to write, which says nothing of the point.
 var ErrFull = errors.New("its storage is full")
 
-// full adds to the error of a copy that its server found no room, as servers say it: ENOSPC or EDQUOT, in words or by number.
+// full adds to the error of a copy that its server found no room, as servers say it: ENOSPC or EDQUOT, in words or by number, or
+// PostgreSQL of a write that was cut short, which it counts as a full disk (md.c). Its hint to check free space says nothing: it comes
+// with any error of a write.
 func full(err error) error {
 	if err == nil || errors.Is(err, ErrFull) {
 		return err
 	}
 	said := func(mark string) bool { return strings.Contains(err.Error(), mark) }
-	if !slices.ContainsFunc([]string{"No space left on device", "Disk quota exceeded", "rror number 28", "rror number 122"}, said) {
+	if !slices.ContainsFunc([]string{"No space left on device", "Disk quota exceeded", "rror number 28", "rror number 122", ": wrote only "}, said) {
 		return err
 	}
 	return hint.With(fmt.Errorf("%w (%w)", err, ErrFull), "a copy needs room for what its recovery writes: plumb prune makes some, or raise the quota")

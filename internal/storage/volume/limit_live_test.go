@@ -126,13 +126,85 @@ func TestLiveLimitHolds(t *testing.T) {
 			for _, f := range facts {
 				t.Logf("%-40s %9.4g asked %9.4g measured %+.1f %%", f.What, f.Asked, f.Measured, (f.Measured/f.Asked-1)*100)
 			}
-			if errors.Is(err, errSlow) && !errors.Is(err, errLoose) {
-				t.Skipf("others keep the disk busy: %v", err) // the limit was not exceeded
+			if errors.Is(err, errSlow) && !errors.Is(err, errLoose) { // the limit was not exceeded
+				if tight := tooTight(t, l, l.profile, l.begin); len(tight) > 0 {
+					t.Fatalf("the disk does what was asked without the limit, and less with it: %q: %v", tight, err)
+				}
+				t.Skipf("others keep the disk busy: %v", err)
 			}
 			if err != nil || len(facts) == 0 {
 				t.Errorf("%d facts, %v", len(facts), err)
 			}
 		})
+	}
+}
+
+// tooTight names what a limit holds back more than it should: in each of three turns, the disk would do what was asked, and does less
+// with the limit. One that is only slow does not do it without a limit either, at least once.
+func tooTight(t *testing.T, l *limiter, asked experiment.Profile, begin func(context.Context, experiment.Profile) error) (tight []string) {
+	t.Helper()
+	must(t, l.Unlimit(t.Context()))
+	p, err := newProbe(l.dir, l.do, l.devices)
+	must(t, err)
+	defer func() { must(t, p.close()) }()
+	short := func(ph phase, m measurement) bool {
+		must(t, begin(t.Context(), ph.profile))
+		held, err := p.load(t.Context(), m, 3*probeTime)
+		must(t, errors.Join(err, l.Unlimit(t.Context())))
+		return m.of(held) < m.asked*(1-tolerance) && !bound(ph.profile, held)
+	}
+	for _, ph := range phases(asked) {
+		for _, m := range measurements(ph) {
+			turns := 0
+			for turns < 3 && short(ph, m) && would(t, p, m) {
+				turns++
+			}
+			if turns == 3 {
+				tight = append(tight, m.what)
+			}
+		}
+	}
+	return tight
+}
+
+// would tells whether the disk does what was asked while nothing limits it. A tenth of a second in which it does more does not make good
+// for one in which others keep it busy: a limit that holds nothing else back would not let it catch up either.
+func would(t *testing.T, p *probe, m measurement) bool {
+	t.Helper()
+	var done, length float64
+	must(t, p.during(t.Context(), m, func() error {
+		before, err := p.counts(t.Context())
+		for at := time.Now(); length < 3 && err == nil; {
+			time.Sleep(period)
+			var now []paces
+			if now, err = p.counts(t.Context()); err == nil {
+				took := time.Since(at).Seconds()
+				done += min(m.of(now[0].since(before[0], took)), m.asked) * took
+				at, before, length = at.Add(time.Duration(took*float64(time.Second))), now, length+took
+			}
+		}
+		return err
+	}))
+	return done/length >= m.asked*(1-tolerance)
+}
+
+// A limit of half of what was asked is found to be too tight, and the one that was asked is not.
+func TestALimitThatIsTooTightIsFound(t *testing.T) {
+	sandbox.NeedTime(t, "measures a disk for a quarter of a minute: PLUMB_REAL=1")
+	l, _ := liveVolume(t, "ext4", "riops=100")
+	var err error
+	if l.gate, err = findGate(t.Context(), l.do, ""); err != nil { // as Limit would
+		t.Fatal(err)
+	}
+	half := func(ctx context.Context, p experiment.Profile) error {
+		p.IOPS.Read /= 2
+		return l.begin(ctx, p)
+	}
+	if tight := tooTight(t, l, l.profile, l.begin); len(tight) > 0 {
+		t.Errorf("what was asked is too tight: %q", tight)
+	}
+	if tight := tooTight(t, l, l.profile, half); len(tight) != 1 || tight[0] != "read IOPS" {
+		t.Errorf("of half of what was asked these are found: %q", tight)
 	}
 }
 

@@ -251,9 +251,33 @@ func bound(p experiment.Profile, did paces) bool {
 
 // load keeps requests under way and gives what the busiest device did.
 func (p *probe) load(ctx context.Context, m measurement, length time.Duration) (did paces, err error) {
+	err = p.during(ctx, m, func() error {
+		before, err := p.counts(ctx)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		_ = await.Pause(ctx, length)
+		after, err := p.counts(ctx)
+		if err != nil {
+			return err
+		}
+		took := time.Since(began).Seconds()
+		for i := range after {
+			if d := after[i].since(before[i], took); m.of(d) >= m.of(did) {
+				did = d
+			}
+		}
+		return ctx.Err()
+	})
+	return did, err
+}
+
+// during does something while requests are under way.
+func (p *probe) during(ctx context.Context, m measurement, do func() error) (err error) {
 	f, err := p.set.File(0, scratch.Flags{Direct: !m.through})
 	if err != nil {
-		return did, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	// A request that waits for the limit keeps a thread; without room for all of
@@ -271,23 +295,7 @@ func (p *probe) load(ctx context.Context, m measurement, length time.Duration) (
 		err = errors.Join(err, errors.Join(bad...))
 	}()
 	_ = await.Pause(ctx, probeSettle)
-	before, err := p.counts(ctx)
-	if err != nil {
-		return did, err
-	}
-	began := time.Now()
-	_ = await.Pause(ctx, length)
-	after, err := p.counts(ctx)
-	if err != nil {
-		return did, err
-	}
-	took := time.Since(began).Seconds()
-	for i := range after {
-		if d := after[i].since(before[i], took); m.of(d) >= m.of(did) {
-			did = d
-		}
-	}
-	return did, ctx.Err()
+	return do()
 }
 
 func (p *probe) counts(ctx context.Context) (all []paces, err error) {
