@@ -7,11 +7,11 @@ import (
 	"plumb/internal/series"
 )
 
-// TestTheLogBufferIsFull: where a good part of the flushes only make room in the log buffer, that is what limits the server, and that
-// sessions wait for the log is how it looks. Where commits flush, it is not.
+// TestTheLogBufferIsFull: where a good part of the writes of the log only make room in its buffer, that is what limits the server, and that
+// sessions wait for the log is how it looks. Where commits have it written, it is not.
 func TestTheLogBufferIsFull(t *testing.T) {
 	for name, c := range map[string]struct {
-		waits, flushes float64
+		waits, writes float64
 		log            float64 // sessions that wait for the log
 		first          string
 		also           []string
@@ -25,7 +25,7 @@ func TestTheLogBufferIsFull(t *testing.T) {
 		m.add(calm)
 		m.add(load{seconds: 40, reads: 10, each: 0.2, sessions: map[series.Class]float64{series.ClassLog: c.log, series.ClassCPU: 2}})
 		m.counting(db, "log_waits", c.waits)
-		m.counting(db, "redo_fsyncs", c.flushes)
+		m.counting(db, "redo_writes", c.writes)
 		got := m.run(judge())
 		want := c.also
 		if c.first != "" {
