@@ -88,7 +88,7 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 		v.lost.Store(true)
 	}
 	_, told := status[historyCounter]
-	v.historyTold.Store(told)
+	v.historyUntold.Store(!told)
 	readings(status, t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	return nil
 }
