@@ -23,6 +23,7 @@ var namesProducts = map[string]string{
 	"internal/host/redact/redact.go":  "how client programs write secrets",
 	"internal/host/redact/words.go":   "likewise",
 	"internal/edit/edit.go":           "kinds of files, which are named as the file is",
+	"internal/view/metrics/compat.go": "other exporters, some of which are called as their servers are",
 }
 
 // TestProductsAreNamedInOnePlace: what lies below engine/ asks the table of

@@ -124,7 +124,7 @@ const (
 	highOf = "_high"
 )
 
-// shareOf computes the share; its interval where it is a fact that has one.
+// shareOf computes the share; its interval where it is a fact that has one, or chooses between such facts.
 func (k *limitOf) shareOf(b things) (value, low, high *float64) {
 	if k.share == nil {
 		return nil, nil, nil
@@ -134,15 +134,18 @@ func (k *limitOf) shareOf(b things) (value, low, high *float64) {
 	if err != nil || !isNumber {
 		return nil, nil, nil
 	}
-	if f := k.share.fact; f != nil && b[f.name] != nil {
-		if l, ok := b[f.name].Number(f.fact.Name + lowOf); ok {
-			low = &l
+	for _, f := range k.share.uses {
+		if f.fact == nil || b[f.name] == nil {
+			continue
 		}
-		if h, ok := b[f.name].Number(f.fact.Name + highOf); ok {
-			high = &h
+		is, known := b[f.name].Number(f.fact.Name)
+		l, hasLow := b[f.name].Number(f.fact.Name + lowOf)
+		h, hasHigh := b[f.name].Number(f.fact.Name + highOf)
+		if known && is == n && hasLow && hasHigh {
+			return &n, &l, &h
 		}
 	}
-	return &n, low, high
+	return &n, nil, nil
 }
 
 // ruledOutBy names the facts for which a condition does not hold, with their

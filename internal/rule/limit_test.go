@@ -59,6 +59,21 @@ func TestLimitSaysWhatItKnows(t *testing.T) {
 	}
 }
 
+// TestAShareThatIsChosenHasItsInterval: which fact it is depends, and the interval is that of the one it is.
+func TestAShareThatIsChosenHasItsInterval(t *testing.T) {
+	for share, known := range map[string]bool{"db.share_io_low > 0.9 ? db.share_cpu : db.share_io": true, "db.share_io / 2.0": false} {
+		all, err := limits(t, strings.Replace(soundLimit, "share: db.share_io", `share: "`+share+`"`, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := all[0].kinds[0]
+		v := k.limited(all[0], combination{things: k.Examples[0].things})
+		if v.Share == nil || (v.Low != nil) != known || known && (*v.Share != 0.6 || *v.Low != 0.5 || *v.High != 0.7) {
+			t.Errorf("%s: %v from %v to %v", share, v.Share, v.Low, v.High)
+		}
+	}
+}
+
 // TestLimitLeavesOutWhatItDoesNotKnow: a share is of the last half minute, and who holds the lock is of now.
 func TestLimitLeavesOutWhatItDoesNotKnow(t *testing.T) {
 	for say, want := range map[string]string{

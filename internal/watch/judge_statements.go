@@ -12,7 +12,7 @@ import (
 // How statements are compared: the last minute, and the one before it.
 const (
 	minute         = time.Minute
-	mostStatements = 50               // shown; what is left is one line
+	mostStatements = 50               // shown of each order; what is left is one line
 	apart          = 20 * time.Second // of two looks that are kept: each is large
 )
 
@@ -265,14 +265,28 @@ func split(was, is cost) (slower, more float64) {
 // restID is the id of the line that stands for those that are not shown.
 const restID = "rest"
 
-// rest makes one line of the statements that are not shown, and one of our own.
+// rest makes one line of the statements that are not shown, because they are in no order among the first, and one of
+// our own.
 func rest(all []StatementChange) []StatementChange {
 	n := slices.IndexFunc(all, func(s StatementChange) bool { return s.Own() })
 	if n < 0 {
 		n = len(all)
 	}
-	out := slices.Clone(all[:min(n, mostStatements)])
-	if left := all[len(out):n]; len(left) > 0 {
+	shown := make([]bool, n)
+	for _, by := range AllOrders {
+		for i, place := range by.Places(all[:n]) {
+			shown[i] = shown[i] || place < mostStatements
+		}
+	}
+	var out, left []StatementChange
+	for i, s := range all[:n] {
+		if shown[i] {
+			out = append(out, s)
+		} else {
+			left = append(left, s)
+		}
+	}
+	if len(left) > 0 {
 		out = append(out, together(left, series.Statement{Of: left[0].Of, ID: restID, Rest: true}))
 	}
 	if own := all[n:]; len(own) > 0 {

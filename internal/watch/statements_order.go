@@ -16,17 +16,38 @@ const (
 	ByBytes  Order = "bytes"  // of pages and log that they touched
 )
 
-// Orders lists them.
+// AllOrders are the orders as a person goes through them.
+var AllOrders = []Order{ByTime, ByGrowth, ByRows, ByBytes}
+
+// Orders names them.
 func Orders() []string {
-	return []string{string(ByTime), string(ByGrowth), string(ByRows), string(ByBytes)}
+	var out []string
+	for _, o := range AllOrders {
+		out = append(out, string(o))
+	}
+	return out
 }
 
 // Sort puts the largest first, what is not known behind it, and what Plumb itself asked last.
-func (o Order) Sort(all []StatementChange) {
-	slices.SortFunc(all, func(x, y StatementChange) int {
-		return cmp.Or(cmp.Compare(last(x), last(y)), cmp.Compare(o.of(y), o.of(x)), cmp.Compare(y.Seconds, x.Seconds),
-			cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
-	})
+func (o Order) Sort(all []StatementChange) { slices.SortFunc(all, o.compare) }
+
+// Places gives the place of each statement of a list in this order, 0 for the first.
+func (o Order) Places(all []StatementChange) []int {
+	sorted := make([]int, len(all))
+	for i := range sorted {
+		sorted[i] = i
+	}
+	slices.SortStableFunc(sorted, func(i, j int) int { return o.compare(all[i], all[j]) })
+	out := make([]int, len(all))
+	for place, i := range sorted {
+		out[i] = place
+	}
+	return out
+}
+
+func (o Order) compare(x, y StatementChange) int {
+	return cmp.Or(cmp.Compare(last(x), last(y)), cmp.Compare(o.of(y), o.of(x)), cmp.Compare(y.Seconds, x.Seconds),
+		cmp.Compare(x.Database, y.Database), cmp.Compare(x.ID, y.ID))
 }
 
 // List lists the statements of a moment in an order. By time they are already.

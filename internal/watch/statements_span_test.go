@@ -128,6 +128,22 @@ func TestASpanThatIsCut(t *testing.T) {
 	}
 }
 
+// What is first in any order is listed, and not hidden in the line of all others because other statements take more time.
+func TestNoOrderLosesItsFirst(t *testing.T) {
+	var all []StatementChange
+	for i := range 200 {
+		examined := 1000.0
+		if i == 150 {
+			examined = 5e9
+		}
+		all = append(all, StatementChange{Statement: series.Statement{Of: spanned, ID: fmt.Sprint(i), Calls: 1, Seconds: float64(200 - i), Examined: &examined}})
+	}
+	got := rest(all)
+	if n := len(got); n != mostStatements+2 || got[n-2].ID != "150" || got[n-1].ID != restID || got[n-1].Calls != 200-mostStatements-1 {
+		t.Errorf("%d lines, at the end %+v", n, got[max(0, n-2):])
+	}
+}
+
 // The statements of a moment are listed in an order that is asked for; those that are one line stay behind them.
 func TestStatementsOfAMomentAreListed(t *testing.T) {
 	rows := func(n float64) *float64 { return &n }
@@ -144,6 +160,16 @@ func TestStatementsOfAMomentAreListed(t *testing.T) {
 	}
 	if m.List(ByTime); order() != "a b c rest own " || m.By != "" {
 		t.Errorf("by time: %s, %q", order(), m.By)
+	}
+	for _, by := range AllOrders {
+		all := m.Servers[0].Statements
+		sorted := slices.Clone(all)
+		by.Sort(sorted)
+		for i, place := range by.Places(all) {
+			if sorted[place].ID != all[i].ID {
+				t.Errorf("by %s the place of %s is %d, where %s stands", by, all[i].ID, place, sorted[place].ID)
+			}
+		}
 	}
 	if m.List(ByRows); order() != "b a c rest own " || m.By != ByRows {
 		t.Errorf("by rows: %s, %q", order(), m.By)

@@ -17,6 +17,7 @@ import (
 	"plumb/internal/engine/mysql/sampler"
 	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
+	sources "plumb/internal/sample"
 	"plumb/internal/view/metrics"
 	"plumb/knowledge"
 	"plumb/test/sandbox"
@@ -107,7 +108,7 @@ func numbersOf(t *testing.T, page, prefix string) (numbers map[string]float64, t
 		for _, m := range f.Metric {
 			key := name
 			for _, l := range m.Label {
-				if l.GetName() != "server" && l.GetName() != "datid" {
+				if !slices.Contains(notCompared, l.GetName()) {
 					key += " " + l.GetName() + "=" + l.GetValue()
 				}
 			}
@@ -116,6 +117,9 @@ func numbersOf(t *testing.T, page, prefix string) (numbers map[string]float64, t
 	}
 	return numbers, types
 }
+
+// notCompared are labels that only one of two exporters has.
+var notCompared = []string{"server", "datid", "cl_id", "cl_role", "rs_nm", "rs_state"}
 
 // sameNumbers compares ours with theirs, which were read at another moment.
 func sameNumbers(t *testing.T, ours, theirs map[string]float64) {
@@ -138,21 +142,38 @@ func statusOf(t *testing.T, dsn string) string {
 	defer h.Close()
 	s, _ := samplertest.LoggedIn("mysql", given.Address)
 	status := sampler.New(&given).Sources(s)[0]
-	b, err := status.Take(t.Context(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Source, b.Every, b.At = status.Name(), status.Every(), time.Now()
+	e := exporterNamed(t, "mysqld")
+	take(t, e, status, h)
+	return textOf(t, e)
+}
+
+// exporterNamed is one that uses the names of another exporter.
+func exporterNamed(t *testing.T, exporter string) *metrics.Exporter {
+	t.Helper()
 	cat, err := catalog.Windows(knowledge.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := metrics.LoadCompat(knowledge.FS, cat, []string{"mysqld"})
+	names, err := metrics.LoadCompat(knowledge.FS, cat, []string{exporter})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := metrics.New(metrics.Options{Catalog: cat, Compat: names})
+	return metrics.New(metrics.Options{Catalog: cat, Compat: names})
+}
+
+// take has what a source reads now exported.
+func take(t *testing.T, e *metrics.Exporter, source sources.Source, h host.Reader) {
+	t.Helper()
+	b, err := source.Take(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Source, b.Every, b.At = source.Name(), source.Every(), time.Now()
 	e.Batch(b)
+}
+
+func textOf(t *testing.T, e *metrics.Exporter) string {
+	t.Helper()
 	var page strings.Builder
 	if err := e.Text(&page); err != nil {
 		t.Fatal(err)

@@ -150,7 +150,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, a feed.Adapters, from feed.
 	}
 	look := &looker{ctx: ctx, e: e, shell: s, with: a}
 	if f.once {
-		running.Go(func() { cancel(printOnce(ctx, s, e)) })
+		running.Go(func() { cancel(printOnce(ctx, s, e, fullWindow)) })
 	}
 	err = from(ctx, f.Source, newSeen(e, look))
 	cancel(err)
@@ -253,13 +253,23 @@ var errPrinted = errors.New("the page is printed")
 // sources that are asked every 10 s.
 const fullWindow = 12 * time.Second
 
-func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter) error {
-	end := waiting(ctx, s, fullWindow)
-	select {
-	case <-time.After(fullWindow):
-		end()
-	case <-ctx.Done():
-		end()
+// untilJudged is for how long it waits beyond that for the first verdicts, on a host where looking for servers takes long.
+const untilJudged = time.Minute
+
+func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter, full time.Duration) error {
+	end := waiting(ctx, s, full)
+	for _, wait := range []struct {
+		judged <-chan struct{} // nil: nothing ends it early
+		most   time.Duration
+	}{{nil, full}, {e.Judged(), untilJudged}} {
+		select {
+		case <-wait.judged:
+		case <-time.After(wait.most):
+		case <-ctx.Done():
+		}
+	}
+	end()
+	if ctx.Err() != nil {
 		return nil
 	}
 	var b strings.Builder

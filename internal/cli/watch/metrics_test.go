@@ -3,13 +3,31 @@ package watch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
+	"plumb/internal/view/metrics"
 	"plumb/internal/watch"
 )
+
+// One page has the verdicts, however long it takes to look for the servers.
+func TestOnePageHasTheVerdicts(t *testing.T) {
+	cat, _ := known()
+	e := metrics.New(metrics.Options{Catalog: cat, MostSeries: 100, Version: "test"})
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		e.Moment(watch.Moment{At: time.Now()})
+	}()
+	var out, errs bytes.Buffer
+	s := shell.New(strings.NewReader(""), &out, &errs)
+	if err := printOnce(t.Context(), &s, e, time.Millisecond); !errors.Is(err, errPrinted) || !strings.Contains(out.String(), "\nplumb_moment_timestamp_seconds ") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
 
 // What is counted for each database is read only for those who show it: the names of postgres_exporter have it.
 func TestDatabasesAreReadWhereTheyAreShown(t *testing.T) {

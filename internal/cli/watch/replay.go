@@ -130,15 +130,15 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	if err != nil {
 		return err
 	}
-	p.moment.List(watch.Order(f.sort))
 	for _, note := range append(p.notes(), notes...) {
 		fmt.Fprintln(s.Err, "note: "+note)
 	}
-	text := ""
-	for _, m := range append(p.earlier, *p.moment) {
-		text += view.Text(m, cat, shell.Screen(s.Out))
+	text, all := "", append(p.earlier, *p.moment)
+	for i := range all {
+		all[i].List(watch.Order(f.sort))
+		text += view.Text(all[i], cat, shell.Screen(s.Out))
 	}
-	return s.Answer(f.json, view.Document(*p.moment, cat), text)
+	return s.Answer(f.json, view.Document(all[len(all)-1], cat), text)
 }
 
 // other is what the statements are compared with; nil: nothing was asked for.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,22 +42,36 @@ func setBackTwice(t *testing.T) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &madeHost{}
-	w.Picture(night, madePicture())
-	for i := range 150 {
-		for _, b := range made.second(i, false) {
+	made, looks := &madeHost{}, 0.0
+	second := func(i int, full bool) {
+		for _, b := range made.second(i, full) {
 			w.Batch(b)
+		}
+		if i%10 == 0 {
+			looks++
+			w.Batch(twoStatements(night.Add(time.Duration(i)*time.Second+40*time.Millisecond), looks))
 		}
 	}
+	w.Picture(night, madePicture())
+	for i := range 150 {
+		second(i, false)
+	}
 	for i := range 140 {
-		for _, b := range made.second(30+i, true) {
-			w.Batch(b)
-		}
+		second(30+i, true)
 	}
 	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// twoStatements are what was counted at the nth look: one takes more time, and the other examines more rows.
+func twoStatements(at time.Time, n float64) series.Batch {
+	few, many := n, 1e6*n
+	b := series.Batch{Source: "mysql:3306 statements", Every: 10 * time.Second, At: at}
+	b.Statements = []series.Statement{{Of: db, ID: "lengthy", Text: "SELECT lengthy", Calls: n, Seconds: 2 * n, Examined: &few}, {Of: db, ID: "broad", Text: "SELECT broad", Calls: n, Seconds: n, Examined: &many}}
+	b.Set(db, "uptime", 1000+n)
+	return b
 }
 
 // TestReplayShowsEachTimeThatAMomentCame: after the clock was set back a moment came
@@ -85,6 +100,12 @@ func TestReplayShowsEachTimeThatAMomentCame(t *testing.T) {
 	text, note, err := told(t, "--dir", dir, "--at", at)
 	if err != nil || !strings.Contains(note, "set back over this time, which came 2 times") || strings.Count(text, "mysql:3306") < 2 || !strings.Contains(text, "device/saturated") {
 		t.Errorf("%v, %q\n%s", err, note, text)
+	}
+	for by, first := range map[string]string{"time": "lengthy", "rows": "broad"} {
+		sorted, _, err := told(t, "--dir", dir, "--at", at, "--sort", by)
+		if order := regexp.MustCompile(`\b(lengthy|broad)\b`).FindAllString(sorted, -1); err != nil || len(order) != 4 || order[0] != first || order[2] != first {
+			t.Errorf("by %s both times: %v, %q in\n%s", by, err, order, sorted)
+		}
 	}
 	if json, _, err := told(t, "--dir", dir, "--at", at, "--json"); err != nil || !strings.Contains(json, `"device/saturated"`) {
 		t.Errorf("%v\n%s", err, json)

@@ -112,7 +112,7 @@ func (f watchFlags) validate() error {
 			return hint.Usage("--json goes with --once", "plumb watch --once --json")
 		}
 		if f.sort != string(watch.ByTime) {
-			return hint.Usage("--sort goes with --once", "plumb watch --once --sort rows")
+			return hint.Usage("--sort goes with --once", "plumb watch --once --sort rows; on the terminal the key s")
 		}
 		return f.Validate()
 	}

@@ -27,6 +27,15 @@ func (p Probe) Find(ctx context.Context, h host.Reader, seen *stack.Stack, of st
 	return observe.Local{}, host.Target{}, hint.With(fmt.Errorf("%s does not run here", of), "plumb stack lists the servers of this host")
 }
 
+// Reach finds the way to a server of a stack, here or where --dsn says: who only asks it needs none of its files.
+func (p Probe) Reach(ctx context.Context, h host.Reader, seen *stack.Stack, of stack.Ref) (host.Target, error) {
+	if p.Remote != "" && of.Name == p.Remote { // those of this host are called by their ports
+		return remoteTarget(p.Remote), nil
+	}
+	_, target, err := p.Find(ctx, h, seen, of)
+	return target, err
+}
+
 // LastWrite reads the optime of the last write from an answer to hello; "" of a server
 // that is in no replica set and has none.
 func LastWrite(answer host.Rows) (string, error) {

@@ -75,9 +75,12 @@ func remote(ctx context.Context, h host.Reader, obs *stack.Observation, address 
 	t.Link("process")
 	obs.Gap(t.Ref, "the server is remote, and this host says nothing about it", "run plumb on that host",
 		"data", "journal", "log", "storage", "memory")
-	in := instance{target: host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address,
-		Logins: []host.Login{{DSN: true}}}}
+	in := instance{target: remoteTarget(address)}
 	in.read(ctx, h, obs, t)
+}
+
+func remoteTarget(address string) host.Target {
+	return host.Target{Engine: "mongo", Name: "mongo:" + address, Network: "tcp", Address: address, Logins: []host.Login{{DSN: true}}}
 }
 
 // read asks a server for all it tells.

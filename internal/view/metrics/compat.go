@@ -35,7 +35,7 @@ const upFact = "up"
 const CompatFile = "metrics/compat.yaml"
 
 // Exporters are those whose names CompatFile has.
-func Exporters() []string { return []string{"node", "mysqld", "postgres"} }
+func Exporters() []string { return []string{"node", "mysqld", "postgres", "mongodb"} }
 
 // LoadCompat reads the names of the exporters that are asked for, some of
 // [Exporters]. For nothing asked it gives nil. An error names those there are.

@@ -57,6 +57,8 @@ type Exporter struct {
 
 	moment watch.Moment
 	judged time.Time // when the moment came
+	begun  sync.Once
+	first  chan struct{} // is closed when there was one
 	met    map[stack.Ref]met
 
 	findings []advise.Finding
@@ -91,7 +93,7 @@ func New(o Options) *Exporter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Exporter{o: o, sources: map[string]*source{}, unkept: map[string]time.Time{}, met: map[stack.Ref]met{}, labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
+	return &Exporter{o: o, sources: map[string]*source{}, unkept: map[string]time.Time{}, met: map[stack.Ref]met{}, first: make(chan struct{}), labels: map[stack.Ref][]naming.Label{}, shapes: map[series.ID]naming.Shape{}}
 }
 
 // Picture implements watch.Sink.
@@ -143,9 +145,13 @@ func answered(b series.Batch) bool {
 func (e *Exporter) Moment(m watch.Moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.begun.Do(func() { close(e.first) })
 	e.moment, e.judged = m, e.o.Now()
 	e.meet(m)
 }
+
+// Judged is closed when there was a first moment.
+func (e *Exporter) Judged() <-chan struct{} { return e.first }
 
 // Checked takes what a check found.
 func (e *Exporter) Checked(found []advise.Finding) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -8,6 +9,7 @@ import (
 	"plumb/internal/series"
 	"plumb/internal/view/page"
 	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
 )
 
 // The panes, in the order of their keys.
@@ -49,6 +51,7 @@ type model struct {
 	ended             string
 
 	pane   int
+	by     watch.Order // how statements are listed
 	cursor [paneCount]int
 	top    [paneCount]int
 	open   *sheet // details or help, over the panes
@@ -87,7 +90,7 @@ func newModel(s page.Screen, height int, now time.Time) model {
 	if s.Width == 0 {
 		s.Width = 80
 	}
-	return model{screen: s, width: s.Width, height: height, now: now}
+	return model{screen: s, width: s.Width, height: height, now: now, by: watch.ByTime}
 }
 
 // Init implements [tea.Model].
@@ -188,6 +191,11 @@ func (m model) pressPane(key string) model {
 		m.pane = (m.pane + paneCount - 1) % paneCount
 	case "1", "2", "3", "4":
 		m.pane = int(key[0] - '1')
+	case "s":
+		if m.pane == statementsPane {
+			m.by = watch.AllOrders[(slices.Index(watch.AllOrders, m.by)+1)%len(watch.AllOrders)]
+			m.cursor[m.pane] = 0 // what is first in the new order is what was asked for
+		}
 	case "enter":
 		if i := m.cursor[m.pane]; i < len(rows) && len(rows[i].detail) > 0 {
 			m.open = &sheet{title: rows[i].title + ", as of " + m.shown.Clock, lines: rows[i].detail}

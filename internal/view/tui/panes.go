@@ -5,6 +5,7 @@ import (
 
 	"plumb/internal/view/page"
 	view "plumb/internal/view/watch"
+	"plumb/internal/watch"
 )
 
 // row is one line of a pane, and what enter shows of it: lines that begin with a
@@ -58,7 +59,7 @@ func (m model) columns(pane int) string {
 	case sessionsPane:
 		return "  " + m.sessionLine(view.BoardSession{Server: "SERVER", ID: "ID", User: "USER", Does: "DOES", For: "FOR", WaitsFor: "WAITS FOR", Text: "STATEMENT"})
 	case statementsPane:
-		return "  " + m.statementLine(view.BoardStatement{Server: "SERVER", Share: "TIME", Calls: "CALLS", Each: "EACH", Change: "CHANGED BY", Text: "STATEMENT, LAST " + strings.ToUpper(m.shown.Over)})
+		return "  " + m.statementLine(view.BoardStatement{Server: "SERVER", Share: "TIME", Calls: "CALLS", Each: "EACH", Change: "CHANGED BY", Rows: "ROWS", Bytes: "BYTES", Text: "STATEMENT, LAST " + strings.ToUpper(m.shown.Over)})
 	}
 	return "  " + m.spanLine("HELD", "FOR", "LAST HOUR", "VERDICT", "SERVER")
 }
@@ -172,14 +173,19 @@ func (m model) statementLine(s view.BoardStatement) string {
 		line = pad(short(s.Server, 13), 13) + " "
 	}
 	line += pad(s.Share, 6) + " " + pad(s.Calls, 8) + " " + pad(s.Each, 6) + " "
-	if m.width >= 80 {
+	switch {
+	case m.by == watch.ByRows:
+		line += pad(s.Rows, 20) + " "
+	case m.by == watch.ByBytes:
+		line += pad(s.Bytes, 20) + " "
+	case m.by == watch.ByGrowth || m.width >= 80:
 		line += pad(s.Change, 20) + " "
 	}
 	return line + s.Text
 }
 
 func (m model) statementRows() (out []row) {
-	for _, s := range m.shown.Statements {
+	for _, s := range m.shown.By(m.by) {
 		r := row{key: s.Server + s.Database + s.Text, title: "Statement of " + s.Server, text: m.statementLine(s)}
 		r.detail = labelled("statement", s.Text, "database", s.Database, "of all time", s.Share, "calls", s.Calls+" in the last "+s.Over, "each", s.Each, "touched", s.Touched, "changed", s.Change)
 		if m.plan != nil && s.ID != "" {

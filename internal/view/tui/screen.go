@@ -248,8 +248,11 @@ func (m model) sheetLines() []string {
 // foot has the keys, and how much cannot be seen.
 func (m model) foot() string {
 	keys := []string{"q quit", "tab 1-4 panes", "enter details", "p pause", "? help"}
-	if m.open != nil {
+	switch {
+	case m.open != nil:
 		keys = []string{"esc back", "arrows scroll", "q quit"}
+	case m.pane == statementsPane:
+		keys = slices.Insert(keys, 1, "s by "+string(m.by))
 	}
 	text := strings.Join(keys, "  ")
 	if n := len(m.shown.Gaps); n > 0 {

@@ -149,6 +149,33 @@ func TestAPlanIsAskedFor(t *testing.T) {
 	}
 }
 
+// TestStatementsAreListedByWhatAPersonAsks: the key goes through the orders of --sort and back, shows the figure they are
+// listed by, begins at the top, works on a screen that stands still, and is none of the other panes'.
+func TestStatementsAreListedByWhatAPersonAsks(t *testing.T) {
+	board := boardMsg{view.MakeBoard(viewtest.Unlike(9), hosttest.Windows(t)), start.Add(9 * time.Second)}
+	m := play(t, newModel(page.Screen{Width: 80}, 24, start), board, "3", "down", "p")
+	for _, c := range []struct{ by, first, shows string }{
+		{"growth", "sbtest3 ", "+900 s slower"}, {"rows", "sbtest2 ", "5,000,000,000 exam"}, {"bytes", "sbtest4 ", "2.79G"}, {"time", "sbtest1 ", "+120 s slower"},
+	} {
+		m = play(t, m, "s")
+		row, screen := m.rows(statementsPane)[0], m.text()
+		if !strings.Contains(row.detail[0], c.first) || !strings.Contains(row.text, c.shows) || m.cursor[statementsPane] != 0 || !strings.Contains(screen, "s by "+c.by) {
+			t.Errorf("by %s: %q\n%s", c.by, row.text, screen)
+		}
+		if other := play(t, m, "2", "s", "3"); other.by != m.by {
+			t.Errorf("the key of the pane of statements sorts from another pane")
+		}
+		if c.by == "rows" {
+			fits(t, "by rows", screen, 80, 24)
+			viewtest.Golden(t, "by-rows.txt", screen+"\n")
+			next := play(t, m, "p", board)
+			if got := next.rows(statementsPane)[0]; got.text != row.text {
+				t.Errorf("the next moment is in another order: %q", got.text)
+			}
+		}
+	}
+}
+
 // TestEverySizeFits: whatever the terminal and the pane, nothing runs over.
 func TestEverySizeFits(t *testing.T) {
 	base := play(t, newModel(page.Screen{Width: 80}, 24, start), 9)
@@ -156,7 +183,7 @@ func TestEverySizeFits(t *testing.T) {
 		for height := 1; height <= 45; height += 6 {
 			m := play(t, base, tea.WindowSizeMsg{Width: width, Height: height})
 			for _, key := range []string{"1", "2", "3", "4"} {
-				for _, msgs := range [][]any{{key}, {key, "end"}, {key, "end", "enter", "pgdown"}} {
+				for _, msgs := range [][]any{{key}, {key, "s", "s"}, {key, "end"}, {key, "end", "enter", "pgdown"}} {
 					fits(t, fmt.Sprint(width, "×", height, " ", msgs), play(t, m, msgs...).text(), width, height)
 				}
 			}
@@ -280,9 +307,11 @@ func TestInATerminal(t *testing.T) {
 		}
 		return s
 	}, "[2 Sessions]", "q quit", "› 4711")
+	run("send-keys", "3", "s", "s")
+	waitFor(t, screen, "[3 Statements]", "s by rows")
 	run("send-keys", "C-c")
 	waitFor(t, screen, "it ended")
-	if strings.Contains(screen(), "[2 Sessions]") {
+	if strings.Contains(screen(), "[3 Statements]") {
 		t.Error("the screen was not given back")
 	}
 }

@@ -41,6 +41,15 @@ func Moment(n int) watch.Moment {
 	return m
 }
 
+// Unlike is such a moment whose statements stand in another order by each of their figures: the costliest but one
+// examined most rows, the next grew most, and the one behind it touched most bytes.
+func Unlike(n int) watch.Moment {
+	m := Moment(n)
+	all := m.Servers[0].Statements
+	all[1].Examined, all[2].SlowerCalls, all[3].Bytes = some(5e9), some(900), some(3e9)
+	return m
+}
+
 func madeVerdicts() []watch.Verdict {
 	db, sda := ref("mysql", "3306"), ref("block", "sda")
 	return []watch.Verdict{{ID: "device/saturated", Server: db, Things: []stack.Ref{sda}, Title: "sda is saturated: requests take 6.2 times as long as unloaded",

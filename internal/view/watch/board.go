@@ -127,9 +127,18 @@ type BoardStatement struct {
 	Calls    string `json:"calls"`
 	Each     string `json:"each"`
 	Touched  string `json:"touched"`
+	Rows     string `json:"-"` // of what it touched, by which it can be listed
+	Bytes    string `json:"-"` // likewise
 	Change   string `json:"change"`
 	Over     string `json:"over"` // what it is about: "minute", "20 s"
 	Text     string `json:"text"`
+	// Places are where it stands among all of the board, 0 for the first, in each order.
+	Places map[watch.Order]int `json:"places"`
+}
+
+// By lists the statements in an order, those of each server together.
+func (b Board) By(o watch.Order) []BoardStatement {
+	return slices.SortedFunc(slices.Values(b.Statements), func(x, y BoardStatement) int { return cmp.Compare(x.Places[o], y.Places[o]) })
 }
 
 // BoardIndex is an index that can be done without.
@@ -179,7 +188,7 @@ func MakeBoard(m watch.Moment, cat *catalog.Catalog) Board {
 	b.Sessions, b.Statements, b.Unknown, b.Indexes = []BoardSession{}, []BoardStatement{}, []BoardUnknown{}, []BoardIndex{}
 	for _, s := range m.Servers {
 		b.Sessions = append(b.Sessions, each(s.Sessions, func(x series.Session) BoardSession { return boardSession(s, x) })...)
-		b.Statements = append(b.Statements, each(s.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(s.Ref, x) })...)
+		b.Statements = append(b.Statements, boardStatements(s, len(b.Statements))...)
 		b.Indexes = append(b.Indexes, boardIndexes(s)...)
 		b.Unknown = append(b.Unknown, each(s.Unknown, func(u watch.UnknownVerdict) BoardUnknown {
 			return BoardUnknown{Plain(s.Ref.String()), Plain(u.ID), Plain(missing(u, s.Ref))}

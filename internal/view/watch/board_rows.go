@@ -56,9 +56,23 @@ func waitsFor(x series.Session) string {
 	return strings.Join(by, ", ")
 }
 
+// boardStatements are those of a server that come behind so many of others.
+func boardStatements(of watch.Server, behind int) []BoardStatement {
+	out := each(of.Statements, func(x watch.StatementChange) BoardStatement { return boardStatement(of.Ref, x) })
+	for _, by := range watch.AllOrders {
+		for i, place := range by.Places(of.Statements) {
+			out[i].Places[by] = behind + place
+		}
+	}
+	return out
+}
+
 func boardStatement(server stack.Ref, x watch.StatementChange) BoardStatement {
 	out := BoardStatement{Server: Plain(server.String()), Database: Plain(x.Database), Share: units.Percent(x.Share), Calls: units.Grouped(int64(x.Calls)), Each: "–",
-		Touched: touched(x), Text: Plain(statementName(x))}
+		Touched: touched(x), Rows: rowsOf(x), Bytes: "–", Text: Plain(statementName(x)), Places: map[watch.Order]int{}}
+	if x.Bytes != nil {
+		out.Bytes = units.Measured(*x.Bytes)
+	}
 	out.Over = lasted(x.Over)
 	if x.Calls > 0 {
 		out.Each = units.Milliseconds(1000 * x.Seconds / x.Calls)
@@ -88,18 +102,32 @@ func lasted(d time.Duration) string {
 
 // touched says how much a statement looked at, in what the server counts.
 func touched(x watch.StatementChange) string {
-	rows := func(n float64) string { return units.Grouped(int64(math.Round(n))) }
+	var parts []string
+	if x.Bytes != nil {
+		parts = append(parts, units.Measured(*x.Bytes)+" touched")
+	}
 	switch {
 	case x.Examined != nil && x.Returned != nil:
-		return rows(*x.Examined) + " rows examined, " + rows(*x.Returned) + " returned"
+		parts = append(parts, rows(*x.Examined)+" rows examined", rows(*x.Returned)+" returned")
 	case x.Examined != nil:
-		return rows(*x.Examined) + " rows examined"
-	case x.Bytes != nil:
-		return units.Measured(*x.Bytes) + " touched"
+		parts = append(parts, rows(*x.Examined)+" rows examined")
 	case x.Returned != nil:
-		return rows(*x.Returned) + " rows returned"
+		parts = append(parts, rows(*x.Returned)+" rows returned")
 	}
-	return ""
+	return strings.Join(parts, ", ")
+}
+
+func rows(n float64) string { return units.Grouped(int64(math.Round(n))) }
+
+// rowsOf are the rows by which a statement is listed, and which these are.
+func rowsOf(x watch.StatementChange) string {
+	switch {
+	case x.Examined != nil:
+		return rows(*x.Examined) + " examined"
+	case x.Returned != nil:
+		return rows(*x.Returned) + " returned"
+	}
+	return "–"
 }
 
 // shift says by what a statement costs more or less than in the minute before, or when it is compared with,

@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"plumb/internal/view/viewtest"
 	view "plumb/internal/view/watch"
 	"plumb/internal/view/web"
+	"plumb/internal/watch"
 	"plumb/test/sandbox"
 )
 
@@ -33,7 +36,7 @@ func shown(t *testing.T) (host string, stop func()) {
 	go func() {
 		defer close(done)
 		for n := 5; ctx.Err() == nil; n++ {
-			if err := s.Show(view.MakeBoard(viewtest.Moment(n), cat)); err != nil {
+			if err := s.Show(view.MakeBoard(viewtest.Unlike(n), cat)); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -46,6 +49,15 @@ func shown(t *testing.T) (host string, stop func()) {
 
 func logIn(b *browser, with string) {
 	b.js("document.getElementById('token').value = " + strconv.Quote(with) + "; document.getElementById('login').requestSubmit(); 1")
+}
+
+// TestThePageSortsByTheWordsOfTheFlag: what a person chooses there is what --sort takes.
+func TestThePageSortsByTheWordsOfTheFlag(t *testing.T) {
+	ask, answer := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
+	web.New(token, ask.Host).ServeHTTP(answer, ask)
+	if want := "<option>" + strings.Join(watch.Orders(), "</option><option>") + "</option></select>"; !strings.Contains(answer.Body.String(), want) {
+		t.Errorf("the page has no %s", want)
+	}
 }
 
 // TestInABrowser looks at the page in a real Chromium: who logs in sees the
@@ -75,6 +87,14 @@ func TestInABrowser(t *testing.T) {
 	b.js("[...document.querySelectorAll('#statements td.press button')].find(e => !e.hidden).click(); 1")
 	b.until("document.getElementById('plan-steps').textContent.includes('! reads all rows of') && !document.getElementById('plan').hidden")
 	harmless(t, b, host)
+	for by, first := range map[string]string{"growth": "sbtest3 ", "rows": "sbtest2 ", "bytes": "sbtest4 ", "time": "sbtest1 "} {
+		b.js("document.getElementById('sort').value = " + strconv.Quote(by) + "; document.getElementById('sort').dispatchEvent(new Event('change')); 1")
+		b.until("document.querySelector('#statements tbody tr').textContent.includes(" + strconv.Quote(first) + ")") // and moments later, still:
+		b.until("shown.at !== " + strconv.Quote(b.js("shown.at")))
+		if row := b.js("document.querySelector('#statements tbody tr').textContent"); !strings.Contains(row, first) {
+			t.Errorf("by %s the next moment begins with %s", by, row)
+		}
+	}
 	if got := b.js(`past.set("a", [[100, 101, 160], [1, 2, 3]]); remember({ at: new Date(130000).toISOString(), servers: [{ ref: "a", active: 4 }] }); JSON.stringify(past.get("a"))`); got != "[[100,101,102,130],[1,2,null,4]]" {
 		t.Errorf("after the clock was set back the chart has %s", got)
 	}

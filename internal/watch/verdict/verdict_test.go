@@ -41,8 +41,14 @@ func TestEmbeddedVerdicts(t *testing.T) {
 			}
 		}
 		for kind, share := range l.Share {
-			if name, isShare := strings.CutPrefix(share, "db.share_"); !isShare || strings.ContainsAny(name, " .") {
-				t.Errorf("%s: its share of %s is %s, which has no interval", l.ID, kind, share)
+			_, chosen, chooses := strings.Cut(share, " ? ")
+			if !chooses {
+				chosen = share
+			}
+			for _, one := range strings.Split(chosen, " : ") {
+				if name, isShare := strings.CutPrefix(one, "db.share_"); !isShare || strings.ContainsAny(name, " .") {
+					t.Errorf("%s: its share of %s is %s, which has no interval", l.ID, kind, one)
+				}
 			}
 		}
 		if len(l.Against) == 0 || len(l.Do) == 0 {

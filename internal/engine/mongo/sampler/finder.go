@@ -28,8 +28,7 @@ func (f Finder) Sources(s *stack.Stack) []sample.Source {
 	for _, t := range sample.LoggedIn(s, kind) {
 		v := &server{sample.Asked{Ref: t.Ref, Denied: grantsHint,
 			Find: func(ctx context.Context, h host.Reader) (host.Target, error) {
-				_, target, err := f.probe.Find(ctx, h, s, t.Ref)
-				return target, err
+				return f.probe.Reach(ctx, h, s, t.Ref)
 			}}}
 		all = append(all, v.Source("sessions", sample.Second, v.sessions),
 			v.Source("status", sample.Ten, v.document(statusQuery, status)))

@@ -60,14 +60,7 @@ func status(text []byte, set func(string, float64)) error {
 		set("cache_app_evictions", n)
 		set("cache_evicted_by_clients", n)
 	}
-	total, all := 0.0, true
-	for _, op := range []string{"insert", "query", "update", "delete", "getmore", "command"} {
-		n, ok := number(doc, "opcounters", op)
-		total, all = total+n, all && ok
-	}
-	if all {
-		set("operations", total)
-	}
+	operations(doc, set)
 	size, ok := number(doc, cache("maximum bytes configured")...)
 	for _, c := range [][2]string{{"bytes currently in the cache", "cache_used_percent"}, {"tracked dirty bytes in the cache", "cache_dirty_percent"}} {
 		if n, has := number(doc, cache(c[0])...); ok && has && size > 0 {
@@ -75,6 +68,21 @@ func status(text []byte, set func(string, float64)) error {
 		}
 	}
 	return nil
+}
+
+// operations sets how many of each kind there were, and of all kinds where each is told.
+func operations(doc map[string]any, set func(string, float64)) {
+	total, all := 0.0, true
+	for _, op := range [][2]string{{"insert", "inserts"}, {"query", "queries"}, {"update", "updates"}, {"delete", "deletes"}, {"getmore", "getmores"}, {"command", "commands"}} {
+		n, ok := number(doc, "opcounters", op[0])
+		if ok {
+			set(op[1], n)
+		}
+		total, all = total+n, all && ok
+	}
+	if all {
+		set("operations", total)
+	}
 }
 
 // sessions reads an answer to sessionsQuery. Those that wait are for a ticket or

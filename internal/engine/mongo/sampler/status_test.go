@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"plumb/internal/engine/mongo"
+	"plumb/internal/engine/mongo/mongotest"
+	"plumb/internal/engine/samplertest"
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/test/captured"
@@ -36,7 +40,7 @@ func recorded(t *testing.T) string {
 
 func TestStatusOfARealServer(t *testing.T) {
 	got := asked(t, status, recorded(t))
-	for name, want := range map[string]float64{"operations": 1024, "tickets_read_free": 127, "tickets_write_free": 128, "connections_current": 3, "page_faults": 5} {
+	for name, want := range map[string]float64{"operations": 1024, "inserts": 1000, "queries": 1, "updates": 0, "commands": 23, "tickets_read_free": 127, "tickets_write_free": 128, "connections_current": 3, "page_faults": 5} {
 		if n, ok := got[name]; !ok || n != want {
 			t.Errorf("%s is %v (%t), want %v", name, n, ok, want)
 		}
@@ -44,6 +48,29 @@ func TestStatusOfARealServer(t *testing.T) {
 	for _, name := range []string{"uptime", "cache_used", "cache_dirty", "cache_written", "cache_evicted_by_clients", "journal_bytes", "journal_sync_us", "journal_syncs"} {
 		if _, ok := got[name]; !ok {
 			t.Errorf("no reading %s", name)
+		}
+	}
+}
+
+// TestAServerElsewhereIsRead: --dsn can name a server of another host, so that no process of it is here.
+func TestAServerElsewhereIsRead(t *testing.T) {
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(recorded(t)), false, &doc); err != nil {
+		t.Fatal(err)
+	}
+	address := mongotest.Serve(t, func(command bson.D) bson.D {
+		if command[0].Key == "aggregate" { // $currentOp: nobody does anything
+			return mongotest.OK(bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: bson.A{}}}}})
+		}
+		return doc
+	})
+	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: mongo.NewDialer("mongodb://" + address)}})
+	defer live.Close()
+	s, server := samplertest.LoggedIn(kind, address)
+	for _, source := range New(address).Sources(s) {
+		b, err := source.Take(t.Context(), live)
+		if err != nil || len(b.Readings) == 0 || b.Readings[0].Of != server {
+			t.Errorf("%s: %v, %v", source.Name(), b.Readings, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ type Server struct {
 	learned sample.Learned[traits]
 	lost    atomic.Bool // the performance schema had no room for some sessions
 
-	historyTold atomic.Bool // the status has the length of the history list
+	historyUntold atomic.Bool // the status was read, and lacks the length of the history list
 }
 
 // Server gives a server of a stack, to ask it for texts and indexes.

@@ -20,9 +20,10 @@ const (
 	historyCounter = "innodb_history_list_length"
 )
 
-// history reads how many transactions wait to be purged, unless the server's status tells. The counter is on by default.
+// history reads how many transactions wait to be purged, where the server's status was read and does not tell: MariaDB, whose
+// status does, has another table of that name. The counter is on by default.
 func (v *Server) history(ctx context.Context, h host.Reader, b *series.Batch) error {
-	if v.historyTold.Load() {
+	if !v.historyUntold.Load() {
 		return nil
 	}
 	rows, err := v.Ask(ctx, h, historyQuery)

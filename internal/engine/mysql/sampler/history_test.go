@@ -59,7 +59,10 @@ func TestHistoryOfEachServer(t *testing.T) {
 		"what no list can have": {counting{metrics: []string{"-1"}}, 0, 0, 0},
 	} {
 		v := &Server{Asked: sample.Asked{Ref: stack.Ref{Kind: kind, Name: "3306"}, Find: func(context.Context, host.Reader) (host.Target, error) { return host.Target{}, nil }}}
-		var status, metrics series.Batch
+		var early, status, metrics series.Batch
+		if err := v.history(t.Context(), c.server, &early); err != nil || len(early.Readings)+len(early.Gaps) > 0 {
+			t.Errorf("%s: before the status was read: %+v, %v", name, early, err)
+		}
 		if err := v.status(t.Context(), c.server, &status); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -104,7 +104,7 @@ func (l *live) counters() {
 			l.T.Errorf("%s grew by %v after 10 inserts", name, grew)
 		}
 	}
-	for _, name := range []string{"uptime", "threads_connected", "buffer_pool_reads", "wait_free", "log_waits", "redo_written", "checkpoint_age", "checkpoint_age_limit",
+	for _, name := range []string{"uptime", "threads_connected", "buffer_pool_reads", "wait_free", "log_waits", "redo_written", "redo_writes", "checkpoint_age", "checkpoint_age_limit",
 		"buffer_pool_free", "lsn", "data_fsyncs", "row_lock_ms", "pending_fsyncs", "buffer_pool_read_requests", "page_bytes_written"} {
 		if _, ok := samplertest.Value(after, name); !ok {
 			l.T.Errorf("no reading %s", name)

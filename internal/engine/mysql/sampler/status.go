@@ -36,7 +36,7 @@ var counted = map[string]sums{
 	"buffer_pool_reads": one("innodb_buffer_pool_reads"), "buffer_pool_read_requests": one("innodb_buffer_pool_read_requests"),
 	"buffer_pool_pages_flushed": one("innodb_buffer_pool_pages_flushed"), "wait_free": one("innodb_buffer_pool_wait_free"),
 	"log_waits": one("innodb_log_waits"), "redo_written": one("innodb_os_log_written"), "redo_write_requests": one("innodb_log_write_requests"),
-	"redo_fsyncs": one("innodb_os_log_fsyncs"), "lsn": {{"innodb_lsn_current"}, {"innodb_redo_log_current_lsn"}},
+	"redo_fsyncs": one("innodb_os_log_fsyncs"), "redo_writes": one("innodb_log_writes"), "lsn": {{"innodb_lsn_current"}, {"innodb_redo_log_current_lsn"}},
 	"data_reads": one("innodb_data_reads"), "data_writes": one("innodb_data_writes"), "data_fsyncs": one("innodb_data_fsyncs"),
 	"pending_reads": one("innodb_data_pending_reads"), "pending_writes": one("innodb_data_pending_writes"),
 	"pending_fsyncs": {{"innodb_data_pending_fsyncs", "innodb_os_log_pending_fsyncs"}, {"innodb_data_pending_fsyncs"}},
@@ -88,7 +88,7 @@ func (v *Server) status(ctx context.Context, h host.Reader, b *series.Batch) err
 		v.lost.Store(true)
 	}
 	_, told := status[historyCounter]
-	v.historyTold.Store(told)
+	v.historyUntold.Store(!told)
 	readings(status, t.page, func(name string, value float64) { b.Set(v.Ref, name, value) })
 	return nil
 }

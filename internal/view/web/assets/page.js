@@ -274,7 +274,8 @@ function draw() {
   table($("sessions"), sessionColumns, b.sessions, s => s.server + " " + s.id, b.servers.some(s => s.active === null) ?
     "The sessions of a server cannot be seen: why stands at the end." : "No session does anything.");
   setText($("over"), b.over);
-  table($("statements"), statementColumns, b.statements, s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
+  const by = $("sort").value;
+  table($("statements"), statementColumns, b.statements.slice().sort((x, y) => x.places[by] - y.places[by]), s => s.key || s.server + " " + s.text, "No statement was counted, or none can be seen.");
   lines("indexes", b.indexes.map(x => x.name + ": " + x.why));
   const reasons = new Map(); // those of one reason together: a server that is down is the reason of most
   for (const u of b.unknown) {
@@ -375,6 +376,7 @@ $("login").addEventListener("submit", e => {
   run();
 });
 $("forget").addEventListener("click", () => forget(""));
+$("sort").addEventListener("change", () => { if (shown) { draw(); $("statements").scrollTop = 0; } });
 $("plan-close").addEventListener("click", () => { planFor = ""; $("plan").hidden = true; });
 $("pause").addEventListener("click", () => {
   paused = !paused;
