@@ -172,9 +172,10 @@ make() {
 	case $now in *"$3"*) ;; *) die "$1 was to be made, and is $now" ;; esac
 }
 
-# restart WHAT DO: done where one is owed, and shown where one would be.
+# restart WHAT DO: done where one is owed, and shown where one would be: a playbook, whose acts are shells of their own, tells by
+# PLUMB_WOULD.
 restart() {
-	[ -e "$owed" ] || [ "${would:-}" = "$owed" ] || return 0
+	[ -e "$owed" ] || [ "${would:-${PLUMB_WOULD:-}}" = "$owed" ] || return 0
 	change "$1" || return 0
 	eval "$2" || die "$1 failed"
 	rm -f "$owed"
