@@ -100,13 +100,15 @@ func spaced(text string) string {
 	return strings.Join(out, " ")
 }
 
-// mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash.
+// mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash. It is told the
+// disk by the kernel's name, which the proof has seen the path lead to: a link may lead elsewhere a moment later, as with two disks of
+// one serial number, and mkfs.ext4 looks for what it overwrites only where a person types it.
 func mkfs(d disk.Disk, f spec.Filesystem, uuid, at string, flags []string) change.Act {
 	look, id := identity(f, uuid)
 	argv := map[string][]string{"ext4": {"mkfs.ext4", "-q", "-b", "4096", "-U", uuid}, "xfs": {"mkfs.xfs", "-q", "-m", "uuid=" + uuid}, "btrfs": {"mkfs.btrfs", "-q", "-U", uuid}}[f.Type]
 	return change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
-		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
+		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), d.Node)}},
 		Undo:      []change.Op{isEmpty(f.Device.Path, f.Type), d.Forget()},
 		Absent:    []change.Op{d.IsUsed()},
 		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},

@@ -4,10 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/test/sandbox"
 )
@@ -66,5 +69,39 @@ func TestNothingIsHidden(t *testing.T) {
 				t.Errorf("with %q there: %v: %s", file, err, out)
 			}
 		}
+	}
+}
+
+// A link that leads to another disk once the proof is made, as that of two disks with one serial number may, has mkfs overwrite nothing there.
+func TestTheLinkThatTurnsOverwritesNothing(t *testing.T) {
+	x := newBox(t)
+	ours, theirs, link := x.disk("ours", 130), x.disk("theirs", 130), "/dev/"+filepath.Base(x.Dir)+"-link"
+	turn := func(to spec.Disk) {
+		t.Helper()
+		x.sh(`ln -sfn "$1" "$2"`, to.Path, link)
+	}
+	turn(ours)
+	t.Cleanup(func() { os.Remove(link) })
+	x.sh(`mkfs.ext4 -q -L theirs "$1"`, theirs.Path)
+	for _, kind := range spec.Filesystems() {
+		if _, err := exec.LookPath("mkfs." + kind); err != nil {
+			continue
+		}
+		turn(ours)
+		m := x.acts(func(h host.Reader) (provision.Making, error) {
+			return x.lay.Filesystem(t.Context(), h, spec.Filesystem{Type: kind, Device: spec.Disk{Path: link}}, filepath.Join(x.Dir, "mnt"), provision.Birth{})
+		})
+		i := slices.IndexFunc(m.Acts, func(a change.Act) bool { return a.Make != nil && len(a.Make.Do) > 1 })
+		for _, op := range m.Acts[i].Make.Do {
+			_, _ = exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput() // xfs wants more room
+			turn(theirs)
+		}
+		if label := x.sh(`e2label "$1"`, theirs.Path); label != "theirs\n" {
+			t.Errorf("mkfs.%s: the other disk is called %q", kind, label)
+		}
+		if x.sh(`wipefs -p "$1"`, ours.Path) == "" && kind != "xfs" {
+			t.Errorf("mkfs.%s made nothing", kind)
+		}
+		x.sh(`wipefs -a -q "$1"; head -c 130M /dev/zero >"$1"`, ours.Path)
 	}
 }
