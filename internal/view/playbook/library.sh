@@ -144,9 +144,12 @@ directory() {
 	change "$1" || return 0
 	above=$(dirname -- "$1")
 	[ -d "$above" ] || mkdir -m 0700 -- "$above" # that of plumb's journal, which no act makes
-	mkdir -m 0700 -- "$1"
-	[ "$3" -lt 0 ] || chown "$3:$4" -- "$1"
-	chmod "$2" -- "$1"
+	new=$above/.${1##*/}.plumb-new # it is there at once as it shall be, whenever this is killed
+	[ ! -d "$new" ] || rmdir -- "$new"
+	mkdir -m 0700 -- "$new"
+	[ "$3" -lt 0 ] || chown "$3:$4" -- "$new"
+	chmod "$2" -- "$new"
+	mv -T -- "$new" "$1"
 }
 
 # make_dataset NAME MARK DO
