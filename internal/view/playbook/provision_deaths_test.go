@@ -17,7 +17,7 @@ func TestScriptIsKilledAnywhere(t *testing.T) {
 	}
 	stride := 1
 	if os.Getenv("PLUMB_REAL") == "" {
-		stride = 11 // of some hundred commands
+		stride = 31 // of some hundred commands
 	}
 	want := once(layOut(t).byActs())
 	killed := 0
