@@ -73,8 +73,8 @@ func (b *bench) goesOn() {
 // made tells what was made: datasets and what is set of them, the pool's disks, directories, mounts, files.
 func (b *bench) made() string {
 	b.Helper()
-	out, err := exec.Command("sh", "-ec", `zfs get -r -H -s local -o name,property,value all "$1"; zpool get -H -o value ashift "$1" || :
-zpool status "$1" | sed -n '/config:/,$p'; find "$2" -xdev ! -name 'change-*' ! -name lock -printf '%P %y %m %U:%G\n' | sort; lsattr -d "$2"/*
+	out, err := exec.Command("sh", "-ec", `zfs get -r -H -s local -o name,property,value all "$1"; zpool get ashift "$1"
+zpool status "$1" | sed -n '/config:/,$p'; find "$2" -xdev ! -name 'change-*' ! -name lock -printf '%P %y %m %U:%G\n' | sort
 grep -F " $2/" /proc/mounts | cut -d ' ' -f 1-3; find "$3" -maxdepth 1 -name "*disk*" -printf "%P %m %U:%G %s %n\n" | sort`, "sh", b.pool, b.state, filepath.Dir(b.state)).CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -82,12 +82,16 @@ grep -F " $2/" /proc/mounts | cut -d ' ' -f 1-3; find "$3" -maxdepth 1 -name "*d
 	return string(out)
 }
 
-// unmake removes what a script made, as nothing of Plumb's would: it keeps no journal.
+// unmake removes what a script made, as nothing of Plumb's would: it keeps no journal. Tests beside this one can have the mounts in
+// namespaces of their own, for a moment.
 func (b *bench) unmake() {
 	b.Helper()
-	out, err := exec.Command("sh", "-ec", `zpool destroy "$1"; chattr -i "$2"/new-*; rm -r "$2"; find "$3" -maxdepth 1 -name "*disk*" -delete`, "sh", b.pool, b.state, filepath.Dir(b.state)).CombinedOutput()
+	out, err := exec.Command("sh", "-ec", `for _ in $(seq 120); do ! zpool destroy "$1" || break; sleep 0.5; done; chattr -i "$2"/new-*; rm -r "$2"; find "$3" -maxdepth 1 -name "*disk*" -delete`, "sh", b.pool, b.state, filepath.Dir(b.state)).CombinedOutput()
 	if err != nil {
 		b.Fatalf("%v: %s", err, out)
+	}
+	for _, statement := range []string{"DROP DATABASE spare", "DROP USER games@localhost"} {
+		sandbox.Need(b, b.server.Exec(statement))
 	}
 }
 
