@@ -30,7 +30,7 @@ fi
 if [ "$purpose" = vm ] || [ "$purpose" = test-real ] || [ "$purpose" = powercut ]; then
   package+=([qemu-system-x86_64]=qemu-system-x86 [qemu-storage-daemon]=qemu-system-common [debootstrap]=debootstrap [mke2fs]=e2fsprogs [unshare]=util-linux)
 fi
-[ "$purpose" = test-real ] && package+=([chromium]=chromium [age]=age [zstd]=zstd [sshd]=openssh-server)
+[ "$purpose" = test-real ] && package+=([ansible-playbook]=ansible-core [chromium]=chromium [age]=age [zstd]=zstd [sshd]=openssh-server)
 if [ "$purpose" = bench ]; then
   package+=([mysqltuner]=mysqltuner [pt-summary]=percona-toolkit)
 fi

@@ -15,7 +15,6 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host/foreground"
 	"plumb/internal/provision/boost"
-	"plumb/internal/stack"
 	"plumb/internal/units"
 	view "plumb/internal/view/provision"
 )
@@ -122,7 +121,7 @@ func (b *boosting) run(ctx context.Context) error {
 		out, _ := b.Out.(*os.File)
 		return foreground.Run(ctx, foreground.Streams{In: in, Out: out, Err: os.Stderr}, b.command)
 	}
-	plan, err := b.plan(l.Stack)
+	plan, err := boost.Of(l.Stack, b.of, b.Loaders, boost.Options{For: b.limit, Also: b.also})
 	if err != nil {
 		return err
 	}
@@ -174,13 +173,4 @@ func (b *boosting) show(p boost.Plan, d change.Draft, unit bool) error {
 	}
 	_, err := fmt.Fprint(b.Err, view.BoostPlan(p, d, unit, shell.Screen(b.Err)))
 	return err
-}
-
-// plan tells a dataset from a server by what is on the host.
-func (b *boosting) plan(s *stack.Stack) (boost.Plan, error) {
-	o := boost.Options{For: b.limit, Also: b.also}
-	if ref, err := stack.ParseRef(b.of); err == nil && s.Find(stack.Ref{Kind: "dataset", Name: b.of}) == nil && s.Find(ref) != nil {
-		return boost.Server(s, b.of, b.Loaders, o)
-	}
-	return boost.Dataset(s, b.of, o)
 }

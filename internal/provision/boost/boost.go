@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/product"
 	"plumb/internal/stack"
 )
 
@@ -33,4 +34,13 @@ type Plan struct {
 type Options struct {
 	For  time.Duration
 	Also []string // servers that may lose commits too, or that others count on: mariadb:3306
+}
+
+// Of plans a load into what somebody names: a dataset, or a server as plumb stack calls it. A dataset may have such a name too.
+func Of(s *stack.Stack, name string, loaders []Loader, o Options) (Plan, error) {
+	ref, err := stack.ParseRef(name)
+	if err != nil || s.Find(stack.Ref{Kind: "dataset", Name: name}) != nil || !product.IsServer(ref.Kind) && product.OfFlavor(ref.Kind).Kind == "" {
+		return Dataset(s, name, o)
+	}
+	return Server(s, name, loaders, o)
 }

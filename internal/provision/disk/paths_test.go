@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,5 +94,52 @@ func TestMountsOfOthers(t *testing.T) {
 	h.Errors["file /proc/5/mountinfo"] = host.ErrTooLarge
 	if _, err := look(h); !errors.Is(err, host.ErrTooLarge) {
 		t.Errorf("a table that cannot be read: %v", err)
+	}
+}
+
+// In a container a disk may be called anything. Who has it open, or a loop device on it, by another name than the kernel's uses it too.
+func TestADiskIsInUseByAnyName(t *testing.T) {
+	box := disks(t)
+	d := doer(t)
+	users := func(i image) string {
+		t.Helper()
+		got, err := looked(t, d, spec.Disk{Path: i.loop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(got.Users, ", ")
+	}
+	named := func(i image, node string) {
+		t.Helper()
+		if out, err := exec.Command("sh", "-ec", `mknod -m 600 "$2" b $(stat -c '0x%t 0x%T' "$1")`, "sh", i.loop, node).CombinedOutput(); err != nil {
+			t.Skipf("no device can be named here: %s", out)
+		}
+		t.Cleanup(func() { os.Remove(node) })
+	}
+	i := aDisk(t, box, "open", 40)
+	node := "/dev/" + filepath.Base(box.Dir) + "-data"
+	named(i, node)
+	f, err := os.Open(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := users(i), fmt.Sprintf("is open in process %d", os.Getpid()); !strings.Contains(got, want) || !strings.Contains(got, " as "+node) {
+		t.Errorf("users: %q, want %q", got, want)
+	}
+	if err := f.Close(); err != nil || users(i) != "" {
+		t.Errorf("closed again: %q, %v", users(i), err)
+	}
+
+	i = aDisk(t, box, "behind", 40)
+	node = filepath.Join(box.Dir, "data")
+	named(i, node)
+	out, err := exec.Command("losetup", "--find", "--show", "--read-only", node).CombinedOutput()
+	if err != nil {
+		t.Skipf("no device is opened where tests have their files: %s", out)
+	}
+	loop := strings.TrimSpace(string(out))
+	defer sh(t, `losetup -d "$1"`, loop)
+	if got, want := users(i), "is behind "+filepath.Base(loop); !strings.Contains(got, want) {
+		t.Errorf("users: %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package disk
 import (
 	"context"
 	"encoding/binary"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -85,9 +86,9 @@ func TestPoolsThatAreNotToldAreNotNone(t *testing.T) {
 
 // What a process has open is found among more than is listed at once: the kernel lets two have a disk open, as a virtual machine does.
 func TestADiskThatIsOpenIsFoundAmongMany(t *testing.T) {
-	h := hosttest.Map{Links: map[string]string{"/proc/7/fd/3": "/dev/sdb"}, Errors: map[string]error{"glob /proc/[0-9]*/fd/*": host.ErrTooLarge}}
+	h := hosttest.Map{Links: map[string]string{"/proc/7/fd/3": "/dev/sdb"}, Stats: map[string]host.Stat{"/proc/7/fd/3": {Mode: fs.ModeDevice, RdevMajor: 8, RdevMinor: 16}}, Errors: map[string]error{"glob /proc/[0-9]*/fd/*": host.ErrTooLarge}}
 	l := &look{ctx: t.Context(), h: h}
-	if users, err := l.openers(map[string]bool{"/dev/sdb": true}); err != nil || len(users) != 1 || !strings.Contains(users[0], "sdb is open in process 7") {
+	if users, err := l.openers(map[string]string{"8:16": "sdb"}); err != nil || len(users) != 1 || !strings.Contains(users[0], "sdb is open in process 7") {
 		t.Errorf("%v, %v", users, err)
 	}
 }

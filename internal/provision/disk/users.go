@@ -109,9 +109,9 @@ func (l *look) devices() ([]string, error) {
 	return append(all, parts...), err
 }
 
-// is tells which of our devices a path leads to; "" for none.
+// is tells which of our devices a path leads to; "" for none. The path of a device need not lie in /dev.
 func (l *look) is(name string, own map[string]string) string {
-	if !strings.HasPrefix(name, "/dev/") {
+	if !path.IsAbs(name) {
 		return ""
 	}
 	st, err := l.h.Stat(l.ctx, name)
@@ -211,12 +211,8 @@ const (
 
 // open finds processes that have the disk open: a server on a raw device, a virtual machine, zfs-fuse.
 func (l *look) open(own map[string]string) error {
-	parts := map[string]bool{}
-	for _, part := range own {
-		parts["/dev/"+part] = true
-	}
 	for i := range patience {
-		users, err := l.openers(parts)
+		users, err := l.openers(own)
 		if err != nil {
 			return err
 		}
@@ -234,16 +230,26 @@ func (l *look) open(own map[string]string) error {
 	return nil
 }
 
-func (l *look) openers(parts map[string]bool) (users []string, err error) {
+// openers asks what is open for its number: in a container a device may have any name. Only what lies in a /dev is asked: a file on a
+// server that does not answer would be waited for.
+func (l *look) openers(own map[string]string) (users []string, err error) {
 	fds, err := processes.Entries(l.ctx, l.h, "fd/*")
 	for _, fd := range fds {
 		to, readErr := l.h.Readlink(l.ctx, fd)
-		if readErr != nil || !parts[to] {
+		if readErr != nil || !strings.HasPrefix(to, "/dev/") {
+			continue
+		}
+		part := l.is(fd, own)
+		if part == "" {
 			continue
 		}
 		pid := strings.Split(fd, "/")[2]
 		comm, _ := l.h.ReadFile(l.ctx, "/proc/"+pid+"/comm")
-		users = append(users, fmt.Sprintf("%s is open in process %s %s", path.Base(to), pid, strings.TrimSpace(string(comm))))
+		name := ""
+		if to != "/dev/"+part {
+			name = " as " + to
+		}
+		users = append(users, fmt.Sprintf("%s is open in process %s %s%s", part, pid, strings.TrimSpace(string(comm)), name))
 	}
 	return users, err
 }

@@ -100,13 +100,15 @@ func spaced(text string) string {
 	return strings.Join(out, " ")
 }
 
-// mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash.
+// mkfs makes the filesystem. Its UUID is given to it, and so it is known also when it was made just before a crash. It is told the
+// disk by the kernel's name, which the proof has seen the path lead to: a link may lead elsewhere a moment later, as with two disks of
+// one serial number, and mkfs.ext4 looks for what it overwrites only where a person types it.
 func mkfs(d disk.Disk, f spec.Filesystem, uuid, at string, flags []string) change.Act {
 	look, id := identity(f, uuid)
 	argv := map[string][]string{"ext4": {"mkfs.ext4", "-q", "-b", "4096", "-U", uuid}, "xfs": {"mkfs.xfs", "-q", "-m", "uuid=" + uuid}, "btrfs": {"mkfs.btrfs", "-q", "-U", uuid}}[f.Type]
 	return change.Act{Make: &change.Make{
 		Thing:     change.Thing{Name: "the " + f.Type + " on " + f.Device.Path, Inspect: &look},
-		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), f.Device.Path)}},
+		Do:        []change.Op{d.Proof(), {Argv: append(append(argv, flags...), d.Node)}},
 		Undo:      []change.Op{isEmpty(f.Device.Path, f.Type), d.Forget()},
 		Absent:    []change.Op{d.IsUsed()},
 		Rest:      []change.Op{d.BlankFilesystem(f.Type, uuid, mounts.UUIDAt[f.Type])},
@@ -116,14 +118,17 @@ func mkfs(d disk.Disk, f spec.Filesystem, uuid, at string, flags []string) chang
 	}}
 }
 
-// mount mounts it, on a directory that nobody can write to.
+// mount mounts it, on a directory that nobody can write to. Another filesystem, which the path may lead to by now, is not touched: to
+// mount it would write to it, and another machine may have it mounted.
 func mount(f spec.Filesystem, uuid, at, options string) change.Act {
 	return change.Act{Switch: &change.Switch{
 		On: "the mount of " + at, After: f.Type + " " + uuid, From: change.None, Either: true, Patience: 5000, Again: 15000,
 		Inspect: change.Inspection{Mounted: at}, Still: stillEmpty(at),
 		Do: []change.Op{script(`! mountpoint -q "$4" || exit 0
 `+hidesNothing+`hides_nothing "$4"
-mount -t "$2" -o "$3" "$1" "$4"`, f.Device.Path, f.Type, options, at)},
+node=$(readlink -f -- "$1")
+[ "$(od -An -v -tx1 -j "$5" -N 16 -- "$node" | tr -d ' \n')" = "$6" ] || { echo "$1 leads to another filesystem than was made: nothing is mounted" >&2; exit 1; }
+mount -t "$2" -o "$3" "$node" "$4"`, f.Device.Path, f.Type, options, at, strconv.FormatInt(mounts.UUIDAt[f.Type], 10), strings.ReplaceAll(uuid, "-", ""))},
 		Undo: []change.Op{script(within+`if mountpoint -q "$1"; then
   in=$(within "$1")
   [ -z "$in" ] || { echo "$1 holds $in: it stays mounted" >&2; exit 1; }

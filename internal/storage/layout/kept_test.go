@@ -1,13 +1,18 @@
 package layout
 
 import (
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
+	"plumb/internal/host/mounts"
+	"plumb/internal/provision"
 	"plumb/internal/provision/spec"
 	"plumb/test/sandbox"
 )
@@ -51,7 +56,12 @@ func TestNothingIsHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops := []change.Op{mount(spec.Filesystem{Type: "ext4"}, newUUID(), at, "rw").Switch.Do[0], mountDataset(tools{}, "tank/db", at).Switch.Do[0]}
+	uuid := newUUID()
+	disk := filepath.Join(bin, "disk") // as one on which it was made
+	if err := os.WriteFile(disk, append(make([]byte, mounts.UUIDAt["ext4"]), raw(t, uuid)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ops := []change.Op{mount(spec.Filesystem{Type: "ext4", Device: spec.Disk{Path: disk}}, uuid, at, "rw").Switch.Do[0], mountDataset(tools{}, "tank/db", at).Switch.Do[0]}
 	for _, file := range []string{"", filepath.Join(at, ".theirs")} {
 		if file != "" {
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -66,5 +76,54 @@ func TestNothingIsHidden(t *testing.T) {
 				t.Errorf("with %q there: %v: %s", file, err, out)
 			}
 		}
+	}
+}
+
+// raw gives the bytes of a UUID.
+func raw(t *testing.T, uuid string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(uuid, "-", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A link that leads to another disk once the proof is made, as that of two disks with one serial number may, has mkfs overwrite nothing
+// there, and mounts nothing of it.
+func TestTheLinkThatTurnsOverwritesNothing(t *testing.T) {
+	x := newBox(t)
+	ours, theirs, link := x.disk("ours", 130), x.disk("theirs", 130), "/dev/"+filepath.Base(x.Dir)+"-link"
+	turn := func(to spec.Disk) {
+		t.Helper()
+		x.sh(`ln -sfn "$1" "$2"`, to.Path, link)
+	}
+	turn(ours)
+	t.Cleanup(func() { os.Remove(link) })
+	x.sh(`mkfs.ext4 -q -L theirs "$1"`, theirs.Path)
+	for _, kind := range spec.Filesystems() {
+		if _, err := exec.LookPath("mkfs." + kind); err != nil {
+			continue
+		}
+		turn(ours)
+		m := x.acts(func(h host.Reader) (provision.Making, error) {
+			return x.lay.Filesystem(t.Context(), h, spec.Filesystem{Type: kind, Device: spec.Disk{Path: link}}, filepath.Join(x.Dir, "mnt"), provision.Birth{})
+		})
+		i := slices.IndexFunc(m.Acts, func(a change.Act) bool { return a.Make != nil && len(a.Make.Do) > 1 })
+		for _, op := range m.Acts[i].Make.Do {
+			_, _ = exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput() // xfs wants more room
+			turn(theirs)
+		}
+		op := m.Acts[i+1].Switch.Do[0]
+		if out, err := exec.Command(op.Argv[0], op.Argv[1:]...).CombinedOutput(); err == nil || !strings.Contains(string(out), "leads to another filesystem") {
+			t.Errorf("mkfs.%s: the other disk is mounted: %v: %s", kind, err, out)
+		}
+		if label := x.sh(`e2label "$1"`, theirs.Path); label != "theirs\n" {
+			t.Errorf("mkfs.%s: the other disk is called %q", kind, label)
+		}
+		if x.sh(`wipefs -p "$1"`, ours.Path) == "" && kind != "xfs" {
+			t.Errorf("mkfs.%s made nothing", kind)
+		}
+		x.sh(`wipefs -a -q "$1"; head -c 130M /dev/zero >"$1"`, ours.Path)
 	}
 }

@@ -41,7 +41,8 @@ func (b *playbook) without(w *yamlWriter) {
 		for i, a := range s.Recipe.Acts {
 			switch m, ok := moduleOf(s, i); {
 			case m.name != "":
-				w.task(b.title(s), []string{"apply"}, pair{m.name, m.args}, absent)
+				// Named so, a module is looked for only when it is needed: a control host without its collection plays the rest.
+				w.task(b.title(s), []string{"apply"}, pair{"action", append(mapping{{"module", m.name}}, m.args...)}, absent)
 			case !ok:
 				left = append(left, oneLineOf(name+": "+inWords(a)))
 			}

@@ -144,9 +144,12 @@ directory() {
 	change "$1" || return 0
 	above=$(dirname -- "$1")
 	[ -d "$above" ] || mkdir -m 0700 -- "$above" # that of plumb's journal, which no act makes
-	mkdir -m 0700 -- "$1"
-	[ "$3" -lt 0 ] || chown "$3:$4" -- "$1"
-	chmod "$2" -- "$1"
+	new=$above/.${1##*/}.plumb-new # it is there at once as it shall be, whenever this is killed
+	[ ! -d "$new" ] || rmdir -- "$new"
+	mkdir -m 0700 -- "$new"
+	[ "$3" -lt 0 ] || chown "$3:$4" -- "$new"
+	chmod "$2" -- "$new"
+	mv -T -- "$new" "$1"
 }
 
 # make_dataset NAME MARK DO
@@ -172,9 +175,10 @@ make() {
 	case $now in *"$3"*) ;; *) die "$1 was to be made, and is $now" ;; esac
 }
 
-# restart WHAT DO: done where one is owed, and shown where one would be.
+# restart WHAT DO: done where one is owed, and shown where one would be: a playbook, whose acts are shells of their own, tells by
+# PLUMB_WOULD.
 restart() {
-	[ -e "$owed" ] || [ "${would:-}" = "$owed" ] || return 0
+	[ -e "$owed" ] || [ "${would:-${PLUMB_WOULD:-}}" = "$owed" ] || return 0
 	change "$1" || return 0
 	eval "$2" || die "$1 failed"
 	rm -f "$owed"

@@ -51,8 +51,9 @@ func actsOf(s provision.Stage) iter.Seq[change.Act] {
 
 // actText is one act in words of a shell.
 type actText struct {
-	title string
-	text  string // that calls the functions of the library
+	title    string
+	text     string // that calls the functions of the library
+	restarts bool   // what the acts before it wait for
 }
 
 // stageText is a stage whose acts are written.
@@ -153,7 +154,7 @@ func (w *provisioning) stage(s provision.Stage) error {
 			if err != nil {
 				return fmt.Errorf("write %s: %w", a.Place(), err)
 			}
-			out.acts = append(out.acts, actText{oneLineOf(a.Kind() + " " + a.Place()), text})
+			out.acts = append(out.acts, actText{title: oneLineOf(a.Kind() + " " + a.Place()), text: text})
 		}
 		if s.Restart && step.Recipe.Restart != nil {
 			once, err := restart(step.Recipe)
@@ -184,7 +185,7 @@ func restart(r change.Recipe) (actText, error) {
 		return actText{}, err
 	}
 	ops.WriteString(again)
-	return actText{oneLineOf(r.Waits), call("restart", oneLineOf(r.Waits), ops.String())}, nil
+	return actText{oneLineOf(r.Waits), call("restart", oneLineOf(r.Waits), ops.String()), true}, nil
 }
 
 // act writes one act as a call of the library.

@@ -18,6 +18,8 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/provision"
 	"plumb/internal/stack"
+	"plumb/test/ansible"
+	"plumb/test/sandbox"
 )
 
 // laid is a directory with files as a host has them, and a plan about it with an act of each kind.
@@ -371,17 +373,12 @@ type task struct {
 	} `yaml:"ansible.builtin.shell"`
 }
 
-// TestPlaybookGivesTheFactsOfTheActs runs each task's text as Ansible would, and the
-// playbook itself where Ansible is.
+// TestPlaybookGivesTheFactsOfTheActs runs each task's text as Ansible would.
 func TestPlaybookGivesTheFactsOfTheActs(t *testing.T) {
 	l := layOut(t)
 	want := l.byActs()
 	text, err := l.p.Ansible()
 	must(t, err)
-	if program, err := exec.LookPath("ansible-playbook"); err == nil && os.Getenv("PLUMB_REAL") != "" { // half a minute
-		l.played(program, text, want)
-		return
-	}
 	var plays []struct {
 		Vars  map[string]string
 		Tasks []task
@@ -398,6 +395,16 @@ func TestPlaybookGivesTheFactsOfTheActs(t *testing.T) {
 			t.Fatalf("the tasks make\n%s\nand the acts\n%s", got, want)
 		}
 	}
+}
+
+// TestPlaybookIsPlayed has Ansible itself play it.
+func TestPlaybookIsPlayed(t *testing.T) {
+	sandbox.NeedTime(t, "starts Ansible some times: PLUMB_REAL=1 go test ./internal/view/playbook -run Played")
+	l := layOut(t)
+	want := l.byActs()
+	text, err := l.p.Ansible()
+	must(t, err)
+	l.played(text, want)
 }
 
 // filled does of Jinja what the tasks need: texts and names, joined by +.
@@ -423,30 +430,23 @@ func filled(t *testing.T, cmd string, vars map[string]string) string {
 	return out.String()
 }
 
-// played has Ansible itself do it, twice.
-func (l *laid) played(program, text, want string) {
+// played has Ansible itself do it, twice. What --check counts is what is done then.
+func (l *laid) played(text, want string) {
 	l.t.Helper()
-	file := filepath.Join(l.t.TempDir(), "play.yml")
-	must(l.t, os.WriteFile(file, []byte(text), 0o600))
-	run := func(more ...string) string {
-		c := exec.Command(program, append([]string{"-i", "localhost,", "-c", "local", "-e", "target=localhost", "-e", "ansible_python_interpreter={{ ansible_playbook_python }}", file}, more...)...)
-		c.Env = append(os.Environ(), "ANSIBLE_NOCOLOR=1", "ANSIBLE_HOME="+l.t.TempDir(), "LC_ALL=C.UTF-8")
-		out, err := c.CombinedOutput()
-		if err != nil {
-			l.t.Fatalf("ansible-playbook %v: %v\n%s", more, err, out)
-		}
-		return string(out)
-	}
-	run("--syntax-check")
+	p := ansible.New(l.t, text)
 	before := l.facts()
-	if out := run("--check"); l.facts() != before || !strings.Contains(out, "changed=") {
-		l.t.Errorf("--check changed something:\n%s", out)
+	shown, code := p.Play("--check")
+	if l.facts() != before || code != 0 {
+		l.t.Errorf("--check ends with %d, or changed something:\n%s", code, shown)
 	}
-	run()
-	if got := l.facts(); got != want {
-		l.t.Fatalf("the playbook makes\n%s\nand the acts\n%s", got, want)
+	done, code := p.Play()
+	if got := l.facts(); got != want || code != 0 {
+		l.t.Fatalf("the playbook ends with %d and makes\n%s\nand the acts\n%s\n%s", code, got, want, done)
 	}
-	if out := run(); !strings.Contains(out, "changed=0") || l.facts() != want {
-		l.t.Errorf("a second time:\n%s", out)
+	if would, did := ansible.Changed(shown), ansible.Changed(done); would != did || did == "0" {
+		l.t.Errorf("--check would change %s, and %s were changed:\n%s\n%s", would, did, shown, done)
+	}
+	if again, code := p.Play(); code != 0 || ansible.Changed(again) != "0" || l.facts() != want {
+		l.t.Errorf("a second time it ends with %d:\n%s", code, again)
 	}
 }

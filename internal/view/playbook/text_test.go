@@ -18,6 +18,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/stack"
 	"plumb/internal/view/viewtest"
+	"plumb/test/ansible"
 )
 
 // drafted is a plan with a step for each kind of act.
@@ -213,4 +214,9 @@ func TestScriptWithoutPlumb(t *testing.T) {
 	if err == nil || cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "plumb is not on this host") {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+// TestPlaybookNeedsNoCollection: Ansible alone takes a playbook of fix, whose modules hosts without plumb need.
+func TestPlaybookNeedsNoCollection(t *testing.T) {
+	ansible.New(t, written(t, "ansible", drafted()))
 }

@@ -73,7 +73,7 @@ func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) stri
 	for _, l := range p.Loss {
 		o.Hang(page.Normal, "  - ", l)
 	}
-	o.Para(page.Normal, 0, "All of it comes back when the command ends, when the time is over, and when Plumb is killed; what somebody else changes meanwhile is left as it is. "+reboot(d, unit))
+	o.Para(page.Normal, 0, "The earlier values come back when the command ends, when the time is over, and when Plumb is killed; what somebody else changes meanwhile is left as it is. "+reboot(d, unit))
 	return o.String()
 }
 
@@ -81,11 +81,11 @@ func BoostPlan(p boost.Plan, d change.Draft, unit bool, screen page.Screen) stri
 func reboot(d change.Draft, unit bool) string {
 	switch {
 	case !boost.Lasts(d):
-		return "A restart of the server, or of the machine, takes it back too."
+		return "A restart of the server, or of the machine, brings them back too."
 	case unit:
-		return "After a reboot a unit gives it back before the servers there start."
+		return "After a reboot a unit brings them back before the servers there start."
 	}
-	return "After a reboot nobody does, as there is no systemd here: plumb undo then gives it back."
+	return "After a reboot nobody brings them back, as there is no systemd here: plumb undo then does."
 }
 
 // BoostOutcome says what became of it.
