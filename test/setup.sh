@@ -78,6 +78,8 @@ if [[ " ${want[*]} " == *" postgresql "* ]] && apt install -y --no-install-recom
   # The tests make their own servers: do not create and start one for the machine.
   "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
 fi
+# At once, as every call of apt-get takes seconds; what cannot be installed must not keep out the others.
+apt install -y --no-install-recommends --no-remove "${want[@]}" && exit 0
 for p in "${want[@]}"; do
   apt install -y --no-install-recommends --no-remove "$p" || say "cannot install $p: what needs it will be skipped"
 done
