@@ -90,10 +90,11 @@ counted:
 
 lint: vet style tools
 
-# It compiles every package, and comes before what would otherwise compile them at the same time.
+# It compiles every package, and comes before what would otherwise compile them at the same time. Compilers end soon, and need not
+# collect their garbage: that takes a tenth less of the processor, and up to 2 GB each.
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@$(GO) vet ./...
+	@GOGC=off GOMEMLIMIT=2GiB $(GO) vet ./...
 
 # make test runs these with the others.
 style:

@@ -292,7 +292,7 @@ func TestTurns(t *testing.T) {
 		t.Fatalf("%v take turns, %q do not, %v", apart, others, err)
 	}
 	tally := newTally()
-	there := suite{args: []string{"-timeout", "1m", "-vet", "off"}}
+	there := suite{args: []string{"-timeout", "10m", "-vet", "off"}}
 	err = tally.run([]job{{"", there, apart[0].packages}, {"", there, others}}, 1, 1)
 	if err != nil || tally.bad() || tally.passed != 3 {
 		t.Errorf("%d passed, %v\n%v", tally.passed, err, tally.output)
@@ -333,7 +333,7 @@ func TestLanesGoOn(t *testing.T) {
 		"ends/p_test.go":  head + "\t_ = os.Args\n}\n",
 		"left/p_test.go":  head + "\tif err := os.Mkdir(\"ran\", 0o700); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
 	})
-	there := suite{dir: dir, args: []string{"-timeout", "1m", "-vet", "off"}}
+	there := suite{dir: dir, args: []string{"-timeout", "10m", "-vet", "off"}}
 	tally, jobs := newTally(), []job{}
 	for _, p := range []string{"./waits", "./ends", "./left"} {
 		jobs = append(jobs, job{p, there, []string{p}})
