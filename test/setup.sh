@@ -84,6 +84,8 @@ if [[ " ${want[*]} " == *" openssh-server "* ]]; then
   for unit in ssh.service ssh.socket; do "${as_root[@]}" ln -s /dev/null "/etc/systemd/system/$unit" 2>/dev/null; done
   say "sshd is for the tests alone: systemctl unmask ssh.service lets it be the machine's"
 fi
+# At once, as every call of apt-get takes seconds; what cannot be installed must not keep out the others.
+apt install -y --no-install-recommends --no-remove "${want[@]}" && exit 0
 for p in "${want[@]}"; do
   apt install -y --no-install-recommends --no-remove "$p" || say "cannot install $p: what needs it will be skipped"
 done

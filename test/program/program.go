@@ -29,7 +29,8 @@ func runTime() time.Duration {
 type Program struct{ Path string }
 
 // Build builds plumb into a directory. PLUMB_PROGRAM names one that is built already, for a
-// machine without Go. It is linked once for all packages whose tests run it: go build leaves what is up to date.
+// machine without Go. It is linked once for all packages whose tests run it, and without what debuggers read, as make does: go build
+// leaves what is up to date.
 func Build(dir string) (Program, error) {
 	if built := os.Getenv("PLUMB_PROGRAM"); built != "" {
 		return Program{built}, nil
@@ -48,7 +49,7 @@ func Build(dir string) (Program, error) {
 		return p, err
 	}
 	defer lock.Close()
-	build := exec.Command("sh", "-c", `go build -o "$1" plumb && cp "$1" "$2"`, "sh", filepath.Join(cache, "plumb"), p.Path)
+	build := exec.Command("sh", "-c", `go build -ldflags "-s -w" -o "$1" plumb && cp "$1" "$2"`, "sh", filepath.Join(cache, "plumb"), p.Path)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("build plumb: %w: %s", err, out)

@@ -21,23 +21,31 @@ import (
 // detector: they ran without it too.
 const raceMark = " -race"
 
-// races runs the tests of the packages below directories with the race detector.
-func (t *tally) races(dirs, args []string) error {
+// piece is how many packages with the race detector make one job: few enough that two lanes end at about the same time.
+const piece = 16
+
+// racing lists the jobs with the race detector.
+func (t *tally) racing(p plan) (jobs []job, err error) {
+	if len(p.race) == 0 {
+		return nil, nil
+	}
 	if err := canRace(); err != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
 		t.skips = append(t.skips, "the race detector: "+err.Error())
 		t.skipped++
-		return nil
+		return nil, nil
 	}
-	packages, err := concurrent(dirs...)
+	packages, err := concurrent(p.race...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if packages, err = without(packages, "test/report/norace"); err != nil {
-		return err
+		return nil, err
 	}
-	return t.packages(suite{args: append(slices.Clone(args), "-race", "-short"), race: true}, packages)
+	s := suite{args: slices.Concat(p.args, []string{"-race", "-short"}), race: true}
+	for some := range slices.Chunk(packages, piece) {
+		jobs = append(jobs, job{"race detector from " + some[0], s, some})
+	}
+	return jobs, nil
 }
 
 // canRace is nil where the race detector works.

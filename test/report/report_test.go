@@ -137,7 +137,7 @@ func TestNever(t *testing.T) { t.Fatal("every time") }
 func TestNeverWithMore(t *testing.T) {}
 `})
 	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
-	if err := tally.run(there, there.command("."), io.Discard); err != nil {
+	if err := tally.test(there, there.command("."), io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	tally.rerun(2, again(tally.suites), io.Discard)
@@ -188,11 +188,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 // TestBrokenOff: a go test that ends in the middle has not passed what it never said.
 func TestBrokenOff(t *testing.T) {
 	text := events("p", "run TestA", "pass TestA", "pass ")
-	if err := newTally().run(suite{}, exec.Command("sh", "-c", `printf %s "$1"; kill -9 $$`, "sh", text), io.Discard); err == nil {
+	if err := newTally().test(suite{}, exec.Command("sh", "-c", `printf %s "$1"; kill -9 $$`, "sh", text), io.Discard); err == nil {
 		t.Error("a run that was killed passed")
 	}
 	whole := newTally()
-	if err := whole.run(suite{}, exec.Command("printf", "%s", text), io.Discard); err != nil || whole.bad() {
+	if err := whole.test(suite{}, exec.Command("printf", "%s", text), io.Discard); err != nil || whole.bad() {
 		t.Errorf("a whole run: %v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestSound(t *testing.T) {}
 `})
 	tally, there := newTally(), suite{dir: dir, args: []string{"-timeout", "1m"}}
 	raced := suite{dir: dir, args: []string{"-race"}, race: true}
-	if err := errors.Join(tally.run(there, there.command("."), io.Discard), tally.run(raced, raced.command("."), io.Discard)); err != nil {
+	if err := errors.Join(tally.test(there, there.command("."), io.Discard), tally.test(raced, raced.command("."), io.Discard)); err != nil {
 		t.Fatal(err)
 	}
 	tally.rerun(2, again(tally.suites), io.Discard)
@@ -287,15 +287,13 @@ func TestTurns(t *testing.T) {
 		"\tif err := os.Mkdir(\"ran\", 0o700); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n"
 	write(t, dir, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "a/p_test.go": turn, "b/p_test.go": turn, "c/p_test.go": beside})
 	t.Chdir(dir)
-	alone, others, err := split([]string{"./b", "./a"}, []string{"./..."})
-	if err != nil || !slices.Equal(alone, []string{"m/b", "m/a"}) || !slices.Equal(others, []string{"m/c"}) {
-		t.Fatalf("%q take turns, %q do not, %v", alone, others, err)
+	apart, others, err := split([]lane{{1, []string{"./b", "./a"}}}, []string{"./..."})
+	if err != nil || len(apart) != 1 || !slices.Equal(apart[0].packages, []string{"m/b", "m/a"}) || !slices.Equal(others, []string{"m/c"}) {
+		t.Fatalf("%v take turns, %q do not, %v", apart, others, err)
 	}
 	tally := newTally()
-	args := []string{"-timeout", "1m", "-vet", "off"}
-	err = together(
-		func() error { return tally.packages(suite{args: atATime(args, 1)}, alone) },
-		func() error { return tally.most(others, nil, "", atATime(args, 1)) })
+	there := suite{args: []string{"-timeout", "10m", "-vet", "off"}}
+	err = tally.run([]job{{"", there, apart[0].packages}, {"", there, others}}, 1, 1)
 	if err != nil || tally.bad() || tally.passed != 3 {
 		t.Errorf("%d passed, %v\n%v", tally.passed, err, tally.output)
 	}
@@ -305,7 +303,42 @@ func TestTurns(t *testing.T) {
 	if _, others, err := split(nil, nil); err != nil || len(others) > 0 {
 		t.Errorf("of no pattern there are %q, %v", others, err)
 	}
-	if _, _, err := split([]string{"./gone"}, []string{"./..."}); err == nil {
+	if apart, others, err := split([]lane{{1, []string{"./b"}}, {2, []string{"./..."}}}, []string{"./a", "./b"}); err != nil || len(others) > 0 ||
+		len(apart) != 2 || !slices.Equal(apart[0].packages, []string{"m/b"}) || !slices.Equal(apart[1].packages, []string{"m/a"}) || apart[1].places != 2 {
+		t.Errorf("of two lanes: %v, and of none %q, %v", apart, others, err)
+	}
+	if _, _, err := split([]lane{{1, []string{"./gone"}}}, []string{"./..."}); err == nil {
 		t.Error("a package that is not there took turns")
+	}
+}
+
+func TestReadLane(t *testing.T) {
+	if l, err := readLane("2 ./a ./b/..."); err != nil || l.places != 2 || !slices.Equal(l.packages, []string{"./a", "./b/..."}) {
+		t.Errorf("%v, %v", l, err)
+	}
+	for _, bad := range []string{"", "1", "0 ./a", "./a ./b"} {
+		if l, err := readLane(bad); err == nil {
+			t.Errorf("%q was read as %v", bad, l)
+		}
+	}
+}
+
+// TestLanesGoOn: the lane that ends first takes what is left, here without which the other would never end.
+func TestLanesGoOn(t *testing.T) {
+	dir := t.TempDir()
+	head := "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\nvar _ = time.Second\n\nfunc TestIt(t *testing.T) {\n"
+	write(t, dir, map[string]string{
+		"go.mod":          "module m\n\ngo 1.21\n",
+		"waits/p_test.go": head + "\tfor _, err := os.Stat(\"../left/ran\"); err != nil; _, err = os.Stat(\"../left/ran\") {\n\t\ttime.Sleep(time.Millisecond)\n\t}\n}\n",
+		"ends/p_test.go":  head + "\t_ = os.Args\n}\n",
+		"left/p_test.go":  head + "\tif err := os.Mkdir(\"ran\", 0o700); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
+	})
+	there := suite{dir: dir, args: []string{"-timeout", "10m", "-vet", "off"}}
+	tally, jobs := newTally(), []job{}
+	for _, p := range []string{"./waits", "./ends", "./left"} {
+		jobs = append(jobs, job{p, there, []string{p}})
+	}
+	if err := tally.run(jobs, 1, 1); err != nil || tally.bad() || tally.passed != 3 {
+		t.Errorf("%d passed, %v\n%v", tally.passed, err, tally.output)
 	}
 }
