@@ -74,7 +74,7 @@ func arms(c cell, ours made) (all []arm, notes []string) {
 }
 
 // showsUnsafe tells whether the cell has arms that are not crash-safe beside the others.
-func (c cell) showsUnsafe() bool { return c.load == "rw" && c.form != short }
+func (c cell) showsUnsafe() bool { return c.load == "rw" && c.form == whole }
 
 // risky is a layout with what a crash may cost data.
 func (c cell) risky(l layout) arm {

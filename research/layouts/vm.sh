@@ -4,7 +4,8 @@
 set -eu
 modprobe -a loop zfs
 # Version 2 of control groups limits no threads of the kernel, and ZFS writes with its own: version 1 limits the device. A
-# controller can be had in version 1 while no group of version 2 has it; the server's memory stays with version 2.
+# controller can be had in version 1 while no group of version 2 has it. The server's memory stays with version 2: Debian's
+# kernel was built without that of version 1.
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/blkio
 mount -t cgroup -o blkio blkio /sys/fs/cgroup/blkio
