@@ -74,7 +74,7 @@ func arms(c cell, ours made) (all []arm, notes []string) {
 }
 
 // showsUnsafe tells whether the cell has arms that are not crash-safe beside the others.
-func (c cell) showsUnsafe() bool { return c.load == "rw" && c.form != short }
+func (c cell) showsUnsafe() bool { return c.load == "rw" && c.form == whole }
 
 // risky is a layout with what a crash may cost data.
 func (c cell) risky(l layout) arm {
@@ -88,10 +88,7 @@ var usual = map[string]string{"recordsize": "128K", "primarycache": "all", "logb
 // pool is the volume of a layout. The lab's datasets inherit of one above them, which has what the data have;
 // what the log has not is set back there.
 func (c cell) pool(l layout) experiment.Volume {
-	v := experiment.Volume{Kind: experiment.Zpool, Pool: l.Pool, Properties: c.known(joined(l.Above, l.Data))}
-	if c.zfs.fuse {
-		v.ARC = c.size().arc
-	}
+	v := experiment.Volume{Kind: experiment.Zpool, Pool: l.Pool, Properties: c.known(joined(l.Above, l.Data)), ARC: c.size().arc}
 	if l.Log == nil {
 		return v
 	}
@@ -143,7 +140,7 @@ func pairs(all []arm) (out []experiment.FilePair) {
 }
 
 // sets says an arm as paths of a set-up.
-func (a arm) sets(c cell) map[string]string {
+func (a arm) sets() map[string]string {
 	set := map[string]string{"volume.kind": a.volume.Kind}
 	put := func(path, value string) {
 		if value != "" {
@@ -152,9 +149,6 @@ func (a arm) sets(c cell) map[string]string {
 	}
 	put("volume.filesystem", a.volume.Filesystem)
 	put("volume.mount", a.volume.Mount)
-	if a.volume.Kind == experiment.Zpool && !c.zfs.fuse { // the ARC is the machine's: it is not charged to the server
-		set["server.memory"] = (c.size().memory - c.size().arc).String()
-	}
 	if a.volume.ARC > 0 {
 		set["volume.arc"] = a.volume.ARC.String()
 	}

@@ -62,7 +62,7 @@ type form string
 const (
 	whole form = ""
 	short form = "-short" // the crash-safe arms alone, measured for less time: figures with wider intervals, within the hour
-	small form = "-small" // a trial of the trial: little data, one block, seconds; not for figures
+	small form = "-small" // a trial of the trial: the crash-safe arms with little data, one block, seconds; not for figures
 )
 
 // The data are more than memory holds: what a layout is good for shows when pages are read and written back. Emulated

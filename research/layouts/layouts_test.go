@@ -137,12 +137,9 @@ func TestVolumesHoldTheData(t *testing.T) {
 func TestMemoryIsAlike(t *testing.T) {
 	each(t, func(t *testing.T, c cell, x experiment.Experiment) {
 		for _, a := range x.Arms {
-			all := a.Setup.Server.Memory
-			if a.Setup.Volume.Kind == experiment.Zpool && !c.zfs.fuse {
-				all += c.size().arc
-			}
-			if all != c.size().memory || c.zfs.fuse && a.Setup.Volume.Kind == experiment.Zpool && a.Setup.Volume.ARC != c.size().arc {
-				t.Errorf("%s has %s", a.Name, all)
+			memory, arc := a.Setup.Server.Memory, a.Setup.Volume.ARC
+			if pool := a.Setup.Volume.Kind == experiment.Zpool; memory != c.size().memory || pool && arc != c.size().arc {
+				t.Errorf("%s has %s, of which the ARC has %s", a.Name, memory, arc)
 			}
 			for name, value := range c.engine.base(c.cache()) {
 				if got := a.Setup.Server.Settings[name]; got != value {

@@ -58,7 +58,7 @@ func text(c cell, ours made) ([]byte, error) {
 		Blocks: experiment.FileBlocks{Least: s.blocks, Most: s.blocks}, Budget: s.budget, Metric: "rate", Checks: []string{experiment.NoErrors}, Measure: s.measure}
 	head := []string{"Written by go run -C research ./layouts -write from research/layouts/layouts.yaml and from what plumb provision makes."}
 	for _, a := range all {
-		f.Arms = append(f.Arms, experiment.FileArm{Name: a.name, Set: a.sets(c)})
+		f.Arms = append(f.Arms, experiment.FileArm{Name: a.name, Set: a.sets()})
 	}
 	if c.showsUnsafe() {
 		head = append(head, "The arms that are not crash-safe are never for data that matter. They are shown apart, compared with nothing.")
@@ -85,7 +85,7 @@ func (c cell) notes() string {
 		return text + " It has no lz4: lzjb stands for it, and what it has not is left out. It also reads and writes its disk through the page cache: " +
 			"program, ARC and that have 320 MB more than the ARC, and nothing beyond."
 	}
-	return text + " The ARC belongs to the machine: whoever runs this sets zfs_arc_max to " + fmt.Sprint(int64(s.arc)) + ", as go run -C research ./layouts -vm does."
+	return text + fmt.Sprintf(" The ARC belongs to the machine: whoever runs this sets zfs_arc_max to %d, and zfs_arc_min below it, as go run -C research ./layouts -vm does.", int64(s.arc))
 }
 
 // inWhole is the size of the cell when all of it is run.

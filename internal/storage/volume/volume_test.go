@@ -9,6 +9,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/hosttest"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/zfs"
 )
@@ -89,6 +90,29 @@ func TestCheckFuse(t *testing.T) {
 	}
 	if err := checkFuse(experiment.Volume{ARC: 64 << 20, Pool: map[string]string{"ashift": "9"}, Properties: map[string]string{"compression": "gzip-1"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestARCOfOpenZFS: it is the machine's, and an experiment that says how large it is wants no other.
+func TestARCOfOpenZFS(t *testing.T) {
+	there := map[string]host.Stat{"/sys/module/zfs": {}, "/usr/sbin/zfs": {}, "/usr/sbin/zpool": {}, "/usr/sbin/losetup": {}}
+	for name, c := range map[string]struct {
+		files map[string]string
+		arc   experiment.Bytes
+		says  string
+	}{
+		"as it says":     {files: map[string]string{arcstats: "c_min 4 33554432\nc_max 4 67108864\n"}, arc: 64 << 20},
+		"passed over":    {files: map[string]string{arcstats: "c_min 4 97517568\nc_max 4 2147483648\n"}, arc: 64 << 20, says: "the ARC of this machine may take 2G"},
+		"nothing said":   {files: map[string]string{arcstats: "c_max 4 2147483648\n"}},
+		"cannot be seen": {arc: 64 << 20, says: arcstats},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := hosttest.Map{Who: host.About{Root: true}, Stats: there, Files: c.files}
+			_, err := New().Check(t.Context(), h, experiment.Volume{Kind: experiment.Zpool, Size: 1 << 30, ARC: c.arc})
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
 	}
 }
 

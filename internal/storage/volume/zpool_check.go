@@ -13,6 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
+	"plumb/internal/storage/zfs"
 )
 
 // openZFS tells whether the kernel has ZFS. Without it, a pool is one of
@@ -21,6 +22,9 @@ func openZFS(ctx context.Context, h host.Reader) bool {
 	_, err := h.Stat(ctx, "/sys/module/zfs")
 	return err == nil
 }
+
+// arcstats is where OpenZFS tells how large its ARC may be.
+const arcstats = "/proc/spl/kstat/zfs/arcstats"
 
 const fuseProgram = "zfs-fuse"
 
@@ -44,9 +48,8 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, hint.With(errors.New("a volume that is a pool needs root"), rootHint)
 	}
 	if openZFS(ctx, h) {
-		if v.ARC > 0 {
-			return need, hint.With(errors.New("volume.arc: the ARC of OpenZFS belongs to the whole machine, and a lab does not change it"),
-				"leave volume.arc out, and set the module's zfs_arc_max yourself if you like")
+		if err := checkARC(ctx, h, v.ARC); err != nil {
+			return need, err
 		}
 		return need, programs(ctx, h, need.Programs)
 	}
@@ -63,6 +66,23 @@ func checkPool(ctx context.Context, h host.Reader, v experiment.Volume) (lab.Nee
 		return need, hint.With(fmt.Errorf("zfs-fuse keeps its lock in %s, and that leads nowhere here", fuseLock), "mkdir /run/lock, as systemd does when a machine starts")
 	}
 	return need, checkFuse(v)
+}
+
+// checkARC wants the ARC of OpenZFS to be what an experiment says. It belongs to the whole machine, so a lab does not
+// change it; and the module passes over limits that it does not take, with which the data would be in memory.
+func checkARC(ctx context.Context, h host.Reader, want experiment.Bytes) error {
+	if want == 0 {
+		return nil
+	}
+	text, err := h.ReadFile(ctx, arcstats)
+	if err != nil {
+		return fmt.Errorf("volume.arc: %w", err)
+	}
+	if most := experiment.Bytes(zfs.ParseKstat(text)["c_max"]); most != want {
+		return hint.With(fmt.Errorf("volume.arc %s: the ARC of this machine may take %s, and a lab does not change what belongs to all", want, most),
+			fmt.Sprintf("set zfs_arc_max to %d, and before that zfs_arc_min below it; or leave volume.arc out", int64(want)))
+	}
+	return nil
 }
 
 func vdevCount(v experiment.Volume) int {

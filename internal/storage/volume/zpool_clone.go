@@ -115,7 +115,7 @@ func (p *pool) Drop(ctx context.Context) error {
 // Facts implements lab.Volume.
 func (p *pool) Facts(ctx context.Context) (experiment.VolumeFacts, error) {
 	f, err := p.setFacts(ctx, p.v.Pool)
-	if p.fuse && p.v.ARC > 0 {
+	if p.v.ARC > 0 {
 		f.Properties["arc"] = p.v.ARC.String()
 	}
 	return f, err
