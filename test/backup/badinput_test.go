@@ -48,7 +48,7 @@ func TestTargetNotEmpty(t *testing.T) {
 func TestPoolFillsUp(t *testing.T) {
 	g := newGround(t)
 	file := filepath.Join(g.pool.Dir, "db/data/large")
-	sh(t, "sh", "-ec", `head -c 60M /dev/urandom > "$0"; zfs create "$1"; head -c 110M /dev/urandom > "$2"`, file, g.pool.Name+"/other", filepath.Join(g.pool.Dir, "other/file"))
+	sh(t, "sh", "-ec", `head -c 30M /dev/urandom > "$0"; sync; free=$(zfs get -Hp -o value available "$1"); zfs create -o reservation=$((free - 20000000)) "$1/other"`, file, g.pool.Name)
 	want := sums(t, filepath.Dir(file))
 	res := g.up(t, g.point(t, "20261125T120000Z-0001"), false)
 	m, err := g.vault.Get(t.Context(), res.ID)
