@@ -68,7 +68,8 @@ type scene struct {
 	all     map[string]time.Time // when each was raised first
 	besides []string             // what is true besides what is planted
 
-	answered atomic.Int64 // statements of clients since the scene is looked at
+	answered atomic.Int64  // statements of clients since the scene is looked at
+	excuse   func() string // says why the machine keeps a verdict from being raised; nil, or "", where it does not
 }
 
 // kind is what is asked of a kind of server.
@@ -405,6 +406,9 @@ func (s *scene) raised(id string, want bool, d time.Duration) {
 	at, got := s.all[id]
 	first, all := s.first, slices.Sorted(maps.Keys(s.all))
 	s.mu.Unlock()
+	if want && !got && s.excuse != nil && s.excuse() != "" {
+		s.t.Skip(s.excuse())
+	}
 	verdict, took := "RIGHT", "never"
 	if got != want {
 		verdict = "WRONG"
