@@ -18,7 +18,8 @@ func late(t *testing.T, dir string) Act {
 	t.Helper()
 	bin := t.TempDir() + "/make"
 	put(t, bin, `#!/bin/sh
-[ -n "$LATE" ] || { LATE=1 setsid "$0" "$@" >/dev/null 2>&1 & echo begun >"$1/begun"; wait; exit; }
+[ -n "$LATE" ] || { LATE=1 setsid "$0" "$@" >/dev/null 2>&1 & wait; exit; }
+echo begun >"$1/begun" # in the session of its own: what kills the first no longer reaches it
 i=0
 while [ ! -e "$1/go" ] && [ "$((i += 1))" -lt 1500 ]; do sleep 0.02; done
 [ ! -e "$1/go" ] || : >"$1/thing-$2"
