@@ -92,11 +92,13 @@ func TestTheLogBufferIsSmall(t *testing.T) {
 			}
 			s.disk.Become(sandbox.Speed{Each: 500 * time.Microsecond, Bytes: 10 << 20})
 			s.watch()
-			s.load(1, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
-				time.Sleep(1700 * time.Millisecond)
-				_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.large, (SELECT v FROM w.large WHERE id=%d) other SET large.v=other.v WHERE id=0", 1+r.IntN(2)))
-				return err
-			})
+			for id := range 2 {
+				s.load(1, func(ctx context.Context, c *sql.Conn, r *rand.Rand) error {
+					time.Sleep(3 * time.Second)
+					_, err := c.ExecContext(ctx, fmt.Sprintf("UPDATE w.large, (SELECT v FROM w.large WHERE id=2) other SET large.v=CONCAT('%016x', SUBSTR(other.v, 17)) WHERE id=%d", r.Uint64(), id))
+					return err
+				})
+			}
 			s.raised("log/buffer", c.want, looked)
 			if c.want {
 				s.leads("log/buffer")
