@@ -17,9 +17,9 @@ type Proof struct {
 	Form int       `json:"form"`
 	ID   string    `json:"proof_of"`
 	At   time.Time `json:"at"`
-	Host string    `json:"host"` // on which it was started
+	Host string    `json:"host"` // where it was started
 	OK   bool      `json:"ok"`
-	Why  string    `json:"why,omitempty"` // not
+	Why  string    `json:"why,omitempty"` // why it is not OK
 }
 
 // MaxProof is how large a proof can be, in bytes.
