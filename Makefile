@@ -49,9 +49,6 @@ PACKAGES := . ./test ./test/points ./internal/... ./test/real ./test/backup ./te
 # that none holds a place while it waits.
 TURNS := ./test/points ./test/real $(addprefix ./internal/,protect/replicate protect/prune protect/rollback \
          storage/point storage/volume storage/zfs) ./test/boost
-# These start servers, and wait. They begin with the others, which compile and compute: else all that wait would come last,
-# and the processors would have nothing to do.
-SERVERS := ./test/...
 # With the race detector watch/record takes longest.
 RACE := internal/watch/record internal
 # Packages of the system are fetched while vet compiles, and plumb is linked while tests run.
@@ -63,7 +60,7 @@ packages:
 	@test/setup.sh test
 
 tests:
-	@$(GO) run ./test/report -rerun $(RERUN) -lane "1 $(TURNS)" -lane "2 $(SERVERS)" -race "$(RACE)" -also research $(PACKAGES)
+	@$(GO) run ./test/report -rerun $(RERUN) -lane "1 $(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky
