@@ -9,22 +9,12 @@ import (
 
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
 
-func FuzzCounters(f *testing.F) {
-	f.Add([]byte("13 1 0x01 123 33456 1 2\nname type data\nhits 4 100\nl2_hits 4 9223372036854775807\nbad 4 x\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for name := range counters(text) {
-			if name == "" {
-				t.Error("a counter without a name")
-			}
-		}
-	})
-}
-
 func TestBetween(t *testing.T) {
-	a := counters([]byte("hits 4 100\nmisses 4 10\nl2_hits 4 1\nl2_write_bytes 4 0\n"))
-	b := counters([]byte("hits 4 180\nmisses 4 30\nl2_hits 4 11\nl2_write_bytes 4 4096\n"))
+	a := zfs.ParseKstat([]byte("hits 4 100\nmisses 4 10\nl2_hits 4 1\nl2_write_bytes 4 0\n"))
+	b := zfs.ParseKstat([]byte("hits 4 180\nmisses 4 30\nl2_hits 4 11\nl2_write_bytes 4 4096\n"))
 	began := time.Now()
 	at := func(seconds time.Duration, counters map[string]int64) look {
 		return look{began.Add(seconds * time.Second), counters}

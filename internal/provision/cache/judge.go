@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/stats"
+	"plumb/internal/zfs"
 )
-
-const arcstats = "/proc/spl/kstat/zfs/arcstats"
 
 // Window is what was read in one interval.
 type Window struct {
@@ -64,11 +61,11 @@ type look struct {
 }
 
 func glance(ctx context.Context, h host.Reader) (look, error) {
-	text, err := h.ReadFile(ctx, arcstats)
+	text, err := h.ReadFile(ctx, zfs.ARCStats)
 	if err != nil {
 		return look{at: time.Now()}, err
 	}
-	return look{time.Now(), counters(text)}, nil
+	return look{time.Now(), zfs.ParseKstat(text)}, nil
 }
 
 // spend lets a window go by, with writing or without.
@@ -77,19 +74,6 @@ func spend(ctx context.Context, d time.Duration, dir string) (*Durable, error) {
 		return Write(ctx, dir, d)
 	}
 	return nil, await.Pause(ctx, d)
-}
-
-// counters reads "name type value" of each line.
-func counters(text []byte) map[string]int64 {
-	all := map[string]int64{}
-	for line := range strings.Lines(string(text[:min(len(text), 1<<20)])) {
-		if f := strings.Fields(line); len(f) == 3 {
-			if n, err := strconv.ParseInt(f[2], 10, 64); err == nil {
-				all[f[0]] = n
-			}
-		}
-	}
-	return all
 }
 
 func between(a, b look) (Window, error) {
@@ -107,7 +91,7 @@ func between(a, b look) (Window, error) {
 			after, still := b.counters[name]
 			switch {
 			case !known || !still:
-				return w, fmt.Errorf("%s has no %s", arcstats, name)
+				return w, fmt.Errorf("%s has no %s", zfs.ARCStats, name)
 			case after < before:
 				return w, errors.New("the counters were reset meanwhile: the module was loaded again")
 			}
@@ -157,13 +141,13 @@ func Moved(before, after stats.Estimate) (e stats.Estimate, known bool) {
 
 // Size is what the cache devices hold, in bytes on them.
 func Size(ctx context.Context, h host.Reader) (int64, error) {
-	text, err := h.ReadFile(ctx, arcstats)
+	text, err := h.ReadFile(ctx, zfs.ARCStats)
 	if err != nil {
 		return 0, fmt.Errorf("read what the cache devices hold: %w", err)
 	}
-	n, known := counters(text)["l2_asize"]
+	n, known := zfs.ParseKstat(text)["l2_asize"]
 	if !known {
-		return 0, fmt.Errorf("%s has no l2_asize", arcstats)
+		return 0, fmt.Errorf("%s has no l2_asize", zfs.ARCStats)
 	}
 	return n, nil
 }

@@ -11,7 +11,8 @@ import (
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/internal/storage/zfs"
+	storage "plumb/internal/storage/zfs"
+	"plumb/internal/zfs"
 )
 
 const kstats = "/proc/spl/kstat/zfs"
@@ -107,7 +108,7 @@ func (g groups) take(ctx context.Context, h host.Reader, b *series.Batch) error 
 	data, err := h.ReadFile(ctx, path.Join(dir, "txgs"))
 	if err != nil && !errors.Is(err, host.ErrTooLarge) {
 		b.Gap(g.of, err.Error(), hintFor(err), "txgs", "txg_sync_us", "txg_wait_us", "txg_dirty")
-	} else if t, ok := zfs.NewestGroup(data); ok {
+	} else if t, ok := storage.NewestGroup(data); ok {
 		b.Set(g.of, "txgs", float64(t.Number))
 		b.Set(g.of, "txg_sync_us", float64(t.Sync/1000))
 		b.Set(g.of, "txg_wait_us", float64(t.Wait/1000))

@@ -101,10 +101,11 @@ func TestARCOfOpenZFS(t *testing.T) {
 		arc   experiment.Bytes
 		says  string
 	}{
-		"as it says":     {files: map[string]string{arcstats: "c_min 4 33554432\nc_max 4 67108864\n"}, arc: 64 << 20},
-		"passed over":    {files: map[string]string{arcstats: "c_min 4 97517568\nc_max 4 2147483648\n"}, arc: 64 << 20, says: "the ARC of this machine may take 2G"},
-		"nothing said":   {files: map[string]string{arcstats: "c_max 4 2147483648\n"}},
-		"cannot be seen": {arc: 64 << 20, says: arcstats},
+		"as it says":     {files: map[string]string{zfs.ARCStats: "c_min 4 33554432\nc_max 4 67108864\n"}, arc: 64 << 20},
+		"passed over":    {files: map[string]string{zfs.ARCStats: "c_min 4 97517568\nc_max 4 2147483648\n"}, arc: 64 << 20, says: "the ARC of this machine may take 2G"},
+		"nothing said":   {files: map[string]string{zfs.ARCStats: "c_max 4 2147483648\n"}},
+		"of the rest":    {files: map[string]string{zfs.ARCStats: "hits 4 1\n"}, arc: 64 << 20, says: "has no c_max"},
+		"cannot be seen": {arc: 64 << 20, says: zfs.ARCStats},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := hosttest.Map{Who: host.About{Root: true}, Stats: there, Files: c.files}

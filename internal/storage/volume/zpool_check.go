@@ -13,7 +13,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
-	"plumb/internal/storage/zfs"
+	"plumb/internal/zfs"
 )
 
 // openZFS tells whether the kernel has ZFS. Without it, a pool is one of
@@ -22,9 +22,6 @@ func openZFS(ctx context.Context, h host.Reader) bool {
 	_, err := h.Stat(ctx, "/sys/module/zfs")
 	return err == nil
 }
-
-// arcstats is where OpenZFS tells how large its ARC may be.
-const arcstats = "/proc/spl/kstat/zfs/arcstats"
 
 const fuseProgram = "zfs-fuse"
 
@@ -74,11 +71,15 @@ func checkARC(ctx context.Context, h host.Reader, want experiment.Bytes) error {
 	if want == 0 {
 		return nil
 	}
-	text, err := h.ReadFile(ctx, arcstats)
+	text, err := h.ReadFile(ctx, zfs.ARCStats)
 	if err != nil {
 		return fmt.Errorf("volume.arc: %w", err)
 	}
-	if most := experiment.Bytes(zfs.ParseKstat(text)["c_max"]); most != want {
+	most, known := zfs.ParseKstat(text)["c_max"]
+	if !known {
+		return fmt.Errorf("volume.arc: %s has no c_max", zfs.ARCStats)
+	}
+	if most := experiment.Bytes(most); most != want {
 		return hint.With(fmt.Errorf("volume.arc %s: the ARC of this machine may take %s, and a lab does not change what belongs to all", want, most),
 			fmt.Sprintf("set zfs_arc_max to %d, and before that zfs_arc_min below it; or leave volume.arc out", int64(want)))
 	}

@@ -8,24 +8,6 @@ import (
 	"plumb/internal/zfs"
 )
 
-// ParseKstat reads the "name type data" lines of a named kstat. Lines of
-// another shape, the two header lines among them, are passed over.
-func ParseKstat(text []byte) map[string]int64 {
-	stats := map[string]int64{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) != 3 || !isNumber(fields[1]) {
-			continue
-		}
-		if n, ok := zfs.ParseCount(fields[2]); ok {
-			stats[fields[0]] = n
-		}
-	}
-	return stats
-}
-
-func isNumber(s string) bool { _, ok := zfs.ParseCount(s); return ok }
-
 // syncTimes reads how long the last transaction groups took to be written,
 // in microseconds, from a pool's txgs kstat. Groups still on their way have
 // no time yet.

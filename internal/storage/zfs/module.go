@@ -72,7 +72,7 @@ func (l *look) arc(ctx context.Context) {
 		l.gap(l.module.Ref, err, "arc_*", "l2_*")
 		return
 	}
-	observe.SetFigures(l.module, ParseKstat(text), l.catalog.ReadFrom("zfs", "arcstats "), name)
+	observe.SetFigures(l.module, zfs.ParseKstat(text), l.catalog.ReadFrom("zfs", "arcstats "), name)
 }
 
 func factNames(of []catalog.Source) []string {
@@ -93,7 +93,7 @@ func (l *look) counters(ctx context.Context) {
 			l.gap(l.module.Ref, err, factNames(figures)...)
 			continue
 		}
-		observe.SetFigures(l.module, ParseKstat(text), figures, name)
+		observe.SetFigures(l.module, zfs.ParseKstat(text), figures, name)
 	}
 }
 

@@ -7,23 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 )
-
-// The first lines are typed from the format of arcstats in OpenZFS.
-func TestParseKstat(t *testing.T) {
-	text := `9 1 0x01 147 39984 4246293318 1085420132143
-name                            type data
-hits                            4    1031290
-c_max                           4    8298217472
-arc_no_grow                     4    0
-garbage
-too many words here
-`
-	want := map[string]int64{"hits": 1031290, "c_max": 8298217472, "arc_no_grow": 0}
-	if diff := cmp.Diff(want, ParseKstat([]byte(text))); diff != "" {
-		t.Error(diff)
-	}
-}
 
 // Typed from the format of the txgs kstat in OpenZFS.
 func TestSyncTimes(t *testing.T) {
@@ -94,7 +79,7 @@ func FuzzParsers(f *testing.F) {
 	f.Add([]byte("options zfs zfs_arc_max=1 \\\n a=b"))
 	f.Add([]byte("txg birth state stime\n1 2 C 4\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		ParseKstat(b)
+		zfs.ParseKstat(b)
 		syncTimes(b)
 		parseModprobe(b)
 		parseBootOptions(b)

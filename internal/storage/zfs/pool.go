@@ -269,7 +269,7 @@ func (l *look) kstats(ctx context.Context) {
 			l.gap(p.Ref, err, "direct_reads", "direct_writes")
 			continue
 		}
-		observe.SetFigures(p, ParseKstat(text), l.catalog.ReadFrom("pool", "iostats "), file)
+		observe.SetFigures(p, zfs.ParseKstat(text), l.catalog.ReadFrom("pool", "iostats "), file)
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host/proc"
+	"plumb/internal/zfs"
 )
 
 // Where parameters of the module are.
 const (
 	parametersDir = "/sys/module/zfs/parameters/"
 	modprobeOurs  = "/etc/modprobe.d/zz-plumb-zfs.conf"
-	arcstats      = "/proc/spl/kstat/zfs/arcstats"
 )
 
 // parameter sets a parameter of the module: now, and for its next load.
@@ -107,11 +107,11 @@ func (a *alteration) memory() (int64, bool) {
 
 // arcstat reads one number of arcstats.
 func (a *alteration) arcstat(name string) (int64, bool) {
-	text, err := a.h.ReadFile(a.ctx, arcstats)
+	text, err := a.h.ReadFile(a.ctx, zfs.ARCStats)
 	if err != nil || name == "" {
 		return 0, false
 	}
-	n, ok := ParseKstat(text)[name]
+	n, ok := zfs.ParseKstat(text)[name]
 	return n, ok
 }
 

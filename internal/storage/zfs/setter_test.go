@@ -15,6 +15,7 @@ import (
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/stack"
+	"plumb/internal/zfs"
 	"plumb/test/sandbox"
 )
 
@@ -95,7 +96,7 @@ func TestSetterOfParameters(t *testing.T) {
 		parametersDir + "zfs_arc_max": "0\n", parametersDir + "zfs_arc_min": "134217728\n", parametersDir + "zfs_txg_timeout": "5\n", parametersDir + "zfs_dirty_data_max_max": "4294967296\n",
 		parametersDir + "zfs_prefetch_disable": "0\n", parametersDir + "zfs_commit_timeout_pct": "10\n",
 		"/proc/cmdline": "ro zfs.zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n",
-		arcstats:                   "name type data\nc_min 4 536870912\nc_max 4 8589934592\n",
+		zfs.ARCStats:               "name type data\nc_min 4 536870912\nc_max 4 8589934592\n",
 		"/etc/modprobe.d/zzz.conf": "options zfs zfs_arc_max=1 zfs_commit_timeout_pct=7\n", "/run/modprobe.d/zzzz.conf": "options zfs zfs_prefetch_disable=1\n",
 		"/lib/modprobe.d/zzz.conf": "options zfs zfs_arc_min=7\n", // hidden
 	}
@@ -137,7 +138,7 @@ func TestSetterOfParameters(t *testing.T) {
 // limit of 0 leaves the size in force.
 func TestParameterInAScratchRoot(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{parametersDir + "zfs_arc_max": "0\n", arcstats: "c_max 4 8589934592\n", "/etc/modprobe.d/zfs.conf": "options zfs zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n"} {
+	for name, text := range map[string]string{parametersDir + "zfs_arc_max": "0\n", zfs.ARCStats: "c_max 4 8589934592\n", "/etc/modprobe.d/zfs.conf": "options zfs zfs_txg_timeout=5\n", "/proc/meminfo": "MemTotal: 16777216 kB\n"} {
 		must(t, errors.Join(os.MkdirAll(filepath.Dir(dir+name), 0o755), os.WriteFile(dir+name, []byte(text), 0o644)))
 	}
 	doer := hosttest.LiveDoer(t)
