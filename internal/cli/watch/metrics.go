@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
@@ -258,15 +259,11 @@ const untilJudged = time.Minute
 
 func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter, full time.Duration) error {
 	end := waiting(ctx, s, full)
-	for _, wait := range []struct {
-		judged <-chan struct{} // nil: nothing ends it early
-		most   time.Duration
-	}{{nil, full}, {e.Judged(), untilJudged}} {
-		select {
-		case <-wait.judged:
-		case <-time.After(wait.most):
-		case <-ctx.Done():
-		}
+	_ = await.Pause(ctx, full)
+	select {
+	case <-e.Judged():
+	case <-time.After(untilJudged):
+	case <-ctx.Done():
 	}
 	end()
 	if ctx.Err() != nil {

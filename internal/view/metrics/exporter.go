@@ -56,8 +56,7 @@ type Exporter struct {
 	labels  map[stack.Ref][]naming.Label
 
 	moment watch.Moment
-	judged time.Time // when the moment came
-	begun  sync.Once
+	judged time.Time     // when the moment came
 	first  chan struct{} // is closed when there was one
 	met    map[stack.Ref]met
 
@@ -145,7 +144,9 @@ func answered(b series.Batch) bool {
 func (e *Exporter) Moment(m watch.Moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.begun.Do(func() { close(e.first) })
+	if e.judged.IsZero() {
+		close(e.first)
+	}
 	e.moment, e.judged = m, e.o.Now()
 	e.meet(m)
 }
