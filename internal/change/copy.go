@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"plumb/internal/host"
 	"plumb/internal/host/identity"
@@ -48,7 +47,7 @@ func (o *Copy) allowed(ctx context.Context, d host.Doer) error {
 	switch id, err := directoryID(ctx, d, o.From); {
 	case err != nil:
 		return err
-	case slices.Contains([]string{None, aLink, aFile}, id) || o.From == o.To || paths.Within(o.To, o.From):
+	case !identity.Is(id) || o.From == o.To || paths.Within(o.To, o.From):
 		return &Refusal{Why: fmt.Sprintf("%s is not a directory that can be copied to %s", o.From, o.To)}
 	}
 	if o.Unused {

@@ -165,11 +165,10 @@ func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
 	return names, err
 }
 
-// What the identity of a dataset begins with, and those of what is no directory: a link may lead to one.
+// What the identity of a dataset begins with, and that of what is no directory, but may lead to one.
 const (
 	aGUID = "guid "
 	aLink = "a link"
-	aFile = "no directory"
 )
 
 // directoryID tells one directory from another. A link is no directory.
@@ -194,7 +193,7 @@ func followedID(ctx context.Context, d host.Reader, name string) (string, error)
 		return "", err
 	}
 	if !st.Mode.IsDir() {
-		return aFile, nil
+		return "no directory", nil
 	}
 	return identity.Of(st), nil
 }

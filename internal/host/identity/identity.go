@@ -25,13 +25,16 @@ func Of(st host.Stat) string {
 	return id
 }
 
+// Is tells whether a text is an identity, and not what a caller has in the place of one.
+func Is(id string) bool { return strings.HasPrefix(id, device) }
+
 // Same tells whether two identities are of one file or directory; of other texts, whether they are equal. The number of
 // a device may be another after the next start of the machine, on btrfs and ZFS above all: where the time of birth is
 // told, it and the inode are enough.
 func Same(a, b string) bool { return lasting(a) == lasting(b) }
 
 func lasting(id string) string {
-	if _, rest, ok := strings.Cut(id, inode); ok && strings.HasPrefix(id, device) && strings.Contains(rest, born) {
+	if _, rest, ok := strings.Cut(id, inode); ok && Is(id) && strings.Contains(rest, born) {
 		return rest
 	}
 	return id

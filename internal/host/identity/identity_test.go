@@ -29,6 +29,9 @@ func TestSame(t *testing.T) {
 	if !Same(Of(old), Of(old)) || Same(Of(old), Of(host.Stat{DevMinor: 52, Inode: 34})) {
 		t.Error("without a birth, the device counts")
 	}
+	if !Is(Of(old)) || !Is(Of(one)) || Is("none") || Is("guid 1") {
+		t.Error("an identity is known by how it begins")
+	}
 	if Same("guid 1", "guid 2") || !Same("a inode 1 born 2", "a inode 1 born 2") || Same("a inode 1 born 2", "b inode 1 born 2") {
 		t.Error("other texts are not compared whole")
 	}
