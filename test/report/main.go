@@ -5,10 +5,9 @@
 //	report -rerun 2 -timeout 40m -also research ./...
 //
 // With -lane "N PACKAGES" these run N at a time, beside the others, of which as
-// many run as there are processors: they need what the machine has only once
-// and would hold a place and wait, or they wait for servers and leave the
-// processors to others. There can be several. What ends first goes on with what
-// is named below.
+// many run as there are processors: they need what the machine has only once,
+// and would hold a place and wait. There can be several such lanes. What ends
+// first goes on with what is named below.
 // With -race DIRS it then runs those tests of the packages below them with the
 // race detector that start no real servers (-short), where the code of the
 // package runs in several goroutines; the file norace says which are left out.

@@ -32,6 +32,22 @@ func Serve(t testing.TB, answer func(bson.D) bson.D) (address string) {
 	return l.Addr().String()
 }
 
+// Idle starts one in which nobody does anything, and whose serverStatus is a text of extended JSON, as a tape has it. It
+// gives its address.
+func Idle(t testing.TB, status string) (address string) {
+	t.Helper()
+	var doc bson.D
+	if err := bson.UnmarshalExtJSON([]byte(status), false, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return Serve(t, func(command bson.D) bson.D {
+		if command[0].Key == "aggregate" { // $currentOp
+			return OK(bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: bson.A{}}}}})
+		}
+		return doc
+	})
+}
+
 // OK makes an answer of what a command gives.
 func OK(d bson.D) bson.D { return append(d, bson.E{Key: "ok", Value: 1.0}) }
 

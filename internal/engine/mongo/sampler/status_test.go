@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"plumb/internal/engine/mongo"
 	"plumb/internal/engine/mongo/mongotest"
 	"plumb/internal/engine/samplertest"
@@ -54,16 +52,7 @@ func TestStatusOfARealServer(t *testing.T) {
 
 // TestAServerElsewhereIsRead: --dsn can name a server of another host, so that no process of it is here.
 func TestAServerElsewhereIsRead(t *testing.T) {
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(recorded(t)), false, &doc); err != nil {
-		t.Fatal(err)
-	}
-	address := mongotest.Serve(t, func(command bson.D) bson.D {
-		if command[0].Key == "aggregate" { // $currentOp: nobody does anything
-			return mongotest.OK(bson.D{{Key: "cursor", Value: bson.D{{Key: "firstBatch", Value: bson.A{}}}}})
-		}
-		return doc
-	})
+	address := mongotest.Idle(t, recorded(t))
 	live := host.NewLive(host.LiveOptions{Dialers: map[string]host.Dialer{kind: mongo.NewDialer("mongodb://" + address)}})
 	defer live.Close()
 	s, server := samplertest.LoggedIn(kind, address)
