@@ -66,7 +66,7 @@ func (z Freezer) freeze(ctx context.Context, d host.Launcher, sv protect.Server,
 	defer cancel()
 	err := z.stop(within, f)
 	if err == nil {
-		err = f.settled(within)
+		err = settled(within, f.still)
 	}
 	if err == nil {
 		f.mark, err = f.runs(ctx)
@@ -90,11 +90,11 @@ func (z Freezer) stop(ctx context.Context, f *frozen) error {
 	return f.signal(ctx)
 }
 
-// settled waits until all stand still.
-func (f *frozen) settled(ctx context.Context) error {
+// settled waits until something stands still.
+func settled(ctx context.Context, still func(context.Context) (bool, error)) error {
 	for {
-		still, err := f.still(ctx)
-		if err != nil || still {
+		is, err := still(ctx)
+		if err != nil || is {
 			return err
 		}
 		if await.Pause(ctx, time.Millisecond) != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
@@ -239,10 +240,45 @@ func TestKilledWhileFrozen(t *testing.T) {
 				frozen = append(frozen, took)
 			}
 			clean(t, s.PID)
+			if took, err := answers(s, 20*time.Second); err != nil { // nor did anything stop it later
+				t.Errorf("killed after %q, the server stands again, %v later: %v", word, took, err)
+			}
 		}
 		slices.Sort(frozen)
 		t.Logf("killed %d times while it was frozen, and %d times on the way; free after %v (median), %v at the latest", len(frozen), times-len(frozen), frozen[len(frozen)/2], frozen[len(frozen)-1])
 	})
+}
+
+// slow is a machine on which a command that stops somebody takes a second to begin, and is not waited for.
+type slow struct{ *host.LiveDoer }
+
+func (s slow) Run(ctx context.Context, argv ...string) ([]byte, error) {
+	if !strings.Contains(strings.Join(argv, " "), "STOP") {
+		return s.LiveDoer.Run(ctx, argv...)
+	}
+	err := exec.Command("sh", append([]string{"-c", `sleep 1; exec "$@"`, "sh"}, argv...)...).Start()
+	fmt.Println("frozen") // and so it will be
+	return nil, errors.Join(err, await.Pause(ctx, time.Hour))
+}
+
+// What is to stop the server does not come after what lets it go on, if Plumb is killed between the two.
+func TestNothingOfADeadPlumbStopsAServer(t *testing.T) {
+	s, sv := mariadb(t)
+	c := exec.Command(os.Args[0], "-test.run=^TestKilledWhileFrozen$")
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d true", envFreeze, sv.PID))
+	out, err := c.StdoutPipe()
+	must(t, err)
+	must(t, c.Start())
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "frozen"; {
+	}
+	must(t, c.Process.Kill())
+	_ = c.Wait()
+	clean(t, s.PID)
+	time.Sleep(2 * time.Second) // in which a command that it left would come
+	if took, err := answers(s, 20*time.Second); err != nil {
+		t.Errorf("the server stands, %v later: %v", took, err)
+		must(t, exec.Command("kill", "-s", "CONT", strconv.Itoa(s.PID)).Run())
+	}
 }
 
 func freezeAndWait(t *testing.T, told string) {
@@ -251,7 +287,7 @@ func freezeAndWait(t *testing.T, told string) {
 	if _, err := fmt.Sscan(told, &pid, &z.Signals); err != nil {
 		t.Fatal(err)
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{}))
+	d := slow{host.NewLiveDoer(host.NewLive(host.LiveOptions{}))}
 	fmt.Println("freezing")
 	if _, err := z.Freeze(t.Context(), d, protect.Server{PID: pid}, theirLimit); err != nil {
 		t.Fatal(err)

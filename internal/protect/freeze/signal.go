@@ -18,8 +18,10 @@ func (f *frozen) signal(ctx context.Context) error {
 	return f.each(ctx, func(pid int) error {
 		name := strconv.Itoa(pid)
 		return f.will(step{verb: goOn, what: name}, func() error {
-			_, err := f.d.Run(ctx, "sh", "-c", `kill -s STOP -- "$1" || ! kill -s 0 -- "$1"`, "sh", name)
-			return err
+			if err := f.tell("stop", name); err != nil {
+				return err
+			}
+			return settled(ctx, func(ctx context.Context) (bool, error) { return stopped(ctx, f.d, pid) })
 		})
 	})
 }
@@ -55,19 +57,27 @@ func allStopped(ctx context.Context, h host.Reader, pid int) (bool, error) {
 		return false, err
 	}
 	for _, pid := range pids {
-		tasks, err := h.Glob(ctx, fmt.Sprintf("/proc/%d/task/*/stat", pid))
-		if err != nil {
+		if is, err := stopped(ctx, h, pid); err != nil || !is {
 			return false, err
 		}
-		for _, task := range tasks {
-			text, err := h.ReadFile(ctx, task)
-			if err != nil {
-				continue // it has ended
-			}
-			_, _, rest, ok := proc.SplitStat(text)
-			if !ok || len(rest) == 0 || !strings.Contains("TtZX", rest[0]) {
-				return false, nil
-			}
+	}
+	return true, nil
+}
+
+// stopped tells whether all threads of a process are stopped, or have ended.
+func stopped(ctx context.Context, h host.Reader, pid int) (bool, error) {
+	tasks, err := h.Glob(ctx, fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil {
+		return false, err
+	}
+	for _, task := range tasks {
+		text, err := h.ReadFile(ctx, task)
+		if err != nil {
+			continue // it has ended
+		}
+		_, _, rest, ok := proc.SplitStat(text)
+		if !ok || len(rest) == 0 || !strings.Contains("TtZX", rest[0]) {
+			return false, nil
 		}
 	}
 	return true, nil

@@ -45,13 +45,17 @@ func (s step) back(ctx context.Context, d host.Doer) error {
 }
 
 // takesOver is the dead man's switch: it reads steps back until its input ends or the time is up, and then
-// takes them, the last first. timeout ends with the input too.
+// takes them, the last first. timeout ends with the input too. Whom it is told to stop meanwhile it stops itself: a
+// command of ours for that could outlive us, and come after the step back.
 const takesOver = `echo armed
 timeout -s KILL "$1" cat | {
 	steps=
-	while IFS= read -r line; do
-		steps="$line
-$steps"
+	while IFS='	' read -r verb what where; do
+		case $verb in
+		stop) kill -s STOP -- "$what" ;;
+		*) steps="$verb	$what	$where
+$steps" ;;
+		esac
 	done
 	printf '%s' "$steps" | while IFS='	' read -r verb what where; do
 		case $verb in
@@ -74,13 +78,21 @@ func (f *frozen) arm(ctx context.Context, limit time.Duration) (err error) {
 
 // will tells the dead man's switch how to take a step back, and only then does it.
 func (f *frozen) will(s step, do func() error) error {
-	line := strings.Join([]string{s.verb, s.what, s.where}, "\t")
-	if strings.ContainsAny(s.what+s.where, "\t\n") {
+	if err := f.tell(s.verb, s.what, s.where); err != nil {
+		return err
+	}
+	f.steps = append(f.steps, s)
+	return do()
+}
+
+// tell passes a line on to the dead man's switch.
+func (f *frozen) tell(words ...string) error {
+	line := strings.Join(words, "\t")
+	if strings.Count(line, "\t") >= len(words) || strings.Contains(line, "\n") {
 		return fmt.Errorf("the name of a control group cannot be passed on: %q", line)
 	}
 	if _, err := io.WriteString(f.man, line+"\n"); err != nil {
 		return errors.New("the process that lets it continue has ended")
 	}
-	f.steps = append(f.steps, s)
-	return do()
+	return nil
 }
