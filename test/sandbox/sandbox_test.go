@@ -1,6 +1,12 @@
 package sandbox
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // box gives a box that is closed at the end of the test.
 func box(t *testing.T) *Box {
@@ -65,4 +71,17 @@ func TestOtherVersions(t *testing.T) {
 		Need(t, err)
 		Need(t, my.Exec("SELECT 1"))
 	})
+}
+
+// TestDiskThatSomebodyLooksAt: who looks at all mounts of the machine has each of them busy for a moment, and the box waits until it has done so.
+func TestDiskThatSomebodyLooksAt(t *testing.T) {
+	b := box(t)
+	_, err := b.SlowDisk("disk", 16)
+	Need(t, err)
+	at, err := unix.Open(filepath.Join(b.Dir, "disk.fuse"), unix.O_PATH|unix.O_CLOEXEC, 0)
+	Need(t, err)
+	time.AfterFunc(300*time.Millisecond, func() { unix.Close(at) })
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,7 +120,8 @@ func (d *SlowDisk) mount(door string) (err error) {
 
 // unmount ends the serving, too.
 func (d *SlowDisk) unmount(door string) error {
-	if err := unix.Unmount(door, 0); err != nil {
+	// Who looks at all mounts of the machine, as a test beside this one, keeps it busy for a moment.
+	if err := until(patience, func(context.Context) error { return unix.Unmount(door, 0) }); err != nil {
 		return fmt.Errorf("unmount %s: %w", door, err)
 	}
 	<-d.done // the kernel lets go of a file that it has unmounted
