@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	archivecli "plumb/internal/cli/archive"
 	forecastcli "plumb/internal/cli/forecast"
@@ -32,11 +33,14 @@ type group struct {
 	commands []*cobra.Command
 }
 
+// onlyReads is what the help promises of all commands of a group.
+const onlyReads = "Only reads. It changes nothing on the host or in a server."
+
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "what runs here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
-			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
+		{"Look", "what runs here, what is out of line, why, and how long it will last", onlyReads,
+			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), forecastcli.Command(&a.Shell, a.readHost), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
 		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
@@ -44,7 +48,7 @@ func (a *app) groups() []group {
 		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
 		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
-			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), loadcli.Command(&a.Shell, loads()), a.lab()}},
+			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
 		{"Other", "for scripts and shells", "Says what Plumb itself is.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
@@ -78,6 +82,25 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 		_, err := io.WriteString(c.OutOrStdout(), groupedUsage(c, groups))
 		return err
 	})
+}
+
+// Reads tells whether a command line only reads: the help promises it of its group, and no flag says that files are written.
+func Reads(args []string) bool {
+	a := &app{Shell: shell.Shell{Out: io.Discard, Err: io.Discard}}
+	root := a.root()
+	c, flags, err := root.Find(args)
+	if err != nil || c.ParseFlags(flags) != nil {
+		return false
+	}
+	writes, verb := false, c
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		keeps := strings.HasPrefix(f.Usage, "keep ")
+		writes = writes || f.Changed && (keeps || strings.HasPrefix(f.Usage, "write ")) || keeps && f.Value.Type() == "string" // in some directory
+	})
+	for verb.HasParent() && verb.Parent() != root {
+		verb = verb.Parent()
+	}
+	return !writes && slices.ContainsFunc(a.groups(), func(g group) bool { return g.does == onlyReads && g.title == verb.GroupID })
 }
 
 // groupedUsage says what to type first, and has three lines on each group.

@@ -58,7 +58,7 @@ literals, and names of users, clients and databases.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runExport(c.Context(), s, f) },
 	}
-	f.flag(c)
+	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "", "the first `TIME`")
 	fl.StringVar(&f.to, "to", "now", "the `TIME` at which it ends")

@@ -12,8 +12,8 @@ import (
 // place is the flag that says where a recording is.
 type place struct{ dir string }
 
-func (p *place) flag(c *cobra.Command) {
-	shell.Recording().Var(c, &p.dir, "the recording is in")
+func (p *place) flag(c *cobra.Command, says string) {
+	shell.Recording().Var(c, &p.dir, says)
 }
 
 // directory is where it is.

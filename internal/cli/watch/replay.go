@@ -64,7 +64,7 @@ one value a minute, so much less can be concluded.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runReplay(c.Context(), s, f) },
 	}
-	f.flag(c)
+	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
 	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")

@@ -82,7 +82,11 @@ func (h holder) ownDevice(ctx context.Context, device string) bool {
 		if e.Thing.Kind != inventory.Loop || e.Gone {
 			continue
 		}
-		for _, name := range h.ownLoops(ctx, e) {
+		ours, err := h.ownLoops(ctx, e)
+		if err != nil {
+			continue // then it is not proven
+		}
+		for _, name := range ours {
 			text, err := h.Do.ReadFile(ctx, path.Join("/sys/block", name, "dev"))
 			if err == nil && strings.TrimSpace(string(text)) == device {
 				return true

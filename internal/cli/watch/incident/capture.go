@@ -69,7 +69,7 @@ capture before you send it.
 		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, f) },
 	}
 	f.LiveFlags(c)
-	captures().Var(c, &f.dir, "make the directories in")
+	captures().Var(c, &f.dir, "keep the captures in")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
 	c.Flags().IntVar(&f.most, "max-captures", 10, "end after this many captures")
 	shell.Offer(c, map[string]shell.Words{"on": verdicts})
