@@ -235,7 +235,7 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 
 // unreadable says why no journal can be read, and what helps whom.
 func unreadable(dir string, err error) error {
-	help := "the journal can be read by who made it: try sudo plumb history"
+	help := "only the user who made the journal can read it: try sudo plumb history"
 	if os.Geteuid() == 0 {
 		help = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
 	}

@@ -106,7 +106,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 		err = fmt.Errorf("%w (%d of %d backups were copied)", err, len(done), len(wanted))
 	}
 	if err != nil {
-		return hint.With(err, "the same command goes on where this one was")
+		return hint.With(err, "run the same command again to continue")
 	}
 	took := time.Since(began)
 	if err := o.copied(ctx, d, from, to, wanted, done); err != nil {

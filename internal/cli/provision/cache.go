@@ -151,7 +151,7 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	if err != nil {
 		return err
 	}
-	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s takes it away.\n", out.Number, pool, device))
+	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s removes it.\n", out.Number, pool, device))
 }
 
 // printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
@@ -231,7 +231,7 @@ func (v *caching) withdraw(ctx context.Context, o opened, pool, device string) e
 	n := cache.Added(all, pool, device)
 	switch {
 	case n == 0:
-		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" takes out what others added")
+		return hint.With(fmt.Errorf("the journal does not say that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" removes a device that others added")
 	case v.dryRun:
 		return nil
 	}

@@ -218,7 +218,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 
 func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.Spec) error {
 	if os.Geteuid() != 0 && !f.dryRun {
-		return hint.With(errors.New("only root can lay a host out"), "try sudo plumb provision; --dry-run shows what it would do")
+		return hint.With(errors.New("only root can set up a host"), "try sudo plumb provision; --dry-run shows what it would do")
 	}
 	if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
 		return err
