@@ -43,8 +43,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
-		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
-the cache holds them, measures what the device brings, and removes it again.`,
+		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once
+so that the cache holds them, measures what the device contributes, and removes it
+again.`,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
   plumb provision cache warm tank tank/mariadb/data
   plumb provision cache judge`,

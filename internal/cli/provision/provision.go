@@ -78,7 +78,7 @@ check reports nothing above a note afterwards.
 It shows every step, what of it cannot be taken back and what check will say, and
 asks. Each stage is a change in the journal. If it is killed at any moment, plumb
 provision again continues; --undo takes it back, the last stage first, from the
-journal alone. A second run does 0 acts.
+journal alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second
