@@ -165,7 +165,7 @@ func Recipients(lines ...string) ([]age.Recipient, error) {
 		return nil, hint.With(fmt.Errorf("read the recipients: %w", err), "age-keygen makes a key, and prints its recipient: age1…; keep the key elsewhere than on this machine")
 	}
 	if len(all) > mostRecipients {
-		return nil, hint.With(fmt.Errorf("%d recipients are named, and what is made for more than %d nobody opens: age refuses it", len(all), mostRecipients), "name fewer: one key can be held by several people")
+		return nil, hint.With(fmt.Errorf("%d recipients are named, and age does not open what was made for more than %d", len(all), mostRecipients), "name fewer: several people can share one key")
 	}
 	if _, err := age.Encrypt(io.Discard, all...); err != nil {
 		return nil, hint.With(fmt.Errorf("make something that all recipients can open: %w", err), "age does not mix recipients of post-quantum keys (age1pq1…) with others: name only one sort")
@@ -180,7 +180,7 @@ func Identities(text []byte) ([]age.Identity, error) {
 	}
 	all, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil && (bytes.HasPrefix(text, []byte("AGE-PLUGIN-")) || bytes.Contains(text, []byte("\nAGE-PLUGIN-"))) {
-		return nil, hint.With(errors.New("a key in it is one of a plugin of age, which Plumb does not run"), "name a file with a key that is not; docs/restore-without-plumb.md does it with age itself")
+		return nil, hint.With(errors.New("it contains a key of an age plugin, and Plumb does not run those"), "name a file with another kind of key; docs/restore-without-plumb.md restores with age itself")
 	}
 	if err != nil {
 		return nil, hint.With(errors.New("there is no key in it as age-keygen writes it: AGE-SECRET-KEY-…"), "--identity is the file with the key, not with the recipient") // age's own error quotes them

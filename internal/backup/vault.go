@@ -202,7 +202,7 @@ func (v Vault) None(server string) error {
 	if server != "" {
 		return hint.With(fmt.Errorf("%s has no backup%s", v.Store.URL(), ofServer(server)), "plumb backup list shows whose backups are there")
 	}
-	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "look at the URL, also at its prefix: plumb backup sheet prints where a host backs up to")
+	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "check the URL and its prefix: plumb backup sheet prints where a host backs up to")
 }
 
 func ofServer(name string) string {

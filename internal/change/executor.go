@@ -70,9 +70,9 @@ func (k *Executor) unwritten(err error) error {
 	err = fmt.Errorf("keep the journal: %w", err)
 	switch {
 	case tree.Full(err):
-		return hint.With(err, "make room there and run it again: nothing is done that is not written down")
+		return hint.With(err, "make space there and run it again: Plumb does nothing that it cannot record")
 	case tree.ReadOnly(err):
-		return hint.With(err, "mount its filesystem read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
+		return hint.With(err, "mount its filesystem read-write and run it again: Plumb does nothing that it cannot record; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
 	}
 	return err
 }

@@ -45,11 +45,11 @@ func (a *app) groups() []group {
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
 		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
 			protectcli.Commands(&a.Shell, keepers())},
-		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
+		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
+		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
 			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
-		{"Other", "for scripts and shells", "Says what Plumb itself is.",
+		{"Other", "for scripts and shells", "Describes Plumb itself.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
 }

@@ -49,14 +49,14 @@ the server is stopped while that is copied. --discard-new drops it instead.
 
 If somebody changed a value since, undo names it and stops before it touches
 anything. --keep leaves such values as they are and undoes the rest; --force takes
-them back too. While a server is down, its files are restored all the same; what
-only the running server can take back is reported and stays in the journal: undo
-again once it runs. No server is restarted without --restart. With --plan,
-everything that was made by that plan is undone, and nothing else.
+them back too. If a server is down, its files are restored anyway; what only the
+running server can undo is reported and stays in the journal: undo again once it
+runs. No server is restarted without --restart. With --plan, everything that was
+made by that plan is undone, and nothing else.
 
-What can never be undone, because its server or its disk is gone for good, keeps its
-change open until you end it: plumb undo 3 --forget looks at nothing and touches
-nothing. What of the change is in force stays so, and no undo takes it back.
+If something can never be undone, because its server or its disk is gone for good,
+its change stays open until you end it with plumb undo 3 --forget. That changes only
+the journal: what is still in force stays in force, and no later undo reverts it.
 
 What undo runs is in the journal. So a journal that somebody other than you and
 root could have written (--state) is shown but not acted on.
@@ -235,7 +235,7 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 
 // unreadable says why no journal can be read, and what helps whom.
 func unreadable(dir string, err error) error {
-	help := "the journal can be read by who made it: try sudo plumb history"
+	help := "only the user who made the journal can read it: try sudo plumb history"
 	if os.Geteuid() == 0 {
 		help = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
 	}

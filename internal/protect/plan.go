@@ -72,7 +72,7 @@ func (p Plan) Choose(name string) (Mode, error) {
 	if why == nil {
 		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "want "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
 	}
-	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what stands in its way")
+	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what prevents it")
 }
 
 // Possible says why no point is taken, whatever the mode.
@@ -83,7 +83,7 @@ func (p Plan) Possible() error {
 			cmp.Or(s.Hint, "move it to where the data is, or snapshot with --with COMMAND what holds it"))
 	}
 	if len(p.Set.Volumes) == 0 {
-		return hint.With(fmt.Errorf("nothing is known of what %s keeps its data on", p.Server.Ref), "run as root; plumb stack shows what is seen")
+		return hint.With(fmt.Errorf("it is not known where %s keeps its data", p.Server.Ref), "run as root; plumb stack shows what is seen")
 	}
 	return p.Room
 }

@@ -154,7 +154,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	r, err := b.Run(ctx, job)
 	v.wipe()
 	if err != nil {
-		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup yet; the same command continues with what was not sent"))
 	}
 	own, err := backup.Vault{}.Own(ctx, d, b.Dir)
 	if err != nil {
@@ -264,7 +264,7 @@ func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, of s
 	case len(all) == 0:
 		err = ErrNoPoint
 	case slices.ContainsFunc(all, func(p protect.Point) bool { return p.Server.Ref != all[0].Server.Ref }):
-		return protect.Point{}, hint.With(errors.New("there are points of several servers, and which is meant is not said"), "name the server, for its newest, or a point: plumb protect list shows them")
+		return protect.Point{}, hint.With(errors.New("there are points of several servers"), "name a server to use its newest point, or name a point: plumb protect list shows them")
 	default:
 		return all[len(all)-1], nil
 	}

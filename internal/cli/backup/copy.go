@@ -35,11 +35,11 @@ func (v *verbs) copy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy [ID | --all] --from URL --to URL",
 		Short: "copy backups to another store, without decrypting them",
-		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs, from
-one store to another. Nothing is decrypted, so no key is needed. Each object is
+		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs,
+from one store to another. Nothing is decrypted, so no key is needed. Each object is
 compared with what was signed before it is written, and the manifest is written
 last. Objects that are there already, by name and size, are read and compared, and
-sent again only if they are others.
+sent again only if they differ.
 
 Only backups signed by a trusted host are copied.
 
@@ -106,7 +106,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 		err = fmt.Errorf("%w (%d of %d backups were copied)", err, len(done), len(wanted))
 	}
 	if err != nil {
-		return hint.With(err, "the same command goes on where this one was")
+		return hint.With(err, "run the same command again to continue")
 	}
 	took := time.Since(began)
 	if err := o.copied(ctx, d, from, to, wanted, done); err != nil {

@@ -41,7 +41,7 @@ with the key that opens them, on paper or on another machine: plumb restore
 --trust takes it. plumb backup sheet prints everything that should be kept.
 
 --rotate makes a new key. Both keys sign the change, and the next backup puts it
-into the store: whoever trusts the old key then believes what the new one signs,
+into the store: whoever trusts the old key then trusts what the new one signs too,
 and of what the old one signs only what ended before. The old private key is
 removed. If it was stolen, trust only the new one: print the sheet again.
 

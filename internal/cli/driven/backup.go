@@ -107,7 +107,7 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 		defer v.Done()
 	}
 	if err := t.Run(ctx, d, s, kind); err != nil {
-		return hint.With(err, cmp.Or(hint.Of(err), "there is no new backup; the same command goes on with what was copied"))
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no new backup yet; the same command continues with what was not copied"))
 	}
 	f, err := t.Look(ctx, d, s)
 	if err != nil {
@@ -216,7 +216,7 @@ func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s dri
 		s.Keep = was.Keep
 	}
 	if was != nil && s.URL != was.URL {
-		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin anew elsewhere: plumb undo takes the configuration away, and --stanza NAME begins another")
+		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin elsewhere: plumb undo removes the configuration, and --stanza NAME begins another")
 	}
 	if was != nil && was.Server.Identity != "" && server.Identity != was.Server.Identity {
 		return s, hint.With(fmt.Errorf("%s is not the server that was backed up as %s: its identifier is %s, and that one's is %s", server.Ref, name, server.Identity, was.Server.Identity), "--stanza NAME begins backups of its own")

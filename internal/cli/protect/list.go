@@ -34,11 +34,11 @@ func (v *verbs) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
-		Long: `List shows each recorded point of this host, with its label and its server's
-position; one whose snapshots somebody destroyed is shown as gone, and counts
-nowhere. With --foreign it also shows snapshots that others took of what the servers
-of this host keep data on: of unknown consistency, never pruned by Plumb, and usable
-with plumb clone and plumb drill. It changes nothing.
+		Long: `List shows each recorded point of this host, with its label and its
+server's position; one whose snapshots somebody destroyed is shown as gone, and does
+not count. With --foreign it also shows snapshots that others took of what the
+servers of this host keep data on: of unknown consistency, never pruned by Plumb,
+and usable with plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",

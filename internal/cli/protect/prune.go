@@ -43,24 +43,25 @@ separated by commas:
 All times are in UTC. Within an hour or a day, a proven point is preferred.
 
 A snapshot is destroyed by its name, its GUID and its birth: another one of the same
-name is left alone. A point that is held, also by a target that still needs it, or
-that has clones, stays. Nothing at all is destroyed if a clock jumped, if more than
-two points and more than a quarter would go (--all-right N allows exactly N), or if
-the last proven point would. Of a point of which nothing is there any more only the
-record goes; one whose storage does not answer stays.
+name is left alone. A point stays if it has clones or is held, for example for a
+target that still needs it. Nothing at all is destroyed if a clock jumped, if more
+than two points and more than a quarter would go (--all-right N allows exactly N),
+or if the last proven point would. If nothing of a point exists any more, only its
+record is dropped; a point whose storage does not answer stays.
 
-Snapshots that a command took (plumb snapshot --with) are also looked up and removed
-by a command: with PLUMB_DO=look it prints the identity of what has the name in
-PLUMB_POINT, or nothing if it does not exist; with PLUMB_DO=remove it removes that,
+Snapshots that a command took (plumb snapshot --with) are looked up and removed by a
+command too. With PLUMB_DO=look it must print the identity of what has the name in
+PLUMB_POINT, or nothing if there is none; with PLUMB_DO=remove it must remove that,
 if it is still PLUMB_IDENTITY. Without --with, or if no identity was printed when
 they were taken, such points stay.
 
 --forget is for a POINT whose storage is gone for good: a pool that is lost, a disk
-that died. What answers of it is destroyed. What does not is not destroyed: it is
-listed, and only what is written of the point goes. Should that storage come back,
-its snapshots are still there, and for you to remove. While all of it answers, and
-while somebody holds the point, it is refused. Whether what does not answer is gone,
-or only hangs, is for you to know.
+that died. Only you can know whether storage that does not answer is gone, or only
+hangs. Snapshots on storage that answers are destroyed. Those on storage that does
+not answer are listed but not destroyed: only Plumb's record of the point is
+dropped. If that storage comes back, its snapshots still exist, and you must remove
+them by hand. It is refused while all of the storage answers, and while somebody
+holds the point.
 
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run

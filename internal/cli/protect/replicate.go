@@ -34,16 +34,16 @@ pool, or ssh://user@host/pool/dataset. It sends an increment to the newest point
 that the target has, resumes a stream that was cut off, and overwrites or rolls back
 nothing there. The target dataset is created if it does not exist, and must be one
 that plumb replicate made. What is received is read-only and not mounted. If TARGET
-lies in the pool of the source, the result says so: both are lost with that pool.
+is in the pool of the source, the result says so: both would be lost with that pool.
 
 Encrypted datasets are sent raw, so that the target needs no key, unless --decrypted
 was given the first time. The target needs sshd and zfs; with plumb receive --only
 DATASET as its forced command, the key can do nothing else there.
 
---verify then has a copy started of what the target received, as plumb drill does
-here, and records the result. That needs Plumb at the target, the server's program
-of the same release, the user plumb-verify as whom it runs, and, if the key has a
-forced command, --verify in that. The program is one of the target's own.
+--verify then has the target start a copy of what it received, as plumb drill does
+here, and records the result. The target needs Plumb, the server's program of the
+same release, and the user plumb-verify, who runs it; if the key has a forced
+command, that needs --verify too. The program is one of the target's own.
 
 ` + exits,
 		Example: `  plumb replicate 20261123T2105 tank2/copies

@@ -45,11 +45,12 @@ of their own, with everything written since. It is a change in the journal: plum
 undo reverses it, and keeps what the server wrote meanwhile, too.
 
 With --to it replays the log from the point on: while the server runs, its binary
-log or WAL is replayed into a copy without network, which then takes its place. A
-time ends before the first transaction committed in that second or later, a GTID or
-FILE:POSITION before that transaction. --dry-run lists the transactions on both
-sides. What was written later stays with the replaced datasets. Without POINT it
-starts from the newest proven point whose snapshots were all there before that time.
+log or WAL is replayed into a copy without network, which then takes its place. With
+a time, the replay ends before the first transaction committed in that second or
+later; with a GTID or FILE:POSITION, before that transaction. --dry-run lists the
+transactions on both sides. What was written later stays with the replaced datasets.
+Without POINT it starts from the newest proven point whose snapshots were all there
+before that time.
 
 With --table it brings back one table while the server runs: a copy of the point is
 started, the table copied under another name, compared, and renamed. What others
@@ -57,9 +58,10 @@ wrote since stays. plumb undo removes it while it is unchanged.
 
 It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
-refused unless --replicas says that they need not follow, and one on whose datasets
-files of others changed since the point unless --others says that these may go back
-too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
+refused unless --replicas says that they need not follow. If files that are not the
+server's changed on its datasets since the point, the rollback is refused unless
+--others says that they may be reverted too. It shows what it will do, and asks.
+PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run

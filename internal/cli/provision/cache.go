@@ -43,8 +43,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
-		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
-the cache holds them, measures what the device brings, and removes it again.`,
+		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once
+so that the cache holds them, measures what the device contributes, and removes it
+again.`,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
   plumb provision cache warm tank tank/mariadb/data
   plumb provision cache judge`,
@@ -151,7 +152,7 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	if err != nil {
 		return err
 	}
-	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s takes it away.\n", out.Number, pool, device))
+	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s removes it.\n", out.Number, pool, device))
 }
 
 // printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
@@ -231,7 +232,7 @@ func (v *caching) withdraw(ctx context.Context, o opened, pool, device string) e
 	n := cache.Added(all, pool, device)
 	switch {
 	case n == 0:
-		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" takes out what others added")
+		return hint.With(fmt.Errorf("the journal does not say that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" removes a device that others added")
 	case v.dryRun:
 		return nil
 	}

@@ -133,7 +133,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 		return err
 	}
 	if cache.Added(all, pool, device) == 0 {
-		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s, so that it is not taken out", device, pool), "zpool remove and cache add make it one that Plumb added")
+		return hint.With(fmt.Errorf("the journal does not say that Plumb added %s to the pool %s, so it is not removed", device, pool), "use zpool remove, then plumb provision cache add: it is then one that Plumb added")
 	}
 	order := cache.Order(v.times)
 	if err := v.Print(view.CacheTurns(pool, device, order, v.every, shell.Screen(v.Out))); err != nil || v.dryRun {

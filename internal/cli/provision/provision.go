@@ -78,7 +78,7 @@ check reports nothing above a note afterwards.
 It shows every step, what of it cannot be taken back and what check will say, and
 asks. Each stage is a change in the journal. If it is killed at any moment, plumb
 provision again continues; --undo takes it back, the last stage first, from the
-journal alone. A second run does 0 acts.
+journal alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second
@@ -218,7 +218,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 
 func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.Spec) error {
 	if os.Geteuid() != 0 && !f.dryRun {
-		return hint.With(errors.New("only root can lay a host out"), "try sudo plumb provision; --dry-run shows what it would do")
+		return hint.With(errors.New("only root can set up a host"), "try sudo plumb provision; --dry-run shows what it would do")
 	}
 	if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
 		return err

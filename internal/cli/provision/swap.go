@@ -205,7 +205,7 @@ func isFirst(c *change.Change) bool {
 func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	from, to, way := provision.WayTo(w.home, text)
 	if way.No != "" {
-		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "what there is: "+way.Else)
+		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "possible instead: "+way.Else)
 	}
 	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
 	var course provision.Course

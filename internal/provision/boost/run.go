@@ -150,7 +150,7 @@ func (l *Lender) giveBack(ctx context.Context, number int) error {
 	gone := make(chan struct{})
 	close(gone)
 	if err := l.Undo.WhenEnded(context.WithoutCancel(ctx), number, gone); err != nil {
-		return hint.With(fmt.Errorf("give back what change %d lent: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
+		return hint.With(fmt.Errorf("restore the settings that change %d set for a time: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func From(s *stack.Stack, name string, lasting Names) (sp spec.Spec, notes []str
 	}
 	all, known := s.Follow(db, "data")
 	if !known || len(all) != 1 {
-		return sp, nil, hint.With(fmt.Errorf("on what %s keeps its data is not known, or several filesystems", db.Ref), "run as root; plumb stack shows what was seen")
+		return sp, nil, hint.With(fmt.Errorf("the filesystem of %s's data is not known, or there are several", db.Ref), "run as root; plumb stack shows what was seen")
 	}
 	fs := all[0]
 	if sets, _ := s.Follow(fs, "dataset"); len(sets) == 1 {

@@ -221,9 +221,9 @@ func plays(t *stack.Thing, want spec.Role) error {
 	followers, _ := t.Int("replicas")
 	switch is := role(t); {
 	case want == spec.Primary && is == spec.Replica:
-		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "look whether this is the host that is meant; server.role: replica in the spec")
+		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "check whether this is the right host; server.role: replica in the spec")
 	case want == spec.Replica && is == spec.Primary && followers > 0:
-		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "look whether this is the host that is meant; server.role: primary in the spec")
+		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "check whether this is the right host; server.role: primary in the spec")
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (p *planning) fits(t *stack.Thing) error {
 	all, _ := p.Stack.Follow(t, "memory")
 	for _, m := range all {
 		if limit, known := m.Int("limit"); known && want.Memory > limit {
-			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave it out: then the rules say what it gets")
+			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave server.memory out: the rules then say what it gets")
 		}
 	}
 	return nil
@@ -277,7 +277,7 @@ func (p *planning) named(kind string) (found *stack.Thing, err error) {
 	}
 	switch {
 	case len(names) > 1:
-		return nil, hint.With(fmt.Errorf("%d servers of %s run here: %s", len(names), want.Product, strings.Join(names, ", ")), "say which with server.name in the spec")
+		return nil, hint.With(fmt.Errorf("%d servers of %s run here: %s", len(names), want.Product, strings.Join(names, ", ")), "name one with server.name in the spec")
 	case found == nil && want.Name != "":
 		return nil, hint.With(fmt.Errorf("%s does not run here", want.Name), "plumb stack shows which servers do")
 	case found == nil:

@@ -88,7 +88,7 @@ func (p *planning) uses() error {
 	case t == nil:
 		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
 	case t.Text("dataset_type") == "volume":
-		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name the dataset above it, or another")
+		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name its parent dataset, or another one")
 	}
 	return nil
 }

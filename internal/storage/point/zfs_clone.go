@@ -72,7 +72,7 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, m protect.Member,
 	set.Name, set.Proof = name, map[string]string{"run": mark, storageProof: z.Name()}
 	return at.Make(ctx, set, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, options...)...); err != nil {
-			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
+			return hint.With(err, "a user other than root needs: zfs allow -u USER clone,create,mount DATASET")
 		}
 		if err := z.clonedRight(ctx, d, m); err != nil { // from now on nobody can destroy it
 			return err

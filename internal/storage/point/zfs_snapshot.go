@@ -27,7 +27,7 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 		}
 		_, err := d.Run(ctx, argv...)
 		if err != nil {
-			err = hint.With(fmt.Errorf("snapshot %s: %w", strings.Join(names, " "), err), "who is not root needs: zfs allow -u USER snapshot,userprop DATASET")
+			err = hint.With(fmt.Errorf("snapshot %s: %w", strings.Join(names, " "), err), "a user other than root needs: zfs allow -u USER snapshot,userprop DATASET")
 		}
 		// With an error, too: a command that was given up can have done it.
 		late := context.WithoutCancel(ctx)

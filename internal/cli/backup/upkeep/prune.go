@@ -70,12 +70,12 @@ Logs that plumb archive keeps are pruned, in the same two steps, up to the place
 where the first base backup that stays begins: nothing can need them. If a server
 has no base backup here, all of its log stays.
 
-Nothing at all is removed if a manifest cannot be read or is not believed, because
-it may need any of the others, or if clocks jumped. Nothing of a server is removed
-if more than a quarter would be (--all-right N allows exactly N), or if the last
-proven backup would be; the last backup is never removed, and by RULES neither is
-the newest base backup. What the store keeps locked stays until the lock ends. The
-store must honour If-Match and If-None-Match.
+Nothing at all is removed if a manifest cannot be read or is not trusted, because it
+may need any of the others, or if clocks jumped. Nothing of a server is removed if
+more than a quarter would be (--all-right N allows exactly N), or if the last proven
+backup would be; the last backup is never removed, and by RULES neither is the
+newest base backup. What the store keeps locked stays until the lock ends. The store
+must honour If-Match and If-None-Match.
 
 Exit codes:
   0  done, or there was nothing to do

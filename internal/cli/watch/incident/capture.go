@@ -56,9 +56,9 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and --max-captures limits the captures in all. Where less than 5 % of the
-filesystem is free, nothing is captured, which it says. Nothing else is written, and
-no capture is ever removed; what a run that was killed left unfinished is.
+earliest, and --max-captures limits the captures in all. If less than 5 % of the
+filesystem is free, nothing is captured, and Plumb says so. Nothing else is written,
+and no capture is ever removed, except an unfinished one of a run that was killed.
 Passwords are removed from the tape; statements have no literals. Look through a
 capture before you send it.
 

@@ -100,7 +100,7 @@ func uriOf(ctx context.Context, d host.Doer) (string, error) {
 			return uri, nil
 		}
 	}
-	return "", hint.With(errors.New("with which URI pbm-agent logs in is not known"), "its packages keep PBM_MONGODB_URI=mongodb://… in "+environments[0]+" or "+environments[1])
+	return "", hint.With(errors.New("the URI with which pbm-agent logs in is not known"), "its packages keep PBM_MONGODB_URI=mongodb://… in "+environments[0]+" or "+environments[1])
 }
 
 // assigned finds the URI in a file of assignments, of which the last one counts.
