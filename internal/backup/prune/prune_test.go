@@ -317,6 +317,39 @@ func TestPlanReads(t *testing.T) {
 	}
 }
 
+// keeping is a store that keeps several objects locked.
+type keeping struct {
+	locking
+	all map[string]time.Time
+}
+
+func (k keeping) Until(_ context.Context, name string) (time.Time, error) { return k.all[name], nil }
+
+// TestLocksOfEachServer: what one server locks for too short a time is not hidden by a newer backup of another, that is locked for longer.
+func TestLocksOfEachServer(t *testing.T) {
+	w := newWorld(t)
+	until := map[string]time.Time{}
+	for server, days := range map[string]int{"mariadb:3306": 7, "postgres:5432": 400, "mariadb:3307": 0} {
+		job := w.job("")
+		job.Server = server
+		res, err := w.b.Run(t.Context(), job)
+		must(t, err)
+		if days > 0 {
+			until[manifest.Name(res.ID)] = res.Ended.AddDate(0, 0, days)
+		}
+		w.pass(time.Second)
+	}
+	w.Store = keeping{locking{Store: w.Store}, until}
+	for rules, stopped := range map[keep.Rules]bool{{Months: 12}: true, {Days: 8}: true, {Days: 7}: false, {Last: 1}: false} {
+		for _, short := range []bool{false, true} {
+			p, err := w.Plan(t.Context(), Options{Rules: rules, ShortLock: short})
+			if err != nil || p.Stopped() != (stopped && !short) || stopped && !short && !strings.Contains(p.Brakes[0].Why, "only for 7 days") {
+				t.Errorf("%s, --short-lock %v: %+v, %v", rules, short, p.Brakes, err)
+			}
+		}
+	}
+}
+
 // TestAnotherKey prunes on with another key what the first one signed: manifests, stones and proofs.
 func TestAnotherKey(t *testing.T) {
 	w := newWorld(t)
