@@ -142,7 +142,11 @@ func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
 		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
 			return err
 		}
-		return store.MayLock(ctx, s, b.Lock)
+		if err := store.MayLock(ctx, s, b.Lock); err != nil {
+			return err
+		}
+		b.short(ctx, s)
+		return nil
 	})
 }
 

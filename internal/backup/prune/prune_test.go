@@ -350,6 +350,27 @@ func TestLocksOfEachServer(t *testing.T) {
 	}
 }
 
+// TestLeaseTellsTheRules: from it a backup knows that its lock is shorter.
+func TestLeaseTellsTheRules(t *testing.T) {
+	w := newWorld(t)
+	w.backup(t, "")
+	for rules, want := range map[string]int{"7d": 7, "2w,last=1": 14, "last=1": 0} {
+		for _, short := range []bool{false, true} {
+			r, err := keep.Parse(rules)
+			must(t, err)
+			o := Options{Rules: r, ShortLock: short}
+			plan, err := w.Plan(t.Context(), o)
+			must(t, err)
+			_, err = w.Carry(t.Context(), plan, o)
+			must(t, err)
+			text, _, err := w.Store.Get(t.Context(), manifest.LeaseName, make([]byte, manifest.MaxLease))
+			if l := manifest.OpenLease(text); err != nil || !l.Ended || l.By != "db1" || l.Keeps != time.Duration(want)*24*time.Hour && !short || l.Keeps != 0 && short {
+				t.Errorf("%s, --short-lock %v: %+v, %v", rules, short, l, err)
+			}
+		}
+	}
+}
+
 // TestAnotherKey prunes on with another key what the first one signed: manifests, stones and proofs.
 func TestAnotherKey(t *testing.T) {
 	w := newWorld(t)
