@@ -78,6 +78,8 @@ func wanted(s driven.Set, l driven.Login) (k keeping, err error) {
 		return keeping{Type: "filesystem", Filesystem: &directory{path.Clean(u.Path)}}, nil
 	case u.Scheme != "s3" || u.Host == "":
 		return k, hint.Usage(fmt.Sprintf("%q is not a place that Plumb sets for PBM", s.URL), "s3://bucket/prefix or file:///directory; others are set with pbm config --file")
+	case strings.Contains(s.Endpoint, "@"): // it is shown
+		return k, hint.Usage("the endpoint has a login in it", "the login is in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY, or where the tools of AWS keep it; an endpoint is https://host:port")
 	case l.Token != "":
 		return k, hint.Usage("the login of the bucket is one that ends within hours", "the agents need one that lasts, or the role of their machines: unset $AWS_SESSION_TOKEN")
 	}

@@ -156,6 +156,7 @@ func TestTell(t *testing.T) {
 		"in a kind of its own":        {`{"storage":{"type":"azure","azure":{}}}`, bucket, key, false, []string{version, read}, false, "elsewhere: azure"},
 		"the log of nothing":          {"", driven.Set{}, key, true, []string{version, read}, false, "PBM was never told"},
 		"a login of hours":            {"", bucket, driven.Login{Key: "a", Secret: "b", Token: "c"}, false, []string{version, read}, false, "ends within hours"},
+		"a login in the endpoint":     {"", driven.Set{URL: "s3://b", Endpoint: "https://a:s3cret@b"}, key, false, []string{version, read}, false, "has a login in it"},
 		"no place":                    {"", driven.Set{URL: "https://b/x"}, key, false, []string{version, read}, false, "is not a place"},
 		"nonsense":                    {"[]", bucket, key, false, []string{version, read}, false, "not understood"},
 	} {
