@@ -144,7 +144,7 @@ type found struct {
 	points []protect.Point
 	facts  map[string]keep.Facts
 	newest map[stack.Ref]*folder // of each server
-	bad    []*folder              // what cannot be read, or is not believed
+	bad    []*folder             // what cannot be read, or is not believed
 }
 
 // judge decides.

@@ -19,6 +19,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/limited"
+	"plumb/internal/host/redact"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -87,7 +88,7 @@ func call(ctx context.Context, d host.Streamer, limit time.Duration, input strin
 	out := limited.NewBuffer(mostText, fmt.Errorf("it gives more than %s", units.Bytes(mostText)))
 	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n" + input), Out: out, Works: true, Progress: limit}
 	if _, err := d.Pipe(ctx, p); err != nil {
-		why := cmp.Or(refusal(out.Bytes()), err.Error())
+		why := cmp.Or(redact.Text(refusal(out.Bytes())), err.Error())
 		return nil, errors.New("pbm " + command[0] + ": " + strings.ReplaceAll(strings.ReplaceAll(why, script, "…"), uri, "***"))
 	}
 	return out.Bytes(), nil
