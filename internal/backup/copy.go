@@ -44,7 +44,7 @@ type Copied struct {
 func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copied, err error) {
 	err = c.claim(ctx)
 	if err == nil && c.Lock > 0 {
-		err = store.MayLock(ctx, c.To)
+		err = store.MayLock(ctx, c.To, c.Lock)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy backups to %s: %w", c.To.URL(), err)

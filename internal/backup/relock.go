@@ -11,6 +11,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/units"
 )
 
 // relocking has a store keep objects that it has for some time from now on.
@@ -71,4 +72,17 @@ func (b *Backup) lasting(ctx context.Context, in store.Store, m manifest.Manifes
 		return nil
 	}
 	return lock.all(ctx, m.Sent())
+}
+
+// short warns of a lock that ends before the rules of the last prune of a store let a backup go. Nothing depends on it: a store that does
+// not answer is told by what comes next.
+func (b *Backup) short(ctx context.Context, in store.Store) {
+	text, _, err := in.Get(ctx, manifest.LeaseName, make([]byte, manifest.MaxLease))
+	if err != nil {
+		return
+	}
+	if keeps := manifest.OpenLease(text).Keeps; b.Lock < keeps {
+		b.warn("the lock is short", fmt.Errorf("the last prune of %s keeps backups for %s, and --lock-days locks this one for %s: after that anybody with the login can remove it",
+			in.URL(), units.Age(int64(keeps.Seconds())), units.Age(int64(b.Lock.Seconds()))))
+	}
 }

@@ -41,7 +41,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	defer end()
+	defer func() { res.Twin = r.twin; end() }()
 	if goesOn {
 		is, err := b.ended(ctx, r, to, &res)
 		switch {
@@ -96,7 +96,7 @@ func (b *Backup) closed(ctx context.Context, r *running, job Job, res Result) er
 
 // warn tells of what the run goes on without.
 func (b *Backup) warn(what string, err error) {
-	if b.Warn != nil {
+	if b.Warn != nil && err != nil {
 		b.Warn(what, err)
 	}
 }
@@ -142,7 +142,11 @@ func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
 		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
 			return err
 		}
-		return store.MayLock(ctx, s)
+		if err := store.MayLock(ctx, s, b.Lock); err != nil {
+			return err
+		}
+		b.short(ctx, s)
+		return nil
 	})
 }
 

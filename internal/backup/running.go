@@ -36,6 +36,7 @@ type running struct {
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
 	less map[string]bool       // stores that were left out: what was sent since they do not have
+	twin error                 // an ErrTwin, when it was met
 }
 
 type place struct {
@@ -174,10 +175,14 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
-	id, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
+	id, there, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
+	if err == nil {
+		r.twin, err = r.b.begins(ctx, id, there)
+	}
 	if err != nil {
 		return err
 	}
+	r.b.warn("the backup is made all the same", r.twin)
 	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
 	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {

@@ -232,7 +232,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	}
 	locked, err := backupcli.LockFor(o.lockDays)
 	if err == nil && locked > 0 {
-		err = store.MayLock(ctx, s)
+		err = store.MayLock(ctx, s, locked)
 	}
 	if err != nil {
 		return nil, err

@@ -49,6 +49,9 @@ func (v *verbs) finish(ctx context.Context, d *host.LiveDoer, o asked, m made) e
 		bad = append(bad, fmt.Errorf("the backup is made: %w", err))
 	}
 	bad = append(bad, m.lacking()...)
+	if m.Twin != nil {
+		bad = append(bad, m.Twin)
+	}
 	if bad == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"plumb/internal/cli/driven/memory"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -42,7 +44,10 @@ func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 	whole, is := t.(driven.Whole)
 	if !is {
 		return v.on(func(d *host.LiveDoer) error {
-			s := driven.Set{Tool: o.with, Name: o.with, URL: o.url, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: server}}}
+			s, err := v.told(ctx, d, t, o)
+			if err != nil {
+				return err
+			}
 			return v.run(ctx, d, t, s, o)
 		})
 	}
@@ -53,6 +58,33 @@ func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 		}
 		return v.run(ctx, here.Doer, t, s, o)
 	})
+}
+
+// told gives the set of a tool that keeps itself where its backups go, and tells it that if a person says it.
+func (v *verbs) told(ctx context.Context, d *host.LiveDoer, t driven.Tool, o asked) (s driven.Set, err error) {
+	_, name, _ := strings.Cut(o.server, ":")
+	if kind := value.KindOf(o.server); kind == "" {
+		name = o.server
+	} else if kind != t.Kind() {
+		return s, notOf(t, stack.Ref{Kind: kind, Name: name})
+	}
+	ref := stack.Ref{Kind: t.Kind(), Name: cmp.Or(name, o.with)}
+	s = driven.Set{Tool: o.with, Name: o.with, URL: o.url, Server: protect.Server{Ref: ref}}
+	tool, is := t.(driven.Told)
+	if !is || o.url == "" && !o.archiving {
+		return s, nil
+	}
+	o.reach(&s)
+	did, err := tool.Tell(ctx, d, s, memory.Login(s), o.archiving)
+	if did {
+		fmt.Fprintf(v.Err, "plumb: %s was told where its backups go, and whether the log does; all its agents go by that\n", t.Name())
+	}
+	return s, err
+}
+
+// notOf is the error of a server that a tool is not for.
+func notOf(t driven.Tool, server stack.Ref) error {
+	return hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), server), "leave out --with")
 }
 
 // Backup makes a backup of a server that was backed up before, as a policy asks for.
@@ -185,7 +217,7 @@ func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, 
 		return at, err
 	}
 	if ref.Kind != t.Kind() {
-		return at, hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), ref), "leave out --with")
+		return at, notOf(t, ref)
 	}
 	e, err := here.Keeper.EngineOf(protect.Server{Ref: ref})
 	if err != nil {

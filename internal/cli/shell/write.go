@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"plumb/internal/hint"
 	"plumb/internal/view/page"
@@ -17,7 +18,8 @@ import (
 // WriteFile makes a file that only its owner can read, whole or not at all:
 // it is written beside its place and put there when it is complete. A file
 // that is there already is replaced only if replace says so. A device or a
-// pipe is written to as it is, and never removed.
+// pipe is written to as it is, and never removed. What a killed run left of
+// the same file is removed first.
 func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 	switch st, err := os.Stat(name); {
 	case err == nil && st.IsDir():
@@ -31,19 +33,25 @@ func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	f, err := aside(name)
 	if err != nil {
 		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), hint.Cause(err))
 	}
-	err = errors.Join(write(f), f.Sync())
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(write(f), f.Sync()); err == nil {
 		err = publish(f.Name(), name, replace)
 	}
-	if errors.Is(err, fs.ErrExist) { // it may have taken hours
-		return fmt.Errorf("%w: it appeared meanwhile, and what was to be in it is in %s", err, f.Name())
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrExist): // it may have taken hours
+		kept := filepath.Join(filepath.Dir(name), strings.TrimPrefix(filepath.Base(f.Name()), ".")) // or the next run removes it
+		if bad := publish(f.Name(), kept, false); bad != nil {
+			kept = f.Name()
+		}
+		err = fmt.Errorf("%w: it appeared meanwhile, and what was to be in it is in %s", err, kept)
+	case err != nil:
 		os.Remove(f.Name()) // ours, and half a file is of no use
+	}
+	if bad := f.Close(); err == nil { // only now: while it is open nobody takes it for left
+		err = bad
 	}
 	return err
 }
