@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/await"
+	"plumb/internal/host"
 	"plumb/internal/host/memory"
 )
 
@@ -19,6 +20,15 @@ func Commands(all ...[]string) (ops []Op) {
 		ops = append(ops, Op{Argv: argv})
 	}
 	return ops
+}
+
+// ReloadUnits makes systemd read its unit files again; nil where systemd does not run and nothing needs to be told.
+func ReloadUnits(ctx context.Context, h host.Reader) (*Op, error) {
+	runs, err := host.RunsSystemd(ctx, h)
+	if err != nil || !runs {
+		return nil, err
+	}
+	return &Op{Argv: []string{"systemctl", "daemon-reload"}}, nil
 }
 
 // LongScript is an operation in the words of a shell that may take as long as it goes on. Its arguments are data, and never part

@@ -172,6 +172,12 @@ func Exists(ctx context.Context, h Reader, name string) (bool, error) {
 	return true, nil
 }
 
+// RunsSystemd tells whether systemd was booted and manages the services of the machine. It asks what
+// sd_booted(3) asks; in a container or an unpacked image systemd can be installed and not run.
+func RunsSystemd(ctx context.Context, h Reader) (bool, error) {
+	return Exists(ctx, h, "/run/systemd/system")
+}
+
 // Rows is the answer to a query, as text. A nil value is NULL.
 type Rows struct {
 	Columns []string    `json:"columns"`

@@ -92,8 +92,8 @@ const unitDirectory = "/etc/systemd/system"
 
 // unit gives back at the next boot, where systemd runs. Root runs this program then: one that others can change is refused.
 func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) {
-	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
-		return nil, nil
+	if runs, err := host.RunsSystemd(ctx, d); err != nil || !runs || !d.About().Root {
+		return nil, err
 	}
 	argv, err := shell.Itself(b.state, "undo", "--stranded", "--yes")
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -181,10 +180,7 @@ func (p *planning) source(ctx context.Context, flavor string) (entered []string,
 // starts starts a server that was installed, where nobody else does: without systemd, Debian's packages start none.
 func (p *planning) starts(ctx context.Context, flavor string) ([]change.Act, error) {
 	at := product.PackagesOf(flavor).Socket
-	switch _, err := p.d.Stat(ctx, "/run/systemd/system"); {
-	case err == nil || len(p.Start) == 0 || at == "":
-		return nil, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	if systemd, err := host.RunsSystemd(ctx, p.d); err != nil || systemd || len(p.Start) == 0 || at == "" {
 		return nil, err
 	}
 	look, shows, err := service.Listening("unix", at)
