@@ -12,13 +12,11 @@ import (
 	"plumb/internal/host"
 )
 
-// Act is one operation on one place. Exactly one of its kinds is set. All can be
-// taken back, but for what a Remove has removed for good.
+// Act is one operation on one place, which can be taken back. Exactly one of its kinds is set.
 type Act struct {
 	Edit   *Edit   `json:"edit,omitempty"`
 	Switch *Switch `json:"switch,omitempty"`
 	Make   *Make   `json:"make,omitempty"`
-	Remove *Remove `json:"remove,omitempty"`
 	Copy   *Copy   `json:"copy,omitempty"`
 	Move   *Move   `json:"move,omitempty"`
 }

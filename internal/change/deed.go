@@ -41,7 +41,6 @@ func (a Act) kinds() (names []string, set []deed) {
 	add("edit", a.Edit != nil, a.Edit)
 	add("switch", a.Switch != nil, a.Switch)
 	add("make", a.Make != nil, a.Make)
-	add("remove", a.Remove != nil, a.Remove)
 	add("copy", a.Copy != nil, a.Copy)
 	add("move", a.Move != nil, a.Move)
 	return names, set
@@ -64,7 +63,7 @@ func (a Act) Needed(ctx context.Context, d host.Doer) (bool, error) {
 	return need, err
 }
 
-// Kind names what an act is: edit, switch, make, remove, copy or move.
+// Kind names what an act is: edit, switch, make, copy or move.
 func (a Act) Kind() string { names, _ := a.kinds(); return strings.Join(names, " and ") }
 
 // Place names what an act changes.

@@ -17,9 +17,7 @@ const (
 	kindPlan          = "plan"           // plan: all acts that will be done, since form 2
 	kindMade          = "made"           // result: who is what was made, and its state; since form 2
 	kindProgress      = "progress"       // result: how far a copy is; since form 2
-	kindRemoving      = "removing"       // result: what is removed now cannot be taken back; since form 2
 	kindReturning     = "returning"      // result: what was written where data were moved to is being copied back; since form 2
-	kindGone          = "gone"           // result: removed for good; since form 2
 	kindDone          = "done"           // result
 	kindFailed        = "failed"         // result: it was not done, or is taken back next
 	kindUndoing       = "undoing"        // result: it is about to be undone
@@ -70,13 +68,13 @@ type plannedAct struct {
 
 // Made is what was found when an act was about to be done.
 type Made struct {
-	Before string       `json:"before,omitempty"` // of a switch: its state; of a removal: who it was
+	Before string       `json:"before,omitempty"` // of a switch: its state
 	New    bool         `json:"new,omitempty"`    // of an edit: the file was not there
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
 	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
 	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
 	In     string       `json:"in,omitempty"`     // of an edit: who the directory of the file was
-	Mark   string       `json:"mark,omitempty"`   // of a making, removal or copy: a word of its own, by which is known what is its
+	Mark   string       `json:"mark,omitempty"`   // of a making, copy or move: a word that no other act has, by which what it made is recognised
 }
 
 // result says what became of an intent; N is its record's number.
@@ -110,7 +108,6 @@ const (
 	Undoing State = "undoing" // an undo of it began and did not end
 	Undone  State = "undone"  //
 	Left    State = "left"    // changed by others since, and left so; or forgotten
-	Gone    State = "gone"    // removed for good
 )
 
 // Recorded is an act of a change as the journal tells it.
@@ -126,7 +123,6 @@ type Recorded struct {
 	Identity string // who it is that was made, "" before that was written down
 	Kept     string // the state in which it was made, or the digest of what is copied
 	Files    int    // of a copy: so many are there, and the same
-	Removing bool   // what is put aside is being removed for good
 	// Forgotten is set when it is left because somebody ended it unseen: whether it is in force is not known.
 	Forgotten bool
 
@@ -139,7 +135,7 @@ type Recorded struct {
 }
 
 // open tells whether there may be something to undo.
-func (p Recorded) open() bool { return p.State != Undone && p.State != Left && p.State != Gone }
+func (p Recorded) open() bool { return p.State != Undone && p.State != Left }
 
 // Change is one run of fix as its journal tells it.
 type Change struct {
@@ -255,9 +251,9 @@ func (c *Change) use(place string) {
 }
 
 func (c *Change) result(kind string, res result) error {
-	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left, kindGone: Gone}
+	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left}
 	state, ofAct := states[kind]
-	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindRemoving, kindReturning}, kind)
+	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindReturning}, kind)
 	switch {
 	case kind == kindEnd:
 		c.Ended = true
@@ -295,8 +291,6 @@ func (p *Recorded) became(kind string, state State, res result) {
 		p.Identity, p.Kept = res.Got, res.What
 	case kindProgress:
 		p.Files, p.Kept = res.Files, res.What
-	case kindRemoving:
-		p.Removing = true
 	case kindReturning:
 		p.returning = true
 	default:

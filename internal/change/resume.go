@@ -55,7 +55,7 @@ func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
 		if p.Step != a.Step || !reflect.DeepEqual(p.Act, a.Act) {
 			continue
 		}
-		if p.State == Done || p.State == Gone {
+		if p.State == Done {
 			return nil
 		}
 		if p.Act.form() > 1 {

@@ -154,7 +154,7 @@ func find(all []*Change, number int) *Change {
 func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptions) error {
 	seen := map[string]bool{}
 	var drifts []Drift
-	nested := false           // things were made or removed that may be in those of before, and are undone first
+	nested := false           // things were made that may be in those made before them, and are undone first
 	gets := o.Force || o.Keep // past what somebody changed
 	for _, c := range todo {
 		for i := len(c.Acts) - 1; i >= 0 && (!gets || c.ofData()); i-- {
@@ -306,7 +306,7 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 	if d, ok := err.(*Drifted); ok && o.Keep { // seen only by who takes it back
 		return k.note(ctx, c, kindLeft, result{N: p.N, Why: d.Error()})
 	}
-	if err != nil || !c.find(p.N).open() {
+	if err != nil {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})

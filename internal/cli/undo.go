@@ -265,7 +265,7 @@ func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	}
 	for _, c := range all {
 		if c.Number == f.number {
-			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.Closed(c, time.Now())))
+			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.State(c, time.Now())))
 		}
 	}
 	return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
