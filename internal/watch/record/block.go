@@ -79,14 +79,13 @@ func (m *minute) encode() (plain, coded []byte) {
 	o := newOutput()
 	o.plain = binary.AppendUvarint(o.plain, uint64(len(m.order)))
 	o.plain = appendInts(o.plain, 0, 0, m.order)
-	var whole []int64
 	for _, s := range m.sections {
 		o.times(m.t0.UnixNano(), s.at)
 		o.times(0, s.took)
 		o.plain = appendInts(o.plain, 0, 0, s.gaps)
 		for i, values := range s.values {
 			o.plain = appendMissing(o.plain, s.missing[i])
-			o.column(values, whole)
+			o.column(values)
 		}
 	}
 	return o.plain, o.coder.end()

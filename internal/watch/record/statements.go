@@ -75,7 +75,7 @@ func encodeStatements(rows []statementRow, against base, id func(digest) int64) 
 		from := against[c.id]
 		for i, values := range c.counts {
 			dst = appendMissing(dst, c.absent[i])
-			dst = appendColumn(dst, from[i], values, nil)
+			dst = appendColumn(dst, from[i], values)
 		}
 		first.take(c)
 	}
