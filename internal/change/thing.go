@@ -26,15 +26,15 @@ type Thing struct {
 	Name    string      `json:"name,omitempty"`    // of what Inspect reads, for people
 }
 
-// markProperty is set on a dataset in the command that makes it, to the mark of
-// its act: should the machine die before its GUID is written down, that is how it is known.
+// markProperty of a dataset holds the mark of the act that made it, and is set by the command that makes it: so it can be
+// recognised if the machine dies before its GUID is written down.
 const markProperty = "org.plumb:act"
 
 // place names the thing, for people and to find two acts on one place.
 func (t Thing) place() string { return cmp.Or(t.Path, t.Dataset, t.Name) }
 
-// identity reads which thing is there. What could not be read is an error:
-// None is given only of what surely is not there.
+// identity reads which thing is there. None means that it certainly does not exist; anything that could not be read is
+// an error.
 func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error) {
 	switch {
 	case t.Path != "":
@@ -103,11 +103,11 @@ func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error
 	return err
 }
 
-// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
-// was killed leaves that mount, which the next one ends.
+// Looking begins the names of the directories on which the undo of a dataset mounts it, to see whether anything is in it. If
+// that is killed it leaves the mount, which the next undo removes.
 const Looking = "/run/plumb-look."
 
-// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
+// contents lists what is in a directory, or in and below a dataset, where that is mounted for others to see.
 func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	if t.Path != "" {
 		return inside(ctx, d, t.Path)
@@ -139,10 +139,9 @@ func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
 	return names, err
 }
 
-// What the identity of a dataset begins with, and that of what is no directory, but may lead to one.
 const (
-	aGUID = "guid "
-	aLink = "a link"
+	aGUID = "guid "  // begins the identity of a dataset
+	aLink = "a link" // in place of the identity of a directory, where there is a link
 )
 
 // directoryID tells one directory from another. A link is no directory.
@@ -157,7 +156,7 @@ func directoryID(ctx context.Context, d host.Doer, name string) (string, error) 
 	return followedID(ctx, d, name)
 }
 
-// followedID tells one directory from another, also at the end of links: what others put in their place is another.
+// followedID tells one directory from another, and follows links: if somebody changes where a link leads, it is another.
 func followedID(ctx context.Context, d host.Reader, name string) (string, error) {
 	st, err := d.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +171,8 @@ func followedID(ctx context.Context, d host.Reader, name string) (string, error)
 	return identity.Of(st), nil
 }
 
-// datasetID gives a GUID. That a dataset does not exist is said by the list of
-// its parent: an error of zfs about the dataset itself can mean anything.
+// datasetID gives the GUID of a dataset. Whether it exists is told by the list of its parent, because an error of zfs
+// about the dataset itself can mean anything.
 func datasetID(ctx context.Context, d host.Doer, name string) (string, error) {
 	there, err := datasetThere(ctx, d, name)
 	if err != nil || !there {
