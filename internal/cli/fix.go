@@ -81,13 +81,13 @@ the trial without undoing it; plumb history then says so.
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these settings (mysql:3306#sync_binlog)"
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "set this `SETTING=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values need it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `SETTINGS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
 	return c

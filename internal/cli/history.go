@@ -31,7 +31,7 @@ nothing.
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
 	}
 	k.placeFlags(c)
-	c.Flags().BoolVar(&json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &json, "")
 	return c
 }
 

@@ -65,7 +65,7 @@ ended are kept, the one that was cut off is repeated.
 	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and restore them after each trial")
 	fl.BoolVar(&f.noCapture, "no-capture", false, "do not record the full stack with each trial")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when the answer is undecided or a trial does not count")
-	fl.BoolVar(&f.json, "json", false, "print the report as JSON v1 (plumb schema lab describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

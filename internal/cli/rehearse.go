@@ -144,7 +144,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
 	shell.Offer(c, map[string]shell.Words{"sandbox": sandboxEngines, "workload": runner.Workloads})
 }

@@ -37,7 +37,7 @@ rests only on their sources and on examples.
 	}
 	choiceFlags(c, &o.choice)
 	c.Flags().BoolVar(&o.unmet, "untested", false, "only rules not yet tested on a real host with the versions they are for")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &o.json, "")
 	c.AddCommand(a.rulesTest())
 	return c
 }

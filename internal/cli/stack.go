@@ -67,7 +67,7 @@ how much counters grew, in total and per second, and which values changed.
 	}
 	src.Flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
-	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &asJSON, ", with every fact")
 	c.Flags().StringVar(&since, "since", "", "show what happened since plumb stack --json wrote `FILE`")
 	c.MarkFlagsMutuallyExclusive("since", "only")
 	return c

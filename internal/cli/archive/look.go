@@ -66,7 +66,7 @@ binary log whose newest part is not archived, a log that broke off.
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "read the state of the services in `DIR` instead of "+backup.Directory)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &asJSON, "")
 	c.Flags().DurationVar(&lag, "lag", lag, "how long written data may stay unarchived")
 	return c
 }

@@ -78,7 +78,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
 	c.Flags().BoolVar(&rotate, "rotate", false, "make a new key, which the old one vouches for")
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	return c
 }
 
@@ -111,7 +111,7 @@ backup prints it by itself when it is new or has changed.
 		},
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key and sheets in `DIR` instead of "+backup.Directory)
-	c.Flags().BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.json, "")
 	return c
 }
 

@@ -54,7 +54,7 @@ func (p *place) common(c *cobra.Command) {
 	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; default: $AWS_REGION")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and the record of what was sent, in `DIR` instead of "+backup.Directory)
-	fl.BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.json, "")
 }
 
 // parallelFlag is for the commands that move whole backups.

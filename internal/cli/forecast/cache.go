@@ -60,7 +60,7 @@ line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.
 	fl.Var(&f.block, "block", "`SIZE` of a block of the trace")
 	fl.BoolVar(&f.ghosts, "ghosts", false, "use the hits of the ARC's ghost lists in a recording of plumb watch")
 	f.recording.flag(c)
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

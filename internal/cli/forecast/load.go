@@ -77,7 +77,7 @@ the rate without misses.
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
 	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as in the 80-20 rule; default: any skew is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -43,10 +43,6 @@ func told(s *shell.Shell, of, title string, asJSON bool, all []view.Asked) error
 	return nil
 }
 
-func jsonFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "json", false, "print JSON v1 (plumb schema forecast-model describes it)")
-}
-
 // table reads a CSV file that the command line names.
 func table(name string) (model.Table, error) {
 	data, err := contents(name)

@@ -44,7 +44,7 @@ installations: count the lines that your exporters return, and give them with
 	fl.Float64Var(&f.series, "series", 0, "measured `NUMBER` of series per host")
 	fl.DurationVar(&f.interval, "interval", 15*time.Second, "scrape interval of each host")
 	fl.IntVar(&f.days, "days", 15, "samples are kept for this many `DAYS`")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -258,7 +258,7 @@ was written in it is lost. The point stays.
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	return c
 }
 
@@ -311,7 +311,7 @@ and mask. What was written in it is lost.
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
 	shell.OnlyWith(c, "slot", "source")

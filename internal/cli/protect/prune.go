@@ -87,7 +87,7 @@ or only hangs, is for you to know.
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
 	fl.BoolVar(&f.forget, "forget", false, "drop the record of the named point although its storage does not answer; snapshots there are not destroyed")
 	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	return c
 }
 

@@ -97,7 +97,7 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
 	fl.Var(&f.memory, "memory", "memory limit of the copy's server, a `SIZE`, with --to or --table")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.StringVar(&f.o.Service, "service", "", "stop and start it with service(8), as `NAME`")
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")

@@ -70,8 +70,8 @@ the servers that may lose commits.
 	fl.StringVar(&b.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others rely on it; can be given several times")
 	fl.BoolVar(&b.dryRun, "dry-run", false, "show what would be set, and run nothing")
-	fl.BoolVar(&b.yes, "yes", false, "do not ask")
-	fl.BoolVar(&b.json, "json", false, "with --dry-run: print JSON v1 (plumb schema describes it)")
+	shell.YesFlag(c, &b.yes)
+	shell.JSONFlag(c, &b.json, "; goes with --dry-run")
 	return c
 }
 

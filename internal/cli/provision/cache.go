@@ -69,7 +69,7 @@ func (v *caching) changing(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &v.yes)
 }
 
 func (v *caching) add() *cobra.Command {

@@ -97,7 +97,7 @@ For other upgrades it lists what to do.
 	fl.BoolVar(&v.back, "undo", false, "go back to what was before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &v.yes)
 	return c
 }
 

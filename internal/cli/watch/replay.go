@@ -71,7 +71,7 @@ one value a minute, so much less can be concluded.
 	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
 	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
+	shell.JSONFlag(c, &f.json, "; goes with --at")
 	return c
 }
 

@@ -73,7 +73,7 @@ queries a second.
 	}
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
-	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
+	shell.JSONFlag(c, &f.json, "; goes with --once")
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "watch for this long; goes with --once")
 	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the most expensive statements; goes with --once (on the terminal: the key e)")
 	sortFlag(c, &f.sort)

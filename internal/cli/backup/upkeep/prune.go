@@ -105,7 +105,7 @@ Exit codes:
 	fl.IntVar(&o.AllRight, "all-right", 0, "exactly `N` backups of each server may go, even if that is more than a quarter")
 	fl.BoolVar(&o.ShortLock, "short-lock", false, "accept that the store locks objects for less time than the rules keep them")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
-	fl.BoolVar(&o.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &o.yes)
 	return c
 }
 

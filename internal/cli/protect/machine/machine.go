@@ -86,7 +86,7 @@ func (p *Place) Flags(c *cobra.Command) {
 	p.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&p.state, "state", "", "keep the records of points and clones in `DIR` instead of "+usualState)
-	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.JSON, "")
 	fl.BoolVar(&p.Grants, "grants", false, "print the minimal privileges that this needs, in each server and on the storage, and stop")
 }
 
