@@ -57,7 +57,7 @@ func (r relocking) all(ctx context.Context, names iter.Seq[string]) error {
 // is in the store, and locked anew where the backup is locked, because without it nothing can be restored. Of its own objects those
 // that a run before sent have been locked since then. sentBefore: there can be such.
 func (b *Backup) lasting(ctx context.Context, in store.Store, m manifest.Manifest, sentBefore bool) error {
-	on, err := b.lean(ctx, in, m.Bases())
+	on, err := b.keepBases(ctx, in, m.Bases())
 	if err != nil || b.Lock == 0 {
 		return err
 	}
