@@ -157,14 +157,7 @@ type Change struct {
 }
 
 // Open tells whether anything of it may still be in force.
-func (c *Change) Open() bool {
-	for _, a := range c.Acts {
-		if a.open() {
-			return true
-		}
-	}
-	return false
-}
+func (c *Change) Open() bool { return slices.ContainsFunc(c.Acts, Recorded.open) }
 
 // RestartsBack lists the restarts that it did and that were not done again
 // since all of it was taken back.
@@ -276,10 +269,8 @@ func (c *Change) result(kind string, res result) error {
 
 // find gives the act whose intent has a number; nil when none has.
 func (c *Change) find(n int) *Recorded {
-	for i := range c.Acts {
-		if c.Acts[i].N == n {
-			return &c.Acts[i]
-		}
+	if i := slices.IndexFunc(c.Acts, func(p Recorded) bool { return p.N == n }); i >= 0 {
+		return &c.Acts[i]
 	}
 	return nil
 }

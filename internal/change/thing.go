@@ -205,10 +205,8 @@ func datasetThere(ctx context.Context, d host.Doer, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, one := range zfs.Names(out) {
-		if one == name {
-			return true, nil
-		}
+	if slices.Contains(zfs.Names(out), name) {
+		return true, nil
 	}
 	if parent == "" { // not imported, its datasets may be there all the same
 		return false, fmt.Errorf("the pool %s is not imported", name)

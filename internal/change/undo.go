@@ -127,23 +127,14 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 
 // whole gives a change whose journal could be read to its end.
 func whole(all []*Change, number int) (*Change, error) {
-	c := find(all, number)
+	i := slices.IndexFunc(all, func(c *Change) bool { return c.Number == number })
 	switch {
-	case c == nil:
+	case i < 0:
 		return nil, &Refusal{Why: fmt.Sprintf("there is no change %d", number), What: "plumb history lists them"}
-	case c.Damage != nil:
-		return nil, c.Damage
+	case all[i].Damage != nil:
+		return nil, all[i].Damage
 	}
-	return c, nil
-}
-
-func find(all []*Change, number int) *Change {
-	for _, c := range all {
-		if c.Number == number {
-			return c
-		}
-	}
-	return nil
+	return all[i], nil
 }
 
 // drifted looks at all places before the first is touched. If several acts changed one place, the last of them
@@ -324,27 +315,17 @@ func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOpti
 // RestartBack repeats the restarts that a change did, so that the values which its undo has restored come into force.
 // did tells whether there was anything to restart.
 func (k *Executor) RestartBack(ctx context.Context, number int) (did bool, err error) {
-	unlock, err := k.lock(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	all, err := k.Changes(ctx)
-	if err != nil {
-		return false, err
-	}
-	c := find(all, number)
-	if c == nil || c.Damage != nil {
-		return false, nil
-	}
-	for _, r := range c.RestartsBack() {
-		if err := operate(ctx, k.Doer, r.Do, ""); err != nil {
-			return did, fmt.Errorf("%s: %w", r.What, err)
+	err = k.with(ctx, number, func(c *Change) error {
+		for _, r := range c.RestartsBack() {
+			if err := operate(ctx, k.Doer, r.Do, ""); err != nil {
+				return fmt.Errorf("%s: %w", r.What, err)
+			}
+			did = true
+			if err := k.note(ctx, c, kindRestartedBack, result{What: r.What}); err != nil {
+				return err
+			}
 		}
-		did = true
-		if err := k.note(ctx, c, kindRestartedBack, result{What: r.What}); err != nil {
-			return did, err
-		}
-	}
-	return did, nil
+		return nil
+	})
+	return did, err
 }

@@ -1,6 +1,7 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,10 +199,8 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range []error{plays(t, want.Role), p.fits(t)} {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(plays(t, want.Role), p.fits(t)); err != nil {
+		return err
 	}
 	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
 		return err
