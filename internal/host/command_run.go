@@ -56,22 +56,14 @@ func (l *Live) output(ctx context.Context, argv []string) ([]byte, error) {
 		return nil, err
 	}
 	c := newChild(program, argv, l.options.OutputBytes)
-	type head struct {
-		out []byte
-		err error
-	}
-	// The child is started and waited for in a goroutine of its own: one that
-	// hangs in the kernel cannot even be killed. As long as one does, it is not started
-	// again every time.
-	h, err := remembering(ctx, l, subject{names: []string{strings.Join(argv, " ")}, note: true}, l.options.CommandTime, func(context.Context) (head, error) {
-		out, err := c.run()
-		return head{out, err}, nil
-	})
+	// The child is started and waited for in a goroutine of its own, because one that hangs in the kernel cannot
+	// even be killed. While one does, the same command is not started again every time.
+	out, err := remembering(ctx, l, subject{names: []string{strings.Join(argv, " ")}, note: true}, l.options.CommandTime,
+		func(context.Context) ([]byte, error) { return c.run() })
 	if err != nil {
-		c.kill()
-		return nil, err
+		c.kill() // which does nothing to a command that has ended
 	}
-	return h.out, h.err
+	return out, err
 }
 
 // searchPath is PATH and the places system commands are in, which an ordinary

@@ -17,20 +17,13 @@ import (
 // error says so. Below /proc/PID/root links are followed as that process
 // would.
 func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
-	type head struct {
-		found []string
-		err   error
-	}
-	h, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) (head, error) {
+	found, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) ([]string, error) {
 		room := roomOf(ctx)
 		found, err := glob(ctx, pattern, room.take(l.options.GlobPaths*perPath)/perPath)
 		room.used(len(found) * perPath)
-		return head{found, err}, nil
+		return found, err
 	})
-	if err == nil {
-		err = h.err
-	}
-	return h.found, fileError("glob", pattern, err)
+	return found, fileError("glob", pattern, err)
 }
 
 // perPath is what a path counts in the room of a server: how long they mostly
