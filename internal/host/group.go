@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/walk"
 )
 
 // graceTime is how long a command is given to end, asked or killed.
@@ -80,10 +80,5 @@ func (g *processGroup) lockedSignal(s Signal) {
 // one, its number cannot be given to another, so what is left of its group can
 // be killed.
 func untilExit(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			return
-		}
-	}
+	_ = walk.Retry(func() error { return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) })
 }

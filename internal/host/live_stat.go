@@ -59,17 +59,14 @@ func resolved(name, at string) string {
 
 func statx(name string) (Stat, error) {
 	var st unix.Statx_t
-	// Looking at an automount point must not mount it.
-	err := unix.EINTR
-	var failed error = err
-	for failed == unix.EINTR {
-		failed = unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &st)
-	}
-	if failed == unix.ENOSYS { // before Linux 4.11
+	err := walk.Retry(func() error { // looking at an automount point must not mount it
+		return unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &st)
+	})
+	if err == unix.ENOSYS { // before Linux 4.11
 		return oldStat(name)
 	}
-	if failed != nil {
-		return Stat{}, failed
+	if err != nil {
+		return Stat{}, err
 	}
 	s := Stat{
 		DevMajor: st.Dev_major, DevMinor: st.Dev_minor,

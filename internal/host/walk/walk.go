@@ -231,23 +231,24 @@ func Names(path string) []string {
 	return all
 }
 
-// OpenRetry opens a path, however often a signal interrupts that.
-func OpenRetry(name string, flags int) (int, error) {
+// Retry repeats a system call for as long as signals interrupt it.
+func Retry(call func() error) error {
 	for {
-		fd, err := unix.Open(name, flags, 0)
-		if err != unix.EINTR {
-			return fd, err
+		if err := call(); err != unix.EINTR {
+			return err
 		}
 	}
 }
 
-func openAt(dir int, name string, flags int, perm uint32) (int, error) {
-	for {
-		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
+// OpenRetry opens a path, however often a signal interrupts that.
+func OpenRetry(name string, flags int) (fd int, err error) {
+	err = Retry(func() (err error) { fd, err = unix.Open(name, flags, 0); return err })
+	return fd, err
+}
+
+func openAt(dir int, name string, flags int, perm uint32) (fd int, err error) {
+	err = Retry(func() (err error) { fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm); return err })
+	return fd, err
 }
 
 func readlinkAt(fd int) (string, error) {
