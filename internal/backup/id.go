@@ -10,8 +10,8 @@ import (
 	"plumb/internal/backup/store"
 )
 
-// id names a new backup so that it sorts after those that are there, wherever it goes, also when two are made in one
-// second, or the clock was set back: the newest is the one with the last name.
+// id makes the name of a new backup. It sorts after those of all backups in every store, even if two are made in one second or
+// the clock was set back, because the newest backup is the one whose name is last.
 func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, error) {
 	now := b.Now().UTC().Truncate(time.Second)
 	at := now
