@@ -34,7 +34,7 @@ func documentOf(c *cobra.Command) string {
 		"protect list": "points", "protect hold": "points",
 		"backup list": "backups", "backup show": "backups",
 		"archive list": "archive",
-		"load oltp": "load", "load tpcc": "load", "load fileio": "load",
+		"load oltp":    "load", "load tpcc": "load", "load fileio": "load",
 		"lab run": "lab", "lab report": "lab",
 		"forecast cache": "forecast-model", "forecast load": "forecast-model", "forecast zfs": "forecast-model",
 		"forecast volume": "forecast-model", "forecast monitor": "forecast-model", "forecast wear": "forecast-model",

@@ -11,7 +11,6 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -77,8 +76,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	if err != nil {
 		return err
 	}
-	live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
-	doer := host.NewLiveDoer(live)
+	doer := shell.Machine()
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	cat, err := a.loadCatalog()
 	if err != nil {

@@ -65,7 +65,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 	if err != nil {
 		return err
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	doer := shell.Machine()
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	watch := a.labWatch()
 	ports, err := a.rehearsePorts(f, know, doer)

@@ -179,7 +179,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	at, err := o.Directory()
 	if err != nil {

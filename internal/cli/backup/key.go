@@ -54,7 +54,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 			if err != nil {
 				return err
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer d.Close()
 			if !rotate {
 				_, public, err := backup.HostKey(c.Context(), d, at, shell.Hostname())
@@ -101,7 +101,7 @@ backup prints it by itself when it is new or has changed.
 			if err != nil {
 				return err
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer d.Close()
 			all, err := backup.Sheets(c.Context(), d, at)
 			if err != nil {

@@ -223,7 +223,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	if len(away) == len(urls) {
 		return errors.Join(away...)
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	defer v.rest()
 	return do(d, all)

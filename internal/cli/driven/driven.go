@@ -234,7 +234,7 @@ func (o asked) set(ctx context.Context, d host.Doer) (driven.Set, error) {
 
 // on opens this machine without looking at it.
 func (v *verbs) on(do func(d *host.LiveDoer) error) (err error) {
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(d)
 }

@@ -174,7 +174,7 @@ network.
 			if verify {
 				return v.received(c.Context(), p, only, command)
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer func() { err = errors.Join(err, d.Close()) }()
 			return replicate.Receiver{Do: d, Only: only}.Receive(c.Context(), command, v.In, v.Out)
 		},

@@ -6,6 +6,11 @@ import (
 	"plumb/internal/host"
 )
 
+// Machine gives this machine, for a command that changes it and logs in to no server. Close it when done.
+func Machine() *host.LiveDoer {
+	return host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: Version()}))
+}
+
 // Live makes the reader of this machine, and the server that --dsn names.
 func (s Source) Live(dialers func(dsn.Given) map[string]host.Dialer) (*host.Live, dsn.Given, error) {
 	g, err := dsn.Read(OrEnvironment(s.DSN))

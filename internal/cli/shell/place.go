@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 )
@@ -47,7 +46,7 @@ func (p Place) OnBooks(do func(inventory.Books) error) (err error) {
 	if err != nil {
 		return err
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: Version()}))
+	d := Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(kinds.Books(d, directory))
 }

@@ -17,7 +17,6 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/mysql/sst"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/host/paths"
 	"plumb/internal/protect/lend"
 	"plumb/internal/stack"
@@ -101,7 +100,7 @@ func (v *verbs) runSST(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	secret := os.Getenv("WSREP_SST_OPT_AUTH")
 	say := func(line string) { _, _ = io.WriteString(v.Out, line+"\n") } // a server that is gone is noticed elsewhere
