@@ -74,7 +74,7 @@ func (k *Keeper) endLoan(ctx context.Context, file string) error {
 	id := strings.TrimSuffix(path.Base(file), lentEnd)
 	p, err := k.Store.Get(ctx, k.Do, id)
 	if err == nil && p.ID == id {
-		err = k.begun(ctx, p, "it was lent, and its process has ended")
+		err = k.destroyAny(ctx, p, "it was lent, and its process has ended")
 	}
 	if err != nil && !errors.Is(err, ErrNoPoint) {
 		return fmt.Errorf("take away a point that was lent: %w", err)
