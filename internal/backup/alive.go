@@ -50,7 +50,7 @@ type claims struct {
 // claims must exist.
 func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
-	for _, s := range b.targets() {
+	for _, s := range b.Stores() {
 		c.of[s] = &claim{in: s, id: id, needs: needs, fresh: !before, now: b.Now}
 	}
 	limited, end, err = c.keep(ctx, before, b.Beat)

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,12 +131,12 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 	return b.finish(ctx, c.to, res)
 }
 
-// targets are the stores it goes to.
-func (b *Backup) targets() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
+// Stores returns all stores the backup goes to.
+func (b *Backup) Stores() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
 
 // reached gives the stores that answer, in which only this host writes, and which can lock objects if that is asked for.
 func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
-	to := store.NewFan(b.targets()...)
+	to := store.NewFan(b.Stores()...)
 	return to, to.Each(ctx, func(s store.Store) error {
 		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
 			return err
@@ -147,13 +146,7 @@ func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
 }
 
 // where names the stores.
-func (b *Backup) where() string {
-	var all []string
-	for _, s := range b.targets() {
-		all = append(all, s.URL())
-	}
-	return strings.Join(all, " and ")
-}
+func (b *Backup) where() string { return store.URLs(b.Stores()) }
 
 // finish makes the backup exist in every store that has all of its objects.
 func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
@@ -190,7 +183,7 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
 
 // lost lists the stores that the backup did not reach, with the reason.
 func (b *Backup) lost(to *store.Fan) (all []Lost) {
-	for i, s := range b.targets() {
+	for i, s := range b.Stores() {
 		if err := to.Lost(i); err != nil {
 			all = append(all, Lost{s.URL(), err})
 		}

@@ -119,7 +119,7 @@ func (r *running) same(job string) bool {
 func (r *running) narrow() bool {
 	var out []int
 	others := false
-	for i, s := range r.b.targets() {
+	for i, s := range r.b.Stores() {
 		if r.less[s.URL()] {
 			out = append(out, i)
 		} else {
@@ -248,7 +248,7 @@ func (r *running) Note(ctx context.Context, s stream.Sent) error {
 // leaves gives the stores that this run has lost since the last note, unless it has lost all of them and ends.
 func (r *running) leaves() (urls []string) {
 	left := false
-	for i, s := range r.b.targets() {
+	for i, s := range r.b.Stores() {
 		if r.to.Lost(i) == nil {
 			left = true
 		} else if !r.less[s.URL()] {

@@ -209,7 +209,7 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 	if err != nil {
 		return backup.Job{}, err
 	}
-	all, err := o.vaults(ctx, d, append([]store.Store{b.Store}, b.Also...))
+	all, err := o.vaults(ctx, d, b.Stores())
 	if err != nil {
 		return backup.Job{}, err
 	}

@@ -82,8 +82,7 @@ func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlag
 		return err
 	}
 	j, cat := feed.NewJudge(s)
-	name, _ := os.Hostname() // only to be shown
-	w, err := record.Open(ctx, record.Options{Dir: dir, Plumb: shell.Version(), Host: name, Cap: int64(f.most), Counter: counterIn(cat),
+	w, err := record.Open(ctx, record.Options{Dir: dir, Plumb: shell.Version(), Host: shell.Hostname(), Cap: int64(f.most), Counter: counterIn(cat),
 		Say: func(text string) { fmt.Fprintln(s.Err, shell.OneLine(text)) }})
 	if err != nil {
 		return err
