@@ -35,7 +35,7 @@ func statOf(name string) (Stat, error) {
 	return st, nil
 }
 
-// resolved gives the path after all links, or "" if it has none.
+// resolved returns the path after all links; "" if there is no such path.
 func resolved(name, at string) string {
 	if _, root, _ := walk.SplitRoot(name); root != "" {
 		return at
@@ -106,7 +106,7 @@ func oldStat(name string) (Stat, error) {
 	}, nil
 }
 
-// modified gives the zero time for years JSON cannot write.
+// modified is the time of the last change. It is zero for years that JSON cannot write.
 func modified(sec, nsec int64) time.Time {
 	t := time.Unix(sec, nsec).UTC()
 	if t.Year() < 1 || t.Year() > 9999 {
