@@ -51,8 +51,8 @@ func InRoot(name string, last bool) (string, error) {
 	return Resolve(start, root, rest, last)
 }
 
-// Resolve resolves the links of the path rest, which begins at start. Absolute links begin at root, and ".." does not lead above it. If
-// the last element is a link it is resolved only if last is set.
+// Resolve resolves the links of the path rest, which begins at start. Absolute links begin at root. ".." leads no higher than start, or
+// than root once an absolute link was followed. If the last element is a link it is resolved only if last is set.
 func Resolve(start, root, rest string, last bool) (string, error) {
 	at, floor := start, start
 	todo := strings.Split(rest, "/")
