@@ -100,7 +100,7 @@ Whether they are complete and signed by a trusted host is checked by a restore.
 	return c
 }
 
-// stretches finds what is archived, and what was pruned: a beginning that is gone is no hole.
+// stretches finds what is archived without gaps, and what was pruned: that the beginning is missing is no gap.
 func stretches(ctx context.Context, shelf archive.Shelf) (found []archive.Stretch, pruned []view.Pruned, err error) {
 	all, err := shelf.List(ctx, "")
 	if err != nil {

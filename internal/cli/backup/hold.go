@@ -19,7 +19,7 @@ func (v *verbs) hold(ctx context.Context, d *host.LiveDoer, o asked, job backup.
 	}
 	k := &protect.Keeper{Do: d, Store: protect.Store{Dir: o.points, Guard: host.Guarded}, Now: time.Now}
 	owner := "backup " + store.URLs(to)
-	all, _ := k.Store.List(ctx, d) // what cannot be read of others is told by who looks after them
+	all, _ := k.Store.List(ctx, d) // files that cannot be read are reported by the commands for points
 	for _, p := range all {
 		if p.ID != job.Point && p.Server.Ref.String() == job.Server && slices.ContainsFunc(p.Holds, func(h protect.Hold) bool { return h.Owner == owner }) {
 			v.Warn("let go of a point that a killed backup held", k.Release(ctx, p.ID, owner))

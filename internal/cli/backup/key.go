@@ -19,7 +19,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// lines gives those of a file that say something: a line that begins with # is for people.
+// lines returns the lines of a file that are neither empty nor comments, which begin with #.
 func lines(text []byte) (all []string) {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -115,7 +115,7 @@ backup prints it by itself when it is new or has changed.
 	return c
 }
 
-// near warns when the keys that open the backup are on this machine, and nobody else's can. It gives the files.
+// near warns if all keys that can open the backup are on this machine. It returns their files.
 func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients []string) []string {
 	dirs := []string{".", "/etc/age", "/etc/plumb"}
 	if home, err := os.UserHomeDir(); err == nil {
