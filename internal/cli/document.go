@@ -25,7 +25,7 @@ func nameDocuments(c *cobra.Command, documents []string) {
 	}
 }
 
-// documentOf is what the document of a command is called: as the command, unless several print the same.
+// documentOf is the name of a command's document: the name of the command, unless several print the same document.
 func documentOf(c *cobra.Command) string {
 	_, words, _ := strings.Cut(c.CommandPath(), " ")
 	shared := map[string]string{

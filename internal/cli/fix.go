@@ -99,7 +99,7 @@ const fixExits = `Exit codes:
   2  the command line is wrong
   3  not done: refused before the first change, or failed and taken back`
 
-// validate finds what is wrong with the flags before anything is read.
+// validate is a usage error if the flags make no sense.
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
@@ -118,7 +118,7 @@ func (f fixFlags) validate() error {
 	return f.changeFlags.validate()
 }
 
-// request is what the flags ask to be done.
+// request makes the request that the flags ask for.
 func (a *app) request(f fixFlags) (r fix.Request, err error) {
 	r = fix.Request{File: f.file, Set: f.set, Skip: f.skipKnobs, Image: f.image != ""}
 	r.Text, err = a.planText(f.file)
@@ -185,7 +185,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g dsn.Given) *fix.Fix {
 	x := &fix.Fix{Know: know, Live: live, Executor: f.executor(f.doer(live)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
 		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
-	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken
+	x.Look = func(ctx context.Context) (*stack.Stack, error) { // with new sessions, as a restart breaks the old ones
 		live, g, err := openLive(f.Source)
 		if err != nil {
 			return nil, err
@@ -208,7 +208,7 @@ func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g d
 	return x
 }
 
-// undoCommand undoes a change when its time is over, unless it was confirmed.
+// undoCommand returns the command that undoes a change when its time is over, unless it was confirmed.
 func (f fixFlags) undoCommand(number int) ([]string, error) {
 	return shell.Itself(f.state, "undo", strconv.Itoa(number), "--unless-confirmed", "--yes")
 }
@@ -246,7 +246,7 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 	return leftOut(draft)
 }
 
-// leftOut says by the exit code that some steps were not done.
+// leftOut is the error whose exit code says that some steps were not done.
 func leftOut(d change.Draft) error {
 	if len(d.Refused) > 0 {
 		return shell.ErrMarked

@@ -80,7 +80,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// groupedUsage says what to type first, and has three lines on each group.
+// groupedUsage says what to type first, and describes each group in three lines.
 func groupedUsage(root *cobra.Command, groups []group) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n  plumb COMMAND [flags]\n\nMost used:\n" + root.Example + "\n")
@@ -121,10 +121,10 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	}
 }
 
-// firstLook is how long plumb alone looks for servers before it goes without.
+// firstLook limits how long plumb without arguments looks for servers.
 const firstLook = 2 * time.Second
 
-// mostNamed is how many of them are named.
+// mostNamed is how many servers it names.
 const mostNamed = 8
 
 // start is what plumb prints when nothing was asked: which servers run here,
@@ -148,7 +148,7 @@ func (a *app) start(ctx context.Context) error {
 	return a.Print(b.String())
 }
 
-// running says which servers run here, by the process table alone.
+// running says which servers run here. It looks at the process table only.
 func running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()

@@ -158,7 +158,7 @@ something to be kept.
 	})
 }
 
-// said says what happened to a thing.
+// said prints what happened to a thing.
 func (a *app) said(t inventory.Thing, what string) error {
 	_, err := fmt.Fprintf(a.Out, "%s %s %s\n", shell.OneLine(t.Kind), shell.OneLine(t.Name), what)
 	return err
@@ -170,7 +170,7 @@ func adoptable() []string {
 	return slices.DeleteFunc(allKinds(), func(kind string) bool { return kinds.Proof(kind) == "" })
 }
 
-// onThing completes a command that works on one thing.
+// onThing completes a command whose argument is one thing.
 func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(context.Context, inventory.Books, inventory.Thing) error) *cobra.Command {
 	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {

@@ -104,7 +104,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	return err
 }
 
-// making is the lab that the flags ask for.
+// making returns the lab that the flags ask for.
 func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
 	l := lab.Lab{Medium: volumeMaker(), Engines: engines(), Plumb: shell.Version(), Fetch: f.fetch, Host: f.allowHost}
 	if !f.noCapture {
@@ -130,7 +130,7 @@ func openExperiment(file string) (experiment.Experiment, error) {
 	return x, nil
 }
 
-// carryOut opens what a run needs, runs, and takes all away again.
+// carryOut opens what a run needs, runs, and removes everything again.
 func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab, f labRunning) (r report.Report, err error) {
 	books, err := f.Books()
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	return l.Run(ctx, x)
 }
 
-// mayBegin refuses to mix a new run with an old one unasked.
+// mayBegin is an error if a new run would be mixed with an old one and no flag asks for that.
 func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store *ledger.Ledger) error {
 	records, err := store.Records(ctx, x.Hash)
 	if err != nil || len(records) == 0 || f.resume {

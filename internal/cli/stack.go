@@ -73,7 +73,7 @@ how much counters grew, in total and per second, and which values changed.
 	return c
 }
 
-// stackSince tells what happened to a host since a stack of it was written.
+// stackSince prints what happened to a host since a stack of it was written.
 func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, asJSON bool) error {
 	var before *stack.Stack
 	text, err := shell.ReadFile(file, nil, shell.MostFile)
@@ -90,7 +90,7 @@ func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, as
 	return a.Answer(asJSON, stackview.SinceDocument(d, shell.Version()), stackview.Since(d, now, cat, shell.Screen(a.Out)))
 }
 
-// onlyServers checks that --only of stack names servers: nothing else is drawn.
+// onlyServers checks that --only of plumb stack names servers, as nothing else can be drawn alone.
 func onlyServers(only []string) error {
 	engines := product.Kinds()
 	for _, o := range only {

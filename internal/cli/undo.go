@@ -99,7 +99,7 @@ func (a *app) undo() *cobra.Command {
 	return c
 }
 
-// number reads the number of a change.
+// number parses the number of a change.
 func number(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -180,7 +180,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	return err
 }
 
-// question asks whether all that was shown is to be done.
+// question is the text that asks whether to do all that was shown.
 func (f undoFlags) question(changes int) string {
 	switch {
 	case f.forget:
@@ -196,7 +196,7 @@ func (f undoFlags) leavesOut(all []*change.Change, newest int) bool {
 	return f.number == 0 && fix.NewestDamaged(all, newest) != nil || f.all && fix.NewestDamaged(all, 0) != nil
 }
 
-// chosen gives the changes that are meant, the newest first.
+// chosen returns the changes that are meant, the newest first.
 func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error) {
 	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
 	if f.file != "" {
@@ -233,7 +233,7 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 	return back, err
 }
 
-// unreadable says why no journal can be read, and what helps whom.
+// unreadable says why no journal can be read, and what would help.
 func unreadable(dir string, err error) error {
 	help := "the journal can be read by who made it: try sudo plumb history"
 	if os.Geteuid() == 0 {
@@ -253,7 +253,7 @@ func (a *app) damaged(all []*change.Change) {
 	}
 }
 
-// nothing says why there is nothing to undo of what was asked for.
+// nothing is the error if there is nothing to undo of what was asked for.
 func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	switch {
 	case f.json:
@@ -271,7 +271,7 @@ func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
 }
 
-// undone says what was taken back.
+// undone prints what was undone.
 func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) error {
 	if f.json {
 		return a.Document(fixview.UndoDocument(trail))
