@@ -48,12 +48,12 @@ installations: count the lines that your exporters return, and give them with
 	return c
 }
 
-// More than anybody monitors with one server.
+// Limits of the flags, beyond what anybody monitors with one server.
 const (
 	mostHosts  = 10_000_000
 	mostDays   = 36_500
 	mostSeries = 1e9
-	// nor does anybody ask an exporter more often than this
+	// the shortest interval at which anybody scrapes an exporter
 	leastInterval = 100 * time.Millisecond
 )
 
