@@ -99,7 +99,7 @@ func (k *known) noNumbers(samples []forecast.Day) {
 	}
 }
 
-// within adds the limit of each day.
+// within notes the last limit, and the days on which the limit was reached.
 func (k *known) within(sizes []forecast.Day) {
 	of := map[time.Time]float64{}
 	for _, d := range sizes {
