@@ -10,9 +10,9 @@ import (
 	"plumb/internal/backup/store"
 )
 
-// id names a new backup so that it sorts after those that are there, wherever it goes, also when two are made in one
-// second, or the clock was set back: the newest is the one with the last name. It tells also which are there, and of each a place that
-// has it.
+// id makes the name of a new backup. It sorts after those of all backups in every store, even if two are made in one second or
+// the clock was set back, because the newest backup is the one whose name is last. It also tells which backups there are, and
+// for each a store that has it.
 func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (id string, there map[string]store.Store, err error) {
 	now := b.Now().UTC().Truncate(time.Second)
 	at := now

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	archivecli "plumb/internal/cli/archive"
 	forecastcli "plumb/internal/cli/forecast"
@@ -84,26 +83,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// Reads tells whether a command line only reads: the help promises it of its group, and no flag says that files are written.
-func Reads(args []string) bool {
-	a := &app{Shell: shell.Shell{Out: io.Discard, Err: io.Discard}}
-	root := a.root()
-	c, flags, err := root.Find(args)
-	if err != nil || c.ParseFlags(flags) != nil {
-		return false
-	}
-	writes, verb := false, c
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		keeps := strings.HasPrefix(f.Usage, "keep ")
-		writes = writes || f.Changed && (keeps || strings.HasPrefix(f.Usage, "write ")) || keeps && f.Value.Type() == "string" // in some directory
-	})
-	for verb.HasParent() && verb.Parent() != root {
-		verb = verb.Parent()
-	}
-	return !writes && slices.ContainsFunc(a.groups(), func(g group) bool { return g.does == onlyReads && g.title == verb.GroupID })
-}
-
-// groupedUsage says what to type first, and has three lines on each group.
+// groupedUsage says what to type first, and describes each group in three lines.
 func groupedUsage(root *cobra.Command, groups []group) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n  plumb COMMAND [flags]\n\nMost used:\n" + root.Example + "\n")
@@ -144,10 +124,10 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	}
 }
 
-// firstLook is how long plumb alone looks for servers before it goes without.
+// firstLook limits how long plumb without arguments looks for servers.
 const firstLook = 2 * time.Second
 
-// mostNamed is how many of them are named.
+// mostNamed is how many servers it names.
 const mostNamed = 8
 
 // start is what plumb prints when nothing was asked: which servers run here,
@@ -171,7 +151,7 @@ func (a *app) start(ctx context.Context) error {
 	return a.Print(b.String())
 }
 
-// running says which servers run here, by the process table alone.
+// running says which servers run here. It looks at the process table only.
 func running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()

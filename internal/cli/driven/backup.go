@@ -28,7 +28,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// backup makes a backup; the first time it writes what the tool needs to know.
+// backup makes a backup. The first time it also writes the configuration of the tool.
 func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 	o.server = server
 	if err := o.place("to"); err != nil {
@@ -87,7 +87,7 @@ func notOf(t driven.Tool, server stack.Ref) error {
 	return hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), server), "leave out --with")
 }
 
-// Backup makes a backup of a server that was backed up before, as a policy asks for.
+// Backup makes a backup for a policy. The server must have been backed up before.
 func Backup(ctx context.Context, s *shell.Shell, a Adapters, here *machine.Machine, server stack.Ref, with string) error {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a.Adapters}, a}
 	o := asked{with: with, server: server.String(), state: filepath.Join(here.Base(), filepath.Base(backup.Directory)), kind: "auto", fullEvery: 7 * day, diffEvery: day, flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
@@ -118,7 +118,7 @@ func (o asked) check() error {
 	return nil
 }
 
-// run makes the backup, and says what there is then.
+// run makes the backup, and prints what there is afterwards.
 func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driven.Set, o asked) error {
 	before, err := t.Look(ctx, d, s)
 	if err != nil {
@@ -157,7 +157,7 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 	return v.Answer(o.json, shown.Document(), shown.Text(shell.Screen(v.Out)))
 }
 
-// ready finds the server, and has the tool know it.
+// ready finds the server, and makes it known to the tool.
 func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole, o asked) (s driven.Set, err error) {
 	if _, err := t.Have(ctx, here.Doer); err != nil {
 		return s, err
@@ -200,14 +200,14 @@ func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole
 	return s, books.Put(ctx, s)
 }
 
-// located is a server in the picture of its machine.
+// located is a server, with the picture of its machine.
 type located struct {
 	server protect.Server
 	target host.Target
 	seen   *stack.Stack
 }
 
-// find finds the server in the picture of this machine.
+// find finds the server on this machine.
 func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, name string) (at located, err error) {
 	if at.seen, err = here.Look(ctx); err != nil {
 		return at, err
@@ -256,7 +256,7 @@ func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s dri
 	return s, nil
 }
 
-// write writes what the tool needs, and has the server archive its log when a person agreed.
+// write writes the configuration of the tool, and makes the server archive its log if a person agreed to that.
 func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup, s driven.Set, o asked, at located) error {
 	wants, err := u.Tool.Wants(ctx, here.Doer, at.target, s)
 	if err != nil {
@@ -299,7 +299,7 @@ func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup
 	return nil
 }
 
-// settings makes the draft of what the server is to be set to.
+// settings drafts the change of the server's settings.
 func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack.Stack, s driven.Set, wants []driven.Setting) (change.Draft, error) {
 	if len(wants) == 0 {
 		return change.Draft{}, nil

@@ -37,7 +37,7 @@ It reads the same sources as plumb forecast space, and changes nothing.
 	}
 	f.source.flags(c)
 	keptPlace().Var(c, &f.kept, "forecasts are kept in")
-	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -41,7 +41,7 @@ has risen by two.
 	}
 	f.recording.flag(c)
 	c.Flags().StringVar(&f.csv, "csv", "", "read what the drives reported from `FILE`, with a header and the columns date, percent and, for several drives, device")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// protect is the command about the points of a host as a whole.
+// protect makes the command about all points of a host.
 func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
@@ -57,7 +57,7 @@ and usable with plumb clone and plumb drill. It changes nothing.
 				facts := prune.Pruner{Keeper: m.Keeper}.Facts(c.Context(), m.Doer, all)
 				text := view.Points(all, facts, shell.Screen(v.Out)) + view.Foreign(others, shell.Screen(v.Out))
 				if unread != nil && len(all)+len(others) == 0 {
-					text = "" // whether there is none is not known
+					text = "" // there may be points that could not be read
 				}
 				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, facts, others, unread), text), unread)
 			})

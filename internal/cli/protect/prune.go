@@ -88,11 +88,11 @@ holds the point.
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
 	fl.BoolVar(&f.forget, "forget", false, "drop the record of the named point although its storage does not answer; snapshots there are not destroyed")
 	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	return c
 }
 
-// options reads what is to go: by rules, or one point by its name.
+// options reads from the flags what goes: one named point, or what rules say.
 func (f pruneFlags) options() (o prune.Options, err error) {
 	if protect.LikeID(f.server) {
 		if f.keep != "" || f.allRight != 0 {
@@ -120,7 +120,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	if f.with != "" {
 		m.Keeper.Storages = v.Storages("", f.with)
 	}
-	if !f.dryRun && !f.forget { // which would ask the lost storage again for each point
+	if !f.dryRun && !f.forget { // with --forget, sweeping would ask the lost storage again about each point
 		v.settle(ctx, m)
 	}
 	pruner := prune.Pruner{Keeper: m.Keeper}
@@ -151,7 +151,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	return stopped(plans)
 }
 
-// question asks for what goes; "" when nothing does.
+// question is the text that asks whether to destroy what goes; "" when nothing does.
 func (f pruneFlags) question(plans []keep.Plan) string {
 	going := 0
 	for _, plan := range plans {
@@ -166,7 +166,7 @@ func (f pruneFlags) question(plans []keep.Plan) string {
 	return fmt.Sprintf("Destroy what goes (%d)?", going)
 }
 
-// carry destroys what goes by some plans, but by those that are stopped.
+// carry carries out the plans, except those that a brake stops.
 func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []prune.Outcome, failed error) {
 	for _, plan := range plans {
 		if len(plan.Brakes) > 0 {
@@ -178,7 +178,7 @@ func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []
 	return done, failed
 }
 
-// stopped says by the exit code that a brake held.
+// stopped is the error whose exit code says that a brake stopped a plan.
 func stopped(plans []keep.Plan) error {
 	if slices.ContainsFunc(plans, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) {
 		return shell.ErrMarked

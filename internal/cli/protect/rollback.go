@@ -22,7 +22,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// rollbackFlags are the flags of rollback.
+// rollbackFlags holds the flags of rollback.
 type rollbackFlags struct {
 	machine.Place
 	o           rollback.Options
@@ -99,7 +99,7 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
 	fl.Var(&f.memory, "memory", "memory limit of the copy's server, a `SIZE`, with --to or --table")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.StringVar(&f.o.Service, "service", "", "stop and start it with service(8), as `NAME`")
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
@@ -115,7 +115,7 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("service", "stop")
 }
 
-// validate refuses flags that say nothing about one table, and wants to know from which point.
+// validate is a usage error for flags that have no effect on one table, and if no point is named.
 func (f rollbackFlags) validate(of string) error {
 	const which = "plumb protect list shows the points; without one, --to TIME finds it"
 	switch {
@@ -133,7 +133,7 @@ func (f rollbackFlags) validate(of string) error {
 	return nil
 }
 
-// planRollback plans the way back to a point, or to a time from the point that is nearest.
+// planRollback plans the way back to a point, or to a time, for which it starts from the nearest point.
 func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, o rollback.Options, of string) (plan rollback.Plan, err error) {
 	if protect.LikeID(of) {
 		point, err := m.Keeper.Store.Get(ctx, m.Doer, of)
@@ -217,7 +217,7 @@ func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	}
 }
 
-// Rollbacks are those of a machine, for who takes changes back; state is the directory of the journal.
+// Rollbacks returns the rollbacks of a machine, for commands that undo changes. state is the directory of the journal.
 func Rollbacks(d protect.Machine, a machine.Adapters, state string, warn func(string, error)) rollback.Rollback {
 	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now, Warn: warn,
 		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,12 +71,7 @@ func (l *Lender) Prepare(ctx context.Context, p Plan) (change.Draft, error) {
 
 // Lasts tells whether a reboot leaves a draft's values as the load set them.
 func Lasts(d change.Draft) bool {
-	for _, s := range d.Steps {
-		if s.Recipe.Lasts != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Steps, func(s change.Prepared) bool { return s.Recipe.Lasts != "" })
 }
 
 // Lend sets the values, runs the command, and gives them back: when the command has ended, when
