@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	archivecli "plumb/internal/cli/archive"
 	forecastcli "plumb/internal/cli/forecast"
@@ -45,11 +44,11 @@ func (a *app) groups() []group {
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
 		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
 			protectcli.Commands(&a.Shell, keepers())},
-		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
+		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
+		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
 			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
-		{"Other", "for scripts and shells", "Says what Plumb itself is.",
+		{"Other", "for scripts and shells", "Describes Plumb itself.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
 }
@@ -84,26 +83,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// Reads tells whether a command line only reads: the help promises it of its group, and no flag says that files are written.
-func Reads(args []string) bool {
-	a := &app{Shell: shell.Shell{Out: io.Discard, Err: io.Discard}}
-	root := a.root()
-	c, flags, err := root.Find(args)
-	if err != nil || c.ParseFlags(flags) != nil {
-		return false
-	}
-	writes, verb := false, c
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		keeps := strings.HasPrefix(f.Usage, "keep ")
-		writes = writes || f.Changed && (keeps || strings.HasPrefix(f.Usage, "write ")) || keeps && f.Value.Type() == "string" // in some directory
-	})
-	for verb.HasParent() && verb.Parent() != root {
-		verb = verb.Parent()
-	}
-	return !writes && slices.ContainsFunc(a.groups(), func(g group) bool { return g.does == onlyReads && g.title == verb.GroupID })
-}
-
-// groupedUsage says what to type first, and has three lines on each group.
+// groupedUsage says what to type first, and describes each group in three lines.
 func groupedUsage(root *cobra.Command, groups []group) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n  plumb COMMAND [flags]\n\nMost used:\n" + root.Example + "\n")
@@ -144,10 +124,10 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	}
 }
 
-// firstLook is how long plumb alone looks for servers before it goes without.
+// firstLook limits how long plumb without arguments looks for servers.
 const firstLook = 2 * time.Second
 
-// mostNamed is how many of them are named.
+// mostNamed is how many servers it names.
 const mostNamed = 8
 
 // start is what plumb prints when nothing was asked: which servers run here,
@@ -171,7 +151,7 @@ func (a *app) start(ctx context.Context) error {
 	return a.Print(b.String())
 }
 
-// running says which servers run here, by the process table alone.
+// running says which servers run here. It looks at the process table only.
 func running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()

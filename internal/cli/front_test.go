@@ -71,29 +71,3 @@ func TestHelpListsEveryCommand(t *testing.T) {
 		}
 	}
 }
-
-// TestReads: what the help puts among what only reads does, unless a flag names a file to be written.
-func TestReads(t *testing.T) {
-	for line, want := range map[string]bool{
-		"check --tape fixtures/x.tape.gz":               true,
-		"explain sync_binlog":                           true,
-		"rules --only btrfs":                            true,
-		"stack --json":                                  true,
-		"forecast space --csv fixtures/x.csv --at +30d": true,
-		"watch --once --for 17s":                        true,
-		"forecast space --csv fixtures/x.csv --keep":    false,
-		"capture -o fixtures/x.tape":                    false,
-		"watch export --output=fixtures/x":              false,
-		"watch serve --token-file fixtures/x":           false,
-		"watch replay --dir fixtures/x":                 true, "watch record": false, "watch record --dir fixtures/x": false,
-		"watch capture":                       false,
-		"fix --tape fixtures/x.tape.gz --yes": false,
-		"undo":                                false, "confirm": false, "inventory remove tree fixtures/x": false, "provision fixtures/x.yaml --yes": false,
-		"snapshot": false, "backup": false, "load fileio run --dir fixtures/x": false, "lab run fixtures/x.yaml": false,
-		"man fixtures/x": false, "check --no-such-flag fixtures/x": false, "chekc": false, "": false,
-	} {
-		if got := Reads(strings.Fields(line)); got != want {
-			t.Errorf("plumb %s only reads: %v, want %v", line, got, want)
-		}
-	}
-}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"plumb/internal/inventory"
 	"regexp"
 	"slices"
 	"strings"
+
+	"plumb/internal/host/proc"
+	"plumb/internal/inventory"
 )
 
 // limit takes a limit on a device back. Its lab may have changed it since
@@ -102,7 +104,7 @@ func (h holder) sysctl(ctx context.Context, e inventory.Entry) error {
 	if h.rebooted(ctx) {
 		return nil
 	}
-	file := path.Join("/proc/sys", strings.ReplaceAll(e.Thing.Name, ".", "/")) // without dots no way leads out
+	file := proc.Sysctl(e.Thing.Name) // without dots no way leads out
 	text, err := h.Do.ReadFile(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // with the part of the kernel that had it
