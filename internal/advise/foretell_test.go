@@ -30,7 +30,7 @@ func postgresHost() (*stack.Stack, *stack.Thing) {
 	}
 	db := see.New("postgres", "5432")
 	for name, v := range map[string]stack.Value{
-		"version": stack.Text("15.18"), "version_num": stack.Int(150018), "uptime": stack.Int(7200),
+		"version": stack.Text("15.18"), "version_num": stack.Int(150018), "uptime": stack.Int(7200), "replication_role": stack.Text("primary"),
 		"shared_buffers": stack.Int(128 << 20), "work_mem": stack.Int(4 << 20), "max_connections": stack.Int(100), "data_size": stack.Int(8 << 30), "fsync": stack.Bool(true), "synchronous_commit": stack.Text("on"),
 		"commit_delay": stack.Int(0), "wal_compression": stack.Text("off"), "max_wal_size": stack.Int(1 << 30), "checkpoint_timeout": stack.Int(300),
 		"database_window": stack.Int(7200), "blocks_read_per_second": stack.Float(5000), "transactions_per_second": stack.Float(1000),
