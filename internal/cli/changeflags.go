@@ -28,7 +28,7 @@ func (k *changeFlags) flags(c *cobra.Command) {
 	k.placeFlags(c)
 }
 
-// placeFlags say where the journal is. A command that has no others asks no server that a person named, and has the usual time.
+// placeFlags adds only the flags that say where the journal is. Such a command logs in to no server that a flag names, and has the default timeout.
 func (k *changeFlags) placeFlags(c *cobra.Command) {
 	k.Timeout = check.DefaultTimeout
 	c.Flags().StringVar(&k.state, "state", "", "the journal is in `DIR` instead of "+change.Directory)
@@ -42,7 +42,7 @@ func (k changeFlags) validate() error {
 	return k.Source.Validate()
 }
 
-// doer gives what the command works on.
+// doer returns what the command works on.
 func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
 	if k.image != "" {
 		return chroot.New(live, k.image)
@@ -68,7 +68,7 @@ func (k changeFlags) open() (*host.LiveDoer, *change.Executor, error) {
 	return m, k.executor(k.doer(m)), nil
 }
 
-// changes makes it too, and reads what the journals tell.
+// changes opens it too, and reads the journals.
 func (k changeFlags) changes(ctx context.Context) (*host.LiveDoer, *change.Executor, []*change.Change, error) {
 	live, executor, err := k.open()
 	if err != nil {
