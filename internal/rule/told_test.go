@@ -1,11 +1,49 @@
 package rule_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
+	"plumb/internal/host/hosttest"
 	"plumb/internal/rule"
 )
+
+// otherwise has the rules whose conditions say in another way that a server has the setting, and how.
+var otherwise = map[string]string{
+	"mysql/redo-too-small": "without innodb_redo_log_capacity there is innodb_log_file_size",
+}
+
+// TestEmbeddedRemediesSetWhatTheServerHas: a server does not start with a setting that it does not have. So a remedy that sets what
+// only some versions have asks for its value: where there is none, the rule or the remedy is for others.
+func TestEmbeddedRemediesSetWhatTheServerHas(t *testing.T) {
+	cat, blind := hosttest.Catalog(t), map[string]bool{}
+	for _, r := range embedded(t).Rules() {
+		kinds := map[string]string{"host": "host"}
+		for _, b := range r.For {
+			kinds[b.Var] = b.Kind
+		}
+		for _, m := range r.Written() {
+			of, name, sets := strings.Cut(m.Knob, "#")
+			if !sets || cat.Fact(kinds[of], name).Knob.Versions == nil {
+				continue
+			}
+			if !regexp.MustCompile(`\b` + of + `\.` + name + `\b`).MatchString(r.When + " " + m.If + " " + m.To) {
+				blind[r.ID] = true
+			}
+		}
+	}
+	for id := range blind {
+		if otherwise[id] == "" {
+			t.Errorf("%s sets what only some versions have, and does not ask for its value", id)
+		}
+	}
+	for id := range otherwise {
+		if !blind[id] {
+			t.Errorf("%s needs no exception", id)
+		}
+	}
+}
 
 // TestEmbeddedRemediesSuitTheServer: what a person is told to do is what that server takes. Each line is an example of a rule, what
 // its advice says, and what it must not say.

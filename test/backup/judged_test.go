@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +35,16 @@ func TestLostPointIsJudged(t *testing.T) {
 		t.Fatalf("%d snapshots were there", destroyed)
 	}
 	g.saysOf(points, map[string]rule.Outcome{"no-proven-point": rule.Fires})
+}
+
+// TestBackupNobodyRestoredIsJudged backs up a point of a real server, and then two days go by.
+func TestBackupNobodyRestoredIsJudged(t *testing.T) {
+	g := newGuardedOn(t, "btrfs", 500, "")
+	id := regexp.MustCompile(`\d{8}T\d{6}Z-[0-9a-f]{4}`).FindString(g.plumb(0, "snapshot", g.name))
+	g.plumb(0, "backup", id, "--to", "file://"+g.box.Dir+"/vol/backups", "--recipients-file", g.key+"/recipients")
+	g.says(map[string]rule.Outcome{"backup-not-restored": rule.Quiet})
+	g.aged(3, 0)
+	g.says(map[string]rule.Outcome{"backup-not-restored": rule.Fires})
 }
 
 // TestArchiveInTroubleIsJudged has a service follow the binary log of a real server, until somebody removes the place of the archive.
