@@ -59,6 +59,10 @@ type Switch struct {
 	Down *Down `json:"down,omitempty"`
 	// Patience is how long the state may take to show, in milliseconds.
 	Patience int64 `json:"patience_ms,omitempty"`
+	// Home is the directory in which the server works that this starts. Once no process has worked there for a tenth of the patience,
+	// the server has ended, and is waited for no longer. One that a start of the machine, or somebody, has started before it is
+	// written down like one that was started here: an undo stops it.
+	Home string `json:"home,omitempty"`
 	// Guard must hold before and after: growing a buffer pool stops when
 	// memory gets short.
 	Guard *Guard `json:"guard,omitempty"`

@@ -32,6 +32,8 @@ type Executor struct {
 	// Guard says why what stands in the journals cannot be trusted: others than
 	// the one who undoes could have written there what is then run. nil: all is.
 	Guard func(dir, pattern string) error
+	// Waits is told what does not show at once, and how long it may take, so that nobody wonders. nil: nobody is.
+	Waits func(on, until string, most time.Duration)
 }
 
 // NewExecutor keeps the journal in Directory.
@@ -52,7 +54,7 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	if err := k.Trusted(); err != nil {
 		return nil, err
 	}
-	unlock, err := k.Doer.Lock(ctx, path.Join(k.Dir, "lock"))
+	unlock, err := k.Doer.Lock(ctx, k.lockFile())
 	if errors.Is(err, host.ErrLocked) {
 		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
 	}
@@ -145,15 +147,25 @@ func (k *Executor) begin(ctx context.Context, b Begin, all plan) (*Change, error
 
 // note writes a record down; when it returns, the record is on disk.
 func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) error {
+	err := k.write(ctx, c, kind, body)
+	if takesBack(kind) && k.makesRoom(ctx, err) {
+		err = k.write(ctx, c, kind, body)
+	}
+	if err != nil {
+		return k.unwritten(err)
+	}
+	return c.take(c.log.Records[len(c.log.Records)-1])
+}
+
+func (k *Executor) write(ctx context.Context, c *Change, kind string, body any) error {
 	text, err := c.log.Append(k.Now(), kind, body)
 	if err != nil {
 		return err
 	}
-	if err := k.Doer.Append(ctx, c.File, text); err != nil {
+	if err = k.Doer.Append(ctx, c.File, text); err != nil {
 		c.log.Drop()
-		return k.unwritten(err)
 	}
-	return c.take(c.log.Records[len(c.log.Records)-1])
+	return err
 }
 
 // Confirm says that a change made with a time limit shall stay.
