@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -104,6 +105,12 @@ func TestEveryVerbHasItsPage(t *testing.T) {
 
 var shown = regexp.MustCompile("(?ms)^```\n\\$ plumb ((?:explain |rules|forecast monitor |[^\n]*fixtures/)[^\n]*)\n(.*?)^```$")
 
+// Of what a page shows, these commands are run, without these flags: tests run as root, and a page can show any command.
+var (
+	reads  = regexp.MustCompile(`^(check|explain|stack|rules|forecast)\b`)
+	writes = regexp.MustCompile(`(^|\s)(-o|--output|--html|--keep)\b`)
+)
+
 // TestShownOutputIsReal runs the commands of README and docs/ whose output is
 // the same everywhere: those on recorded hosts, and on the rules. A page may
 // end what it shows with a line "...". With -update the pages are rewritten.
@@ -127,7 +134,11 @@ func TestShownOutputIsReal(t *testing.T) {
 		fresh := shown.ReplaceAllFunc(text, func(block []byte) []byte {
 			ran++
 			m := shown.FindSubmatch(block)
-			want := printed(t, string(m[1]), string(m[2]))
+			want, err := printed(string(m[1]), string(m[2]))
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				return block
+			}
 			if !bytes.Equal(m[2], want) && !*update {
 				t.Errorf("%s: plumb %s prints now (go test ./test -update):\n%s", page, m[1], want)
 			}
@@ -145,15 +156,37 @@ func TestShownOutputIsReal(t *testing.T) {
 }
 
 // printed is what a command prints, as much of it as the page shows.
-func printed(t *testing.T, command, before string) []byte {
+func printed(command, before string) ([]byte, error) {
+	if !reads.MatchString(command) || writes.MatchString(command) {
+		return nil, fmt.Errorf("plumb %s may write, so it is not run here: show it without fixtures/, or its output apart from it", command)
+	}
 	var out, said bytes.Buffer
 	// 1 is the end of what was refused, or found: that is shown too.
 	if code := cli.Main(strings.Fields(command), strings.NewReader(""), &out, &said); code > shell.ExitFound {
-		t.Errorf("plumb %s ended with %d: %s", command, code, said.String())
+		return nil, fmt.Errorf("plumb %s ended with %d: %s", command, code, said.String())
 	}
 	lines := strings.SplitAfter(out.String(), "\n")
 	if n := strings.Count(before, "\n"); strings.HasSuffix(before, "\n...\n") && n <= len(lines) {
-		return []byte(strings.Join(lines[:n-1], "") + "...\n")
+		return []byte(strings.Join(lines[:n-1], "") + "...\n"), nil
 	}
-	return out.Bytes()
+	return out.Bytes(), nil
+}
+
+// TestShownOutputWritesNothing: of what a page shows, only what reads is run.
+func TestShownOutputWritesNothing(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "fixtures/x.tape")
+	if err := os.Mkdir(filepath.Dir(made), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	page := "```\n$ plumb capture -o " + made + "\n```"
+	m := shown.FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("it is not taken for a command of a page: %s", page)
+	}
+	if out, err := printed(m[1], m[2]); err == nil {
+		t.Errorf("it was run, and printed %s", out)
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("it has written a file")
+	}
 }

@@ -169,6 +169,31 @@ func exportedReceiver(f *ast.FuncDecl) bool {
 	return ok && id.IsExported()
 }
 
+// homes are texts that only one file of the product may contain. All others call a function of that file, so that what
+// the text asks of a machine is asked in one way, and an error on the way is handled in one way.
+var homes = map[string]string{"/run/systemd/system": "../internal/host/host.go"}
+
+func TestTextsHaveOneHome(t *testing.T) {
+	at := map[string][]string{}
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.path, "_test.go") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text := strings.Trim(lit.Value, "`\"")
+				at[text] = append(at[text], s.path)
+			}
+			return true
+		})
+	}
+	for text, home := range homes {
+		if got := at[text]; !slices.Equal(got, []string{home}) {
+			t.Errorf("%q is in %v, and belongs in %s alone", text, got, home)
+		}
+	}
+}
+
 var marker = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 
 func TestNoLeftovers(t *testing.T) {

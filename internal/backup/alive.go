@@ -17,22 +17,22 @@ import (
 	"plumb/internal/hint"
 )
 
-// ErrGivenUp is the error of a run whose backup prune has given up, because for long nothing was heard of it, or
-// which has ended before. What it had sent counts for nothing.
+// ErrGivenUp is the error of a run whose backup prune has given up, because the run was silent for too long, or whose backup
+// exists already. What it has sent is of no use.
 var ErrGivenUp = errors.New("it stood still for so long that prune gave it up")
 
-// DefaultBeat is how often a run says that it lives. Prune gives up what was silent a hundred times as long.
+// DefaultBeat is how often a run says that it is alive. Prune gives up a run that was silent for a hundred times as long.
 const DefaultBeat = 10 * time.Minute
 
-// claim is that of a run in one store.
+// claim is an object in a store by which a run says that it is making a backup.
 type claim struct {
 	in    store.Store
 	id    string
 	needs []string
-	// shared: others may be at the same, as two copies of one backup can be. All write the same objects, so that what another
-	// has said in the meantime is no reason to stop.
+	// shared: other runs may make the same backup, as when one backup is copied twice at once. All write the same objects, so a
+	// claim that another one has changed meanwhile is no reason to stop.
 	shared bool
-	// fresh: nobody has used its id, which is random. The first writing of the claim makes sure of that.
+	// fresh: the id is new and random, so that no such backup can exist yet. Writing the claim for the first time proves that.
 	fresh bool
 	mu    sync.Mutex
 	tag   string // of the claim in the store; "" for none yet
@@ -40,24 +40,25 @@ type claim struct {
 	last  time.Time // when it was written
 }
 
-// claims are those of a run, in every store that it goes to.
+// claims are those of one run, in every store that it writes to.
 type claims struct {
 	to *store.Fan
 	of map[store.Store]*claim
 }
 
-// alive writes the claims of a backup, and keeps them. before: a run before has begun the backup, so that its claims must be there.
+// alive writes the claims of a backup, and renews them until end is called. before: an earlier run has begun the backup, so that its
+// claims must exist.
 func (b *Backup) alive(ctx context.Context, to *store.Fan, id string, before bool, needs []string) (limited context.Context, c *claims, end func(), err error) {
 	c = &claims{to: to, of: map[store.Store]*claim{}}
-	for _, s := range b.targets() {
+	for _, s := range b.Stores() {
 		c.of[s] = &claim{in: s, id: id, needs: needs, fresh: !before, now: b.Now}
 	}
 	limited, end, err = c.keep(ctx, before, b.Beat)
 	return limited, c, end, err
 }
 
-// keep writes claims before anything of a backup is sent, and writes them anew until end is called. What it
-// gives ends when the backup is given up everywhere. every: 0 for DefaultBeat.
+// keep writes the claims, and renews them until end is called. limited is cancelled if the backup is given up in every store.
+// every: 0 for DefaultBeat.
 func (c *claims) keep(ctx context.Context, before bool, every time.Duration) (limited context.Context, end func(), err error) {
 	if err := c.to.Each(ctx, func(s store.Store) error { return c.of[s].begin(ctx, before) }); err != nil {
 		return ctx, nil, err
@@ -71,7 +72,7 @@ func (c *claims) keep(ctx context.Context, before bool, every time.Duration) (li
 				tick.Stop()
 				return
 			case <-tick.C:
-				if err := c.still(limited); err != nil {
+				if err := c.renew(limited); err != nil {
 					cancel(err)
 				}
 			}
@@ -80,9 +81,9 @@ func (c *claims) keep(ctx context.Context, before bool, every time.Duration) (li
 	return limited, func() { cancel(nil); all.Wait() }, nil
 }
 
-// still says that the run lives wherever that can be said now: of faults of a store the objects tell that are sent. An
-// error is that it was given up, everywhere.
-func (c *claims) still(ctx context.Context) error {
+// renew says that the run is alive in every store that answers; sending objects reports the faults of the others. It is an error
+// only if the backup was given up in every store.
+func (c *claims) renew(ctx context.Context) error {
 	err := c.to.Each(ctx, func(s store.Store) error {
 		if err := c.of[s].beat(ctx); errors.Is(err, ErrGivenUp) {
 			return err
@@ -95,12 +96,12 @@ func (c *claims) still(ctx context.Context) error {
 	return nil
 }
 
-// beat says in every store that the run lives.
+// beat says in every store that the run is alive.
 func (c *claims) beat(ctx context.Context) error {
 	return c.to.Each(ctx, func(s store.Store) error { return c.of[s].beat(ctx) })
 }
 
-// dropClaims takes the claims of a backup back where it is whole. One that stays is removed by prune.
+// dropClaims removes the claims of a backup that exists. If one cannot be removed, prune does it later.
 func dropClaims(ctx context.Context, to *store.Fan, id string) {
 	_ = to.Each(ctx, func(s store.Store) error {
 		_ = s.Delete(ctx, manifest.ClaimName(id))
@@ -108,7 +109,7 @@ func dropClaims(ctx context.Context, to *store.Fan, id string) {
 	})
 }
 
-// begin writes the claim, or takes it up.
+// begin writes the claim, or takes over that of an earlier run.
 func (c *claim) begin(ctx context.Context, before bool) (err error) {
 	if before {
 		err = c.take(ctx)
@@ -122,7 +123,7 @@ func (c *claim) begin(ctx context.Context, before bool) (err error) {
 	return err
 }
 
-// take takes up the claim of a run before.
+// take takes over the claim of an earlier run.
 func (c *claim) take(ctx context.Context) error {
 	text, tag, err := c.in.Get(ctx, manifest.ClaimName(c.id), make([]byte, manifest.MaxClaim))
 	if errors.Is(err, store.ErrNotFound) {
@@ -138,7 +139,7 @@ func (c *claim) take(ctx context.Context) error {
 	return nil
 }
 
-// beat says that the run lives.
+// beat says that the run is alive, by writing another random word into the claim.
 func (c *claim) beat(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +172,8 @@ func (c *claim) write(ctx context.Context) error {
 	return nil
 }
 
-// young says that the run lives wherever it has not said so lately.
-func (c *claims) young(ctx context.Context, lately time.Duration) error {
+// beatUnlessRecent says that the run is alive, in every store where it has not said so lately.
+func (c *claims) beatUnlessRecent(ctx context.Context, lately time.Duration) error {
 	return c.to.Each(ctx, func(s store.Store) error {
 		if c.of[s].saidWithin(cmp.Or(lately, DefaultBeat)) {
 			return nil
@@ -181,8 +182,8 @@ func (c *claims) young(ctx context.Context, lately time.Duration) error {
 	})
 }
 
-// saidWithin goes by the clock on the wall, which goes on while a machine is suspended. Of one that was set back
-// nothing is known.
+// saidWithin tells whether the last beat was less than so long ago. It goes by the wall clock, which counts the time in which the machine
+// was suspended; if that was set back, the answer is no.
 func (c *claim) saidWithin(lately time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,7 +191,7 @@ func (c *claim) saidWithin(lately time.Duration) bool {
 	return 0 <= ago && ago < lately
 }
 
-// open tells whether the backup can still be ended: neither is it whole, nor given up.
+// open is an error if the backup cannot be completed any more: it exists already, or was given up.
 func (c *claim) open(ctx context.Context) error {
 	_, _, err := c.in.Get(ctx, manifest.Name(c.id), make([]byte, manifest.MaxStone))
 	if err == nil {
@@ -202,7 +203,7 @@ func (c *claim) open(ctx context.Context) error {
 	return err
 }
 
-// needs gives the backups that the streams of a job begin at.
+// needs lists the backups that the streams of a job build on.
 func (j Job) needs() (all []string) {
 	for _, s := range j.Sources {
 		if s.Base != nil && !slices.Contains(all, s.Base.Backup) {
@@ -212,19 +213,19 @@ func (j Job) needs() (all []string) {
 	return all
 }
 
-// lean makes sure that what a backup builds on is in a store, and brings back what prune has decided to remove
-// but has not begun to. After that the claim keeps it. It gives all that is built on.
-func (b *Backup) lean(ctx context.Context, in store.Store, needs []string) ([]manifest.Manifest, error) {
+// keepBases makes sure that the backups which this one builds on, and those which these need, are in a store, and takes back
+// those which prune has marked but not begun to remove. After that the claim protects them. It gives all of them.
+func (b *Backup) keepBases(ctx context.Context, in store.Store, needs []string) ([]manifest.Manifest, error) {
 	v, err := Vault{Store: in}.Own(ctx, b.Do, b.Dir)
 	if err != nil {
 		return nil, err
 	}
-	on, err := v.lean(ctx, needs)
+	on, err := v.keepBases(ctx, needs)
 	return on, hint.With(err, "back up again: it then builds on another backup, or starts over")
 }
 
-// lean does so in a vault.
-func (v Vault) lean(ctx context.Context, needs []string) (on []manifest.Manifest, err error) {
+// keepBases does so in a vault.
+func (v Vault) keepBases(ctx context.Context, needs []string) (on []manifest.Manifest, err error) {
 	for seen := []string{}; len(needs) > 0; needs = needs[1:] {
 		if slices.Contains(seen, needs[0]) {
 			continue
@@ -239,7 +240,7 @@ func (v Vault) lean(ctx context.Context, needs []string) (on []manifest.Manifest
 	return on, nil
 }
 
-// rescue reads the manifest of a backup, and puts it in the place of its stone if need be.
+// rescue reads the manifest of a backup; if prune has replaced it by a stone, it puts the manifest back first.
 func (v Vault) rescue(ctx context.Context, id string) (m manifest.Manifest, err error) {
 	for range 5 { // prune may be at it
 		if m, err = v.Get(ctx, id); !errors.Is(err, signed.ErrRemoved) {
@@ -252,11 +253,11 @@ func (v Vault) rescue(ctx context.Context, id string) (m manifest.Manifest, err 
 	return m, err
 }
 
-// ErrNotRemoved is the error of a backup that is to be taken back, and is there.
+// ErrNotRemoved is the error of taking back a backup that is not being removed.
 var ErrNotRemoved = errors.New("it is not being removed")
 
-// TakeBack puts the manifest of a backup that prune has marked back in its place. It is not in time when the backup's objects
-// have begun to go.
+// TakeBack puts the manifest of a backup that prune has marked back in its place. The error is ErrNotRemoved if it is not marked,
+// signed.ErrRemoved if prune has begun to remove its objects, and otherwise the store's.
 func (v Vault) TakeBack(ctx context.Context, id string) error {
 	text, tag, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
 	if err != nil {

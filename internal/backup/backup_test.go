@@ -30,7 +30,7 @@ type world struct {
 	at  string // of the store
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -53,7 +53,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) vault(t *testing.T) Vault {
+func (w *world) vault(t testing.TB) Vault {
 	t.Helper()
 	v, err := note.NewVerifier(w.Public)
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"plumb/internal/backup/stream"
 )
 
-// beside is where a copy reads from. An object that the target has, of the right name and size, is read there: a run that was to back
-// up to both can have left one that is another, because it was sealed anew. It is taken from the source where it is.
+// beside is the store that a copy reads from. If the target already has an object of this name and size, that one is read and
+// compared. It can differ all the same: a run that backed up to both stores may have encrypted the chunk once more. Then the
+// object is taken from the source.
 type beside struct {
 	store.Store // the source
 	to          store.Store
-	locked      func(ctx context.Context, name string) bool // has an object of the target kept for as long as it is to be, if it can
+	locked      func(ctx context.Context, name string) bool // locks an object of the target for as long as is asked for, and tells whether that worked
 
 	mu  sync.Mutex
 	has map[string]manifest.Chunk // what the target may have
@@ -41,7 +42,7 @@ func (b *beside) Get(ctx context.Context, name string, into []byte) (object []by
 	return b.Store.Get(ctx, name, into)
 }
 
-// had tells once whether the target has an object, as far as that is known.
+// had tells whether the target may have an object, and forgets it: only the first call can say yes.
 func (b *beside) had(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"plumb/internal/zfs"
 )
 
-// bookmark keeps the place from which the next backup to the same stores is sent, for when the point is pruned: a bookmark takes no
-// space. Those before it go, once every store has this backup.
+// bookmark marks the snapshots that were sent, so that the next backup to the same stores can begin there even if the point has
+// been pruned by then: a bookmark takes no space. Older ones are removed once every store has this backup.
 func (b *Backup) bookmark(ctx context.Context, job Job, everywhere bool) error {
 	sum := sha256.Sum256([]byte(b.where()))
 	for _, s := range job.Sources {

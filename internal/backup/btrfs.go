@@ -23,7 +23,7 @@ type subvolume struct {
 	there      map[string]string // the paths of all snapshots of the filesystem that nobody can write to, by UUID
 }
 
-// subvolumesOf reads those of a point.
+// subvolumesOf reads the snapshots of a point on btrfs.
 func subvolumesOf(ctx context.Context, d host.Reader, tops Tops, members []protect.Member) (all []snapshot, err error) {
 	for _, m := range members {
 		top, err := tops.Top(ctx, d, m.Pool)
@@ -52,8 +52,8 @@ func subvolumesOf(ctx context.Context, d host.Reader, tops Tops, members []prote
 	return all, nil
 }
 
-// streamName is how the stream of a member is called: by its subvolume, and with the filesystem where two have one
-// of that name.
+// streamName names the stream of a member after its subvolume, and after its filesystem too if another one has a subvolume of
+// the same name.
 func streamName(members []protect.Member, m protect.Member) string {
 	if slices.ContainsFunc(members, func(o protect.Member) bool { return o.Name == m.Name && o.Pool != m.Pool }) {
 		return m.Pool + ":" + m.Name
@@ -71,8 +71,8 @@ func (s subvolume) origin(m manifest.Manifest) (btrfs.Origin, bool) {
 	return o, err == nil
 }
 
-// begins implements snapshot. Whether somebody wrote to the other snapshot since is told by the generation with
-// which the stream begins.
+// begins implements snapshot. Whether somebody has written to the other snapshot since shows only in the stream, by the
+// generation that it begins with.
 func (s subvolume) begins(m manifest.Manifest) bool {
 	o, ok := s.origin(m)
 	return ok && o.UUID != s.uuid && s.there[o.UUID] != ""
@@ -91,8 +91,8 @@ func (s subvolume) source(base *manifest.Manifest) Source {
 	return out
 }
 
-// subvolumeNames gives the names that the subvolumes of a backup get in a directory: the last of their own, and all of
-// it where two would get the same.
+// subvolumeNames gives the names that the subvolumes of a backup get in a directory: the last part of their own, or all of it
+// where two would get the same.
 func subvolumeNames(streams []manifest.Stream) map[string]string {
 	names := map[string]string{}
 	taken := map[string]int{}
@@ -114,7 +114,8 @@ func subvolumeNames(streams []manifest.Stream) map[string]string {
 	return names
 }
 
-// oddName says what names no subvolume gets: a manifest is signed, and still does not say where something is made.
+// oddName refuses names that would lead out of the directory. A signed manifest is trusted for data, and not for where files are
+// made.
 func oddName(name string) error {
 	if name == "" || name == "." || name == ".." || len(name) > 200 || strings.ContainsAny(name, "/\x00\n") {
 		return hint.With(fmt.Errorf("%.100q is not a subvolume name", name), "restore it to a file or a command: --output FILE, --command 'LINE'")

@@ -19,8 +19,8 @@ const owner = "owner"
 // Claim makes sure that this host alone writes below the prefix, for others that do.
 func (b *Backup) Claim(ctx context.Context) error { return b.claim(ctx, b.Store) }
 
-// claim makes sure that this host alone writes below the prefix: what one removes as
-// garbage would be what another is just sending. Who read the sheet of a key that was given up since finds here who signs after it.
+// claim makes sure that only this host writes below the prefix: otherwise one host would remove as garbage what another is just
+// sending. It also publishes which keys follow one another, for those who know only a key that was given up since.
 func (b *Backup) claim(ctx context.Context, in store.Store) error {
 	own, err := ownKey(ctx, b.Do, b.Dir)
 	if err != nil {
@@ -42,8 +42,8 @@ func (b *Backup) claim(ctx context.Context, in store.Store) error {
 	return own.publish(ctx, in)
 }
 
-// owned gives the note that says whose a prefix is. One that is nobody's gets the one that says, unless
-// somebody is faster.
+// owned gives the note that says whose a prefix is. If there is none, it writes the one that says makes, unless somebody else is
+// faster.
 func owned(ctx context.Context, in store.Store, says func() ([]byte, error)) ([]byte, error) {
 	there, _, err := in.Get(ctx, owner, make([]byte, 4096))
 	if !errors.Is(err, store.ErrNotFound) {
@@ -71,8 +71,8 @@ func conditional(ctx context.Context, in store.Store) error {
 	return err
 }
 
-// signer tells who says to have signed a note. Who wants to be taken for us cannot make us remove
-// or sign anything with that.
+// signer tells who claims to have signed a note. The signature is not checked: somebody who poses as us cannot make us remove or
+// sign anything with that.
 func signer(text []byte) string {
 	_, err := note.Open(text, note.VerifierList())
 	if n, is := errors.AsType[*note.UnverifiedNoteError](err); is && len(n.Note.UnverifiedSigs) > 0 {

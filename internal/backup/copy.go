@@ -44,7 +44,7 @@ type Copied struct {
 func (c Copying) Run(ctx context.Context, all []manifest.Manifest) (done []Copied, err error) {
 	err = c.claim(ctx)
 	if err == nil && c.Lock > 0 {
-		err = store.MayLock(ctx, c.To)
+		err = store.MayLock(ctx, c.To, c.Lock)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy backups to %s: %w", c.To.URL(), err)
@@ -158,17 +158,17 @@ func (c Copying) alive(ctx context.Context, m manifest.Manifest) (limited contex
 	return limited, all, end, err
 }
 
-// lean makes sure that what a backup builds on is in the target, and is not removed.
-func (c Copying) lean(ctx context.Context, m manifest.Manifest) error {
+// keepBases makes sure that the backups which this one builds on are in the target, and stay there.
+func (c Copying) keepBases(ctx context.Context, m manifest.Manifest) error {
 	to := c.From
 	to.Store = c.To
-	_, err := to.lean(ctx, m.Bases())
+	_, err := to.keepBases(ctx, m.Bases())
 	return hint.With(err, "plumb backup copy without an ID, or --all, copies what a backup needs too")
 }
 
 // all copies what is not there, and makes the backup exist.
 func (c Copying) all(ctx context.Context, claims *claims, m manifest.Manifest, text []byte, done *Copied) error {
-	if err := c.lean(ctx, m); err != nil {
+	if err := c.keepBases(ctx, m); err != nil {
 		return err
 	}
 	there, err := store.SizesOf(ctx, c.To, manifest.Folder(m.ID))
@@ -182,14 +182,14 @@ func (c Copying) all(ctx context.Context, claims *claims, m manifest.Manifest, t
 		}
 	}
 	done.Sent, done.Objects = sent.Load(), objects.Load()
-	// After the beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
+	// After a beat prune waits longer than all that follows may take. If it takes longer still, there is a stone in the place of the manifest.
 	if err := claims.beat(ctx); err != nil {
 		return err
 	}
 	if _, err := whole(ctx, c.To, m); err != nil {
 		return err
 	}
-	if err := c.lean(ctx, m); err != nil {
+	if err := c.keepBases(ctx, m); err != nil {
 		return err
 	}
 	return c.commit(ctx, m, text)

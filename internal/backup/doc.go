@@ -84,6 +84,7 @@ type Result struct {
 	Took    time.Duration
 	Lost    []Lost // stores that do not have it
 	Whole   string // why all was sent, as Job says
+	Twin    error  // an ErrTwin, when another machine with the same key was noticed
 }
 
 // Lost is a store that does not have the backup that others have.

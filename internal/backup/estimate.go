@@ -10,8 +10,8 @@ import (
 // estimateTime is how long it may take to find out how much there will be: nothing is sent meanwhile.
 const estimateTime = time.Minute
 
-// estimated is about how many bytes the streams of a job will have, as those say that produce them; 0 where one does not. It is for
-// whoever watches alone.
+// estimated is roughly how many bytes the streams of a job will have, as their producers say; 0 if one does not say. It is only
+// shown to people.
 func (b *Backup) estimated(ctx context.Context, job Job) (bytes int64) {
 	if b.Doing == nil {
 		return 0

@@ -8,11 +8,11 @@ import (
 	"plumb/internal/host"
 )
 
-// resumable is longer than anybody goes on with a run that was killed: a prune has given it up by then.
+// resumable is how long the record of a killed run is kept. After that it cannot be resumed: prune has given it up.
 const resumable = 30 * 24 * time.Hour
 
-// forget removes what is written down of killed runs that nobody went on with: each point is a job of its own, so that the next night's
-// backup goes on with none of them. What runs now is locked.
+// forget removes the records of killed runs that nobody resumed. Each point is a job of its own, so the backup of the next night
+// resumes none of them. The record of a run that is alive is locked.
 func (b *Backup) forget(ctx context.Context) error {
 	files, err := b.Do.Glob(ctx, path.Join(host.Verbatim(b.Dir), "running", "*.log"))
 	if err != nil {

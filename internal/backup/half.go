@@ -9,9 +9,8 @@ import (
 	"plumb/internal/backup/store"
 )
 
-// ended makes a backup exist in the stores that do not have it yet, where an earlier run died between the first that had it and
-// the last. Each store had all of it by then: nothing is produced again, and nothing sent but the manifest, the same bytes as in the
-// others. is tells whether there is such a backup.
+// ended completes a backup whose run died when some stores had its manifest and others did not. By then each store had all of
+// its objects, so only the manifest is sent, with the same bytes as in the others. is tells whether there is such a backup.
 func (b *Backup) ended(ctx context.Context, r *running, to *store.Fan, res *Result) (is bool, err error) {
 	m, text, in, err := b.committed(ctx, to, r.head.ID)
 	if err != nil || text == nil {
@@ -35,8 +34,8 @@ func (b *Backup) ended(ctx context.Context, r *running, to *store.Fan, res *Resu
 	return true, nil
 }
 
-// committed looks for the manifest of a backup of ours, and tells which stores have it. What prune has put in its place, or somebody
-// else, is none.
+// committed looks for the manifest of a backup of ours, and tells which stores have it. What prune, or somebody else, has put in
+// its place does not count.
 func (b *Backup) committed(ctx context.Context, to *store.Fan, id string) (m manifest.Manifest, text []byte, in map[store.Store]bool, err error) {
 	own, err := Vault{}.Own(ctx, b.Do, b.Dir)
 	if err != nil {
@@ -62,8 +61,8 @@ func (b *Backup) committed(ctx context.Context, to *store.Fan, id string) (m man
 	return m, text, in, err
 }
 
-// catchUp makes a backup exist in a store that has all of it but its manifest, unless prune has given it up there. The claim that is written
-// anew keeps it until then.
+// catchUp completes a backup in a store that has everything but its manifest, unless prune has given it up there. The renewed
+// claim protects it meanwhile.
 func (b *Backup) catchUp(ctx context.Context, in store.Store, m manifest.Manifest, text []byte) error {
 	c := &claim{in: in, id: m.ID, needs: m.Bases(), now: b.Now}
 	if err := c.begin(ctx, true); err != nil {

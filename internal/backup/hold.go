@@ -10,8 +10,8 @@ import (
 	"plumb/internal/hint"
 )
 
-// Hold keeps a backup from being pruned, whatever the rules say, until its owner releases it. It is written before the backup is
-// looked for: so either prune sees it, or this sees the stone, and takes the backup back.
+// Hold keeps a backup from being pruned, whatever the rules say, until its owner releases it. The hold is written before the
+// backup is looked at again: so either prune sees the hold, or this sees the stone of prune and takes the backup back.
 func (v Vault) Hold(ctx context.Context, id, owner string) error {
 	name, err := holdName(id, owner)
 	if err != nil {

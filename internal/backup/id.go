@@ -10,17 +10,24 @@ import (
 	"plumb/internal/backup/store"
 )
 
-// id names a new backup so that it sorts after those that are there, wherever it goes, also when two are made in one
-// second, or the clock was set back: the newest is the one with the last name.
-func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, error) {
+// id makes the name of a new backup. It sorts after those of all backups in every store, even if two are made in one second or
+// the clock was set back, because the newest backup is the one whose name is last. It also tells which backups there are, and
+// for each a store that has it.
+func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (id string, there map[string]store.Store, err error) {
 	now := b.Now().UTC().Truncate(time.Second)
 	at := now
+	there = map[string]store.Store{}
 	var one sync.Mutex
-	err := to.Each(ctx, func(s store.Store) error {
+	err = to.Each(ctx, func(s store.Store) error {
 		err := s.List(ctx, manifest.Prefix, func(i store.Info) error {
+			id := manifest.OfManifest(i.Name)
+			if id == "" {
+				return nil
+			}
 			one.Lock()
 			defer one.Unlock()
-			if made := manifest.Made(manifest.OfManifest(i.Name)); !made.Before(at) && made.Before(now.Add(manifest.Ahead)) {
+			there[id] = s
+			if made := manifest.Made(id); !made.Before(at) && made.Before(now.Add(manifest.Ahead)) {
 				at = made.Add(time.Second)
 			}
 			return nil
@@ -30,5 +37,5 @@ func (b *Backup) id(ctx context.Context, to *store.Fan, word string) (string, er
 		}
 		return nil
 	})
-	return manifest.NewID(at, word), err
+	return manifest.NewID(at, word), there, err
 }

@@ -21,8 +21,8 @@ import (
 	"plumb/internal/host"
 )
 
-// HostKey gives the key with which this host signs what it backs up, and by which others know
-// it. It is made when it is first needed.
+// HostKey gives the key with which this host signs its backups, and the public key by which others recognise it. The key is made
+// when it is first needed.
 func HostKey(ctx context.Context, d host.Doer, dir, name string) (sign note.Signer, public string, err error) {
 	own, err := ownKey(ctx, d, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,8 +31,7 @@ func HostKey(ctx context.Context, d host.Doer, dir, name string) (sign note.Sign
 	return own.sign, own.public, err
 }
 
-// key is what a host has in its file: the private key, the public one, and a line for each key that was
-// given up for another.
+// key is what the key file of a host holds: the private key, the public one, and a line for each earlier key that was replaced.
 type key struct {
 	private, public string
 	sign            note.Signer
@@ -41,7 +40,7 @@ type key struct {
 
 func keyFile(dir string) string { return path.Join(dir, "host.key") }
 
-// ownKey reads this host's, which may not be there yet.
+// ownKey reads the key of this host. The error is fs.ErrNotExist if it has none yet.
 func ownKey(ctx context.Context, d host.Doer, dir string) (k key, err error) {
 	text, err := d.Raw(ctx, keyFile(dir))
 	if err == nil {
@@ -83,10 +82,10 @@ func (k key) write(ctx context.Context, d host.Doer, dir string) error {
 	return d.Replace(ctx, keyFile(dir), []byte(text), 0o600)
 }
 
-// lockTime is longer than another makes or changes the key.
+// lockTime is how long to wait for another process that makes or replaces the key.
 const lockTime = 10 * time.Second
 
-// lockKey makes this process the one that makes keys.
+// lockKey makes this process the only one that makes keys.
 func lockKey(ctx context.Context, d host.Doer, dir string) (unlock func(), err error) {
 	unlock, err = host.LockWithin(ctx, d, path.Join(dir, "key.lock"), lockTime)
 	if errors.Is(err, host.ErrLocked) {
@@ -128,8 +127,8 @@ func plainName(name string) string {
 	}, name)
 }
 
-// Trusted reads public keys of hosts, one a line. Lines that begin with # say something to people. What is no public key is not
-// told: it may be a secret one.
+// Trusted reads public keys of hosts, one a line. Lines that begin with # are comments. An error never quotes a line: it may be a
+// secret key.
 func Trusted(text []byte) (all []note.Verifier, err error) {
 	number := 0
 	for line := range strings.Lines(string(text)) {
@@ -149,23 +148,24 @@ func Trusted(text []byte) (all []note.Verifier, err error) {
 	return all, nil
 }
 
-// IsSecret tells whether a text is a key that must not be told: one that opens backups, or signs them.
+// IsSecret tells whether a text is a secret key: one that opens backups, or signs them.
 func IsSecret(text string) bool {
 	text = strings.ToUpper(strings.TrimSpace(text))
 	return strings.HasPrefix(text, "AGE-SECRET-KEY-") || strings.HasPrefix(text, "PRIVATE+KEY+")
 }
 
-// mostRecipients is for how many age opens a file (maxRecipientStanzas of age 1.3.2): it makes one for more, and refuses to open that.
+// mostRecipients is the largest number of recipients with which age opens a file (maxRecipientStanzas of age 1.3.2). It encrypts for
+// more, and then refuses to decrypt.
 const mostRecipients = 1024
 
-// Recipients reads whom backups are made for, one a line: age1…
+// Recipients reads the recipients that backups are encrypted for, one a line: age1…
 func Recipients(lines ...string) ([]age.Recipient, error) {
 	all, err := age.ParseRecipients(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("read the recipients: %w", err), "age-keygen makes a key, and prints its recipient: age1…; keep the key elsewhere than on this machine")
 	}
 	if len(all) > mostRecipients {
-		return nil, hint.With(fmt.Errorf("%d recipients are named, and what is made for more than %d nobody opens: age refuses it", len(all), mostRecipients), "name fewer: one key can be held by several people")
+		return nil, hint.With(fmt.Errorf("%d recipients are named, and age does not open what was made for more than %d", len(all), mostRecipients), "name fewer: several people can share one key")
 	}
 	if _, err := age.Encrypt(io.Discard, all...); err != nil {
 		return nil, hint.With(fmt.Errorf("make something that all recipients can open: %w", err), "age does not mix recipients of post-quantum keys (age1pq1…) with others: name only one sort")
@@ -180,7 +180,7 @@ func Identities(text []byte) ([]age.Identity, error) {
 	}
 	all, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil && (bytes.HasPrefix(text, []byte("AGE-PLUGIN-")) || bytes.Contains(text, []byte("\nAGE-PLUGIN-"))) {
-		return nil, hint.With(errors.New("a key in it is one of a plugin of age, which Plumb does not run"), "name a file with a key that is not; docs/restore-without-plumb.md does it with age itself")
+		return nil, hint.With(errors.New("it contains a key of an age plugin, and Plumb does not run those"), "name a file with another kind of key; docs/restore-without-plumb.md restores with age itself")
 	}
 	if err != nil {
 		return nil, hint.With(errors.New("there is no key in it as age-keygen writes it: AGE-SECRET-KEY-…"), "--identity is the file with the key, not with the recipient") // age's own error quotes them
@@ -188,7 +188,7 @@ func Identities(text []byte) ([]age.Identity, error) {
 	return all, nil
 }
 
-// OwnKeys gives the public keys of this host, if it has one yet: that it has, and those it had.
+// OwnKeys gives the public keys of this host: the present one and the earlier ones. The error is fs.ErrNotExist if it has none yet.
 func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, error) {
 	own, err := ownKey(ctx, d, dir)
 	if err != nil {
@@ -202,7 +202,7 @@ func OwnKeys(ctx context.Context, d host.Doer, dir string) ([]note.Verifier, err
 	return all, err
 }
 
-// Signs is an error when this host has another key by now than the one that signs.
+// Signs is an error if the key of this host is no longer the one that signs.
 func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error {
 	own, err := ownKey(ctx, d, dir)
 	if err == nil && keyName(own.sign) != keyName(sign) {
@@ -212,7 +212,8 @@ func Signs(ctx context.Context, d host.Doer, dir string, sign note.Signer) error
 	return err
 }
 
-// Ours tells whether what lies in a store is this host's, by the note that says whose the prefix is: store.ErrNotFound where it is nobody's.
+// Ours tells whether the backups in a store are this host's, by the note that says whose the prefix is. The error is
+// store.ErrNotFound if there is no such note.
 func Ours(ctx context.Context, d host.Doer, dir string, in store.Store) (bool, error) {
 	text, _, err := in.Get(ctx, owner, make([]byte, 4096))
 	if err != nil {

@@ -1,7 +1,7 @@
 package backup
 
-// Lacks tells of those of a list that cannot be restored which backup they need, by others or themselves, that is not there or not
-// believed. Of those that need each other in a circle it is one of these.
+// Lacks tells, for each backup of a list that cannot be restored, which backup it needs, directly or through others, that is
+// missing or not believed. If backups need each other in a circle, it is one of these.
 func Lacks(all []Found) map[string]string {
 	there := map[string]Found{}
 	for _, f := range all {

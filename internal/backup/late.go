@@ -13,9 +13,9 @@ import (
 // errLate is the error of an object that is another than this run has sent.
 var errLate = errors.New("what a run that was killed had on its way arrived after what this one sent")
 
-// settled reads back what a run before this one may still have had on its way when it was killed: a store can take such an
-// object late, in place of the one that was sent since, which is of the same size and sealed anew. What the run before had seen
-// arrive is not among them.
+// settled reads back the objects that an earlier run may have been sending when it was killed. A store can accept such an object
+// late, and put it in place of the one that this run has sent since: that has the same size, but was encrypted anew. Objects whose
+// arrival the earlier run has noted are not read.
 func (b *Backup) settled(ctx context.Context, r *running, to *store.Fan, m manifest.Manifest) error {
 	return to.Each(ctx, func(s store.Store) error {
 		for number, of := range m.Streams {
@@ -35,9 +35,9 @@ func (b *Backup) settled(ctx context.Context, r *running, to *store.Fan, m manif
 	})
 }
 
-// unsure tells which chunks of a stream a run before this one may have been sending when it died; nil when there are none. They
-// are of the last stream that it noted something of, or the next: those before the last that it noted, for one can stand still while
-// others go on, and as many behind it as it sent at once.
+// unsure tells which chunks of a stream an earlier run may have been sending when it died; nil if there are none. They belong to
+// the last stream of which it noted anything, or to the next one: any chunk before the last one noted, because one can be slow
+// while others overtake it, and as many after that as were sent at once.
 func (r *running) unsure(number int) func(chunk int64) bool {
 	newest, last := -1, int64(-1)
 	for at := range r.sent {
@@ -56,7 +56,7 @@ func (r *running) unsure(number int) func(chunk int64) bool {
 	}
 	atOnce := int64(r.head.Workers)
 	return func(chunk int64) bool {
-		noted := r.sent[place{number, chunk}].Mark != "" // of one that was about to be replaced nobody knows what is there
+		noted := r.sent[place{number, chunk}].Mark != "" // without a mark it was about to be replaced: either object may be there
 		return !noted && chunk <= last+atOnce
 	}
 }

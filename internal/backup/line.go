@@ -9,9 +9,9 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// Line is how a line for the shell is run, by somebody whose home has the logins of its programs: ~/.my.cnf, ~/.pgpass. A pipeline in
-// it fails where any of its parts does, if a shell is here that can tell: gzip behind a dump that broke off ends well, and what it
-// gave would be taken for a backup. Debian's sh cannot, and bash can.
+// Line gives the command that runs a line of shell. home is the home directory in which the programs of the line find their
+// logins: ~/.my.cnf, ~/.pgpass. If a shell here can do that (bash can, Debian's sh cannot), a pipeline fails when any part of it
+// does: the gzip after a dump that broke off succeeds, and its output would be taken for a backup.
 func Line(ctx context.Context, d host.Doer, home, line string) []string {
 	argv := []string{"/bin/sh", "-c", line}
 	for _, shell := range []string{"/bin/bash", "/bin/sh"} {
@@ -26,12 +26,12 @@ func Line(ctx context.Context, d host.Doer, home, line string) []string {
 	return argv
 }
 
-// Told is a line without what is secret in it, as it may be shown and written down.
+// Told is a line with its secrets replaced, as it may be shown and written down.
 func Told(line string) string { return redact.Text(line) }
 
-// NameOf is what the output of a line is called where nobody said: by its program. What is assigned before that can be a
-// password, and the name stands in the manifest, which everybody reads who reaches the store. Where only a shell knows the end of
-// what is assigned the name is none.
+// NameOf names the output of a line after its program, for lines that nobody has named. It skips assignments before the program:
+// they may hold a password, and everybody who reaches the store can read the name in the manifest. If only a shell could tell
+// where an assignment ends, the name says nothing.
 func NameOf(line string) string {
 	quote := "" // that is open
 	for word := range strings.FieldsSeq(line) {

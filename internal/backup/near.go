@@ -18,9 +18,8 @@ const (
 	mostKeyFiles = 500
 )
 
-// Near looks for the keys of recipients in some directories of this machine. It gives the files that have
-// them, when all recipients are theirs: then whoever loses this machine loses every backup with it. Keys that are
-// encrypted themselves are not seen.
+// Near looks in some directories of this machine for the keys of recipients. If the keys of all recipients are there it gives the
+// files: whoever loses this machine then loses every backup with it. It does not find keys that are encrypted themselves.
 func Near(ctx context.Context, d host.Doer, dirs, recipients []string) (files []string) {
 	found := map[string]string{}
 	for _, dir := range dirs {

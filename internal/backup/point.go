@@ -16,22 +16,23 @@ import (
 	"plumb/internal/protect"
 )
 
-// Full says when a backup begins anew instead of at one before.
+// Full says when a backup is a full one, and does not build on an earlier one.
 type Full struct {
 	Asked bool
 	After int // backups that need each other; 0: 30
-	// In are the stores that get this backup: it begins only at one that all of them have. The first must be readable; of
-	// the others one that cannot be read is not waited for.
+	// In are the stores that get this backup: it builds only on a backup that all of them have. The first must be readable; any
+	// other that cannot be read is not waited for.
 	In []Vault
-	// For are those who are to open it, as they were named: it begins only at one that all of them can open.
+	// For are the recipients, as they were named: the backup builds only on one that all of them can open.
 	For []string
 }
 
 // snapshot is one of a point, as it is on this host.
 type snapshot interface {
-	// begins tells whether it can be sent from a backup on: what that ends with is here still, and it ends with another.
+	// begins tells whether it can be sent as the difference from a backup: the snapshot which that ends with is still here, and is
+	// not this one.
 	begins(m manifest.Manifest) bool
-	// source says how it is sent, from a backup on or as a whole.
+	// source says how it is sent: as the difference from a backup, or as a whole.
 	source(base *manifest.Manifest) Source
 }
 
@@ -40,9 +41,9 @@ type Tops interface {
 	Top(ctx context.Context, h host.Reader, uuid string) (dir string, err error)
 }
 
-// Point makes the job that backs up a point on ZFS or btrfs. told is what a copy elsewhere must know of the
-// point; it goes along, encrypted like all else. The job begins at the newest backup of the same server in the stores
-// whose snapshots are still here, so that only what changed since is sent.
+// Point makes the job that backs up a point on ZFS or btrfs. told is what a copy elsewhere must know of the point, and is sent
+// encrypted like everything else. The job builds on the newest backup of the same server in the stores whose snapshots are still
+// here, so that only the difference is sent.
 func Point(ctx context.Context, d host.Reader, tops Tops, p protect.Point, told []byte, full Full) (j Job, err error) {
 	j = Job{Name: "point " + p.ID, Server: p.Server.Ref.String(), Point: p.ID, Facts: facts(p)}
 	defer func() {
@@ -73,7 +74,7 @@ func Point(ctx context.Context, d host.Reader, tops Tops, p protect.Point, told 
 	return j, nil
 }
 
-// recipients is the fact that says for whom a backup was made, by marks that tell them apart.
+// recipients is the fact that says for whom a backup is encrypted, by hashes that tell the recipients apart.
 const recipients = "recipients"
 
 func marks(of []string) (all []string) {
@@ -127,7 +128,7 @@ func snapshots(ctx context.Context, d host.Reader, tops Tops, p protect.Point) (
 		"points on ZFS and btrfs are sent; of other storages back up what a command gives: --command 'mariadb-backup --backup --stream=mbstream', or --command 'pg_basebackup -D - -Ft -X fetch'")
 }
 
-// newest finds the backup to begin at: nil to begin anew, and then why, where there are backups of the server.
+// newest finds the backup to build on. nil: it is a full backup, and whole says why if the server has backups already.
 func newest(ctx context.Context, server string, all []snapshot, full Full) (base *manifest.Manifest, whole string, err error) {
 	if full.Asked {
 		return nil, "", nil
@@ -160,7 +161,7 @@ func newest(ctx context.Context, server string, all []snapshot, full Full) (base
 	return nil, whole, nil
 }
 
-// unfit says why a backup is not begun at, so that one before it may be; "" when it is, with the chain that it ends.
+// unfit says why a backup cannot be built on, so that an older one is looked at. "": it can, and chain is what ends with it.
 func (full Full) unfit(ctx context.Context, m manifest.Manifest, all []snapshot) (chain []manifest.Manifest, why string, err error) {
 	if slices.ContainsFunc(all, func(s snapshot) bool { return !s.begins(m) }) {
 		return nil, "this host no longer has all of its snapshots, or they are this point's own", nil
@@ -180,8 +181,8 @@ func (full Full) unfit(ctx context.Context, m manifest.Manifest, all []snapshot)
 	return chain, "", nil
 }
 
-// spent says why another chain begins; "" where one goes on. What changed is more than a full backup where that would be hardly larger
-// than what is sent in its place, and is restored in half the time.
+// spent says why a new chain begins; "" if this one goes on. A new one begins if the differences of the chain are larger than its
+// full backup: another full backup is then hardly larger than what would be sent instead, and is restored in half the time.
 func (full Full) spent(chain []manifest.Manifest) string {
 	var changed int64
 	for _, m := range chain[1:] {
@@ -196,8 +197,8 @@ func (full Full) spent(chain []manifest.Manifest) string {
 	return ""
 }
 
-// sound gives what must be restored for a backup, if the store lists all objects of it: on one of which some are gone nothing
-// that is built can be restored either.
+// sound gives the chain that must be restored for a backup. It is an error unless the store has all objects of it: nothing that
+// builds on a backup with missing objects could be restored.
 func (v Vault) sound(ctx context.Context, m manifest.Manifest) ([]manifest.Manifest, error) {
 	chain, err := v.Chain(ctx, m)
 	for _, one := range chain {

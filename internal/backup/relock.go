@@ -11,9 +11,10 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/units"
 )
 
-// relocking has a store keep objects that it has for some time from now on.
+// relocking locks objects that a store already has, for some time from now on.
 type relocking struct {
 	in      store.Store
 	lasts   time.Duration
@@ -21,8 +22,8 @@ type relocking struct {
 	now     func() time.Time
 }
 
-// one keeps an object, unless it is kept for as long already, or for a day less, or a quarter where that is not so long: so long ago a
-// run that goes on may have sent it.
+// one locks an object, unless it is already locked for about as long. About: the lock may be a day shorter, or a quarter of its
+// time if that is less, because a run that was resumed may have sent the object that long ago.
 func (r relocking) one(ctx context.Context, name string) error {
 	l, is := store.AsLocker(r.in)
 	if !is {
@@ -35,7 +36,7 @@ func (r relocking) one(ctx context.Context, name string) error {
 	return l.Lock(ctx, name, r.now().Add(r.lasts))
 }
 
-// all keeps several.
+// all locks several objects.
 func (r relocking) all(ctx context.Context, names iter.Seq[string]) error {
 	feed := func(give func(string) error) error {
 		for name := range names {
@@ -53,11 +54,11 @@ func (r relocking) all(ctx context.Context, names iter.Seq[string]) error {
 	})
 }
 
-// lasting makes sure, before the manifest of a backup is written, that all it needs stays for as long as itself: what it builds on
-// is in the store, and locked anew where the backup is locked, because without it nothing can be restored. Of its own objects those
-// that a run before sent have been locked since then. sentBefore: there can be such.
+// lasting makes sure, before the manifest of a backup is written, that everything it needs is kept as long as itself. The backups
+// that it builds on must be in the store, and are locked again if this one is locked. sentBefore: an earlier run sent some of its
+// own objects, whose locks began then; these are locked again too.
 func (b *Backup) lasting(ctx context.Context, in store.Store, m manifest.Manifest, sentBefore bool) error {
-	on, err := b.lean(ctx, in, m.Bases())
+	on, err := b.keepBases(ctx, in, m.Bases())
 	if err != nil || b.Lock == 0 {
 		return err
 	}
@@ -71,4 +72,17 @@ func (b *Backup) lasting(ctx context.Context, in store.Store, m manifest.Manifes
 		return nil
 	}
 	return lock.all(ctx, m.Sent())
+}
+
+// short warns of a lock that ends before the rules of the last prune of a store let a backup go. Nothing depends on it: a store that does
+// not answer is told by what comes next.
+func (b *Backup) short(ctx context.Context, in store.Store) {
+	text, _, err := in.Get(ctx, manifest.LeaseName, make([]byte, manifest.MaxLease))
+	if err != nil {
+		return
+	}
+	if keeps := manifest.OpenLease(text).Keeps; b.Lock < keeps {
+		b.warn("the lock is short", fmt.Errorf("the last prune of %s keeps backups for %s, and --lock-days locks this one for %s: after that anybody with the login can remove it",
+			in.URL(), units.Age(int64(keeps.Seconds())), units.Age(int64(b.Lock.Seconds()))))
+	}
 }

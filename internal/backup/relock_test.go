@@ -88,3 +88,38 @@ func TestLocksWhatItGoesOnWith(t *testing.T) {
 		t.Errorf("not locked as long as the rest: %v", open)
 	}
 }
+
+// TestShortLock: a backup that is locked for less time than the last prune keeps it is made, and that is told.
+func TestShortLock(t *testing.T) {
+	w := newWorld(t)
+	w.Store = newLocking(w.Store)
+	for name, c := range map[string]struct {
+		lease string
+		lock  time.Duration
+		told  bool
+	}{
+		"shorter":        {`{"by":"db1","keeps_ns":31104000000000000}`, 7 * day, true},
+		"as long":        {`{"by":"db1","keeps_ns":604800000000000}`, 7 * day, false},
+		"no lock at all": {`{"by":"db1","keeps_ns":31104000000000000}`, 0, false},
+		"no rules":       {`{"by":"db1"}`, 7 * day, false},
+		"anything":       {"!", 7 * day, false},
+		"no prune":       {"", 7 * day, false},
+	} {
+		if err := w.Store.Delete(t.Context(), manifest.LeaseName); err != nil {
+			t.Fatal(err)
+		}
+		if c.lease != "" {
+			if _, err := w.Store.Put(t.Context(), manifest.LeaseName, []byte(c.lease), store.Put{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var told []string
+		w.Lock, w.Warn = c.lock, func(_ string, err error) { told = append(told, err.Error()) }
+		if _, err := w.Run(t.Context(), command("echo "+name)); err != nil {
+			t.Fatal(err)
+		}
+		if (len(told) == 1) != c.told || c.told && !strings.Contains(told[0], "keeps backups for 360 days, and --lock-days locks this one for 7 days") {
+			t.Errorf("%s: told %q", name, told)
+		}
+	}
+}

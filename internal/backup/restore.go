@@ -123,8 +123,8 @@ func (r Restore) free(ctx context.Context, chain []manifest.Manifest, names map[
 	return nil
 }
 
-// left is nil for a dataset that an earlier run left: it has snapshots of the backup alone, and nobody uses it. The one that was backed up
-// has them too.
+// left is nil for a dataset that an earlier run left: all its snapshots are of this backup, and it is not mounted. (The dataset that
+// was backed up has those snapshots too.)
 func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, dataset string) error {
 	snapshots, err := r.snapshots(ctx, dataset)
 	if err != nil {
@@ -153,8 +153,8 @@ func (r Restore) left(ctx context.Context, chain []manifest.Manifest, from, data
 	return nil
 }
 
-// opens sees that the keys open each backup of a chain, by its smallest stream: before anything is made, and not after the hours that
-// those before it take. Backups of a chain can have been made for others.
+// opens makes sure that the keys open every backup of a chain, by the first chunk of its smallest stream, before anything is made.
+// The backups of a chain can have different recipients, and without this an error would come after hours.
 func (r Restore) opens(ctx context.Context, chain []manifest.Manifest) error {
 	for _, m := range chain {
 		number := 0
@@ -192,7 +192,8 @@ func KindOf(m manifest.Manifest) manifest.Kind {
 // elsewhere says where a backup of a kind can be restored to.
 var elsewhere = map[manifest.Kind]string{manifest.ZFS: "it is of ZFS: name a dataset, as tank/restored", manifest.Btrfs: "it is of btrfs: name a new directory on one, as /srv/restored"}
 
-// linked tells whether each backup of a chain is of a kind, and begins where the one before ends, in every stream.
+// linked is an error unless every stream of every backup of a chain is of a kind, and begins where the same stream of the one before
+// ends.
 func linked(chain []manifest.Manifest, kind manifest.Kind) error {
 	for i, m := range chain {
 		help := cmp.Or(elsewhere[KindOf(m)], "restore it to a file or a command: --output FILE, --command 'LINE'")
@@ -311,8 +312,8 @@ func (r Restore) Command(ctx context.Context, m manifest.Manifest, number int, l
 	return nil
 }
 
-// Feed gives a stream to a command. One that is cut is never taken for a whole one: the command is ended then. sieve, unless it is
-// nil, stands before the command: it passes on what is good, and fails at what is not.
+// Feed gives a stream to a command. If the stream breaks off, the command is ended, so that it cannot take the part for the whole.
+// sieve, unless it is nil, filters the stream: it passes on what is good, and fails otherwise.
 func (r Restore) Feed(ctx context.Context, m manifest.Manifest, number int, argv []string, sieve func(in io.Reader, out io.Writer) error) error {
 	return r.feed(ctx, argv, func(ctx context.Context, to io.Writer) (whole error) {
 		if sieve == nil {

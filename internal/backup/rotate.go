@@ -18,8 +18,8 @@ import (
 	"plumb/internal/host"
 )
 
-// succession says that a host signs with another key from a time on. Both keys have signed it, so that who
-// trusts the old one trusts the new one, and who trusts the new one knows which was the old.
+// succession says that a host signs with another key from a certain time. Both keys have signed it: whoever trusts the old key can
+// trust the new one, and whoever trusts the new one knows the old.
 type succession struct {
 	note     []byte
 	old, new note.Verifier
@@ -29,7 +29,7 @@ type succession struct {
 
 const successionHead = "plumb: another key from now on"
 
-// Rotate makes a new key for this host. The old one is gone when it returns: what it signed is still believed.
+// Rotate replaces the key of this host by a new one, and gives the public part of that. What the old key has signed is still believed.
 func Rotate(ctx context.Context, d host.Doer, dir, name string, now func() time.Time) (public string, err error) {
 	unlock, err := lockKey(ctx, d, dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func Rotate(ctx context.Context, d host.Doer, dir, name string, now func() time.
 	return k.public, k.write(ctx, d, dir)
 }
 
-// openSuccession reads one, if both keys that it names signed it.
+// openSuccession reads a succession. It is an error unless both keys that it names have signed it.
 func openSuccession(text []byte) (s succession, err error) {
 	_, err = note.Open(text, note.VerifierList())
 	unread, is := errors.AsType[*note.UnverifiedNoteError](err)
@@ -115,7 +115,7 @@ func (k key) is(of string) bool {
 		slices.ContainsFunc(k.past, func(s succession) bool { return keyName(s.old) == of })
 }
 
-// kin tells whether two keys are of one host: each was given up for the next, and both signed that.
+// kin tells whether two keys belong to one host: a series of successions leads from one to the other.
 func kin(all []succession, a, b string) bool {
 	of := map[string]bool{a: true}
 	for found := true; found; {
@@ -129,7 +129,7 @@ func kin(all []succession, a, b string) bool {
 	return of[b]
 }
 
-// successions is where a store has them, one an object, for those who have only the sheet of an old key.
+// successions begins the names of the objects that hold successions, for those who know only an old key.
 const successions = "keys/"
 
 // publish puts them into a store.
@@ -148,8 +148,8 @@ const mostSuccessions = 1000
 
 var errEnough = errors.New("enough")
 
-// Through trusts on: from a key that is trusted to the one that it named after it, and from one that is trusted back to
-// those that named it. Never from one that is known to be given up on to another, which a thief of it may have named.
+// Through extends trust along successions: from a trusted key to the one that replaced it, and back to those that it replaced. From a
+// key that is known to have been replaced it does not go on to a second successor, which a thief of the key may have named.
 func (v Vault) Through(ctx context.Context) (Vault, error) {
 	all, err := v.successions(ctx)
 	if err != nil {
@@ -195,8 +195,8 @@ func (v Vault) believes(k note.Verifier) bool {
 	return has(v.Trust, k) || slices.ContainsFunc(v.Retired, func(r manifest.Retired) bool { return same(r, k) })
 }
 
-// next gives who signs after a key, unless that is known. Of several a thief of the key may have named one: then none is believed but those
-// that are known.
+// next gives the succession that replaces a key, unless its successor is known already. If a key names several unknown successors it is
+// an error: one of them may be a thief's.
 func next(all []succession, k note.Verifier, known []note.Verifier) (s succession, is bool, err error) {
 	var after []succession
 	for _, one := range all {
@@ -214,7 +214,7 @@ func next(all []succession, k note.Verifier, known []note.Verifier) (s successio
 		"name the right one too, with --trust: plumb backup sheet prints it on the host")
 }
 
-// before gives some keys, and those that were given up for one of them.
+// before gives the keys, and all keys that one of them has replaced.
 func before(all []succession, keys []note.Verifier) []note.Verifier {
 	keys = slices.Clone(keys)
 	for found := true; found; {

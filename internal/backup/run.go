@@ -9,7 +9,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +40,7 @@ func (b *Backup) Run(ctx context.Context, job Job) (res Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	defer end()
+	defer func() { res.Twin = r.twin; end() }()
 	if goesOn {
 		is, err := b.ended(ctx, r, to, &res)
 		switch {
@@ -94,20 +93,20 @@ func (b *Backup) closed(ctx context.Context, r *running, job Job, res Result) er
 	return r.done(ctx)
 }
 
-// warn tells of what the run goes on without.
+// warn reports an error without which the run goes on.
 func (b *Backup) warn(what string, err error) {
-	if b.Warn != nil {
+	if b.Warn != nil && err != nil {
 		b.Warn(what, err)
 	}
 }
 
 // all makes a backup whose claims are there.
 func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *Result) error {
-	lean := func(s store.Store) error {
-		_, err := b.lean(ctx, s, job.needs())
+	keep := func(s store.Store) error {
+		_, err := b.keepBases(ctx, s, job.needs())
 		return err
 	}
-	if err := c.to.Each(ctx, lean); err != nil {
+	if err := c.to.Each(ctx, keep); err != nil {
 		return err
 	}
 	res.Whole = job.Whole
@@ -120,8 +119,8 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 		}
 		res.Streams = append(res.Streams, s)
 	}
-	// So long after a beat prune leaves alone what is here for longer than all that follows may take, or the manifest finds a stone in its place.
-	if err := c.young(ctx, b.Beat); err != nil {
+	// After a beat prune waits longer than all that follows may take. If it takes longer still, there is a stone in the place of the manifest.
+	if err := c.beatUnlessRecent(ctx, b.Beat); err != nil {
 		return err
 	}
 	if res.GoesOn {
@@ -132,30 +131,28 @@ func (b *Backup) all(ctx context.Context, r *running, c *claims, job Job, res *R
 	return b.finish(ctx, c.to, res)
 }
 
-// targets are the stores it goes to.
-func (b *Backup) targets() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
+// Stores returns all stores the backup goes to.
+func (b *Backup) Stores() []store.Store { return append([]store.Store{b.Store}, b.Also...) }
 
-// reached gives those that answer, and in which this host alone writes and may lock what it is to lock.
+// reached gives the stores that answer, in which only this host writes, and which can lock objects if that is asked for.
 func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
-	to := store.NewFan(b.targets()...)
+	to := store.NewFan(b.Stores()...)
 	return to, to.Each(ctx, func(s store.Store) error {
 		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
 			return err
 		}
-		return store.MayLock(ctx, s)
+		if err := store.MayLock(ctx, s, b.Lock); err != nil {
+			return err
+		}
+		b.short(ctx, s)
+		return nil
 	})
 }
 
-// where names them.
-func (b *Backup) where() string {
-	var all []string
-	for _, s := range b.targets() {
-		all = append(all, s.URL())
-	}
-	return strings.Join(all, " and ")
-}
+// where names the stores.
+func (b *Backup) where() string { return store.URLs(b.Stores()) }
 
-// finish makes the backup exist in every store that has all of it.
+// finish makes the backup exist in every store that has all of its objects.
 func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
 	var objects atomic.Int64 // the same in each that has all
 	err := to.Each(ctx, func(s store.Store) error {
@@ -173,7 +170,7 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
 		return err
 	}
 	res.Ended = b.Now().UTC().Truncate(time.Second)
-	// Read after the end is written down: what a key signed that was given up meanwhile ended before.
+	// The key is read after Ended is set: if it is given up meanwhile, the backup still ended before that, and is believed.
 	if b.Sign, b.Public, err = HostKey(ctx, b.Do, b.Dir, b.Host); err != nil {
 		return err
 	}
@@ -188,9 +185,9 @@ func (b *Backup) finish(ctx context.Context, to *store.Fan, res *Result) error {
 	return nil
 }
 
-// lost gives the stores that were left out.
+// lost lists the stores that the backup did not reach, with the reason.
 func (b *Backup) lost(to *store.Fan) (all []Lost) {
-	for i, s := range b.targets() {
+	for i, s := range b.Stores() {
 		if err := to.Lost(i); err != nil {
 			all = append(all, Lost{s.URL(), err})
 		}
@@ -249,7 +246,7 @@ func (b *Backup) produce(ctx context.Context, source Source, w io.Writer) error 
 	// Nothing goes out of it while the store is not there: that is waited for as long as it may last.
 	flow, err := b.Do.Pipe(ctx, host.Pipe{Argv: source.Argv, Out: w, Progress: quiet})
 	if err == nil && flow.Out == 0 {
-		err = hint.With(errors.New("it gave nothing"), "a backup of nothing is taken for a mistake")
+		err = hint.With(errors.New("it gave nothing"), "look at the command: an empty backup is refused, because it is probably a mistake")
 	}
 	if err == nil && source.Sieve != nil {
 		err = source.Sieve.Close()
@@ -268,7 +265,7 @@ func locked(lock time.Duration, now func() time.Time) store.Put {
 	return store.Put{Until: now().Add(lock)}
 }
 
-// whole lists what a store has, and counts it.
+// whole is an error unless the store has every object of a backup, in its size. It counts them.
 func whole(ctx context.Context, in store.Store, m manifest.Manifest) (objects int64, err error) {
 	var there store.Sizes
 	var unlisted error

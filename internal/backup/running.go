@@ -25,7 +25,7 @@ import (
 	"plumb/internal/journal"
 )
 
-// running is a backup that has not ended, as it is written down: one file for each job and store.
+// running is the record of a backup that has not ended: one file for each job and its stores.
 type running struct {
 	b    *Backup
 	to   *store.Fan
@@ -36,6 +36,7 @@ type running struct {
 	log  journal.Log
 	sent map[place]stream.Sent // by runs before this one
 	less map[string]bool       // stores that were left out: what was sent since they do not have
+	twin error                 // an ErrTwin, when it was met
 }
 
 type place struct {
@@ -67,7 +68,7 @@ const (
 // errLess is why a store does not get a backup that an earlier run began.
 var errLess = errors.New("an earlier run of this backup went on without it, and does not send again what it sent since")
 
-// begin takes up a backup that an earlier run began, or begins one. Only one at a time does.
+// begin resumes the backup that an earlier run of the job began, or begins one. Only one process at a time works on a job.
 func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *running, goesOn bool, end func(), err error) {
 	sum := sha256.Sum256([]byte(b.where() + "\n" + job))
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
@@ -99,7 +100,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	return r, goesOn, unlock, nil
 }
 
-// widen notes that from now on more objects are on their way at once than in the runs before: the next run must look at as many.
+// widen notes that from now on more objects are sent at once than in earlier runs: a later run must then check as many.
 func (r *running) widen(ctx context.Context) error {
 	workers := cmp.Or(r.b.Workers, stream.Workers)
 	if workers <= r.head.Workers {
@@ -109,17 +110,17 @@ func (r *running) widen(ctx context.Context) error {
 	return r.note(ctx, kindWorkers, workers)
 }
 
-// same tells whether what was sent is what this run would send: sealed for the same, in the same pieces, and locked as long.
+// same tells whether this run would send the same: for the same recipients, in chunks of the same size, and locked as long.
 func (r *running) same(job string) bool {
 	h := r.head
 	return h.Job == Told(job) && h.Store == r.b.where() && slices.Equal(h.To, r.b.Words) && h.Chunk == r.b.Chunk && h.Lock == r.b.Lock
 }
 
-// narrow leaves out the stores that runs before left out, unless no other is there.
+// narrow leaves out the stores that earlier runs left out. It is false if no store remains, and then leaves out none.
 func (r *running) narrow() bool {
 	var out []int
 	others := false
-	for i, s := range r.b.targets() {
+	for i, s := range r.b.Stores() {
 		if r.less[s.URL()] {
 			out = append(out, i)
 		} else {
@@ -174,10 +175,14 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
-	id, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
+	id, there, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
+	if err == nil {
+		r.twin, err = r.b.begins(ctx, id, there)
+	}
 	if err != nil {
 		return err
 	}
+	r.b.warn("the backup is made all the same", r.twin)
 	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
 	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
@@ -209,8 +214,8 @@ func (r *running) append(ctx context.Context, kind string, body any) error {
 	return nil
 }
 
-// full has a run go on that finds no room to write down what it sends: it is the data that must get away. What is written down goes
-// too: a run that went on by it would not know of what is replaced from now on.
+// full handles an error of writing the record. If the disk is full the run goes on without a record, because the data matter more. The
+// record is removed then: a later run that resumed from it would not know which objects are replaced from now on.
 func (r *running) full(ctx context.Context, err error) error {
 	if !tree.Full(err) {
 		return err
@@ -245,10 +250,10 @@ func (r *running) Note(ctx context.Context, s stream.Sent) error {
 	return r.append(ctx, kindSent, s)
 }
 
-// leaves gives the stores that were lost, and not to this run's end: others are left.
+// leaves gives the stores that this run has lost since the last note, unless it has lost all of them and ends.
 func (r *running) leaves() (urls []string) {
 	left := false
-	for i, s := range r.b.targets() {
+	for i, s := range r.b.Stores() {
 		if r.to.Lost(i) == nil {
 			left = true
 		} else if !r.less[s.URL()] {
@@ -261,7 +266,7 @@ func (r *running) leaves() (urls []string) {
 	return urls
 }
 
-// failed words why a run ended, and forgets what was sent where no run can go on with it.
+// failed completes the error of a run, and removes its record if no later run could resume it.
 func (r *running) failed(ctx context.Context, err error) error {
 	if errors.Is(err, ErrGivenUp) || errors.Is(err, errLate) || errors.Is(err, store.ErrUnkept) {
 		what := "the same command starts it over"

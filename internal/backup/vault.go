@@ -39,15 +39,15 @@ type Found struct {
 // List gives all backups, oldest first. One that cannot be read or is not believed is listed with why.
 func (v Vault) List(ctx context.Context) ([]Found, error) {
 	all, err := v.list(ctx)
-	return there(all), err
+	return unpruned(all), err
 }
 
-// there leaves out those that prune removes.
-func there(all []Found) []Found {
+// unpruned leaves out those that prune is removing.
+func unpruned(all []Found) []Found {
 	return slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return errors.Is(f.Err, signed.ErrRemoved) })
 }
 
-// list gives also those that prune removes.
+// list also gives those that prune is removing.
 func (v Vault) list(ctx context.Context) (all []Found, err error) {
 	var ids []string
 	tried := map[string]bool{}
@@ -139,11 +139,11 @@ func (v Vault) Find(ctx context.Context, id, server string) (manifest.Manifest, 
 		return manifest.Manifest{}, err
 	}
 	if id == "" || id == "latest" {
-		m, err := v.latest(there(all), server)
+		m, err := v.latest(unpruned(all), server)
 		v.hidden(ctx, all, m.ID)
 		return m, err
 	}
-	all = there(all)
+	all = unpruned(all)
 	var fit []Found
 	for _, f := range all {
 		if strings.HasPrefix(f.ID, id) && (server == "" || f.Server == server) {
@@ -202,7 +202,7 @@ func (v Vault) None(server string) error {
 	if server != "" {
 		return hint.With(fmt.Errorf("%s has no backup%s", v.Store.URL(), ofServer(server)), "plumb backup list shows whose backups are there")
 	}
-	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "look at the URL, also at its prefix: plumb backup sheet prints where a host backs up to")
+	return hint.With(fmt.Errorf("%s has no backup at all", v.Store.URL()), "check the URL and its prefix: plumb backup sheet prints where a host backs up to")
 }
 
 func ofServer(name string) string {

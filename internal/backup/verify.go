@@ -91,7 +91,8 @@ func (v Verify) sampled(all []manifest.Manifest) (bytes int64) {
 	return bytes
 }
 
-// sample tells of the chunks of a stream, in their order, which are read: the same ones each time in one run, so that what they have in all is known before.
+// sample tells which chunks of a stream are read, when asked in their order. In one run the answers are always the same, so that the
+// number of bytes is known beforehand.
 func (v Verify) sample(m manifest.Manifest, number int) func(n int64) bool {
 	draw, last := rand.New(rand.NewPCG(v.seed, uint64(number))), m.Streams[number].Chunks()-1
 	return func(n int64) bool { return draw.Float64()*100 < v.Percent || n == 0 || n == last }

@@ -178,9 +178,6 @@ func (k *Executor) carryOut(ctx context.Context, c *Change, p *Recorded) (got st
 		cut := ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded)
 		return "", errors.Join(err, k.note(context.WithoutCancel(ctx), c, kindFailed, result{N: p.N, Why: err.Error(), Cut: cut}))
 	}
-	if p.State == Gone {
-		return "", nil
-	}
 	return got, k.note(ctx, c, kindDone, result{N: p.N, Got: got})
 }
 

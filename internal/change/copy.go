@@ -212,7 +212,10 @@ func (o *Copy) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, fo
 	case !identity.Same(id, p.Identity):
 		return &Drifted{[]Drift{{Place: aside.Path, Want: p.Identity, Found: id, Others: true}}}
 	}
-	return aside.destroy(ctx, k.Doer)
+	if err := unmounted(ctx, k.Doer, aside.Path); err != nil {
+		return err
+	}
+	return host.RemoveTree(ctx, k.Doer, aside.Path)
 }
 
 func (o *Copy) known(m Made) error {

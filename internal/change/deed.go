@@ -8,26 +8,26 @@ import (
 	"plumb/internal/host"
 )
 
-// deed is what every kind of act can do. Whatever it finds out on the way that
-// undoing needs, it notes before it goes on.
+// deed is what every kind of act can do. If it learns something on the way that undoing needs, it writes that
+// to the journal before it goes on.
 type deed interface {
 	// place names what is changed, for people and to find two acts on one place.
 	place() string
 	// found reads what is there before the act; need is false when nothing is left to do.
 	found(ctx context.Context, k *Executor) (made Made, need bool, err error)
-	// do does it, or goes on with it: p is its record. It gives the state that
-	// was reached when it is not the one wanted.
+	// do does it, or continues it; p is its record in the journal. got is the state that was reached, if it is
+	// not the one wanted.
 	do(ctx context.Context, k *Executor, c *Change, p *Recorded) (got string, err error)
-	// drift says how the place differs from what it was before and from what
-	// Plumb left; nil when it does not.
+	// drift says how the place differs both from what it was before and from what Plumb left; nil when it does
+	// not differ from one of the two.
 	drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, error)
-	// undo takes it back. With force, also where others have changed it.
+	// undo takes it back; with force also where others have changed it since.
 	undo(ctx context.Context, k *Executor, c *Change, p *Recorded, force bool) error
-	// known says why a journaled act of the kind cannot be undone by this Plumb.
+	// known is an error that says why this Plumb cannot undo such an act of a journal; nil when it can.
 	known(m Made) error
-	// words say what was before and what comes of it, for people.
+	// words say for people what was there before, and what the act makes of it.
 	words(p *Recorded) (before, after string)
-	// back lists what undoing it would run, beside writing and renaming files.
+	// back lists the operations that undoing it would run, besides writing and renaming files.
 	back(p *Recorded) []Op
 }
 
@@ -41,7 +41,6 @@ func (a Act) kinds() (names []string, set []deed) {
 	add("edit", a.Edit != nil, a.Edit)
 	add("switch", a.Switch != nil, a.Switch)
 	add("make", a.Make != nil, a.Make)
-	add("remove", a.Remove != nil, a.Remove)
 	add("copy", a.Copy != nil, a.Copy)
 	add("move", a.Move != nil, a.Move)
 	return names, set
@@ -64,7 +63,7 @@ func (a Act) Needed(ctx context.Context, d host.Doer) (bool, error) {
 	return need, err
 }
 
-// Kind names what an act is: edit, switch, make, remove, copy or move.
+// Kind names what an act is: edit, switch, make, copy or move.
 func (a Act) Kind() string { names, _ := a.kinds(); return strings.Join(names, " and ") }
 
 // Place names what an act changes.
@@ -78,19 +77,18 @@ func (a Act) form() int {
 	return Form
 }
 
-// Words say for people what was at the place before the act, and what the act
-// makes of it.
+// Words say for people what was at the place before the act, and what the act makes of it.
 func (p Recorded) Words() (before, after string) { return p.Act.deed().words(&p) }
 
-// Back lists what undoing it would run, beside writing and renaming files:
-// commands, statements, and writes to the kernel's files.
+// Back lists what undoing it would run, besides writing and renaming files: commands, statements, and writes
+// to the kernel's files.
 func (p Recorded) Back() []Op { return p.Act.deed().back(&p) }
 
 // markLetters are what marks are made of.
 const markLetters = "abcdefghijklmnopqrstuvwxyz234567"
 
-// isMark tells whether a journaled mark is one: it becomes part of names.
+// isMark tells whether the mark in a journal is well formed: it becomes part of file names.
 func isMark(mark string) bool { return mark != "" && strings.Trim(mark, markLetters) == "" }
 
-// newMark gives a word that no other act has, and that nobody can guess.
+// newMark makes a word that no other act has and that nobody can guess.
 func newMark() string { return strings.ToLower(rand.Text()) }

@@ -14,8 +14,7 @@ import (
 	"plumb/internal/host"
 )
 
-// Waiting is the error of an act that cannot be taken back while its server
-// does not answer. The journal keeps it open.
+// Waiting is the error of an act that cannot be undone while its server does not answer. It stays open in the journal.
 type Waiting struct {
 	For string // the server: "mysql:3306"
 	Err error  // what it answered, or what was in the way
@@ -48,14 +47,14 @@ func (w *Waiting) Hint() string {
 	return "start " + w.For + "; plumb undo then takes back what is left"
 }
 
-// Answers tells whether the server answers, and what stands in the way is what it says: after an upgrade it may not know the
-// setting any more.
+// Answers tells whether the server did answer, so that the error is its own: after an upgrade it may no longer know the
+// setting.
 func (w *Waiting) Answers() bool {
 	return !slices.ContainsFunc([]error{host.ErrDown, host.ErrLogin, host.ErrRefused, context.DeadlineExceeded, context.Canceled},
 		func(none error) bool { return errors.Is(w.Err, none) })
 }
 
-// waiting makes the error of an operation on a server that may be down.
+// waiting makes a *Waiting of the error of an operation on a server, unless we were told to stop.
 func waiting(ctx context.Context, t *host.Target, err error) error {
 	if err == nil || t == nil || ctx.Err() != nil {
 		return err
@@ -63,7 +62,7 @@ func waiting(ctx context.Context, t *host.Target, err error) error {
 	return &Waiting{For: t.Name, Err: err}
 }
 
-// seen reads the state of a switch; a server that does not answer is waited for.
+// seen reads the state of a switch. The error is a *Waiting if it is a server's.
 func (k *Executor) seen(ctx context.Context, s *Switch) (string, error) {
 	now, err := inspect(ctx, k.Doer, s.Inspect)
 	if err == nil {
@@ -76,10 +75,9 @@ func (k *Executor) seen(ctx context.Context, s *Switch) (string, error) {
 	return "", err
 }
 
-// whileDown takes a value back in the file in which its server keeps it. It
-// does so only where the server surely does not run: one that runs would write
-// the file anew. Otherwise it gives the error with which the server was found
-// not to answer.
+// whileDown restores a value in the file in which its server stores it. It does so only if the server certainly does not
+// run, because a running server would write the file anew. Otherwise it gives back down, the error that the server's
+// silence caused.
 func (k *Executor) whileDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, down error) error {
 	d := p.Act.Switch.Down
 	if runs, err := k.runs(ctx, d); err != nil || runs {
@@ -125,8 +123,7 @@ func (k *Executor) whileDown(ctx context.Context, c *Change, p Recorded, o UndoO
 	return k.note(ctx, c, kindUndone, result{N: p.N})
 }
 
-// plain gives a state of the switch as the file has it; false when it cannot
-// be told.
+// plain gives a state of the switch in the form of the file; false if it has none.
 func (d *Down) plain(state string) (string, bool) {
 	if !d.Quoted || state == None {
 		return state, true
@@ -136,8 +133,7 @@ func (d *Down) plain(state string) (string, bool) {
 	return strings.ReplaceAll(inner, "''", "'"), ok && end
 }
 
-// runs tells whether the server that keeps a value may be running, by the file
-// that holds its process id.
+// runs tells whether the server may be running, by the file that holds its process id.
 func (k *Executor) runs(ctx context.Context, d *Down) (bool, error) {
 	text, err := k.Doer.ReadFile(ctx, d.PID)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,12 +155,11 @@ func (k *Executor) runs(ctx context.Context, d *Down) (bool, error) {
 	return true, err
 }
 
-// keepsItself tells whether a server that is down could not be made to start
-// without the value by this package.
+// keepsItself tells whether the server stores the value where this package cannot edit it while the server is down.
 func (s *Switch) keepsItself() bool { return s.Down != nil && s.Down.File == "" }
 
-// TryRestarts refuses a draft that is to be undone by itself after a restart,
-// when nobody could undo it were a server not to start again.
+// TryRestarts refuses to try a draft that restarts servers if a value of it could not be undone should a server not
+// start with it. The error is a *Refusal.
 func (d Draft) TryRestarts() error {
 	restarts := false
 	for _, s := range d.Steps {

@@ -16,8 +16,7 @@ import (
 	"plumb/internal/host/tree"
 )
 
-// Directory is where journals are kept: one file for each change, and the
-// lock of the one writer.
+// Directory is where journals are kept: one file for each change, and a lock, because only one process writes.
 const Directory = "/var/lib/plumb"
 
 // journals matches the names of the journals in there.
@@ -29,8 +28,8 @@ type Executor struct {
 	Dir   string // Directory, but for tests
 	Plumb string // version
 	Now   func() time.Time
-	// Guard says why what stands in the journals cannot be trusted: others than
-	// the one who undoes could have written there what is then run. nil: all is.
+	// Guard is an error that says why the journals cannot be trusted: somebody else could have written to them what
+	// an undo would run. nil: they are trusted.
 	Guard func(dir, pattern string) error
 	// Waits is told what does not show at once, and how long it may take, so that nobody wonders. nil: nobody is.
 	Waits func(on, until string, most time.Duration)
@@ -49,7 +48,7 @@ func (k *Executor) Trusted() error {
 	return k.Guard(k.Dir, journals)
 }
 
-// lock makes this process the one writer.
+// lock makes this process the only writer.
 func (k *Executor) lock(ctx context.Context) (func(), error) {
 	if err := k.Trusted(); err != nil {
 		return nil, err
@@ -67,20 +66,20 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	return unlock, err
 }
 
-// unwritten says of a journal that cannot be written what helps. Nothing is done that is not written down.
+// unwritten adds to the error of writing the journal what a person can do.
 func (k *Executor) unwritten(err error) error {
 	err = fmt.Errorf("keep the journal: %w", err)
 	switch {
 	case tree.Full(err):
-		return hint.With(err, "make room there and run it again: nothing is done that is not written down")
+		return hint.With(err, "make space there and run it again: Plumb does nothing that it cannot record")
 	case tree.ReadOnly(err):
-		return hint.With(err, "mount its filesystem read-write and run it again: nothing is done that is not written down; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
+		return hint.With(err, "mount its filesystem read-write and run it again: Plumb does nothing that it cannot record; plumb undo can also use a copy of "+path.Join(k.Dir, journals)+" on another filesystem: --state DIR")
 	}
 	return err
 }
 
-// Changes reads all journals, oldest first. One that is damaged, or of a newer
-// Plumb, costs its own change alone: that has Damage set and nothing else.
+// Changes reads all journals, oldest first. If one is damaged, or of a newer Plumb, only its own change is lost: that
+// has Damage set and nothing else. The error is that of listing or reading the directory.
 func (k *Executor) Changes(ctx context.Context) ([]*Change, error) {
 	files, err := k.Doer.Glob(ctx, path.Join(host.Verbatim(k.Dir), journals))
 	if err != nil {
@@ -145,7 +144,7 @@ func (k *Executor) begin(ctx context.Context, b Begin, all plan) (*Change, error
 	return c, k.note(ctx, c, kindPlan, all)
 }
 
-// note writes a record down; when it returns, the record is on disk.
+// note writes a record to the journal. It is on disk when note returns.
 func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) error {
 	err := k.write(ctx, c, kind, body)
 	if takesBack(kind) && k.makesRoom(ctx, err) {
@@ -168,7 +167,8 @@ func (k *Executor) write(ctx context.Context, c *Change, kind string, body any) 
 	return err
 }
 
-// Confirm says that a change made with a time limit shall stay.
+// Confirm keeps a change that would be undone when its time is over; number 0 stands for the last one that waits
+// for that. The error is a *Refusal if there is none, or it cannot be confirmed.
 func (k *Executor) Confirm(ctx context.Context, number int) (*Change, error) {
 	unlock, err := k.lock(ctx)
 	if err != nil {

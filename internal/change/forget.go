@@ -8,8 +8,9 @@ import (
 // unseen is written down of an act that is forgotten.
 const unseen = "forgotten: what it is now was not looked at"
 
-// Forget ends a change of which something can never be taken back: its server is gone for good, or its disk is dead. It reads
-// the journal alone and touches nothing else. What of it is in force stays so, and is written down as not known.
+// Forget closes a change that can never be undone completely, because a server is gone for good or a disk is dead. It reads
+// and writes only the journal. What is in force stays so; the journal then says that this is not known. each is called for
+// every act. The error is a *Refusal if nothing is in force, or the change is on trial.
 func (k *Executor) Forget(ctx context.Context, number int, each func(*Change, Recorded, error)) error {
 	return k.with(ctx, number, func(c *Change) error {
 		switch {

@@ -6,6 +6,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
+	"plumb/internal/host/paths"
 	"plumb/internal/host/processes"
 )
 
@@ -16,6 +17,20 @@ func covered(ctx context.Context, d host.Reader, dir string) (bool, error) {
 	}
 	m, err := mounts.At(ctx, d, dir)
 	return m != nil, err
+}
+
+// unmounted refuses a directory with something mounted on or below it.
+func unmounted(ctx context.Context, d host.Reader, dir string) error {
+	all, err := mounts.Read(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if paths.Within(m.Mountpoint, dir) {
+			return &Refusal{Why: fmt.Sprintf("%s is mounted on %s", m.Source, m.Mountpoint), What: "unmount it first"}
+		}
+	}
+	return nil
 }
 
 // unused refuses a directory in which a process works or has a file open. All processes must be seen where it is to be sure.

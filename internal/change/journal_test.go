@@ -134,7 +134,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"step":0,"act":{"edit":{"file":"/etc/toy.conf","form":"sysctl","key":"a","value":"5"}},"made":{"splice":{"at":9999999,"old":"x","new":"a = 1\n","before":"","after":""}}}`), "done")
 	f.Add([]byte(`{"step":0,"act":{"switch":{"on":"x","look":{"file":"/run/a","match":"(a"},"undo":[{"argv":["true"]}]}},"made":{}}`), "done")
 	const mark = `"made":{"before":"x","mark":"aaaaaaaaaaaaaaaaaaaaaaaaaa"}}`
-	for _, act := range []string{`{"make":{"path":"/a/b","directory":{"perm":488,"uid":0,"gid":0}}}`, `{"copy":{"from":"/a","to":"/b"}}`, `{"remove":{"dataset":"a/b@c","keep":true}}`,
+	for _, act := range []string{`{"make":{"path":"/a/b","directory":{"perm":488,"uid":0,"gid":0}}}`, `{"copy":{"from":"/a","to":"/b"}}`,
 		`{"make":{"inspect":{"file":"/x"},"name":"x","do":[{"argv":["true"]}],"undo":[{"argv":["true"]}]}}`, `{"make":{"dataset":"a/b","do":[{"argv":["true"]}],"undo":[{"argv":["true"]}]}}`} {
 		f.Add([]byte(`{"step":0,"act":`+act+`,`+mark), "made")
 	}

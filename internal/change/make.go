@@ -17,34 +17,32 @@ import (
 	"plumb/internal/units"
 )
 
-// Make brings a thing into being under a name that nothing has yet.
+// Make makes a thing, under a name that nothing has yet.
 type Make struct {
 	Thing
 	Directory *Dir `json:"directory,omitempty"` // of a Path
-	// Do makes anything else. In its texts {mark} stands for a word that no other
-	// act has: a dataset is given it as its property org.plumb:act, and of another
-	// thing Inspect must read it, so that one made just before a crash is known.
+	// Do makes anything else. In its texts {mark} stands for a word that no other act has. A dataset gets it as
+	// its property org.plumb:act; of anything else, what Inspect reads must contain it. So a thing that was made
+	// just before a crash is recognised afterwards.
 	Do []Op `json:"do,omitempty"`
-	// Undo removes it, and should refuse while others use it. It is done only to
-	// what still is what was made.
+	// Undo removes it, and should fail while others use it. It is run only if what is there is what was made.
 	Undo []Op `json:"undo,omitempty"`
-	// Absent fails while it may be there although Inspect does not see it: a pool that was exported is
-	// on its disks all the same. What cannot be looked at is a reason to fail. {kept} stands for what
-	// Unchanged read, "" before that was written down.
+	// Absent fails if the thing may exist although Inspect does not see it: an exported pool is still on its
+	// disks. It must also fail if it cannot look. {kept} stands for what Unchanged read, or "" if that was not
+	// written down yet.
 	Absent []Op `json:"absent,omitempty"`
-	// Rest clears what is left of it once Undo is done: signatures on its disks. It is done again by
-	// an undo that goes on where another was killed, when others may have come since: so it proves by
-	// itself that what it finds is what was made.
+	// Rest clears what Undo leaves: signatures on its disks. It is run again by an undo that continues one which
+	// was killed, and by then somebody else may have used the disks: so it must itself prove that what it finds
+	// is what was made.
 	Rest []Op `json:"rest,omitempty"`
-	// Empty lets undo remove it only while nothing is in it. A Directory is
-	// always treated so.
+	// Empty lets undo remove it only while nothing is in it. That is always so for a Directory.
 	Empty bool `json:"empty,omitempty"`
-	// Unchanged lets undo remove it only while this reads as it did when it was made.
+	// Unchanged lets undo remove it only while this reads the same as when it was made.
 	Unchanged *Inspection `json:"unchanged,omitempty"`
-	// Still must hold for undo to remove it. What the same change has put into it is taken out before.
+	// Still must hold for undo to remove it. What the same change put into it has been taken out by then.
 	Still *Still `json:"still,omitempty"`
-	// Moved tells what will be read of a thing whose identity is known before: Do gives it its name
-	// alone, or is told its UUID. No mark is needed to know it.
+	// Moved is given for a thing whose identity is known before Do runs, because Do only renames it, or is told
+	// its UUID. It needs no mark.
 	Moved *Moved `json:"moved,omitempty"`
 	Spare
 }
@@ -55,19 +53,20 @@ type Moved struct {
 	State    string `json:"state"`    // by Unchanged
 }
 
-// Dir says whose a new directory is: -1 for user and group of the Plumb that makes it.
+// Dir says what mode a new directory has and who owns it: -1 for the user and group that Plumb runs as.
 type Dir struct {
 	Perm fs.FileMode `json:"perm"`
 	UID  int         `json:"uid"`
 	GID  int         `json:"gid"`
 }
 
-// Kept is the exit status of an operation of Undo that finds in a thing what others put there, where a look from outside sees nothing:
-// in a filesystem that is not mounted. It has removed nothing, and says on standard error what it found.
+// Kept is the exit status with which an operation of Undo says that it found something of others in the thing,
+// where nothing can be seen from outside: in a filesystem that is not mounted. It has removed nothing, and its
+// standard error says what it found.
 const Kept = 99
 
-// removePatience is how long an undo waits for somebody who is just leaving
-// what it removes: a server that has ended holds its files for a moment.
+// removePatience is how long an undo waits while what it removes is still in use: a server that has just
+// ended holds its files for a moment.
 const removePatience = 15 * time.Second
 
 func (m *Make) found(ctx context.Context, k *Executor) (Made, bool, error) {
@@ -81,7 +80,7 @@ func (m *Make) found(ctx context.Context, k *Executor) (Made, bool, error) {
 	return Made{Before: None, Mark: newMark()}, true, nil
 }
 
-// taken refuses a name that something has.
+// taken refuses a name that is in use.
 func taken(place string) error {
 	return &Refusal{Why: place + " is there already, and what was there before is not Plumb's to take back", What: "choose another name, or remove it first"}
 }
@@ -119,8 +118,8 @@ func (m *Make) do(ctx context.Context, k *Executor, c *Change, p *Recorded) (str
 	return "", k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state})
 }
 
-// directory makes it under a name of its own, so that it is known for ours
-// before it has the name wanted.
+// directory makes the directory under a name that only this act uses, and notes its identity before it gets
+// its real name. So it is always known to be ours.
 func (m *Make) directory(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	aside := m.aside(p.Made.Mark)
 	if done, err := m.is(ctx, k.Doer, p.Identity); err != nil || done {
@@ -152,11 +151,12 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 	return ours, id, err
 }
 
-// goneWithin is how long a command is waited for that was begun by who is gone, or could not be ended.
+// goneWithin is how long to wait for a command whose Plumb has died, or which could not be ended.
 const goneWithin = 2 * time.Second
 
-// ended proves of an act that was begun, and of which nobody knows whether it was done, that none of its commands runs any more: one
-// goes on when the Plumb that began it was killed, or when it waits in the kernel. What it makes would come when it counts as undone.
+// ended proves that no command of an act is still running, if the act was begun and it is not known whether it was
+// done. A command goes on if the Plumb that began it was killed, or while it waits in the kernel, and would make the
+// thing after the act counts as undone.
 func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 	m := p.Act.Make
 	if m == nil || p.State != Begun && p.State != Failed {
@@ -266,8 +266,8 @@ func (m *Make) undo(ctx context.Context, k *Executor, c *Change, p *Recorded, fo
 	return err
 }
 
-// absent proves that a thing is not there which is not seen. Of one whose making failed by itself there is
-// nothing to look for: where it was to be made, others may have something.
+// absent proves that a thing which Inspect does not see does not exist. If the making failed by itself there is nothing
+// to look for, and others may have something in its place.
 func (m *Make) absent(ctx context.Context, k *Executor, c *Change, p *Recorded) error {
 	if p.failed && !p.cut && p.Identity == "" {
 		return nil
@@ -278,10 +278,10 @@ func (m *Make) absent(ctx context.Context, k *Executor, c *Change, p *Recorded) 
 	return nil
 }
 
-// errUnseen is the error of an undo that does not take a thing for gone.
+// errUnseen is the error of an undo that has no proof that a thing is gone.
 var errUnseen = errors.New("and may be there all the same")
 
-// remove takes away or puts aside what is what was made. final tells that trying again would not help.
+// remove removes the thing, or puts it aside. final says that trying again would not help.
 func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, id string) (final bool, err error) {
 	if m.Rest != nil && p.Identity == "" { // it was made just before a crash: who goes on with this undo must know that it was
 		if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id}); err != nil {
@@ -302,7 +302,7 @@ func (m *Make) remove(ctx context.Context, k *Executor, c *Change, p *Recorded, 
 	return true, err
 }
 
-// undoing gives the operations that take it away, or put it aside.
+// undoing gives the operations that remove it, or put it aside.
 func (m *Make) undoing(p *Recorded) []Op {
 	if p.Spared() {
 		return m.Keep
@@ -320,7 +320,7 @@ func (m *Make) run(ctx context.Context, k *Executor, p *Recorded, ops []Op) erro
 	return nil
 }
 
-// errRemains is the error of an undo that removed a thing, and no more.
+// errRemains is the error of an undo that removed the thing but could not clear what is left of it.
 var errRemains = errors.New("what is left of it was not cleared")
 
 func (m *Make) known(made Made) error {

@@ -175,17 +175,7 @@ func (m *moving) empty(ctx context.Context) error {
 			return err
 		}
 		defer r.Close()
-		names, err := r.Names()
-		for _, name := range names {
-			if paths.Matches(p.Skip, name) {
-				r.RemoveEmpty(name) // unless something is mounted there
-				continue
-			}
-			if err == nil {
-				err = m.step(ctx, "remove", r.Path+"/"+name, func() error { return r.Remove(name) })
-			}
-		}
-		if err != nil {
+		if err := m.removeAll(ctx, r, p); err != nil {
 			return err
 		}
 		e, err := r.Itself()
@@ -199,5 +189,24 @@ func (m *moving) empty(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(m.k.Doer.Remove(ctx, m.o.List))
+	return m.k.Doer.Remove(ctx, m.o.List)
+}
+
+// removeAll removes what was copied to a new place. Of what was skipped only the empty directories are there that
+// mountPoints made: they go unless something is mounted on them.
+func (m *moving) removeAll(ctx context.Context, r *tree.Root, p Pair) error {
+	names, err := r.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if paths.Matches(p.Skip, name) {
+			r.RemoveEmpty(name)
+			continue
+		}
+		if err := m.step(ctx, "remove", r.Path+"/"+name, func() error { return r.Remove(name) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

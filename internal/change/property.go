@@ -10,10 +10,9 @@ import (
 	"plumb/internal/zfs"
 )
 
-// Property is read of a dataset that an act of the same change made. It is known by its GUID, which the
-// journal has once it is made, and so under whatever name it is by then. A property that
-// we give it can be copied onto others by whoever may set theirs, and one of a
-// line break can look like the line of another dataset: so no other dataset's is read.
+// Property is a property of a dataset that an act of the same change made. The dataset is found by its GUID, which the
+// journal has, whatever it is called by then. It is not found by a property of ours: whoever may set properties of other
+// datasets could copy that, and one with a line break could look like the line of another dataset.
 type Property struct {
 	Made string   `json:"made"`     // the name under which it was made
 	List []string `json:"list"`     // a command that prints names and GUIDs of all that it can be, and no text of users
@@ -21,7 +20,7 @@ type Property struct {
 	id   string   // by which it is known; "" before it was made
 }
 
-// of gives the inspection of the dataset that has an identity.
+// of gives the inspection of the dataset with this identity.
 func (l Inspection) of(id string) Inspection {
 	if l.Of != nil {
 		of := *l.Of
@@ -30,7 +29,7 @@ func (l Inspection) of(id string) Inspection {
 	return l
 }
 
-// identified gives an act that knows what its inspection is of, as far as that has been made.
+// identified gives the act with the identity of the dataset that it inspects, if that has been made.
 func (c *Change) identified(a Act) Act {
 	if a.Switch == nil || a.Switch.Inspect.Of == nil {
 		return a

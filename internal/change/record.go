@@ -15,11 +15,9 @@ const (
 	kindBegin         = "begin"          // Begin
 	kindIntent        = "intent"         // intent: the act is about to be done
 	kindPlan          = "plan"           // plan: all acts that will be done, since form 2
-	kindMade          = "made"           // result: who is what was made, and its state; since form 2
+	kindMade          = "made"           // result: the identity and the state of what was made; since form 2
 	kindProgress      = "progress"       // result: how far a copy is; since form 2
-	kindRemoving      = "removing"       // result: what is removed now cannot be taken back; since form 2
-	kindReturning     = "returning"      // result: what was written where data were moved to is being copied back; since form 2
-	kindGone          = "gone"           // result: removed for good; since form 2
+	kindReturning     = "returning"      // result: what was written in the new place of moved data is being copied back; since form 2
 	kindDone          = "done"           // result
 	kindFailed        = "failed"         // result: it was not done, or is taken back next
 	kindUndoing       = "undoing"        // result: it is about to be undone
@@ -32,8 +30,8 @@ const (
 	kindConfirmed     = "confirmed"      // nothing
 )
 
-// Form of a change's journal. The first knew edits and switches alone, and a
-// change of nothing else is still written so, for a Plumb of that time to undo.
+// Form of a change's journal. Form 1 had only edits and switches. A change of nothing else is still written in form 1,
+// so that a Plumb of that time can undo it.
 const Form = 2
 
 // Begin opens the journal of a change.
@@ -44,8 +42,8 @@ type Begin struct {
 	User    string    `json:"user"`
 	Try     time.Time `json:"try,omitzero"` // undone at this time unless confirmed
 	Of      string    `json:"of,omitempty"` // what it is a stage of: "provision tank/mariadb"; "" when it stands alone
-	// Loan is set when it ends with the process that made it, and then says in which boot of
-	// the machine that runs. It cannot be confirmed.
+	// Loan is set if the change ends with the process that made it: it names the boot of the machine in which that
+	// process runs. Such a change cannot be confirmed.
 	Loan  string `json:"loan,omitempty"`
 	Steps []Step `json:"steps"`
 }
@@ -57,8 +55,7 @@ type intent struct {
 	Made `json:"made"`
 }
 
-// plan lists all acts of a change, so that one which was killed can be gone on
-// with from its journal alone.
+// plan lists all acts of a change, so that one that was killed can be resumed from its journal alone.
 type plan struct {
 	Acts []plannedAct `json:"acts"`
 }
@@ -70,13 +67,13 @@ type plannedAct struct {
 
 // Made is what was found when an act was about to be done.
 type Made struct {
-	Before string       `json:"before,omitempty"` // of a switch: its state; of a removal: who it was
+	Before string       `json:"before,omitempty"` // of a switch: its state
 	New    bool         `json:"new,omitempty"`    // of an edit: the file was not there
 	Splice *edit.Splice `json:"splice,omitempty"` // of an edit: what changes in the file
 	Value  *string      `json:"value,omitempty"`  // of an edit: what the key was set to in the file
 	Unset  bool         `json:"unset,omitempty"`  // of an edit: the file did not set the key
-	In     string       `json:"in,omitempty"`     // of an edit: who the directory of the file was
-	Mark   string       `json:"mark,omitempty"`   // of a making, removal or copy: a word of its own, by which is known what is its
+	In     string       `json:"in,omitempty"`     // of an edit: the identity of the file's directory
+	Mark   string       `json:"mark,omitempty"`   // of a making, copy or move: a word that no other act has, by which what it made is recognised
 }
 
 // result says what became of an intent; N is its record's number.
@@ -85,10 +82,11 @@ type result struct {
 	Got   string `json:"got,omitempty"` // the state read afterwards, when it is not the one wanted
 	Why   string `json:"why,omitempty"`
 	What  string `json:"what,omitempty"`
-	Files int    `json:"files,omitempty"` // of a copy: so many of its list are there
-	// Forgotten is of what is left: nobody looked at it. An earlier Plumb takes it for left by others, and lets it be as well.
+	Files int    `json:"files,omitempty"` // of a copy: how many files of its list are there
+	// Forgotten says of an act that is left that nobody looked at it. An earlier Plumb does not know the field, and
+	// leaves such an act alone as well.
 	Forgotten bool `json:"forgotten,omitempty"`
-	// Cut is of what failed because it was ended before its end: what it began may be there all the same.
+	// Cut says of an act that failed that it was interrupted: what it began may exist all the same.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -110,7 +108,6 @@ const (
 	Undoing State = "undoing" // an undo of it began and did not end
 	Undone  State = "undone"  //
 	Left    State = "left"    // changed by others since, and left so; or forgotten
-	Gone    State = "gone"    // removed for good
 )
 
 // Recorded is an act of a change as the journal tells it.
@@ -123,23 +120,22 @@ type Recorded struct {
 	Got   string // the state that was reached, when it is not the one wanted
 	Why   string // why it failed or was left
 
-	Identity string // who it is that was made, "" before that was written down
-	Kept     string // the state in which it was made, or the digest of what is copied
-	Files    int    // of a copy: so many are there, and the same
-	Removing bool   // what is put aside is being removed for good
-	// Forgotten is set when it is left because somebody ended it unseen: whether it is in force is not known.
+	Identity string // of what was made; "" before that was written down
+	Kept     string // the state of what was made, or the digest of what was copied
+	Files    int    // of a copy: how many files are there and compared
+	// Forgotten is set if it was left without being looked at: whether it is in force is not known.
 	Forgotten bool
 
-	used      bool   // others may have written to what was made: the act at the place of its KeepFrom was begun
-	returning bool   // of a move: an undo of it has begun to copy back
-	reached   bool   // it was done once, whatever became of it later
-	failed    bool   // it was tried, and not done
-	cut       bool   // and that not to its end
-	seen      string // of a switch: its state when an undo first began
+	used      bool   // others may have written to what was made: the act at its KeepFrom was begun
+	returning bool   // of a move: an undo has begun to copy back
+	reached   bool   // it was done once, whatever happened later
+	failed    bool   // it failed once
+	cut       bool   // and was interrupted then
+	seen      string // of a switch: its state when the first undo began
 }
 
 // open tells whether there may be something to undo.
-func (p Recorded) open() bool { return p.State != Undone && p.State != Left && p.State != Gone }
+func (p Recorded) open() bool { return p.State != Undone && p.State != Left }
 
 // Change is one run of fix as its journal tells it.
 type Change struct {
@@ -161,14 +157,7 @@ type Change struct {
 }
 
 // Open tells whether anything of it may still be in force.
-func (c *Change) Open() bool {
-	for _, a := range c.Acts {
-		if a.open() {
-			return true
-		}
-	}
-	return false
-}
+func (c *Change) Open() bool { return slices.ContainsFunc(c.Acts, Recorded.open) }
 
 // RestartsBack lists the restarts that it did and that were not done again
 // since all of it was taken back.
@@ -176,13 +165,13 @@ func (c *Change) RestartsBack() []Restart {
 	return slices.DeleteFunc(slices.Clone(c.Restarts), func(r Restart) bool { return r.Back })
 }
 
-// Overdue tells whether it was to be undone by now, and was not.
+// Overdue tells whether it should have been undone by now and was not.
 func (c *Change) Overdue(now time.Time) bool {
 	return !c.Try.IsZero() && !c.Confirmed && c.Open() && now.After(c.Try)
 }
 
-// Stranded tells whether it is a loan of an earlier boot, of which something is still in
-// force: the process that was to give it back is gone, and so is whoever watched that.
+// Stranded tells whether it is a loan of an earlier boot that is still in force: both the process that should have
+// undone it and the one that watched that process are gone.
 func (c *Change) Stranded(boot string) bool { return c.Loan != "" && c.Loan != boot && c.Open() }
 
 // replay makes a change of its journal.
@@ -247,7 +236,7 @@ func (c *Change) take(r journal.Record) error {
 	return c.result(r.Kind, res)
 }
 
-// use notes of what others may have written to from now on, as the act at a place is begun.
+// use notes, when the act at a place begins, which earlier things others may write to from now on.
 func (c *Change) use(place string) {
 	for i := range c.Acts {
 		c.Acts[i].used = c.Acts[i].used || c.Acts[i].Act.spare().KeepFrom == place
@@ -255,9 +244,9 @@ func (c *Change) use(place string) {
 }
 
 func (c *Change) result(kind string, res result) error {
-	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left, kindGone: Gone}
+	states := map[string]State{kindDone: Done, kindFailed: Failed, kindUndoing: Undoing, kindUndone: Undone, kindLeft: Left}
 	state, ofAct := states[kind]
-	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindRemoving, kindReturning}, kind)
+	ofAct = ofAct || slices.Contains([]string{kindMade, kindProgress, kindReturning}, kind)
 	switch {
 	case kind == kindEnd:
 		c.Ended = true
@@ -280,23 +269,19 @@ func (c *Change) result(kind string, res result) error {
 
 // find gives the act whose intent has a number; nil when none has.
 func (c *Change) find(n int) *Recorded {
-	for i := range c.Acts {
-		if c.Acts[i].N == n {
-			return &c.Acts[i]
-		}
+	if i := slices.IndexFunc(c.Acts, func(p Recorded) bool { return p.N == n }); i >= 0 {
+		return &c.Acts[i]
 	}
 	return nil
 }
 
-// became adds to an act what was written down of it later.
+// became adds to an act what a later record says of it.
 func (p *Recorded) became(kind string, state State, res result) {
 	switch kind {
 	case kindMade:
 		p.Identity, p.Kept = res.Got, res.What
 	case kindProgress:
 		p.Files, p.Kept = res.Files, res.What
-	case kindRemoving:
-		p.Removing = true
 	case kindReturning:
 		p.returning = true
 	default:
@@ -311,7 +296,7 @@ func (p *Recorded) became(kind string, state State, res result) {
 	}
 }
 
-// planned reads which acts a change is of.
+// planned reads the record that lists the acts of a change.
 func (c *Change) planned(body json.RawMessage) error {
 	var all plan
 	if err := json.Unmarshal(body, &all); err != nil {

@@ -26,9 +26,9 @@ func (p plan) form() int {
 	return form
 }
 
-// Resume goes on with a change of form 2 that was stopped or killed, from its
-// journal alone: what was begun is ended, and what was planned is done. When an act
-// fails, all is left as it is, to be resumed once more or undone.
+// Resume continues a change of form 2 that was stopped or killed, from its journal alone: it completes the act that was
+// begun, and does those that were planned. If an act fails, all is left as it is, to be resumed again or undone. The
+// error is a *Refusal if the change cannot be resumed.
 func (k *Executor) Resume(ctx context.Context, number int) error {
 	return k.with(ctx, number, func(c *Change) error {
 		if c.plan == nil {
@@ -49,13 +49,13 @@ func (k *Executor) Resume(ctx context.Context, number int) error {
 }
 
 func (k *Executor) resume(ctx context.Context, c *Change, a plannedAct) error {
-	begun := 0 // the number of the act when it was begun before, in a form whose recipes look again what is there
+	begun := 0 // the number of the act, if it was begun and its kind reads again what is there
 	for i := range c.Acts {
 		p := &c.Acts[i]
 		if p.Step != a.Step || !reflect.DeepEqual(p.Act, a.Act) {
 			continue
 		}
-		if p.State == Done || p.State == Gone {
+		if p.State == Done {
 			return nil
 		}
 		if p.Act.form() > 1 {
@@ -88,7 +88,7 @@ func (a Act) beyond(made Made) string {
 	return made.Before
 }
 
-// with does something to one change, as the one writer.
+// with calls do with one change, while no other process writes journals.
 func (k *Executor) with(ctx context.Context, number int, do func(*Change) error) error {
 	unlock, err := k.lock(ctx)
 	if err != nil {

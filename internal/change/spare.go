@@ -1,17 +1,16 @@
 package change
 
-// Spare says how an undo spares what was made, once others may have written to it: it is put aside under another name, and
-// nothing of it is lost.
+// Spare says how an undo keeps what was made, once others may have written to it: it gets another name, and nothing in it
+// is lost.
 type Spare struct {
 	Keep []Op `json:"keep,omitempty"` // done in place of Undo
-	// KeepFrom is the place of the act of the same change from which on others may write to it. That
-	// this was begun is in the journal before it is done, and nobody but us can take it out: a mark on
-	// the thing itself, others can take off. With "", as an earlier Plumb wrote it, nobody knows, and
-	// it is put aside in any case.
+	// KeepFrom is the place of that act of the same change after which others may write to it. The journal says
+	// whether that act was begun, and nobody else can change the journal, as they could a mark on the thing itself.
+	// "", as an earlier Plumb wrote: it is not known, and the thing is always kept.
 	KeepFrom string `json:"keep_from,omitempty"`
 }
 
-// spare is how the thing of an act is spared; nothing where it is not.
+// spare says how the thing of an act is kept; the zero Spare if it is not.
 func (a Act) spare() (s Spare) {
 	switch {
 	case a.Make != nil:
@@ -22,7 +21,7 @@ func (a Act) spare() (s Spare) {
 	return s
 }
 
-// Spared tells whether an undo puts what was made aside, in place of removing it.
+// Spared tells whether an undo puts what was made aside instead of removing it.
 func (p Recorded) Spared() bool {
 	s := p.Act.spare()
 	return s.Keep != nil && (p.used || s.KeepFrom == "")

@@ -55,10 +55,10 @@ func inspect(ctx context.Context, h host.Reader, l Inspection) (string, error) {
 	return "", fmt.Errorf("read a state: the act does not say how: %w", errDamaged)
 }
 
-// errHidden is the error of a state that cannot be read for what is mounted on its directory.
+// errHidden is the error of a state that cannot be read because something is mounted on its directory.
 var errHidden = errors.New("hidden by what is mounted on it")
 
-// gone tells whether nothing is there that could have the state: its directory was removed, or what was mounted there is not.
+// gone tells whether what had the state no longer exists: its directory was removed, or what was mounted there no longer is.
 func (l Inspection) gone(ctx context.Context, h host.Reader) (bool, error) {
 	if l.Top != "" {
 		is, err := mounts.Identity(ctx, h, l.Dir)
@@ -69,7 +69,7 @@ func (l Inspection) gone(ctx context.Context, h host.Reader) (bool, error) {
 		return false, nil
 	}
 	_, err := h.Stat(ctx, dir)
-	return errors.Is(err, fs.ErrNotExist), nil // any other error is told by who reads the state
+	return errors.Is(err, fs.ErrNotExist), nil // reading the state reports any other error
 }
 
 // holder holds sessions, as what may change a machine does.
@@ -77,7 +77,7 @@ type holder interface {
 	Hold(ctx context.Context, t host.Target) (host.Held, error)
 }
 
-// ask asks the server.
+// ask runs the query, on a session of its own if it is long.
 func (l Inspection) ask(ctx context.Context, h host.Reader) (rows host.Rows, err error) {
 	d, ok := h.(holder)
 	if !l.Long || !ok {
@@ -117,7 +117,7 @@ func (l Inspection) state(text string, part *regexp.Regexp) string {
 	return text
 }
 
-// among leaves the lines whose first word is one of some, in the order of the alphabet.
+// among keeps the lines whose first word is one of the words, and sorts them.
 func among(text string, words []string) string {
 	var left []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -129,7 +129,7 @@ func among(text string, words []string) string {
 	return strings.Join(left, "\n")
 }
 
-// operate does operations, with the state before filled in.
+// operate runs operations, with the earlier state filled in.
 func operate(ctx context.Context, d host.Doer, ops []Op, before string) error {
 	for _, op := range ops {
 		if err := op.filled(before).do(ctx, d); err != nil {

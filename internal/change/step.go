@@ -1,6 +1,8 @@
 package change
 
 import (
+	"slices"
+
 	"plumb/internal/stack"
 )
 
@@ -46,10 +48,5 @@ type Draft struct {
 
 // Stops tells whether the draft must not be applied at all.
 func (d Draft) Stops() bool {
-	for _, r := range d.Refused {
-		if r.Whole {
-			return true
-		}
-	}
-	return len(d.Missing) > 0
+	return len(d.Missing) > 0 || slices.ContainsFunc(d.Refused, func(r Refused) bool { return r.Whole })
 }

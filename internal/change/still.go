@@ -10,16 +10,16 @@ import (
 	"plumb/internal/units"
 )
 
-// Still is what must be so for an act to be undone, even by force: a state that is read, or a directory in which nothing is.
+// Still is what must hold for an act to be undone, even by force: a state, or that a directory is empty.
 type Still struct {
 	Inspect Inspection `json:"look,omitzero"`
 	State   string     `json:"state,omitempty"`
 	Empty   string     `json:"empty,omitempty"` // the directory; lost+found does not count
 	Hint    string     `json:"hint,omitempty"`  // what a person can do when it is not
-	And     *Still     `json:"and,omitempty"`   // what must be so too
+	And     *Still     `json:"and,omitempty"`   // must hold as well
 }
 
-// way says what stands in the way of taking a place back; nil for nothing.
+// way says what keeps a place from being undone; nil for nothing.
 func (s *Still) way(ctx context.Context, k *Executor, place string) (*Drift, error) {
 	if s == nil {
 		return nil, nil

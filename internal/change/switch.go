@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/await"
+	"plumb/internal/host"
 	"plumb/internal/host/memory"
 )
 
@@ -21,16 +22,25 @@ func Commands(all ...[]string) (ops []Op) {
 	return ops
 }
 
-// LongScript is an operation in the words of a shell that may take as long as it goes on. Its arguments are data, and never part
-// of it.
+// ReloadUnits makes systemd read its unit files again; nil where systemd does not run and nothing needs to be told.
+func ReloadUnits(ctx context.Context, h host.Reader) (*Op, error) {
+	runs, err := host.RunsSystemd(ctx, h)
+	if err != nil || !runs {
+		return nil, err
+	}
+	return &Op{Argv: []string{"systemctl", "daemon-reload"}}, nil
+}
+
+// LongScript is an operation that runs a shell script, for any time while it makes progress. The arguments are data, and never
+// become part of the script.
 func LongScript(text string, args ...string) Op {
 	return Op{Long: true, Argv: append([]string{"sh", "-euc", text, "sh"}, args...)}
 }
 
-// busy is how long is waited for who is just leaving a filesystem.
+// busy is how long to wait for the last user of a filesystem to leave.
 const busy = 30 * time.Second
 
-// Exactly makes a switch of one command each way, whose state is read whole. While a filesystem is busy, it is tried again.
+// Exactly makes an Exact switch of one command each way, which is repeated while a filesystem is busy.
 func Exactly(on string, look Inspection, after string, do, undo []string) Switch {
 	return Switch{On: on, Inspect: look, After: after, Do: Commands(do), Undo: Commands(undo), Exact: true, Again: busy.Milliseconds()}
 }
@@ -86,8 +96,8 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 	return got, err
 }
 
-// guarded gives the pages swapped so far; it fails when the guard does not
-// hold. since -1 stands for now.
+// guarded gives the number of pages swapped so far. It fails if the guard does not hold, compared with since pages; -1
+// stands for now.
 func (k *Executor) guarded(ctx context.Context, g *Guard, since int64) (int64, error) {
 	_, swapped, err := memory.Read(ctx, k.Doer)
 	if err != nil {
@@ -124,7 +134,7 @@ func (s *Switch) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, e
 	return &Drift{Place: s.On, Want: want, Found: now, Others: s.Either}, nil
 }
 
-// later tells whether a state is what somebody's updates have made of the one that was reached.
+// later tells whether updates may have turned the state that was reached into this one.
 func (s *Switch) later(now string) (bool, error) {
 	if s.Later == "" {
 		return false, nil
@@ -136,11 +146,11 @@ func (s *Switch) later(now string) (bool, error) {
 	return is.MatchString(now), nil
 }
 
-// gone tells whether what a switch was of is not there: then nothing is there to take back.
+// gone tells whether what the switch is of no longer exists: then nothing is left to undo.
 func (s *Switch) gone(now string) bool { return now == None && s.Inspect.Dir != "" }
 
-// ownDoing tells whether a state may be what an act, or its undo, left that began and did not end. An undo of one write or
-// one statement leaves nothing between the state that it found and the one before.
+// ownDoing tells whether an act or an undo that was interrupted may have left this state. An undo that consists of one write
+// or one statement leaves nothing between the state it found and the one it restores.
 func (s *Switch) ownDoing(p *Recorded, now string) bool {
 	if p.State != Undoing || p.seen == "" || now == p.seen {
 		return p.State != Done
@@ -149,7 +159,7 @@ func (s *Switch) ownDoing(p *Recorded, now string) bool {
 	return s.Patience > 0 || len(ops) != 1 || len(ops[0].Argv) > 0
 }
 
-// used says what stands in the way of an undo; nil for nothing.
+// used says what keeps the switch from being undone; nil for nothing.
 func (s *Switch) used(ctx context.Context, k *Executor, p *Recorded, now string) (*Drift, error) {
 	if now == p.Made.Before && !s.Always || s.Either && now != s.After {
 		return nil, nil
@@ -181,7 +191,7 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 	return err
 }
 
-// operate does operations, again and again for as long as they fail and may.
+// operate runs operations, and repeats them while they fail, for as long as Again says.
 func (s *Switch) operate(ctx context.Context, k *Executor, ops []Op, before, want string) error {
 	if s.Again == 0 {
 		return operate(ctx, k.Doer, ops, before)
@@ -192,7 +202,7 @@ func (s *Switch) operate(ctx context.Context, k *Executor, ops []Op, before, wan
 			return true, nil
 		}
 		now, seen := inspect(ctx, k.Doer, s.Inspect)
-		return seen != nil || now == want, err // done nevertheless, or nobody can tell
+		return seen != nil || now == want, err // it was done all the same, or cannot be read
 	})
 }
 

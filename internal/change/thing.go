@@ -10,16 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/identity"
 	"plumb/internal/host/mounts"
 	"plumb/internal/zfs"
 )
 
-// Thing is what a Make brings into being, a Copy fills or a Remove takes away.
-// It is there or it is not; if it is, an identity tells it from another of the
-// same name. Exactly one of Path, Dataset and Inspect is set.
+// Thing is what a Make brings into being, or the directory that a Copy fills. It is there or it is not;
+// if it is, its identity tells it from another one of the same name. Exactly one of Path, Dataset and
+// Inspect is set.
 type Thing struct {
 	Path    string      `json:"path,omitempty"`    // a directory: its inode and time of birth, or its device where that is not told
 	Dataset string      `json:"dataset,omitempty"` // a dataset or snapshot of ZFS: its GUID
@@ -27,15 +26,15 @@ type Thing struct {
 	Name    string      `json:"name,omitempty"`    // of what Inspect reads, for people
 }
 
-// markProperty is set on a dataset in the command that makes it, to the mark of
-// its act: should the machine die before its GUID is written down, that is how it is known.
+// markProperty of a dataset holds the mark of the act that made it, and is set by the command that makes it: so it can be
+// recognised if the machine dies before its GUID is written down.
 const markProperty = "org.plumb:act"
 
 // place names the thing, for people and to find two acts on one place.
 func (t Thing) place() string { return cmp.Or(t.Path, t.Dataset, t.Name) }
 
-// identity reads which thing is there. What could not be read is an error:
-// None is given only of what surely is not there.
+// identity reads which thing is there. None means that it certainly does not exist; anything that could not be read is
+// an error.
 func (t Thing) identity(ctx context.Context, d host.Doer) (id string, err error) {
 	switch {
 	case t.Path != "":
@@ -57,38 +56,14 @@ func (t Thing) is(ctx context.Context, d host.Doer, id string) (bool, error) {
 	return identity.Same(now, id) && id != None, err
 }
 
-// aside gives the name that only the act of a mark uses, in the same directory
-// or dataset.
+// aside is where the directory is made and removed: beside its place, under a name that only the act with
+// this mark uses.
 func (t Thing) aside(mark string) Thing {
-	if t.Path != "" {
-		dir, base := path.Split(t.Path)
-		return Thing{Path: dir + "." + base + ".plumb-" + mark}
-	}
-	if dataset, _, snapshot := strings.Cut(t.Dataset, "@"); snapshot {
-		return Thing{Dataset: dataset + "@plumb-" + mark}
-	}
-	return Thing{Dataset: path.Dir(t.Dataset) + "/plumb-" + mark}
+	dir, base := path.Split(t.Path)
+	return Thing{Path: dir + "." + base + ".plumb-" + mark}
 }
 
-// rename gives a thing another name, unless that one is taken.
-func (t Thing) rename(ctx context.Context, d host.Doer, to Thing) error {
-	if t.Path != "" {
-		return d.Rename(ctx, t.Path, to.Path)
-	}
-	return patiently(ctx, d, zfs.Rename(t.Dataset, to.Dataset))
-}
-
-// patiently runs a command again while what it is about is busy. zfs-fuse refuses to rename a dataset even while somebody reads its
-// numbers, as zfs list does of all there are (dsl_dir_rename_check).
-func patiently(ctx context.Context, d host.Doer, argv []string) error {
-	return await.WhileBusy(ctx, busy, func() error {
-		_, err := d.Run(ctx, argv...)
-		return err
-	})
-}
-
-// publish gives a thing that was made aside its name, once its identity is
-// written down.
+// publish gives a directory that was made aside its real name, once its identity is written down.
 func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded, state string) error {
 	aside := t.aside(p.Made.Mark)
 	id, err := aside.identity(ctx, k.Doer)
@@ -98,42 +73,41 @@ func (t Thing) publish(ctx context.Context, k *Executor, c *Change, p *Recorded,
 	if err := k.note(ctx, c, kindMade, result{N: p.N, Got: id, What: state}); err != nil {
 		return err
 	}
-	if err := aside.rename(ctx, k.Doer, t); err != nil {
+	if err := k.Doer.Rename(ctx, aside.Path, t.Path); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return taken(t.place())
+			return taken(t.Path)
 		}
 		return err
 	}
 	if ours, err := t.is(ctx, k.Doer, id); err != nil || !ours {
-		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.place()), err)
+		return errors.Join(fmt.Errorf("%s is another thing than was just made there", t.Path), err)
 	}
 	return nil
 }
 
-// withdraw takes the thing of an identity out of its place, to the name that
-// only this act uses: what is removed there later can be no other. What turns
-// out to be another goes back.
+// withdraw moves the directory with an identity aside, so that what is removed there later can be no other.
+// If another one was moved, because it took the place in between, that one goes back.
 func (t Thing) withdraw(ctx context.Context, d host.Doer, mark, id string) error {
 	ours, err := t.is(ctx, d, id)
 	if err != nil || !ours {
 		return err
 	}
 	aside := t.aside(mark)
-	if err := t.rename(ctx, d, aside); err != nil {
+	if err := d.Rename(ctx, t.Path, aside.Path); err != nil {
 		return err
 	}
 	now, err := aside.identity(ctx, d)
 	if err == nil && !identity.Same(now, id) {
-		err = errors.Join(&Drifted{[]Drift{{Place: t.place(), Want: id, Found: now}}}, aside.rename(ctx, d, t))
+		err = errors.Join(&Drifted{[]Drift{{Place: t.Path, Want: id, Found: now}}}, d.Rename(ctx, aside.Path, t.Path))
 	}
 	return err
 }
 
-// Looking is how the directories begin in which the undo of a dataset mounts it, to see itself whether anything is in it. A look that
-// was killed leaves that mount, which the next one ends.
+// Looking begins the names of the directories on which the undo of a dataset mounts it, to see whether anything is in it. If
+// that is killed it leaves the mount, which the next undo removes.
 const Looking = "/run/plumb-look."
 
-// contents lists what is in a directory, or in and below a dataset, as far as that is mounted where others see it.
+// contents lists what is in a directory, or in and below a dataset, where that is mounted for others to see.
 func (t Thing) contents(ctx context.Context, d host.Doer) ([]string, error) {
 	if t.Path != "" {
 		return inside(ctx, d, t.Path)
@@ -165,10 +139,9 @@ func inside(ctx context.Context, d host.Doer, dir string) ([]string, error) {
 	return names, err
 }
 
-// What the identity of a dataset begins with, and that of what is no directory, but may lead to one.
 const (
-	aGUID = "guid "
-	aLink = "a link"
+	aGUID = "guid "  // begins the identity of a dataset
+	aLink = "a link" // in place of the identity of a directory, where there is a link
 )
 
 // directoryID tells one directory from another. A link is no directory.
@@ -183,7 +156,7 @@ func directoryID(ctx context.Context, d host.Doer, name string) (string, error) 
 	return followedID(ctx, d, name)
 }
 
-// followedID tells one directory from another, also at the end of links: what others put in their place is another.
+// followedID tells one directory from another, and follows links: if somebody changes where a link leads, it is another.
 func followedID(ctx context.Context, d host.Reader, name string) (string, error) {
 	st, err := d.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,8 +171,8 @@ func followedID(ctx context.Context, d host.Reader, name string) (string, error)
 	return identity.Of(st), nil
 }
 
-// datasetID gives a GUID. That a dataset does not exist is said by the list of
-// its parent: an error of zfs about the dataset itself can mean anything.
+// datasetID gives the GUID of a dataset. Whether it exists is told by the list of its parent, because an error of zfs
+// about the dataset itself can mean anything.
 func datasetID(ctx context.Context, d host.Doer, name string) (string, error) {
 	there, err := datasetThere(ctx, d, name)
 	if err != nil || !there {
@@ -232,10 +205,8 @@ func datasetThere(ctx context.Context, d host.Doer, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, one := range zfs.Names(out) {
-		if one == name {
-			return true, nil
-		}
+	if slices.Contains(zfs.Names(out), name) {
+		return true, nil
 	}
 	if parent == "" { // not imported, its datasets may be there all the same
 		return false, fmt.Errorf("the pool %s is not imported", name)

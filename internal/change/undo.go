@@ -12,10 +12,11 @@ import (
 type UndoOptions struct {
 	Force bool // also what somebody changed since
 	Keep  bool // leave what somebody changed since, and undo the rest
-	// Discard loses what a server that was moved wrote since: it is not copied back. Refused once a part of it is.
+	// Discard does not copy back what a moved server has written since, so that it is lost. Refused once a part of
+	// it has been copied back.
 	Discard bool
-	// Unconfirmed refuses a change that somebody has confirmed: who undoes when a time is over may have read the journal
-	// just before.
+	// Unconfirmed refuses a change that somebody has confirmed. An undo whose time has come needs that: it may have
+	// read the journal just before the change was confirmed.
 	Unconfirmed bool
 	Each        func(c *Change, p Recorded, e error) // called after each act
 }
@@ -27,12 +28,12 @@ type Drift struct {
 	Want   string // as Plumb left it
 	Found  string
 	By     int    // the later change that set it; 0: somebody else
-	Nested bool   // it may be so for what the same change did later
-	Others bool   // what others put there: it is not removed, even by force
-	Hint   string // what a person can do; "" for what helps with any
+	Nested bool   // a later act of the same change may be the reason, and is undone first
+	Others bool   // others put it there: it is not removed, even by force
+	Hint   string // what a person can do; "" for the usual advice
 }
 
-// unless leaves out what force overcomes. What others put there is not ours to remove, even by force.
+// unless is nil for a drift that force overcomes. What others put there is not ours to remove, even by force.
 func (d *Drift) unless(force bool) *Drift {
 	if d != nil && force && !d.Others {
 		return nil
@@ -40,7 +41,7 @@ func (d *Drift) unless(force bool) *Drift {
 	return d
 }
 
-// inTheWay is the error of an undo whose place was changed since, or could not be looked at.
+// inTheWay makes the error of an undo from what a place's drift gave: it has drifted, or could not be read.
 func inTheWay(d *Drift, err error) error {
 	if err != nil || d == nil {
 		return err
@@ -48,7 +49,7 @@ func inTheWay(d *Drift, err error) error {
 	return &Drifted{[]Drift{*d}}
 }
 
-// Drifted is the error of an undo that found places changed since.
+// Drifted is the error of an undo that found that somebody has changed places since.
 type Drifted struct{ Drifts []Drift }
 
 // Error implements error.
@@ -80,8 +81,9 @@ func (d *Drifted) Hint() string {
 	return "--keep leaves these and undoes the rest; --force takes them back as well"
 }
 
-// Undo takes changes back, in the order given: newest first. Unless told
-// otherwise it touches nothing when any place was changed since by others.
+// Undo takes changes back, in the order given, which must be newest first. Unless told otherwise it touches
+// nothing if others have changed any of the places since. The error is a *Refusal, a *Drifted, or joins those
+// of the acts that could not be undone; the journal keeps these open, so that another Undo tries them again.
 func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error {
 	unlock, err := k.lock(ctx)
 	if err != nil {
@@ -125,39 +127,28 @@ func (k *Executor) Undo(ctx context.Context, numbers []int, o UndoOptions) error
 
 // whole gives a change whose journal could be read to its end.
 func whole(all []*Change, number int) (*Change, error) {
-	c := find(all, number)
+	i := slices.IndexFunc(all, func(c *Change) bool { return c.Number == number })
 	switch {
-	case c == nil:
+	case i < 0:
 		return nil, &Refusal{Why: fmt.Sprintf("there is no change %d", number), What: "plumb history lists them"}
-	case c.Damage != nil:
-		return nil, c.Damage
+	case all[i].Damage != nil:
+		return nil, all[i].Damage
 	}
-	return c, nil
+	return all[i], nil
 }
 
-func find(all []*Change, number int) *Change {
-	for _, c := range all {
-		if c.Number == number {
-			return c
-		}
-	}
-	return nil
-}
-
-// drifted looks at all places before the first is touched. Of several acts on
-// one place the last one tells what it should be. A place that cannot be read
-// now, such as a setting of a server that is down, does not hold up the rest:
-// the files that would let the server start are part of it. Its own undo says
-// what was in the way. Force and Keep get past most; but where data of a server
-// were moved or replaced, and a switch cannot be taken back as things are, the
-// server would be stopped for nothing.
+// drifted looks at all places before the first is touched. If several acts changed one place, the last of them
+// says how it should be. A place that cannot be read now, such as a setting of a server that is down, does not
+// stop the rest, because the files that would let the server start may be part of that; its own undo reports the
+// error. Force and Keep get past most drifts. They do not where the data of a server were moved or replaced and a
+// switch cannot be undone as things are: the server would be stopped for nothing.
 func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptions) error {
 	seen := map[string]bool{}
 	var drifts []Drift
-	nested := false           // things were made or removed that may be in those of before, and are undone first
-	gets := o.Force || o.Keep // past what somebody changed
+	nested := false           // things were made that may be in those made before them, and are undone first
+	past := o.Force || o.Keep // does not stop at what somebody changed
 	for _, c := range todo {
-		for i := len(c.Acts) - 1; i >= 0 && (!gets || c.ofData()); i-- {
+		for i := len(c.Acts) - 1; i >= 0 && (!past || c.ofData()); i-- {
 			p := c.Acts[i]
 			if !p.open() || seen[p.Act.Place()] {
 				continue
@@ -167,7 +158,7 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptio
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err == nil && d != nil && !(d.Nested && nested) && (!gets || d.Others && p.Act.Switch != nil) {
+			if err == nil && d != nil && !(d.Nested && nested) && (!past || d.Others && p.Act.Switch != nil) {
 				d.Change, d.By = c.Number, laterThan(all, c.Number, d.Place)
 				if n := c.laterStage(all); n > 0 && d.Others {
 					d.Hint = fmt.Sprintf("undo change %d first, which is a later stage of the same; or all of it, such as with plumb provision --undo", n)
@@ -183,7 +174,7 @@ func (k *Executor) drifted(ctx context.Context, all, todo []*Change, o UndoOptio
 	return nil
 }
 
-// laterStage gives the last change in force of what a change is a stage of; 0: none came after it.
+// laterStage gives the number of the last change in force that is a later stage of the same; 0 if there is none.
 func (c *Change) laterStage(all []*Change) (last int) {
 	for _, later := range all {
 		if c.Of != "" && later.Of == c.Of && later.Number > c.Number && later.Open() {
@@ -193,8 +184,8 @@ func (c *Change) laterStage(all []*Change) (last int) {
 	return last
 }
 
-// lastFirst refuses to give a server the data that it had before a change, while a later change that moved or replaced its
-// data is in force: it would be undone into a directory, or for a version, that the server has left. Force does not help.
+// lastFirst refuses to undo a change that moved or replaced the data of a server while a later one that did the same is
+// in force: the data would go back to a directory, or to a version, that the server has left. Force does not help.
 func lastFirst(all, todo []*Change) error {
 	for i, c := range todo {
 		for _, later := range all {
@@ -225,7 +216,7 @@ func sameData(a, b *Change) (server string, ok bool) {
 	return "", false
 }
 
-// laterThan gives the number of a later change that holds a place.
+// laterThan gives the number of the last later change in force that changed a place; 0 if there is none.
 func laterThan(all []*Change, number int, place string) int {
 	by := 0
 	for _, c := range all {
@@ -238,7 +229,8 @@ func laterThan(all []*Change, number int, place string) int {
 	return by
 }
 
-// takeBack undoes one step of a change that failed, and says what became of it. What somebody changed meanwhile is left as it is.
+// takeBack undoes one step of a change that failed, and says in words what became of it. What somebody else has changed
+// meanwhile is left as it is.
 func (k *Executor) takeBack(ctx context.Context, c *Change, step int) (back string, err error) {
 	if err := k.undo(ctx, c, step, UndoOptions{Keep: true}); err != nil {
 		return "could not be taken back: " + err.Error(), err
@@ -251,9 +243,8 @@ func (k *Executor) takeBack(ctx context.Context, c *Change, step int) (back stri
 	return TakenBack, nil
 }
 
-// undo takes back the acts of a change, or of one of its steps, the last one
-// first. What cannot be undone does not stop the rest, except where data of a server were moved or
-// replaced: the journal keeps it open.
+// undo takes back the acts of a change, or of one of its steps (-1: all), the last one first. An act that cannot be
+// undone stays open in the journal. It does not stop the rest, except where the data of a server were moved or replaced.
 func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions) error {
 	var failed []error
 	c.discard = o.Discard
@@ -266,7 +257,7 @@ func (k *Executor) undo(ctx context.Context, c *Change, step int, o UndoOptions)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("undo %s: %w", p.Act.Place(), err))
 		}
-		if err != nil && c.ofData() { // what comes next would take a server's data from under it, or remove those of before
+		if err != nil && c.ofData() { // the next acts would take the data from under a server, or remove its earlier data
 			break
 		}
 		if o.Each != nil {
@@ -303,17 +294,17 @@ func (k *Executor) undoAct(ctx context.Context, c *Change, p Recorded, o UndoOpt
 		return err
 	}
 	err := c.identified(p.Act).deed().undo(ctx, k, c, &p, o.Force)
-	if d, ok := err.(*Drifted); ok && o.Keep { // seen only by who takes it back
+	if d, ok := err.(*Drifted); ok && o.Keep { // only the undo itself could see that
 		return k.note(ctx, c, kindLeft, result{N: p.N, Why: d.Error()})
 	}
-	if err != nil || !c.find(p.N).open() {
+	if err != nil {
 		return err
 	}
 	return k.note(ctx, c, kindUndone, result{N: p.N})
 }
 
-// orDown goes on where a server does not answer and what it keeps can be
-// changed without it.
+// orDown undoes the act without its server, if the server does not answer and stores the value in a file that can be
+// edited. Otherwise it gives the error back.
 func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOptions, err error) error {
 	if _, ok := errors.AsType[*Waiting](err); ok && p.Act.Switch != nil && p.Act.Switch.Down != nil && p.Act.Switch.Down.File != "" {
 		return k.whileDown(ctx, c, p, o, err)
@@ -321,31 +312,20 @@ func (k *Executor) orDown(ctx context.Context, c *Change, p Recorded, o UndoOpti
 	return err
 }
 
-// RestartBack does the restarts again that a change did, so that the values
-// before it, which its undo has put back, are in force. did tells whether there
-// was any to do.
+// RestartBack repeats the restarts that a change did, so that the values which its undo has restored come into force.
+// did tells whether there was anything to restart.
 func (k *Executor) RestartBack(ctx context.Context, number int) (did bool, err error) {
-	unlock, err := k.lock(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	all, err := k.Changes(ctx)
-	if err != nil {
-		return false, err
-	}
-	c := find(all, number)
-	if c == nil || c.Damage != nil {
-		return false, nil
-	}
-	for _, r := range c.RestartsBack() {
-		if err := operate(ctx, k.Doer, r.Do, ""); err != nil {
-			return did, fmt.Errorf("%s: %w", r.What, err)
+	err = k.with(ctx, number, func(c *Change) error {
+		for _, r := range c.RestartsBack() {
+			if err := operate(ctx, k.Doer, r.Do, ""); err != nil {
+				return fmt.Errorf("%s: %w", r.What, err)
+			}
+			did = true
+			if err := k.note(ctx, c, kindRestartedBack, result{What: r.What}); err != nil {
+				return err
+			}
 		}
-		did = true
-		if err := k.note(ctx, c, kindRestartedBack, result{What: r.What}); err != nil {
-			return did, err
-		}
-	}
-	return did, nil
+		return nil
+	})
+	return did, err
 }

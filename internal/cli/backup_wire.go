@@ -28,22 +28,22 @@ func moments() backupcli.Moments {
 	}, Logs: upkeep.Logs{mysqlpitr.Engine{}, postgrespitr.Engine{}}}
 }
 
-// tools are those that back up what Plumb itself does not.
+// tools lists the programs that plumb backup --with can run.
 func tools() drivencli.Adapters {
 	return drivencli.Adapters{Adapters: keepers(), Tools: []driven.Tool{pgbackrest.Tool{}, pbm.Tool{}}, Setters: setters, Found: pgbackrest.Found}
 }
 
-// pointBackup backs a point up, as a policy asks for.
+// pointBackup backs up a point for a policy.
 func pointBackup(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, to policy.Store) error {
 	return backupcli.Point(ctx, s, m, point, backupcli.Regular{To: to.To, Recipients: to.Recipients, LimitRate: to.LimitRate, LockDays: to.LockDays})
 }
 
-// drivenBackup has a tool back a server up, as a policy asks for.
+// drivenBackup runs a tool that backs up a server for a policy.
 func drivenBackup(ctx context.Context, s *shell.Shell, m *machine.Machine, server stack.Ref, with string) error {
 	return drivencli.Backup(ctx, s, tools(), m, server, with)
 }
 
-// backups makes the commands about backups, those of Plumb's own and those that another tool makes.
+// backups makes the commands about backups, of Plumb's own and those that another tool makes.
 func (a *app) backups() []*cobra.Command {
 	all := backupcli.Commands(&a.Shell, keepers(), moments())
 	drivencli.Extend(&a.Shell, tools(), all)

@@ -29,7 +29,7 @@ func (k *changeFlags) flags(s *shell.Shell, c *cobra.Command) {
 	k.placeFlags(s, c)
 }
 
-// placeFlags say where the journal is. A command that has no others asks no server that a person named, and has the usual time.
+// placeFlags adds only the flags that say where the journal is. Such a command logs in to no server that a flag names, and has the default timeout.
 func (k *changeFlags) placeFlags(s *shell.Shell, c *cobra.Command) {
 	k.shell = s
 	k.Timeout = check.DefaultTimeout
@@ -44,7 +44,7 @@ func (k changeFlags) validate() error {
 	return k.Source.Validate()
 }
 
-// doer gives what the command works on.
+// doer returns what the command works on.
 func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
 	if k.image != "" {
 		return chroot.New(live, k.image)
@@ -70,7 +70,7 @@ func (k changeFlags) open() (*host.LiveDoer, *change.Executor, error) {
 	return m, k.executor(k.doer(m)), nil
 }
 
-// changes makes it too, and reads what the journals tell.
+// changes opens it too, and reads the journals.
 func (k changeFlags) changes(ctx context.Context) (*host.LiveDoer, *change.Executor, []*change.Change, error) {
 	live, executor, err := k.open()
 	if err != nil {

@@ -68,7 +68,7 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl := c.Flags()
 	fl.StringVar(&f.rules, "rules", "", "also apply the rules in `DIR`; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is at least as bad as `HARM`: danger, outage, slow or note")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); for a directory of tapes one document a line")
+	shell.JSONFlag(c, &f.json, "; for a directory of tapes one document a line")
 	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`; for a directory of tapes one page for all")
@@ -116,7 +116,7 @@ func (a *app) runCheck(ctx context.Context, f checkFlags) error {
 	return f.verdict(r.Advice.Findings)
 }
 
-// show prints a report in the form that was asked for.
+// show prints a report in the form that flags ask for.
 func (a *app) show(r check.Report, f checkFlags) error {
 	if f.plan != "" {
 		if err := writePlan(f.plan, r.Advice.Plan); err != nil {
@@ -140,7 +140,7 @@ func pageOptions(know check.Knowledge, f checkFlags) checkview.PageOptions {
 	return checkview.PageOptions{Only: f.choice.Only, Explain: know.Explain}
 }
 
-// writeCheckPage writes the page of one host, and says where it is.
+// writeCheckPage writes the page of one host, and prints its path.
 func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags) error {
 	html, err := checkview.HTML(r, pageOptions(know, f))
 	if err != nil {
@@ -149,7 +149,7 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 	return a.WritePage(f.html, f.force, html)
 }
 
-// validate finds what is wrong with the flags before anything is read.
+// validate is a usage error if the flags make no sense.
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {

@@ -28,7 +28,7 @@ const exitTable = `Exit codes:
 // app is the process, with the commands as its methods.
 type app struct {
 	shell.Shell
-	itself *feed.Again // plumb itself, which can be run again; nil where something else calls Main
+	itself *feed.Again // runs plumb again; nil where something else than plumb calls Main
 }
 
 // Program is Main for the program itself, which runs itself again for what
@@ -38,7 +38,7 @@ func Program(args []string, in io.Reader, out, err io.Writer) int {
 	return a.main(args)
 }
 
-// Main runs one command and gives the exit code.
+// Main runs one command and returns the exit code.
 func Main(args []string, in io.Reader, out, err io.Writer) int {
 	a := &app{Shell: shell.New(in, out, err)}
 	return a.main(args)

@@ -19,7 +19,7 @@ func areaWords() []string {
 	return check.Areas(check.RuleIDs(), cat)
 }
 
-// explainable are the names that explain knows: rules, verdicts, facts and settings
+// explainable lists the names that explain knows: rules, verdicts, facts and settings
 // as people write them.
 func explainable() []string {
 	list := append(check.RuleIDs(), verdict.IDs(knowledge.FS)...)

@@ -48,13 +48,13 @@ sync_binlog, explain vm.swappiness, explain mysql#sync_binlog.
 	return c
 }
 
-// runExplain writes the pages of all that has a name. own is a directory of a
+// runExplain writes the pages of everything that has a name. own is a directory of a
 // user's rules, or "".
 func (a *app) runExplain(ctx context.Context, name, own string) error {
 	if own != "" {
 		return a.explainOwn(ctx, name, own)
 	}
-	debug.SetGCPercent(-1) // a page takes a few megabytes and is there before a collection would pay
+	debug.SetGCPercent(-1) // a page takes a few megabytes, and is done before a collection would pay off
 	_, fact, qualified := strings.Cut(name, "#")
 	if !qualified {
 		fact = name

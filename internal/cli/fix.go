@@ -81,13 +81,13 @@ the trial without undoing it; plumb history then says so.
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these settings (mysql:3306#sync_binlog)"
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "set this `SETTING=VALUE` instead of the advice, such as dataset:tank/db#recordsize=16K or vm.swappiness=10; can be given several times")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the plan and change nothing")
 	fl.BoolVar(&f.restart, "restart", false, "also restart the servers whose new values need it")
 	fl.StringSliceVar(&f.allowUnsafe, "allow-unsafe", nil, "allow these `SETTINGS` a value that is less durable")
 	fl.DurationVar(&f.try, "try", 0, "undo everything after this time, unless you type plumb confirm before then")
 	fl.StringVar(&f.emit, "emit", "", "print what carries the plan to other hosts and calls plumb there, in the `FORM` "+strings.Join(playbook.Forms(), " or "))
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	c.MarkFlagsMutuallyExclusive("json", "emit")
 	shell.Offer(c, map[string]shell.Words{"emit": playbook.Forms})
 	return c
@@ -99,7 +99,7 @@ const fixExits = `Exit codes:
   2  the command line is wrong
   3  not done: refused before the first change, or failed and taken back`
 
-// validate finds what is wrong with the flags before anything is read.
+// validate is a usage error if the flags make no sense.
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
@@ -118,7 +118,7 @@ func (f fixFlags) validate() error {
 	return f.changeFlags.validate()
 }
 
-// request is what the flags ask to be done.
+// request makes the request that the flags ask for.
 func (a *app) request(f fixFlags) (r fix.Request, err error) {
 	r = fix.Request{File: f.file, Set: f.set, Skip: f.skipKnobs, Image: f.image != ""}
 	r.Text, err = a.planText(f.file)
@@ -185,7 +185,7 @@ func (a *app) runFix(ctx context.Context, f fixFlags) error {
 func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g dsn.Given) *fix.Fix {
 	x := &fix.Fix{Know: know, Live: live, Executor: f.executor(f.doer(live)), Setters: setters(know.Catalog, g), Stack: &stack.Stack{},
 		Image: f.image != "", AllowUnsafe: f.allowUnsafe, Restart: f.restart, Try: f.try, Undo: f.undoCommand}
-	x.Look = func(ctx context.Context) (*stack.Stack, error) { // sessions of before a restart are broken
+	x.Look = func(ctx context.Context) (*stack.Stack, error) { // with new sessions, as a restart breaks the old ones
 		live, g, err := openLive(f.Source)
 		if err != nil {
 			return nil, err
@@ -208,7 +208,7 @@ func (a *app) wireFix(f fixFlags, know check.Knowledge, live *host.LiveDoer, g d
 	return x
 }
 
-// undoCommand undoes a change when its time is over, unless it was confirmed.
+// undoCommand returns the command that undoes a change when its time is over, unless it was confirmed.
 func (f fixFlags) undoCommand(number int) ([]string, error) {
 	return shell.Itself(f.state, "undo", strconv.Itoa(number), "--unless-confirmed", "--yes")
 }
@@ -246,7 +246,7 @@ func (a *app) apply(ctx context.Context, x *fix.Fix, draft change.Draft, f fixFl
 	return leftOut(draft)
 }
 
-// leftOut says by the exit code that some steps were not done.
+// leftOut is the error whose exit code says that some steps were not done.
 func leftOut(d change.Draft) error {
 	if len(d.Refused) > 0 {
 		return shell.ErrMarked

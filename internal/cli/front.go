@@ -32,20 +32,23 @@ type group struct {
 	commands []*cobra.Command
 }
 
+// onlyReads is what the help promises of all commands of a group.
+const onlyReads = "Only reads. It changes nothing on the host or in a server."
+
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "what runs here, what is out of line, and why", "Only reads. It changes nothing on the host or in a server.",
-			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), a.capture(), a.rules()}},
+		{"Look", "what runs here, what is out of line, why, and how long it will last", onlyReads,
+			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), forecastcli.Command(&a.Shell, a.readHost), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
 		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
 			protectcli.Commands(&a.Shell, keepers())},
-		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and believes only backups that a trusted host signed.",
+		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it bring here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
-			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), loadcli.Command(&a.Shell, loads()), a.lab()}},
-		{"Other", "for scripts and shells", "Says what Plumb itself is.",
+		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
+			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
+		{"Other", "for scripts and shells", "Describes Plumb itself.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
 }
@@ -80,7 +83,7 @@ func (a *app) arrange(root *cobra.Command, groups []group) {
 	})
 }
 
-// groupedUsage says what to type first, and has three lines on each group.
+// groupedUsage says what to type first, and describes each group in three lines.
 func groupedUsage(root *cobra.Command, groups []group) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n  plumb COMMAND [flags]\n\nMost used:\n" + root.Example + "\n")
@@ -121,10 +124,10 @@ func (a *app) help(root *cobra.Command, groups []group) *cobra.Command {
 	}
 }
 
-// firstLook is how long plumb alone looks for servers before it goes without.
+// firstLook limits how long plumb without arguments looks for servers.
 const firstLook = 2 * time.Second
 
-// mostNamed is how many of them are named.
+// mostNamed is how many servers it names.
 const mostNamed = 8
 
 // start is what plumb prints when nothing was asked: which servers run here,
@@ -148,7 +151,7 @@ func (a *app) start(ctx context.Context) error {
 	return a.Print(b.String())
 }
 
-// running says which servers run here, by the process table alone.
+// running says which servers run here. It looks at the process table only.
 func running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, firstLook)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"plumb/internal/product"
 )
 
-// grants gives, for each engine, what makes the least user a check needs.
+// grants returns, for each engine, the statements that make a user with no more rights than a check needs.
 func grants() string {
 	parts := []string{
 		mysql.Grants(product.MariaDB, ""), mysql.Grants(product.MySQL, ""), mysql.Grants(product.MySQL, "5.7"),

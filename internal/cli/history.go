@@ -31,7 +31,7 @@ nothing.
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
 	}
 	k.placeFlags(&a.Shell, c)
-	c.Flags().BoolVar(&json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &json, "")
 	return c
 }
 
@@ -70,7 +70,7 @@ func (a *app) runHistory(ctx context.Context, k changeFlags, which int, json boo
 	if which > 0 {
 		return a.Print(fixview.HistoryOf(all[0], time.Now(), shell.Screen(a.Out)))
 	}
-	if len(all) == 0 { // Plumb changed nothing here, or the directory is not mounted
+	if len(all) == 0 { // either Plumb changed nothing here, or the directory is not mounted
 		return a.Print("No change is written down in " + executor.Dir + ".\n")
 	}
 	return a.Print(fixview.History(all, time.Now(), shell.Screen(a.Out)))

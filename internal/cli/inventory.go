@@ -58,7 +58,7 @@ changed are not listed here but in plumb history.
 		},
 	}
 	f.StateFlag(c)
-	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	c.AddCommand(a.inventoryAdopt(), a.inventoryForget(), a.inventoryRemove())
 	return c
 }
@@ -102,7 +102,7 @@ remove it then, and what a lab set for the duration of its run stays. It asks fi
 ` + inventoryExits,
 		Example: "  plumb inventory forget dataset tank/db-before",
 	}
-	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	return onThing(c, &f, allKinds, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
 		t, err := books.Find(ctx, t.Kind, t.Name)
 		if err != nil {
@@ -134,7 +134,7 @@ something to be kept.
 		Example: `  plumb inventory remove dataset tank/db-before --dry-run
   plumb inventory remove dataset tank/db-before`,
 	}
-	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	return onThing(c, &f, allKinds, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
 		t, err := books.Find(ctx, t.Kind, t.Name)
@@ -158,7 +158,7 @@ something to be kept.
 	})
 }
 
-// said says what happened to a thing.
+// said prints what happened to a thing.
 func (a *app) said(t inventory.Thing, what string) error {
 	_, err := fmt.Fprintf(a.Out, "%s %s %s\n", shell.OneLine(t.Kind), shell.OneLine(t.Name), what)
 	return err
@@ -170,7 +170,7 @@ func adoptable() []string {
 	return slices.DeleteFunc(allKinds(), func(kind string) bool { return kinds.Proof(kind) == "" })
 }
 
-// onThing completes a command that works on one thing.
+// onThing completes a command whose argument is one thing.
 func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(context.Context, inventory.Books, inventory.Thing) error) *cobra.Command {
 	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ func (a *app) loadKnowledge(c check.Choice, dir string) (check.Knowledge, error)
 	return know, err
 }
 
-// ownRules opens a user's directory of rules; nil for "".
+// ownRules opens a directory of a user's own rules; nil for "".
 func ownRules(dir string) (*check.Own, error) {
 	if dir == "" {
 		return nil, nil
@@ -36,7 +36,7 @@ func ownRules(dir string) (*check.Own, error) {
 
 func (a *app) loadCatalog() (*catalog.Catalog, error) { return check.Catalog(check.All, a.Warn) }
 
-// catalogWith reads all facts, and those files of knobs in which a name stands.
+// catalogWith reads all facts, and of the files of knobs only those that contain a name.
 func (a *app) catalogWith(name string) (*catalog.Catalog, error) {
 	return check.Catalog(func(text []byte) bool { return bytes.Contains(text, []byte(name)) }, a.Warn)
 }

@@ -42,10 +42,10 @@ Volumes other than directories need root.`,
 	return c
 }
 
-// defaultLedger is where labs keep their records unless they are told otherwise.
+// defaultLedger is where labs keep their records unless a flag says otherwise.
 const defaultLedger = "plumb-lab"
 
-// labPlace are the flags that say where a lab keeps things.
+// labPlace holds the flags that say where a lab keeps things.
 type labPlace struct {
 	shell.Place
 	ledger string

@@ -50,7 +50,7 @@ does not count and why, the whole set-up, and the command that repeats it.
 	fl := c.Flags()
 	fl.StringVar(&f.html, "html", "", "write one self-contained page to `FILE`")
 	fl.BoolVar(&f.csv, "csv", false, "print one line for each trial")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema lab describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
 	c.MarkFlagsMutuallyExclusive("html", "csv", "json")
 	return c

@@ -11,7 +11,6 @@ import (
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/lab"
 	"plumb/internal/lab/experiment"
@@ -65,7 +64,7 @@ ended are kept, the one that was cut off is repeated.
 	fl.BoolVar(&f.allowHost, "allow-host", false, "let the experiment change settings of the whole machine, and restore them after each trial")
 	fl.BoolVar(&f.noCapture, "no-capture", false, "do not record the full stack with each trial")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when the answer is undecided or a trial does not count")
-	fl.BoolVar(&f.json, "json", false, "print the report as JSON v1 (plumb schema lab describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 
@@ -77,8 +76,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	if err != nil {
 		return err
 	}
-	live := host.NewLive(host.LiveOptions{Plumb: shell.Version()})
-	doer := host.NewLiveDoer(live)
+	doer := shell.Machine()
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	cat, err := a.loadCatalog()
 	if err != nil {
@@ -106,7 +104,7 @@ func (a *app) runLab(ctx context.Context, file string, f labRunning) (err error)
 	return err
 }
 
-// making is the lab that the flags ask for.
+// making returns the lab that the flags ask for.
 func (f labRunning) making(cat *catalog.Catalog) lab.Lab {
 	l := lab.Lab{Medium: volumeMaker(), Engines: engines(), Plumb: shell.Version(), Fetch: f.fetch, Host: f.allowHost}
 	if !f.noCapture {
@@ -132,7 +130,7 @@ func openExperiment(file string) (experiment.Experiment, error) {
 	return x, nil
 }
 
-// carryOut opens what a run needs, runs, and takes all away again.
+// carryOut opens what a run needs, runs, and removes everything again.
 func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab, f labRunning) (r report.Report, err error) {
 	books, err := f.Books()
 	if err != nil {
@@ -166,7 +164,7 @@ func (a *app) carryOut(ctx context.Context, x experiment.Experiment, l *lab.Lab,
 	return l.Run(ctx, x)
 }
 
-// mayBegin refuses to mix a new run with an old one unasked.
+// mayBegin is an error if a new run would be mixed with an old one and no flag asks for that.
 func (f labRunning) mayBegin(ctx context.Context, x experiment.Experiment, store *ledger.Ledger) error {
 	records, err := store.Records(ctx, x.Hash)
 	if err != nil || len(records) == 0 || f.resume {

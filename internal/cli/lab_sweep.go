@@ -34,7 +34,7 @@ anything else is left alone and reported. Labs that still run are not touched.
 		},
 	}
 	p.StateFlag(c)
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "list what is left, and do nothing")
 	return c
 }

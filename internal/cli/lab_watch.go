@@ -15,10 +15,10 @@ import (
 // labWatcher shows what a lab does: a line that rewrites itself where a person
 // watches, and a line for each trial elsewhere.
 type labWatcher struct {
-	stage  string // of a rehearsal, before each line; "" outside
+	stage  string // the stage of a rehearsal, which begins each line; "" outside of one
 	out    io.Writer
 	screen bool
-	told   map[experiment.Trial]bool // that have their line: servers that take turns are heard of again and again
+	told   map[experiment.Trial]bool // trials that have been shown: interleaved ones report progress again and again
 	shown  time.Time
 }
 
@@ -26,7 +26,7 @@ func (a *app) labWatch() *labWatcher {
 	return &labWatcher{out: a.Err, screen: shell.IsTerminal(a.Err), told: map[experiment.Trial]bool{}}
 }
 
-// Progress shows where the lab is.
+// Progress shows what the lab is doing.
 func (w *labWatcher) Progress(p lab.Progress) {
 	switch {
 	case w.screen:
@@ -46,13 +46,13 @@ func (w *labWatcher) Begin(stage string) {
 	clear(w.told)
 }
 
-// Tell prints a line about how it goes.
+// Tell prints a line about progress.
 func (w *labWatcher) Tell(text string) {
 	w.done()
 	fmt.Fprintln(w.out, text)
 }
 
-// Searched tells how a search goes.
+// Searched shows the progress of a search.
 func (w *labWatcher) Searched(s rehearse.Search) { w.Tell(rehearseview.SearchLine(s)) }
 
 func (w *labWatcher) done() {

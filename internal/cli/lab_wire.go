@@ -14,16 +14,16 @@ import (
 	"plumb/internal/tape"
 )
 
-// engines are the private servers that the lab can set up.
+// engines lists the private servers that the lab can set up.
 func engines() []lab.Engine { return private.Engines() }
 
 // volumeMaker makes the lab's volumes.
 func volumeMaker() lab.VolumeMaker { return volume.New() }
 
-// captureTime bounds the recording of a stack: a trial waits for it.
+// captureTime limits the recording of a stack, for which a trial waits.
 const captureTime = 20 * time.Second
 
-// captureStack gives what records this machine, with the lab's server on it,
+// captureStack returns what records this machine, with the lab's server on it,
 // as plumb capture does.
 func captureStack(cat *catalog.Catalog) func(context.Context) ([]byte, error) {
 	return func(ctx context.Context) ([]byte, error) {

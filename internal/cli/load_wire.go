@@ -10,10 +10,10 @@ import (
 	"plumb/internal/product"
 )
 
-// loads are the servers that load knows: a new engine is a line in each of these functions.
+// loads lists the servers that plumb load knows: a new engine is a line in each of these functions.
 func loads() loadcli.Adapters { return loadcli.Adapters{Server: loadServer, Fakes: fakeTargets()} }
 
-// loadServer makes a server to be put under load.
+// loadServer makes a server that is put under load.
 func loadServer(engine string, l load.Login) load.Server {
 	if engine == product.Postgres {
 		return postgres.New(l)
@@ -21,7 +21,7 @@ func loadServer(engine string, l load.Login) load.Server {
 	return mysql.New(l)
 }
 
-// fakeTargets are what calibrate measures without a server.
+// fakeTargets lists what calibrate measures without a server.
 func fakeTargets() []load.Target {
 	return []load.Target{
 		{Name: "nothing", Open: func() (load.Workload, io.Closer, error) { return load.Nothing(), nil, nil }},

@@ -61,12 +61,12 @@ func (a *app) checkMany(ctx context.Context, k check.Knowledge, f checkFlags) er
 	return outcome(ctx, &sum, worst, f)
 }
 
-// judged takes one tape into the summary, and writes its document, if that is wanted.
+// judged adds one tape to the summary, and writes its document if flags ask for that.
 func (a *app) judged(sum *checkview.Summary, k check.Knowledge, t check.Result, f checkFlags) error {
 	name := relative(f.Tape, t.Name)
 	if t.Err != nil {
 		sum.Fail(name, t.Err)
-		if f.json { // the summary, which lists them, is not shown
+		if f.json { // as the summary, which would list them, is not shown
 			fmt.Fprintf(a.Err, "plumb: %s\n", shell.OneLine(t.Err.Error()))
 		}
 		return nil
@@ -81,7 +81,7 @@ func (a *app) judged(sum *checkview.Summary, k check.Knowledge, t check.Result, 
 	return err
 }
 
-// count takes a report into the summary, where one is shown.
+// count adds a report to the summary, if one is shown.
 func count(sum *checkview.Summary, k check.Knowledge, name string, r check.Report, f checkFlags) error {
 	switch {
 	case f.html != "":
@@ -128,10 +128,10 @@ func tapesIn(dir string, sum *checkview.Summary) ([]string, error) {
 	return names, nil
 }
 
-// isTape tells a tape by its name.
+// isTape tells whether a name is that of a tape.
 func isTape(name string) bool { return strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".tape") }
 
-// relative gives the name of a tape below the directory that was asked for.
+// relative returns the path of a tape below the directory that was named.
 func relative(dir, name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, filepath.Clean(dir)), "/")
 }

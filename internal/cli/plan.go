@@ -9,7 +9,7 @@ import (
 	"plumb/internal/view/page"
 )
 
-// writePlan writes a plan for plumb fix, in place of what is there.
+// writePlan writes a plan for plumb fix, replacing what is there.
 func writePlan(name string, p advise.Plan) error {
 	text, err := page.JSON(p)
 	if err != nil {

@@ -36,7 +36,7 @@ func pointStorages(with, removes string) []protect.Storage {
 	return []protect.Storage{command, ebs, storage.ZFS{}, storage.ZFS{Fuse: true}, storage.Zvol{}, storage.Btrfs{}, storage.LVM{}, storage.RBD{}, storage.Reflink{}}
 }
 
-// pointGrants gives the least rights that a verb needs in each server and on the storage.
+// pointGrants returns the least rights that a verb needs in each server and on the storage.
 func pointGrants(verb string) string {
 	if verb == "protect list" || verb == "protect status" {
 		return "-- plumb " + verb + " reads what a check reads: plumb check --grants. It needs no more.\n"

@@ -23,7 +23,7 @@ import (
 	"plumb/internal/system/setup"
 )
 
-// provision makes the command that lays hosts out, with the adapters it knows.
+// provision makes the command that lays out hosts, with the adapters it knows.
 func (a *app) provision() *cobra.Command {
 	c := provisioncli.Command(&a.Shell, provisioncli.Adapters{Dialers: dialers, Phases: phases, Setters: setters, Engines: homes, Storage: layout.New(), System: setup.System{}, Mover: mover, Tape: a.openTape})
 	c.AddCommand(provisioncli.Cache(&a.Shell, lending()), provisioncli.Swap(&a.Shell, lending(), provisioncli.Swapping{Engines: homes, Swappers: swappers, Rehearse: rehearsals}))
@@ -35,17 +35,17 @@ func homes(cat *catalog.Catalog, g dsn.Given) []provision.Engine {
 	return []provision.Engine{mysqlhome.New(cat, g.Target(product.MySQL)), postgreshome.New(g.Target(product.Postgres))}
 }
 
-// swappers lists who brings a server's data under another version.
+// swappers lists what brings a server's data to another version.
 func swappers(cat *catalog.Catalog, g dsn.Given) []provision.Swapper {
 	return []provision.Swapper{postgresswap.Swapper{Catalog: cat}, mysqlswap.Swapper{Catalog: cat, Point: mysqlpoint.New(cat, g.Target(product.MySQL))}}
 }
 
-// rehearsals tries swaps on copies of points.
+// rehearsals makes what tries swaps on copies of points.
 func rehearsals(s *shell.Shell, by provision.Swapper) func(context.Context, shell.Source, string, provision.Swap) error {
 	return rehearse.Rehearse{Shell: s, Points: keepers()}.Of(by)
 }
 
-// mover moves the data of servers that have points: their engines tell where a server stands.
+// mover makes what moves the data of a server. It needs the engines of points, which know where a server stands.
 func mover(cat *catalog.Catalog, g dsn.Given, journal string) provision.Mover {
 	return move.Mover{Engines: pointEngines(cat, g), Dir: journal, Now: time.Now}
 }

@@ -12,7 +12,7 @@ import (
 	"plumb/internal/stack"
 )
 
-// read gives the stack of the machine, or of the tape, that was asked for.
+// read returns the stack of the machine or the tape that flags name.
 func (a *app) read(ctx context.Context, cat *catalog.Catalog, src shell.Source) (*stack.Stack, error) {
 	if src.Tape != "" {
 		h, err := a.openTape(src.Tape)
@@ -43,7 +43,7 @@ func (a *app) readHost(ctx context.Context, src shell.Source) (*stack.Stack, err
 // openLive makes the reader of this machine, and the server that --dsn names.
 func openLive(src shell.Source) (*host.Live, dsn.Given, error) { return src.Live(dialers) }
 
-// lookInTime reads a machine until the deadline.
+// lookInTime reads a machine, until the deadline at most.
 func lookInTime(ctx context.Context, h host.Reader, cat *catalog.Catalog, g dsn.Given, limit time.Duration) (*stack.Stack, error) {
 	return check.Observe(ctx, h, cat, phases(cat, g), limit)
 }

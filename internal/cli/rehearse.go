@@ -30,7 +30,7 @@ type rehearseFlags struct {
 	labPlace
 	file          string // a plan; "" for the one that a check makes now
 	server        string
-	sandbox       string // engine of a server that is made, in place of a live one
+	sandbox       string // engine of a server that is made for it; "" for a live one
 	serverVersion string // of it
 	workload      string
 	threads       int
@@ -44,9 +44,9 @@ type rehearseFlags struct {
 	search        bool
 	dir           string
 	resume        bool
-	name          string // of the rehearsal that --resume goes on with; "" for the last
+	name          string // name of the rehearsal that --resume continues; "" for the last
 	dryRun        bool
-	plan          string // file to write what is kept to
+	plan          string // file for a plan of what is kept
 	html          string
 	force         bool
 	json          bool
@@ -124,7 +124,7 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	f.StateFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&f.Tape, "tape", "", "")
-	c.Flags().Lookup("tape").Hidden = true // a person who gives it is told why not
+	c.Flags().Lookup("tape").Hidden = true // hidden, but known, so that an error can say why it does not work
 	fl.StringVar(&f.server, "server", "", "rehearse the advice for this `SERVER`, such as mysql:3306; required if several are running")
 	fl.StringVar(&f.sandbox, "sandbox", "", "make a server of this `ENGINE` with the defaults of its distribution, and rehearse what check advises for it: "+hint.OneOf(sandboxEngines()))
 	fl.StringVar(&f.serverVersion, "server-version", "", "its `VERSION`, such as 17 or 11.4; \"\" for the installed one")
@@ -144,12 +144,12 @@ func (f *rehearseFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.plan, "plan", "", "write the plan of what is kept, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	fl.BoolVar(&f.strict, "strict", false, "exit 1 when a verdict is undecided")
 	shell.Offer(c, map[string]shell.Words{"sandbox": sandboxEngines, "workload": runner.Workloads})
 }
 
-// sandboxEngines are the servers that a lab can make.
+// sandboxEngines lists the servers that a lab can make.
 func sandboxEngines() (names []string) {
 	for _, e := range engines() {
 		names = append(names, e.Names()...)
@@ -157,10 +157,10 @@ func sandboxEngines() (names []string) {
 	return names
 }
 
-// leastBudget is less than any rehearsal takes.
+// leastBudget is the least time in which a rehearsal can do anything.
 const leastBudget = 30 * time.Second
 
-// validate finds what is wrong with the flags before anything is read.
+// validate is a usage error if the flags make no sense.
 func (f rehearseFlags) validate() error {
 	if f.Tape != "" {
 		return hint.Usage("a rehearsal needs the machine itself, and a tape has no disk to run on",
@@ -203,7 +203,7 @@ func (f rehearseFlags) validateFiles() error {
 	return shell.RoomFor("--html", f.html, f.force)
 }
 
-// validateSandbox finds what does not go with a server that is made.
+// validateSandbox is a usage error for flags that do not go with a server that is made.
 func (f rehearseFlags) validateSandbox() error {
 	switch {
 	case f.sandbox == "" && f.serverVersion != "":

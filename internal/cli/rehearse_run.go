@@ -23,12 +23,12 @@ import (
 	rehearseview "plumb/internal/view/rehearse"
 )
 
-// changeable are the flags that may differ when a rehearsal is continued.
+// changeable lists the flags that may differ when a rehearsal is continued.
 func changeable() []string {
 	return []string{"resume", "max-time", "plan", "html", "force", "json", "strict", "state", "ledger", "timeout", "fetch"}
 }
 
-// resumable refuses flags that would change what was begun.
+// resumable is a usage error for flags that would change what was begun.
 func resumable(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(changeable(), flag.Name) {
@@ -38,7 +38,7 @@ func resumable(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// options are what the flags ask of the rehearsal.
+// options makes the options that the flags ask for.
 func (f rehearseFlags) options(flags *pflag.FlagSet) runner.Options {
 	o := runner.Options{Server: f.server, Sandbox: f.sandbox, Version: f.serverVersion, Workload: f.workload, Threads: f.threads, Volume: f.volume,
 		Memory: experiment.Bytes(f.memory), Data: experiment.Bytes(f.data), Budget: f.budget, WithoutOne: f.withoutOne, AllowHost: f.allowHost, Fetch: f.fetch,
@@ -65,7 +65,7 @@ func (a *app) runRehearse(ctx context.Context, f rehearseFlags, flags *pflag.Fla
 	if err != nil {
 		return err
 	}
-	doer := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	doer := shell.Machine()
 	defer func() { err = errors.Join(err, doer.Close()) }()
 	watch := a.labWatch()
 	ports, err := a.rehearsePorts(f, know, doer)
@@ -154,10 +154,10 @@ func (a *app) showRehearsal(x *runner.Runner, out *runner.Outcome, f rehearseFla
 	return a.WritePage(x.Page, x.Replace, html)
 }
 
-// rehearsalNext are the commands that may follow.
+// rehearsalNext returns the commands that may follow.
 func rehearsalNext(x *runner.Runner, out *runner.Outcome) []string {
 	switch {
-	case out.Interrupted: // its hint says what may follow
+	case out.Interrupted: // the hint of its error says what may follow
 		return nil
 	case out.Resume != "":
 		return []string{fmt.Sprintf("plumb rehearse --resume %s --max-time %s continues for as long again", out.Resume, units.Short((2 * x.Budget).Round(time.Second)))}

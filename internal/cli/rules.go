@@ -37,7 +37,7 @@ rests only on their sources and on examples.
 	}
 	choiceFlags(c, &o.choice)
 	c.Flags().BoolVar(&o.unmet, "untested", false, "only rules not yet tested on a real host with the versions they are for")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &o.json, "")
 	c.AddCommand(a.rulesTest())
 	return c
 }
@@ -62,7 +62,7 @@ func (a *app) runRules(o rulesOptions) error {
 		return fmt.Errorf("read the built-in rules: %w", err)
 	}
 	list := slices.DeleteFunc(base.Rules(), func(r *rule.Rule) bool { return !o.choice.Lists(r) })
-	if !o.json && !o.unmet { // the plain list says nothing of meetings
+	if !o.json && !o.unmet { // the plain list does not show which hosts rules have met
 		return a.Print(explainview.Rules(list, shell.Screen(a.Out)))
 	}
 	records, err := coverage.Read(knowledge.FS)
@@ -72,7 +72,7 @@ func (a *app) runRules(o rulesOptions) error {
 	return a.showMet(o, list, records)
 }
 
-// showMet prints the rules with what they have met, or would have to.
+// showMet prints the rules with the hosts they have met, or would have to meet.
 func (a *app) showMet(o rulesOptions, list []*rule.Rule, records coverage.Records) error {
 	if !o.json {
 		return a.Print(explainview.Untested(list, records.Standings(list), shell.Screen(a.Out)))

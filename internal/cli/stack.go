@@ -67,13 +67,13 @@ how much counters grew, in total and per second, and which values changed.
 	}
 	src.Flags(c)
 	c.Flags().StringSliceVar(&only, "only", nil, "only these `SERVERS`: mysql, or mysql:3306")
-	c.Flags().BoolVar(&asJSON, "json", false, "print every fact as JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &asJSON, ", with every fact")
 	c.Flags().StringVar(&since, "since", "", "show what happened since plumb stack --json wrote `FILE`")
 	c.MarkFlagsMutuallyExclusive("since", "only")
 	return c
 }
 
-// stackSince tells what happened to a host since a stack of it was written.
+// stackSince prints what happened to a host since a stack of it was written.
 func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, asJSON bool) error {
 	var before *stack.Stack
 	text, err := shell.ReadFile(file, nil, shell.MostFile)
@@ -90,7 +90,7 @@ func (a *app) stackSince(file string, now *stack.Stack, cat *catalog.Catalog, as
 	return a.Answer(asJSON, stackview.SinceDocument(d, shell.Version()), stackview.Since(d, now, cat, shell.Screen(a.Out)))
 }
 
-// onlyServers checks that --only of stack names servers: nothing else is drawn.
+// onlyServers checks that --only of plumb stack names servers, as nothing else can be drawn alone.
 func onlyServers(only []string) error {
 	engines := product.Kinds()
 	for _, o := range only {

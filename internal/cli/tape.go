@@ -91,7 +91,7 @@ func (a *app) runCapture(ctx context.Context, src shell.Source, output string, f
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // said before the work, not after it
+	if info, err := os.Stat(output); err == nil && info.Mode().IsRegular() && !force { // checked before the work, not after it
 		return writeTape(output, force, nil)
 	}
 	if g, err := dsn.Read(shell.OrEnvironment(src.DSN)); err == nil {

@@ -49,14 +49,14 @@ the server is stopped while that is copied. --discard-new drops it instead.
 
 If somebody changed a value since, undo names it and stops before it touches
 anything. --keep leaves such values as they are and undoes the rest; --force takes
-them back too. While a server is down, its files are restored all the same; what
-only the running server can take back is reported and stays in the journal: undo
-again once it runs. No server is restarted without --restart. With --plan,
-everything that was made by that plan is undone, and nothing else.
+them back too. If a server is down, its files are restored anyway; what only the
+running server can undo is reported and stays in the journal: undo again once it
+runs. No server is restarted without --restart. With --plan, everything that was
+made by that plan is undone, and nothing else.
 
-What can never be undone, because its server or its disk is gone for good, keeps its
-change open until you end it: plumb undo 3 --forget looks at nothing and touches
-nothing. What of the change is in force stays so, and no undo takes it back.
+If something can never be undone, because its server or its disk is gone for good,
+its change stays open until you end it with plumb undo 3 --forget. That changes only
+the journal: what is still in force stays in force, and no later undo reverts it.
 
 What undo runs is in the journal. So a journal that somebody other than you and
 root could have written (--state) is shown but not acted on.
@@ -80,14 +80,14 @@ func (a *app) undo() *cobra.Command {
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "undo every change, the newest first")
 	fl.StringVar(&f.file, "plan", "", "undo only the changes made from the plan in this `FILE`; - for standard input")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be taken back, and change nothing")
 	fl.BoolVar(&f.force, "force", false, "take back also what somebody changed since")
 	fl.BoolVar(&f.keep, "keep", false, "leave what somebody changed since as it is, and undo the rest")
 	fl.BoolVar(&f.forget, "forget", false, "take nothing back: end the change with this NUMBER, and leave what can never be undone as it is")
 	fl.BoolVar(&f.restart, "restart", false, "also restart what fix restarted, so that the old values take effect")
 	fl.BoolVar(&f.discardNew, "discard-new", false, "drop what servers wrote since their data was moved: it is not copied back")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	fl.BoolVar(&f.unlessConfirmed, "unless-confirmed", false, "wait until the time of --try is over, and undo unless it was confirmed")
 	fl.BoolVar(&f.heir, "heir", false, "say armed, wait until standard input ends or the time of the loan is over, and undo it")
 	fl.BoolVar(&f.stranded, "stranded", false, "give back the loans of earlier boots")
@@ -99,7 +99,7 @@ func (a *app) undo() *cobra.Command {
 	return c
 }
 
-// number reads the number of a change.
+// number parses the number of a change.
 func number(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -180,7 +180,7 @@ func (a *app) runUndo(ctx context.Context, f undoFlags) error {
 	return err
 }
 
-// question asks whether all that was shown is to be done.
+// question is the text that asks whether to do all that was shown.
 func (f undoFlags) question(changes int) string {
 	switch {
 	case f.forget:
@@ -196,7 +196,7 @@ func (f undoFlags) leavesOut(all []*change.Change, newest int) bool {
 	return f.number == 0 && fix.NewestDamaged(all, newest) != nil || f.all && fix.NewestDamaged(all, 0) != nil
 }
 
-// chosen gives the changes that are meant, the newest first.
+// chosen returns the changes that are meant, the newest first.
 func (a *app) chosen(f undoFlags, all []*change.Change) ([]*change.Change, error) {
 	which := fix.Choice{Number: f.number, All: f.all, Restart: f.restart}
 	if f.file != "" {
@@ -233,9 +233,9 @@ func (a *app) takeBack(ctx context.Context, f undoFlags, how fix.Undo, state str
 	return back, err
 }
 
-// unreadable says why no journal can be read, and what helps whom.
+// unreadable says why no journal can be read, and what would help.
 func unreadable(dir string, err error) error {
-	help := "the journal can be read by who made it: try sudo plumb history"
+	help := "only the user who made the journal can read it: try sudo plumb history"
 	if os.Geteuid() == 0 {
 		help = "this is root already: does the directory lie on a filesystem that keeps root out, such as NFS, or does SELinux?"
 	}
@@ -253,7 +253,7 @@ func (a *app) damaged(all []*change.Change) {
 	}
 }
 
-// nothing says why there is nothing to undo of what was asked for.
+// nothing is the error if there is nothing to undo of what was asked for.
 func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	switch {
 	case f.json:
@@ -265,13 +265,13 @@ func (a *app) nothing(f undoFlags, dir string, all []*change.Change) error {
 	}
 	for _, c := range all {
 		if c.Number == f.number {
-			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.Closed(c, time.Now())))
+			return a.Print(fmt.Sprintf("Nothing to undo in change %d: %s.\n", c.Number, fixview.State(c, time.Now())))
 		}
 	}
 	return a.Print("Nothing to undo: nothing that Plumb changed is in force.\n")
 }
 
-// undone says what was taken back.
+// undone prints what was undone.
 func (a *app) undone(f undoFlags, todo []*change.Change, trail []fix.Undone) error {
 	if f.json {
 		return a.Document(fixview.UndoDocument(trail))

@@ -32,12 +32,12 @@ without a release, its commit.
 	}
 }
 
-// written gives the schemas of the documents that people write.
+// written returns the schemas of the documents that people write.
 func written() map[string][]byte {
 	return map[string][]byte{"experiment": experiment.Schema(), "provision-spec": spec.Schema()}
 }
 
-// documents lists what has a schema.
+// documents lists the documents that have a schema.
 func documents() []string {
 	all := append(schema.Documents(), slices.Collect(maps.Keys(written()))...)
 	slices.Sort(all)

@@ -113,7 +113,7 @@ func (x *Fix) arm(c *change.Change) error {
 		return err
 	}
 	ctx := context.Background()
-	if _, err := x.Live.Stat(ctx, "/run/systemd/system"); err == nil && x.Secret == nil && x.Live.About().Root {
+	if runs, _ := host.RunsSystemd(ctx, x.Live); runs && x.Secret == nil && x.Live.About().Root {
 		_, err := x.Live.Run(ctx, append([]string{"systemd-run", fmt.Sprintf("--unit=plumb-undo-%d", c.Number), "--collect",
 			"--on-active=" + strconv.Itoa(int(x.Try.Seconds())) + "s", "--timer-property=AccuracySec=1s"}, argv...)...)
 		return err

@@ -152,7 +152,7 @@ func (f *file) rows(text []byte) error {
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	return hint.With(err, "a quote within quotes is written twice, and quotes are around all of a cell") // it says the line
+	return hint.With(err, "write a quote within quotes twice, and put quotes around the whole cell") // it says the line
 }
 
 // drawn is what psql and mysql write around rows.
@@ -369,7 +369,7 @@ func (f *file) table(of string) (*Table, error) {
 	case len(of) > mostLabels:
 		return nil, hint.With(fmt.Errorf("%s is a name of more than %d letters", Clip(of), mostLabels), "columns such as name, path or mount name what a row is about")
 	case len(f.order) >= mostSeries:
-		return nil, hint.With(fmt.Errorf("it tells of more than %d things", mostSeries), "give a part of them")
+		return nil, hint.With(fmt.Errorf("it is about more than %d things", mostSeries), "give a part of them")
 	}
 	t := &Table{Of: of}
 	f.order, f.of[of] = append(f.order, t), t

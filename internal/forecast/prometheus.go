@@ -38,7 +38,7 @@ func ParseMatrix(text []byte) ([]Answer, error) {
 		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, hint.With(errors.New("the answer is not Prometheus's"), "want the address of its HTTP API, without /api/v1")
+		return nil, hint.With(errors.New("this is not the answer of a Prometheus"), "want the address of its HTTP API, without /api/v1")
 	}
 	if doc.Status != "success" {
 		return nil, fmt.Errorf("it answers: %s", Clip(doc.Error))

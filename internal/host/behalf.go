@@ -14,8 +14,8 @@ import (
 	"plumb/internal/hint"
 )
 
-// Room is how much may still be read for one server, its files and the names
-// in its directories together: who names them may name as many as he likes.
+// Room is how many bytes may still be read on behalf of one server, as contents of files and names in directories. Without it a server
+// could name as many files as it likes.
 type Room struct{ left atomic.Int64 }
 
 // NewRoom makes room for so many bytes.
@@ -25,11 +25,10 @@ func NewRoom(bytes int64) *Room {
 	return r
 }
 
-// each is what a call takes of the room besides what it gives: an answer is
-// kept with its path.
+// each is what every call takes of the room in addition to what is read, as an answer is kept together with its path.
 const each = 1 << 10
 
-// take gives how much of limit there is room for.
+// take returns how much of limit there is room for. A nil Room has room for all of it.
 func (r *Room) take(limit int) int {
 	if r == nil {
 		return limit
@@ -43,7 +42,7 @@ func (r *Room) used(bytes int) {
 	}
 }
 
-// behalf says for whom something is read.
+// behalf says on whose behalf something is read.
 type behalf struct {
 	pid      int // a process; 0 for uid and gid
 	uid, gid int
@@ -52,17 +51,17 @@ type behalf struct {
 
 type behalfKey struct{}
 
-// For marks reads of what a process names: its arguments, its environment, its
-// working directory, and what the files there name in turn. They are done with
-// the rights on files of the user who started the process, because anybody can
-// start one that names /etc/shadow, and give no more in all than there is room for.
-// Without root's rights Plumb reads with its own.
+// For returns a context for reading files that a process names: in its arguments, its
+// environment or its working directory, or in other files that it names. They are read with
+// the file permissions of the user who started the process, because anybody can
+// start one that names /etc/shadow, and no more in all than there is room for.
+// If Plumb is not root, it reads with its own permissions.
 func For(ctx context.Context, pid int, room *Room) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{pid: pid, room: room})
 }
 
-// AsUser marks reads of files in a directory that a user can write to: what
-// is a log now may be a link to something else when it is opened.
+// AsUser returns a context for reading files in a directory that a user can write to: what
+// is a log file now may be a link to something else when it is opened.
 func AsUser(ctx context.Context, uid, gid int) context.Context {
 	if uid == 0 {
 		return ctx
@@ -70,7 +69,7 @@ func AsUser(ctx context.Context, uid, gid int) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{uid: uid, gid: gid})
 }
 
-// ourselves takes such a mark off again.
+// ourselves undoes For and AsUser.
 func ourselves(ctx context.Context) context.Context { return context.WithValue(ctx, behalfKey{}, nil) }
 
 func behalfOf(ctx context.Context) (behalf, bool) {
@@ -78,8 +77,7 @@ func behalfOf(ctx context.Context) (behalf, bool) {
 	return b, ok
 }
 
-// onBehalf adds for whom a call is made to its arguments: another may be
-// given another answer.
+// onBehalf adds to the arguments of a call on whose behalf it is made, as the answer can depend on that.
 func onBehalf(ctx context.Context, of ...string) []string {
 	switch b, ok := behalfOf(ctx); {
 	case !ok:
@@ -96,13 +94,13 @@ func roomOf(ctx context.Context) *Room {
 	return b.room
 }
 
-// rights are whose rights on files count.
+// rights is the user whose file permissions count.
 type rights struct {
 	uid, gid int
 	groups   []int
 }
 
-// withRights runs f with the rights on files that the context asks for.
+// withRights runs f with the file permissions that the context asks for.
 func withRights[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	b, ok := behalfOf(ctx)
 	if !ok || os.Geteuid() != 0 {
@@ -128,14 +126,13 @@ func withRights[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return value, err
 }
 
-// become takes the rights of a user on files, for this thread alone. With
-// them go root's own (CAP_DAC_OVERRIDE and its like), but not the right to look
-// at other processes: /proc/PID/root is how a container's files are reached.
+// become gives this thread, and no other, the file permissions of a user. The thread loses those of root (CAP_DAC_OVERRIDE and its like),
+// but not the right to look at other processes: /proc/PID/root is how a container's files are reached.
 func become(who rights) error {
 	if err := unix.Setgroups(who.groups); err != nil {
 		return fmt.Errorf("take the rights of user %d: %w", who.uid, err)
 	}
-	// These say nothing of failure, but what was in force before.
+	// These do not tell whether they failed, only what was in force before.
 	_, _ = unix.SetfsgidRetGid(who.gid)
 	_, _ = unix.SetfsuidRetUid(who.uid)
 	gid, _ := unix.SetfsgidRetGid(-1)
@@ -146,8 +143,8 @@ func become(who rights) error {
 	return nil
 }
 
-// userOf gives who started a process: the real user. The effective one of a
-// setuid program is root, and its arguments are anybody's.
+// userOf returns the real user of a process, who started it. The effective user of a setuid program is root, and its arguments come from
+// anybody.
 func userOf(pid int) (rights, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 // Cached asks another reader each question once and remembers the answer, so
 // that all probes of one check see the same machine, a file that two of them
-// need is read once, and a recording does not depend on which came first. A
-// probe that samples passes a context from Fresh. It is safe for concurrent
-// use; what it gives must not be changed, except for bytes.
+// need is read once, and a recording does not depend on which came first. It
+// is safe for concurrent use. Callers must not change what it returns, except
+// for bytes and the names of a Glob.
 type Cached struct {
 	r     Reader
 	about About // as it was when the look began
@@ -24,7 +24,7 @@ type question struct {
 	done   chan struct{} // closed when the answer is there
 	answer any
 	err    error
-	void   bool // the one who asked gave up: no answer
+	void   bool // the one who asked gave up, and there is no answer
 }
 
 var _ Reader = (*Cached)(nil)
@@ -34,7 +34,7 @@ func NewCached(r Reader) *Cached {
 	return &Cached{r: r, about: r.About(), asked: map[string]*question{}}
 }
 
-// ask gives the remembered answer, waits for one on its way, or asks.
+// ask returns the remembered answer. Without one it waits for whoever is asking, or asks itself.
 func ask[T any](o *Cached, ctx context.Context, key string, call func() (T, error)) (T, error) {
 	o.mu.Lock()
 	q := o.asked[key]

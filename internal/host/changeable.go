@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Changeable says who else can change the file, "" for nobody but root and
-// ourselves. It means this machine's file, not one on a tape.
+// Changeable says who other than root and we can change the file; "" for nobody. The file must be of this machine, not of a tape.
 func (s Stat) Changeable() string {
 	if os.Geteuid() == 0 {
 		return s.changeable(0o022)
@@ -16,7 +15,7 @@ func (s Stat) Changeable() string {
 	return s.changeable(0o002)
 }
 
-// changeable says who else can change the file, where these rights to write count.
+// changeable is Changeable, where only those permissions count that are in rights.
 func (s Stat) changeable(rights fs.FileMode) string {
 	switch rights &= s.Mode; {
 	case s.UID != 0 && int(s.UID) != os.Geteuid():
@@ -29,9 +28,9 @@ func (s Stat) changeable(rights fs.FileMode) string {
 	return ""
 }
 
-// Replaceable walks up from a path without links, and gives the first place that another user than root and us can change,
-// and how; "" for none. Who can puts a link in the place of what is made there. In a sticky directory such as /tmp only an
-// entry's owner can: what is made there, and stays ours, is safe.
+// Replaceable walks up from a path, which must have no links in it, and returns the first place that users other than root and we can
+// change, and how they can; "" for none. Whoever can change a directory can put a link in the place of what is made there. In a sticky
+// directory such as /tmp only the owner of an entry can, so that what we make there is safe.
 func Replaceable(name string, stat func(string) (Stat, error)) (at, how string, err error) {
 	for at = name; ; at = filepath.Dir(at) {
 		st, err := stat(at)

@@ -11,9 +11,9 @@ var readingCommandList string
 
 // commandPattern is one line of the list.
 type commandPattern struct {
-	words []string // alternatives divided by "|"; "?" for an argument
-	more  bool     // "..."
-	not   []string
+	words []string // each with its alternatives between "|"; "?" for any argument that is no option
+	more  bool     // the line ends with "...": further arguments are allowed
+	not   []string // options that are not allowed
 }
 
 func readingCommands() []commandPattern { return parseCommands(readingCommandList) }
@@ -38,7 +38,7 @@ func parseCommands(list string) []commandPattern {
 	return patterns
 }
 
-// match reports whether the pattern allows the command. name is argv[0]
+// match tells whether the pattern allows a command. name is argv[0]
 // without its directory.
 func (p commandPattern) match(name string, args []string) bool {
 	if len(args) < len(p.words)-1 || (len(args) > len(p.words)-1 && !p.more) {
@@ -68,7 +68,7 @@ func matchWord(word, got string) bool {
 	return slices.Contains(strings.Split(word, "|"), got)
 }
 
-// isOption reports whether arg could be read as the option: getopt_long takes
+// isOption tells whether a command could take arg for the option: getopt_long accepts
 // abbreviations of long options, and short ones may be bundled.
 func isOption(arg, option string) bool {
 	if long, ok := strings.CutPrefix(option, "--"); ok {
@@ -78,7 +78,7 @@ func isOption(arg, option string) bool {
 	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, option[1:])
 }
 
-// ShellWord writes a word of a command for sh, in quotes where it needs them.
+// ShellWord quotes a word of a command for sh if it needs quotes.
 func ShellWord(word string) string {
 	special := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:=@%+,", r)
@@ -89,5 +89,5 @@ func ShellWord(word string) string {
 	return ShellQuoted(word)
 }
 
-// ShellQuoted writes a word of a command for sh in quotes, whatever is in it.
+// ShellQuoted quotes a word of a command for sh, whatever is in it.
 func ShellQuoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

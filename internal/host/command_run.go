@@ -19,13 +19,13 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// Output implements Reader. A command that ends with an error gives what it
-// printed together with an error that holds the beginning of its standard
-// error; if that says that rights are missing, it is ErrDenied.
+// Output implements Reader. If a command fails, what it printed is returned with
+// an error that contains the beginning of its standard error; if that says that
+// permissions are missing, the error is ErrDenied.
 //
-// argv[0] is a name, looked up in PATH and the sbin directories, or an
-// absolute path, which is only run if nobody but root and ourselves could
-// have put it there: a check run by root must not run what a user left.
+// argv[0] is a name, which is looked up in PATH and the sbin directories, or an
+// absolute path, which is only run if nobody but root and we could have put the
+// program there: a check run by root must not run what some user left.
 func (l *Live) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if len(argv) == 0 {
 		return nil, kindError{"run: no command given", ErrRefused}
@@ -56,25 +56,17 @@ func (l *Live) output(ctx context.Context, argv []string) ([]byte, error) {
 		return nil, err
 	}
 	c := newChild(program, argv, l.options.OutputBytes)
-	type head struct {
-		out []byte
-		err error
-	}
-	// The child is started and waited for in a goroutine of its own: one that
-	// hangs in the kernel cannot even be killed. As long as one does, it is not started
-	// again every time.
-	h, err := remembering(ctx, l, subject{names: []string{strings.Join(argv, " ")}, note: true}, l.options.CommandTime, func(context.Context) (head, error) {
-		out, err := c.run()
-		return head{out, err}, nil
-	})
+	// A child that hangs in the kernel cannot even be killed, and so is started and waited for in a goroutine of its own. While it
+	// hangs, the same command is not started again each time somebody asks.
+	out, err := remembering(ctx, l, subject{names: []string{strings.Join(argv, " ")}, note: true}, l.options.CommandTime,
+		func(context.Context) ([]byte, error) { return c.run() })
 	if err != nil {
-		c.kill()
-		return nil, err
+		c.kill() // which does nothing to a command that has ended
 	}
-	return h.out, h.err
+	return out, err
 }
 
-// searchPath is PATH and the places system commands are in, which an ordinary
+// searchPath is PATH and the directories of system commands, which an ordinary
 // user's PATH may lack.
 func searchPath() []string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
@@ -136,7 +128,7 @@ type child struct {
 
 func newChild(program string, argv []string, limit int) *child {
 	c := &child{processGroup: newGroup(program, argv)}
-	c.cmd.WaitDelay = time.Second // a daemon the command left may hold its output open
+	c.cmd.WaitDelay = time.Second // a daemon that the command started may keep its output open
 	c.stdout = headWriter{limit: limit, full: c.kill}
 	c.stderr = headWriter{limit: 64 << 10, full: func() {}}
 	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
@@ -160,7 +152,7 @@ func (c *child) run() ([]byte, error) {
 	return slices.Clone(c.stdout.buf.Bytes()), err
 }
 
-// kill ends the command and what it started. It does not wait.
+// kill kills the command and what it started. It does not wait for them to end.
 func (c *child) kill() { c.signal(Kill) }
 
 // exitError adds what the command said on standard error.
@@ -184,9 +176,9 @@ func exitError(err error, stderr []byte) error {
 // headWriter keeps the beginning of what is written to it.
 type headWriter struct {
 	buf   bytes.Buffer
-	limit int
-	cut   bool
-	full  func()
+	limit int    // bytes
+	cut   bool   // there was more
+	full  func() // is called once, when there is more
 }
 
 func (w *headWriter) Write(p []byte) (int, error) {

@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// maxStuck bounds the threads left behind in operations that never return.
+// maxStuck is how many operations may hang at the same time. Each occupies a thread.
 const maxStuck = 64
 
-// stuckCount counts operations that were left behind and have not returned.
+// stuckCount counts operations that we stopped waiting for and that have not returned.
 type stuckCount struct{ n atomic.Int32 }
 
 var errManyStuck = errors.New("too many operations hang on this machine")
 
-// within runs f and leaves it behind when the time is over: a read from a
-// dead NFS server or a suspended pool cannot be interrupted, only abandoned.
-// f must not touch anything its caller still uses.
+// within runs f, but waits for it no longer than limit: a read from a dead NFS server or a suspended pool cannot be interrupted, only
+// left alone. As f can still run when within returns, it must not touch anything its caller still uses.
 func within[T any](ctx context.Context, stuck *stuckCount, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// Detach starts a program that goes on when this one, its terminal and its
-// session have ended. It gives the process id. env is added to our own
-// environment.
+// Detach starts a program that keeps running when this process, its terminal and its session have ended, and returns its process ID. env
+// is added to our own environment.
 func (h *LiveDoer) Detach(env []string, argv ...string) (pid int, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// kindError is an error as it goes on a tape: its text, and the one error it
-// can be asked for with errors.Is. kind is nil for any other error.
+// kindError is an error as a tape keeps it: its text, and the one error for which
+// errors.Is is true; nil for none.
 type kindError struct {
 	text string
 	kind error
@@ -49,7 +49,7 @@ func errorKinds() []errorKind {
 	}
 }
 
-// KindOf gives the name of an error's kind, or "other".
+// KindOf returns the name of an error's kind, or "other".
 func KindOf(err error) string {
 	for _, k := range errorKinds() {
 		if errors.Is(err, k.kind) {
@@ -82,9 +82,8 @@ func Answered(err error) error {
 	return ErrorOf(KindOf(err), redact.Text(err.Error()))
 }
 
-// fileError says what was being done to which path. A process that has ended
-// (ESRCH) and a path that goes through a file (ENOTDIR) mean that there is no
-// such file.
+// fileError adds to an error what was being done to which path. That a process has ended (ESRCH), and that a path leads through a file
+// (ENOTDIR), both mean that there is no such file.
 func fileError(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"os/exec"
 	"strings"
 	"sync"
@@ -12,18 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/walk"
 )
 
-// graceTime is how long a command is given to end, asked or killed.
+// graceTime is how long a command may take to end once it is told to, or killed.
 const graceTime = 5 * time.Second
 
-// processGroup is a command and all it starts that does not leave.
+// processGroup is a command, and the processes it starts as long as they stay in its process group.
 type processGroup struct {
 	cmd *exec.Cmd
 
 	mu     sync.Mutex
-	barred bool // no start any more
-	alive  bool // started and not yet waited for: its number is nobody else's
+	barred bool // it must not be started any more
+	alive  bool // started and not yet waited for: its number cannot be another process's
 }
 
 func newGroup(program string, argv []string) *processGroup {
@@ -35,7 +35,7 @@ func newGroup(program string, argv []string) *processGroup {
 	return &processGroup{cmd: cmd}
 }
 
-// start starts the command, which can hang.
+// start starts the command. That can hang.
 func (g *processGroup) start() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,20 +56,23 @@ func (g *processGroup) wait() error {
 	return err
 }
 
-// signal tells the command and what it started to end. One that has not been
-// started will not be. It does not wait.
+// signal sends a signal to the command and what it started. If the command has not been started it will not be any more. signal does not
+// wait: not even for a command that is being started right now, as that can hang.
 func (g *processGroup) signal(s Signal) {
-	if !g.mu.TryLock() { // it is just being started, which can hang as well
-		go g.lockedSignal(s)
+	if !g.mu.TryLock() {
+		go func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.signalLocked(s)
+		}()
 		return
 	}
-	g.mu.Unlock()
-	g.lockedSignal(s)
+	defer g.mu.Unlock()
+	g.signalLocked(s)
 }
 
-func (g *processGroup) lockedSignal(s Signal) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// signalLocked is signal for who has the mutex.
+func (g *processGroup) signalLocked(s Signal) {
 	g.barred = true
 	if g.alive {
 		_ = syscall.Kill(-g.cmd.Process.Pid, s) // it may have ended by itself
@@ -77,13 +80,8 @@ func (g *processGroup) lockedSignal(s Signal) {
 }
 
 // untilExit waits until a child has ended, and leaves it a zombie. As long as it is
-// one, its number cannot be given to another, so what is left of its group can
-// be killed.
+// one, its number cannot be given to another process, so that the rest of its group can
+// be killed safely.
 func untilExit(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, syscall.EINTR) {
-			return
-		}
-	}
+	_ = walk.Retry(func() error { return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) })
 }

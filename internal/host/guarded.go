@@ -12,10 +12,10 @@ import (
 	"plumb/internal/host/walk"
 )
 
-// Guarded says whether others than this user and root could have written the
+// Guarded is an error if users other than this one and root could have written the
 // files of a directory that match a pattern, or could put another directory in
-// its place: whoever can write a journal says what its undo runs. The directory
-// may not exist yet.
+// its place. This matters because whoever can write a journal decides what its undo
+// runs. It is no error if the directory does not exist yet.
 func Guarded(dir, pattern string) error {
 	if _, err := (trail{gone: walk.IsTheEnd}).walk(dir); err != nil {
 		return err
@@ -23,17 +23,15 @@ func Guarded(dir, pattern string) error {
 	return guardedFiles(dir, pattern)
 }
 
-// MakeGuarded makes a directory for what is kept, and what is missing above it,
-// where it is not there, and gives its path without links. It is refused like
-// [Guarded], before anything is made.
+// MakeGuarded makes a directory, and those missing above it, and returns its path
+// without links. It is an error, before anything is made, where [Guarded] is one.
 func MakeGuarded(dir string) (real string, err error) {
 	return trail{gone: walk.IsMade}.walk(dir)
 }
 
-// OnlyOurs gives the path of a file or a directory without links, and an error when root
-// asks for one that another user can change, or above which he can rename things: who can
-// puts a link in the place of what root makes there. It may be a directory like /tmp, where
-// others can add things and not rename ours.
+// OnlyOurs returns the path of a file or directory without links. When we are root, it is an error if other users can change the file or
+// directory, or can rename anything on the way to it: they could put a link in the place of what root makes there. A directory like
+// /tmp is allowed, where others can add things but cannot rename ours.
 func OnlyOurs(name string) (real string, err error) {
 	if os.Geteuid() != 0 {
 		return filepath.EvalSymlinks(name)
@@ -41,16 +39,14 @@ func OnlyOurs(name string) (real string, err error) {
 	return trail{shared: true}.walk(name)
 }
 
-// trail is how a path is walked of which nobody else may change anything.
+// trail walks paths on which no other user may change anything.
 type trail struct {
-	gone   walk.Missing // what happens where something is missing
-	shared bool         // the last directory may be one to which others can add
+	gone   walk.Missing // what to do where something is missing
+	shared bool         // others may be able to add to the last directory
 }
 
-// walk takes the names of a path one after the other, as the kernel does, and
-// links with their owners. Where it has been nobody else can rename anything,
-// so that each next name leads where it did when it was looked at. It gives the
-// path without links.
+// walk follows a path name by name, as the kernel does, and returns it without links. No other user can rename anything where it has
+// passed, so that each name still leads to what was looked at.
 func (t trail) walk(name string) (real string, err error) {
 	name, err = filepath.Abs(name)
 	if err != nil {
@@ -76,7 +72,7 @@ func (t trail) walk(name string) (real string, err error) {
 			if at = filepath.Dir(at); filepath.IsAbs(to) {
 				at = "/"
 			}
-			continue // what it leads to may be the last, which more is asked of
+			continue // its target may be the last of the path, for which look is stricter
 		case !last:
 			at, todo = filepath.Join(at, todo[0]), todo[1:] // .. is the one above, as nothing in at is a link
 		case t.gone == walk.IsMade && !info.IsDir():
@@ -87,7 +83,8 @@ func (t trail) walk(name string) (real string, err error) {
 	}
 }
 
-// look looks at what is on the way, and makes it where that is wanted.
+// look makes a directory on the way if it is missing and wanted. It is an error if others can write to what is there. last says that it
+// is the end of the path.
 func (t trail) look(at string, last bool) (fs.FileInfo, error) {
 	info, err := os.Lstat(at)
 	if errors.Is(err, fs.ErrNotExist) && t.gone == walk.IsMade {
@@ -102,8 +99,8 @@ func (t trail) look(at string, last bool) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// madeGuarded makes a directory, and looks at what is there then: in one like /tmp
-// somebody may have been faster. Below those above others may have things, too.
+// madeGuarded makes a directory, and looks at what is there then: in a directory like /tmp
+// somebody else may have been faster. Only the last of the path is closed to others, who may have things of their own in those above.
 func madeGuarded(at string, last bool) (fs.FileInfo, error) {
 	perm := fs.FileMode(0o755)
 	if last {
@@ -115,15 +112,14 @@ func madeGuarded(at string, last bool) (fs.FileInfo, error) {
 	return os.Lstat(at)
 }
 
-// unguarded is the error of a path that others than its reader and root can
-// write to.
+// unguarded is the error of a path that other users can write to.
 type unguarded struct{ path, why string }
 
 func (e *unguarded) Error() string {
 	return fmt.Sprintf("%s %s: other users can change what is there", e.path, e.why)
 }
 
-// Is tells that it is a lack of rights, if not of ours.
+// Is makes it one about permissions, although not about ours.
 func (e *unguarded) Is(target error) bool { return target == ErrDenied }
 
 // Hint says what a person can do.
@@ -131,9 +127,8 @@ func (e *unguarded) Hint() string {
 	return "read what it holds first, journals with plumb history; then give it to the user who runs this (chown), and take the right to write from others (chmod go-w)"
 }
 
-// writers says who else can write to something on a path, or "". In a
-// directory with the sticky bit, others cannot rename or remove what is not theirs;
-// they can add to it, so one that is to be closed must not be such.
+// writers says who else can write to something on a path; "" for nobody. A directory with the sticky bit passes unless it has to be
+// closed: others can add to it, but can rename and remove only what is theirs.
 func writers(info fs.FileInfo, closed bool) string {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -149,8 +144,8 @@ func writers(info fs.FileInfo, closed bool) string {
 	return ""
 }
 
-// othersRights are the rights to write that are not ours alone. A group of a user's own
-// number is his alone, and where useradd makes such groups, all that he makes may be open to it.
+// othersRights are the permissions that let others write. Where useradd gives each user a group of the same number, that group has only
+// this user in it, and a usual umask lets it write to all of the user's files: it does not count as others.
 func othersRights(owner, group uint32, us int) fs.FileMode {
 	if us != 0 && int(owner) == us && int(group) == us {
 		return 0o002
@@ -159,7 +154,7 @@ func othersRights(owner, group uint32, us int) fs.FileMode {
 }
 
 // guardedFiles looks at the files of a guarded directory whose names match a
-// pattern: one can have been given to somebody else.
+// pattern, as a file can have been given to somebody else.
 func guardedFiles(dir, pattern string) error {
 	names, err := filepath.Glob(filepath.Join(Verbatim(dir), pattern))
 	if err != nil {

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Held is one connection to a server from its login to its end, so that locks
-// and transactions which belong to it last. It never logs in again. A statement
-// that the server refuses leaves it as it was; after any other error it is
-// closed, and says ErrBroken from then on.
+// Held is one connection to a server, for locks and transactions that end with
+// their connection: it never logs in again. When the server refuses a statement the
+// connection stays as it is; after any other error it is closed, and all calls
+// return ErrBroken.
 //
 // One statement runs at a time; callers wait for each other.
 type Held interface {
-	// Exec runs one statement, which may change the server. It has no time
-	// limit but the context's. One that is not waited for breaks the session.
+	// Exec runs one statement, which may change the server. Its only time limit
+	// is the context's; when that ends, the connection is broken.
 	Exec(ctx context.Context, statement string) error
-	// Query is Exec for a statement with an answer, which is bounded like
+	// Query is Exec for a statement with an answer, which is limited like
 	// that of Reader.Query.
 	Query(ctx context.Context, query string) (Rows, error)
-	// ID is the server's own number for the connection, as told at the login.
+	// ID is the server's own number for the connection.
 	ID() int64
-	// Whole asks the server for that number again. No error proves that all
+	// Whole asks the server for that number again. If there is no error, everything
 	// since the login ran on this one connection.
 	Whole(ctx context.Context) error
-	// Beside logs in to the same server once more, so that a statement of the one can be ended by the other.
+	// Beside logs in to the same server once more, so that one connection can end a statement of the other.
 	Beside(ctx context.Context) (Held, error)
-	// Close ends the connection, and with it what the server kept for it. A
-	// statement that still runs is given up.
+	// Close ends the connection, and with it the locks and transactions it had. It
+	// does not wait for a statement that still runs.
 	Close() error
 }
 
 // HoldDialer is a dialer that can also open a connection to be held.
 type HoldDialer interface {
-	// DialToHold logs in like Dial. The context is that of the login alone. No
-	// driver behind it may connect again by itself.
+	// DialToHold logs in like Dial. The context is only for the login. The driver
+	// must never connect again by itself.
 	DialToHold(ctx context.Context, t Target, secret func(name string) ([]byte, error)) (HeldSession, error)
 }
 
-// HeldSession is what a driver gives for a Held. Nothing is called concurrently.
+// HeldSession is the session of a driver behind a Held. Its methods are never called concurrently.
 type HeldSession interface {
 	Session
 	ChangeSession
@@ -49,13 +49,13 @@ type HeldSession interface {
 }
 
 const (
-	heldTime  = 24 * time.Hour  // the longest statement of a held session
-	proveTime = 5 * time.Second // for the server to tell its number of the connection
+	heldTime  = 24 * time.Hour  // for a statement of a held session
+	proveTime = 5 * time.Second // for the server to answer with the number of the connection
 )
 
 var _ Held = (*held)(nil)
 
-// held is the one connection. slot is taken by who uses it.
+// held implements Held. Whoever uses the connection takes slot.
 type held struct {
 	name    string
 	id      int64
@@ -64,20 +64,19 @@ type held struct {
 	life    context.Context // ends with the session
 	end     context.CancelFunc
 	slot    chan struct{}
-	driver  sync.Mutex // a call that was left behind still has the session
+	driver  sync.Mutex // guards session: a call that nobody waits for any more can still be using it
 	session HeldSession
-	broken  error // why it is of no more use
+	broken  error // why the connection is closed; nil while it is not
 	beside  func(context.Context) (Held, error)
 }
 
-// Hold logs in and holds the connection until it is closed or the context
-// ends. Only what may change the machine can have one.
+// Hold logs in to a server, and holds the connection until it is closed or the context ends.
 func (h *LiveDoer) Hold(ctx context.Context, t Target) (Held, error) {
 	s, err := h.hold(ctx, t)
 	if err != nil {
 		return nil, Answered(fmt.Errorf("hold a session to %s: %w", t.Name, err))
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody is there to be told
+	stop := context.AfterFunc(ctx, func() { _ = s.shut(context.Cause(ctx)) }) // nobody waits for the result
 	context.AfterFunc(s.life, func() { stop() })
 	return s, nil
 }
@@ -94,7 +93,7 @@ func (h *LiveDoer) hold(ctx context.Context, t Target) (*held, error) {
 		session, err := dialer.DialToHold(ctx, t, secret)
 		if err == nil {
 			s.id, err = session.ID(ctx)
-			if err = errors.Join(err, ctx.Err()); err != nil { // or nobody waits for it any more
+			if err = errors.Join(err, ctx.Err()); err != nil { // also when nobody waits for it any more
 				session.Close()
 			}
 		}
@@ -142,7 +141,7 @@ func (s *held) Whole(ctx context.Context) error {
 	return nil
 }
 
-// same is an error unless the server gives the connection the number it had.
+// same is an error unless the connection still has its number on the server.
 func (s *held) same(ctx context.Context) error {
 	id, err := s.session.ID(ctx)
 	if err == nil && id != s.id {
@@ -151,8 +150,8 @@ func (s *held) same(ctx context.Context) error {
 	return err
 }
 
-// use makes one call. After any error the server is asked whether this is
-// still its connection, which needs no list of the errors that end one.
+// use makes one call. After an error it asks the server whether the connection is still the same, which spares a list of the errors
+// that end a connection.
 func (s *held) use(ctx context.Context, f func(context.Context) (Rows, error)) (Rows, error) {
 	select {
 	case s.slot <- struct{}{}:
@@ -177,12 +176,11 @@ func (s *held) use(ctx context.Context, f func(context.Context) (Rows, error)) (
 	if !errors.Is(err, ErrBroken) {
 		err = fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	s.give(err)
+	s.giveUp(err)
 	return got, err
 }
 
-// call runs f with the session until it is done, or the caller's time or the
-// session's life is over.
+// call runs f with the session. It stops waiting when the caller's context, the limit or the session ends.
 func (s *held) call(ctx context.Context, limit time.Duration, f func(context.Context) (Rows, error)) (Rows, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -194,9 +192,9 @@ func (s *held) call(ctx context.Context, limit time.Duration, f func(context.Con
 	})
 }
 
-// give gives the session up. The caller holds the slot. It does not wait: a
-// driver's connection that is closed under a call can panic.
-func (s *held) give(why error) {
+// giveUp closes the session. The caller has taken the slot. A call that was left behind can still be using the session, and drivers can
+// panic if it is closed then: a goroutine waits for the call to end.
+func (s *held) giveUp(why error) {
 	s.broken = why
 	s.end()
 	go func() {
@@ -209,9 +207,9 @@ func (s *held) give(why error) {
 // Close implements Held.
 func (s *held) Close() error { return s.shut(errors.New("it was closed")) }
 
-// shut ends the session, and waits a moment for its end.
+// shut ends the session, and waits a moment for it to be closed.
 func (s *held) shut(why error) error {
-	s.end() // of a statement that runs
+	s.end() // ends the wait for a statement that runs
 	s.slot <- struct{}{}
 	defer func() { <-s.slot }()
 	if s.broken != nil {

@@ -5,13 +5,12 @@ import (
 	"io/fs"
 )
 
-// Hooked is a doer in front of another, which sees every call before it is
-// done, and may do it otherwise or not at all.
+// Hooked is a doer that passes calls on to another, and lets somebody watch, change or withhold each of them.
 type Hooked struct {
 	Behind Doer
-	// At gives the name under which a file is passed on; nil: as it is. Patterns and links are passed on as they are.
+	// At maps the name of a file to the one that is passed on; nil for the same name. The names for Glob and Readlink are not mapped.
 	At func(name string) (string, error)
-	// Around does a call, or not.
+	// Around is called in place of each call, and makes it with do, or does not; nil to make all of them.
 	Around func(ctx context.Context, c Call, do func() error) error
 }
 
@@ -23,7 +22,7 @@ func hooked[T any](ctx context.Context, h *Hooked, op string, of []string, do fu
 	return v, err
 }
 
-// hookedFile does a call on a file, under the name that it has behind.
+// hookedFile makes a call on a file, under the name that At maps it to.
 func hookedFile[T any](ctx context.Context, h *Hooked, op, name string, do func(at string) (T, error)) (v T, err error) {
 	if h.At != nil {
 		if name, err = h.At(name); err != nil {
@@ -142,12 +141,12 @@ func (h *Hooked) Lock(ctx context.Context, name string) (func(), error) {
 	return hookedFile(ctx, h, "lock", name, func(at string) (func(), error) { return h.Behind.Lock(ctx, at) })
 }
 
-// Step has a change of files seen that is made without a doer, by package tree.
+// Step makes a change of files that is no method of Doer, such as those of package tree, and lets Around see it.
 func (h *Hooked) Step(ctx context.Context, op, name string, do func() error) error {
 	return h.file(ctx, op, name, func(string) error { return do() })
 }
 
-// Step makes a change of files without a doer, by package tree. One that is in front of another doer sees it.
+// Step makes a change of files that is no method of Doer, such as those of package tree. If d is a Hooked its Around sees it.
 func Step(ctx context.Context, d Doer, op, name string, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -4,7 +4,7 @@
 // recorded on a tape and a whole check replayed from it.
 //
 // A package that is only given a Reader cannot change anything: commands and queries are checked against a list of
-// ones that only read. What changes a machine needs a [Doer], which only change, protect and lab are given.
+// ones that only read. To change a machine takes a [Doer].
 package host
 
 import (
@@ -27,61 +27,55 @@ import (
 type Reader interface {
 	// About says what this reader reads and with which rights.
 	About() About
-	// ReadFile reads a whole file without stat, which is right for /proc and
-	// /sys. A file over the limit gives its head and ErrTooLarge.
+	// ReadFile reads a whole file. It does not ask for the size first, as the files of /proc and /sys have none. Of a file over the
+	// limit it returns the beginning and ErrTooLarge.
 	ReadFile(ctx context.Context, name string) ([]byte, error)
 	// Glob lists the paths that match a filepath.Match pattern, sorted. A * also
-	// meets names that begin with a dot.
+	// matches names that begin with a dot.
 	Glob(ctx context.Context, pattern string) ([]string, error)
 	// Stat follows symbolic links.
 	Stat(ctx context.Context, name string) (Stat, error)
-	// Readlink reads one symbolic link, as it is written.
+	// Readlink returns the target of a symbolic link as it is written.
 	Readlink(ctx context.Context, name string) (string, error)
-	// Statfs tells the space of the filesystem that holds name.
+	// Statfs describes the filesystem that holds name.
 	Statfs(ctx context.Context, name string) (Statfs, error)
-	// Output runs a command that only reads and gives its standard output.
-	// Commands that are not on the list of reading ones are refused.
+	// Output runs a command that only reads and returns its standard output.
+	// A command that is not known to only read is refused with ErrRefused.
 	Output(ctx context.Context, argv ...string) ([]byte, error)
 	// Query runs one reading statement in a read-only session. Sessions are
 	// opened on first use and kept until the reader is closed.
 	Query(ctx context.Context, t Target, query string) (Rows, error)
 }
 
-// Doer can change the machine. Reading commands are never given one. All that
-// it does is durable when it returns.
+// Doer can change the machine. Subcommands of plumb that only read are never given one. What a method does is durable once it returns.
 type Doer interface {
 	Reader
 	// Raw reads a file with its secrets in place, because what is edited must
-	// be written back whole. What it gives must not be shown.
+	// be written back whole. What it returns must not be shown.
 	Raw(ctx context.Context, name string) ([]byte, error)
 	// Replace writes a file atomically and durably. A file that exists keeps its owner, mode and labels; a symbolic
 	// link keeps pointing to the file that is replaced. A missing directory is made.
 	Replace(ctx context.Context, name string, data []byte, perm fs.FileMode) error
-	// Tidy removes what a Replace of this file left beside it when it was killed.
+	// Tidy removes the half-written file that a killed Replace of this file left beside it.
 	Tidy(ctx context.Context, name string) error
-	// Remove removes a file durably. One that is not there is no error.
+	// Remove removes a file. It is no error if there is none.
 	Remove(ctx context.Context, name string) error
-	// MakeDir makes one directory, with its mode and owner, -1 for our own;
-	// fs.ErrExist when the name is taken.
+	// MakeDir makes one directory. A uid or gid of -1 is our own. If the name is taken the error is fs.ErrExist.
 	MakeDir(ctx context.Context, name string, perm fs.FileMode, uid, gid int) error
-	// Rename gives a file or directory another name on the same filesystem. It
-	// replaces nothing: fs.ErrExist.
+	// Rename gives a file or directory another name on the same filesystem. If that name is taken the error is fs.ErrExist.
 	Rename(ctx context.Context, from, to string) error
-	// Append adds to the end of a file, which is made with its directory when
-	// missing, readable by its owner alone.
+	// Append adds to the end of a file. A missing file and its directory are made, readable by their owner alone.
 	Append(ctx context.Context, name string, data []byte) error
-	// Write writes to an existing file in place, in one call: for those of
-	// the kernel.
+	// Write writes to an existing file in place, in one call, as the files of the kernel need it.
 	Write(ctx context.Context, name string, data []byte) error
 	// Run runs any command.
 	Run(ctx context.Context, argv ...string) ([]byte, error)
 	// Exec runs one statement that changes a server.
 	Exec(ctx context.Context, t Target, statement string) error
-	// Writable tells whether a file could be replaced or written, without
-	// changing anything: nil, or why not.
+	// Writable is an error unless a file could be replaced or written. It changes nothing.
 	Writable(ctx context.Context, name string) error
-	// Lock takes a file as the lock of one writer, and ErrLocked when another
-	// process has it. It is given back when its holder ends, however that is.
+	// Lock locks a file, which it makes if it is missing, until unlock is called or this process ends. If another process has the lock
+	// the error is ErrLocked.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 
@@ -95,9 +89,8 @@ type About struct {
 	Given Given     `json:"given,omitzero"` // the server the command line named
 }
 
-// Given is a server that a person named on the command line. It is kept with
-// a recording, because no process of the machine leads to it: without it a
-// replay would not ask for what was recorded. It holds no login.
+// Given is a server that was named on the command line. A tape records it, because no process of the machine leads to that server: a
+// replay would not know to ask for it. It holds no login.
 type Given struct {
 	Engine  string `json:"engine"`
 	Name    string `json:"name"` // as in Target
@@ -105,7 +98,7 @@ type Given struct {
 	Address string `json:"address"`
 }
 
-// Stat is what stat(2) and statx(2) tell of a file.
+// Stat is what stat(2) and statx(2) say about a file.
 type Stat struct {
 	DevMajor  uint32      `json:"dev_major"`          // device that holds the file
 	DevMinor  uint32      `json:"dev_minor"`          //
@@ -124,7 +117,7 @@ type Stat struct {
 	Resolved  string      `json:"resolved,omitempty"` // path after all symbolic links
 }
 
-// Statfs is what statfs(2) tells of a filesystem.
+// Statfs is what statfs(2) says about a filesystem.
 type Statfs struct {
 	Type        int64  `json:"type"`         // magic number
 	BlockSize   int64  `json:"block_size"`   // bytes
@@ -135,7 +128,7 @@ type Statfs struct {
 	FreeInodes  uint64 `json:"free_inodes"`  //
 }
 
-// InMemory tells whether what is on it is gone after the next start of the machine.
+// InMemory tells whether the filesystem loses its files when the machine is restarted.
 func (s Statfs) InMemory() bool { return s.Type == unix.TMPFS_MAGIC || s.Type == unix.RAMFS_MAGIC }
 
 // Target says how to reach a database. It holds no password: the session's
@@ -160,7 +153,7 @@ type Login struct {
 	DSN      bool   // use the data source name given on the command line
 }
 
-// Exists tells whether something has a name.
+// Exists tells whether there is a file or directory with a name. It follows symbolic links.
 func Exists(ctx context.Context, h Reader, name string) (bool, error) {
 	_, err := h.Stat(ctx, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,6 +165,12 @@ func Exists(ctx context.Context, h Reader, name string) (bool, error) {
 	return true, nil
 }
 
+// RunsSystemd tells whether systemd was booted and manages the services of the machine. It asks what
+// sd_booted(3) asks; in a container or an unpacked image systemd can be installed and not run.
+func RunsSystemd(ctx context.Context, h Reader) (bool, error) {
+	return Exists(ctx, h, "/run/systemd/system")
+}
+
 // Rows is the answer to a query, as text. A nil value is NULL.
 type Rows struct {
 	Columns []string    `json:"columns"`
@@ -179,7 +178,7 @@ type Rows struct {
 	Cut     bool        `json:"cut,omitempty"` // more rows than the limit; the rest was not read
 }
 
-// Lines joins an answer: its cells by tabs, its rows by newlines. null stands for NULL, and for no row at all.
+// Lines joins the cells by tabs and the rows by newlines. null is written for NULL, and returned when there are no rows.
 func (r Rows) Lines(null string) string {
 	if len(r.Values) == 0 {
 		return null
@@ -198,8 +197,8 @@ func (r Rows) Lines(null string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// One gives the only row of an answer. Any other number of rows is an error, as
-// is that of the query.
+// One returns the only row of an answer. Any other number of rows is an error. It takes the results of Reader.Query, and returns an
+// error of that as it is.
 func One(answer Rows, err error) ([]*string, error) {
 	if err == nil && len(answer.Values) != 1 {
 		err = fmt.Errorf("the server answers with %d rows, and one is expected", len(answer.Values))
@@ -210,8 +209,7 @@ func One(answer Rows, err error) ([]*string, error) {
 	return answer.Values[0], nil
 }
 
-// Cell gives one cell of a row, and NULL where the answer has fewer: a tape
-// can hold any answer.
+// Cell returns the i-th cell of a row. It is NULL if the row has fewer cells, as it can on a tape that somebody edited.
 func Cell(row []*string, i int) *string {
 	if i >= len(row) {
 		return nil
@@ -219,7 +217,7 @@ func Cell(row []*string, i int) *string {
 	return row[i]
 }
 
-// Text gives a value of a row as text; "" for NULL and for none.
+// Text returns the i-th cell of a row; "" for NULL, and if the row has fewer cells.
 func Text(row []*string, i int) string {
 	if v := Cell(row, i); v != nil {
 		return *v
@@ -227,7 +225,7 @@ func Text(row []*string, i int) string {
 	return ""
 }
 
-// Errors a reader gives besides those of io/fs and context.
+// Errors of readers and doers in addition to those of io/fs and context.
 var (
 	ErrTooLarge  = errors.New("larger than the limit; only the beginning was read")
 	ErrNoCommand = errors.New("command not found")
@@ -251,10 +249,10 @@ type Dialer interface {
 	Reads(query string) bool
 }
 
-// Opener is a dialer that runs statements of its own in each session that it opens.
-// Servers count them like those of any client.
+// Opener is a dialer that runs statements of its own in each session it opens. Servers count them like those of any client, and so
+// statistics must leave them out.
 type Opener interface {
-	// Opens gives what it runs, on one server or another.
+	// Opens lists those statements, for all kinds of servers.
 	Opens() []string
 }
 
@@ -280,13 +278,13 @@ type Session interface {
 	Close() error
 }
 
-// Ender is a session that can tell, without asking the server anything, whether the server has ended it: as many do with
-// one that was idle for longer than a setting of theirs.
+// Ender is a session that can tell without asking the server whether the server has ended it. Many servers do so when a session has
+// been idle for some time.
 type Ender interface{ Ended() bool }
 
-// QueryLimits bound one answer.
+// QueryLimits bound the answer to one query.
 type QueryLimits struct {
-	Rows  int           // at most so many rows
-	Bytes int           // at most so many bytes of values
-	Time  time.Duration // the statement's own time limit
+	Rows  int
+	Bytes int           // of all values
+	Time  time.Duration // that the statement may run
 }

@@ -16,13 +16,13 @@ import (
 	"plumb/internal/host/walk"
 )
 
-// hungThings remembers what an operation hung on: paths, for what lies below
-// one will hang as well, and commands that do not end when killed. A check that waits
-// its five seconds again for each of a dead filesystem's files never ends.
+// hungThings remembers what operations hung on: paths, as whatever lies below one
+// will hang as well, and commands that do not end when killed. Without it a check
+// that waits five seconds for each file of a dead filesystem would never end.
 //
 // It also forgets, because a reader may live for months. What hung is tried again
-// after a while: soon, when the threads that hung on it have come back or another
-// filesystem is mounted there, and else ever more rarely, because each try can
+// after a while: soon if the threads that hung on it have come back, or another
+// filesystem is mounted there, and else more and more rarely, because each try can
 // cost one more thread.
 type hungThings struct {
 	mu  sync.Mutex
@@ -33,15 +33,15 @@ type hungThing struct {
 	path  bool
 	since time.Time // when it was last tried
 	tries int       // how often it hung
-	out   int       // threads that have not come back
-	mount string    // on which it hung
+	out   int       // how many threads have not come back
+	mount string    // number of the mount on which it hung
 }
 
-// attempt is one operation, which can come back long after it was left behind.
+// attempt is one operation. It can come back long after we stopped waiting for it.
 type attempt struct {
 	hung *hungThings
 	back bool
-	of   []*hungThing // which it was left behind on
+	of   []*hungThing // that it hung on
 }
 
 const maxHung = 1000
@@ -56,9 +56,8 @@ func (a *attempt) end() {
 	}
 }
 
-// above gives the first of the names that something hung on, or "". When it is
-// time for one more try, it is the caller's, and nobody else's for a while. room says
-// that there is one for more threads that hang.
+// above returns the first of the names that something hung on, or "" if the caller may go ahead. In that case trying are the names that
+// are being tried again; nobody else may try those for a while. room says that a few more threads could be lost.
 func (h *hungThings) above(names []string, now time.Time, again time.Duration, room bool) (hung string, trying []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +118,7 @@ func (h *hungThings) remember(a *attempt, names []string, path bool, now time.Ti
 	}
 }
 
-// forgetOld makes room.
+// forgetOld forgets what may be tried again and holds no threads.
 func (h *hungThings) forgetOld(now time.Time, again time.Duration) {
 	for name, t := range h.all {
 		if t.out == 0 && now.Sub(t.since) >= again {
@@ -137,14 +136,14 @@ func (h *hungThings) forget(names []string) {
 	}
 }
 
-// subject is what an operation is on.
+// subject is what an operation works on.
 type subject struct {
-	names []string // itself, and all above it
-	note  bool     // when it hangs, it is remembered by its name
-	path  bool     // and for a while, even when it comes back
+	names []string // of the subject, and of all directories above it
+	note  bool     // remember names[0] if the operation hangs
+	path  bool     // the names are paths: they are avoided for a while even if the operation comes back
 }
 
-// remembering runs an operation, but not on what hung before.
+// remembering runs an operation, unless one hung on its subject before, and remembers if this one does.
 func remembering[T any](ctx context.Context, l *Live, on subject, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	now, again := l.options.Now(), l.options.Again
 	hung, trying := l.hung.above(on.names, now, again, l.stuck.n.Load() < maxStuck/2)
@@ -171,10 +170,9 @@ func remembering[T any](ctx context.Context, l *Live, on subject, limit time.Dur
 	return value, err
 }
 
-// onFile runs an operation on a path with the rights that the context asks for,
-// within the time for one file, but not
-// below a path that hung before. One that hangs is remembered, if single: a
-// glob reads many directories, and it is not known which one hung.
+// onFile runs an operation on a path, with the rights that the context asks for and the time limit of one file, unless one hung on
+// the path or above it before. With single, the path is remembered if this one hangs. A glob is not single: it reads many directories,
+// and nobody knows which one hung.
 func onFile[T any](ctx context.Context, l *Live, name string, single bool, f func(context.Context) (T, error)) (T, error) {
 	on := subject{names: parents(name), path: true}
 	on.note = single && !isKernels(on.names[0])
@@ -183,7 +181,7 @@ func onFile[T any](ctx context.Context, l *Live, name string, single bool, f fun
 	})
 }
 
-// parents gives a path and all above it but the root.
+// parents returns a path and all directories above it except the root.
 func parents(name string) []string {
 	all := []string{strings.TrimRight(name, "/")}
 	for at := all[0]; ; {
@@ -196,8 +194,7 @@ func parents(name string) []string {
 	}
 }
 
-// isKernels reports whether a path stands for itself: below /proc, /sys and
-// /dev a file that hangs says nothing of the next.
+// isKernels tells whether a path is in /proc, /sys or /dev. There, that one file hangs says nothing about the next.
 func isKernels(name string) bool {
 	_, root, _ := walk.SplitRoot(name)
 	for _, kernel := range []string{"/proc", "/sys", "/dev"} {
@@ -208,8 +205,8 @@ func isKernels(name string) bool {
 	return false
 }
 
-// mountOf gives the kernel's number of the mount that a path is on, "" for
-// unknown. A thread that hangs on a mount keeps its number from being given to another.
+// mountOf returns the kernel's number of the mount that a path is on; "" if it is not known. The number is not reused while a thread
+// hangs on the mount.
 func mountOf(name string) (number string) {
 	table, root, rest := "/proc/self/mountinfo", "", name
 	if _, root, rest = walk.SplitRoot(name); root != "" {

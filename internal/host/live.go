@@ -19,10 +19,10 @@ type LiveOptions struct {
 	Note    string            // free text for About
 	Given   Given             // the server that DSN names, for About
 
-	// Again is after how long something that failed or hung is tried again: a login, a path. Longer than a check, whose
-	// probes must see one machine, and shorter than a minute; 45 s.
+	// Again is how long to wait before a login that failed or a path that hung is tried again; 45 s. It must be longer than a check, so
+	// that all probes of one see the same machine, and shorter than a minute.
 	Again time.Duration
-	Now   func() time.Time // the clock that Again is told by; time.Now
+	Now   func() time.Time // the clock for Again; time.Now
 
 	FileTime    time.Duration // for one file, stat or glob; 5 s
 	CommandTime time.Duration // for one command; 10 s
@@ -64,9 +64,9 @@ func setDefault[T comparable](field *T, value T) {
 const SecretDSN = "dsn:"
 
 // Live reads the machine it runs on. It is safe for concurrent use. Nothing
-// it does can hang: an operation that outlives its deadline is left behind,
-// because a thread that waits for a dead disk or a suspended pool cannot be
-// interrupted. What failed or hung is remembered, and tried again after a while.
+// it does hangs: a thread that waits for a dead disk or a suspended pool cannot be
+// interrupted, and so it does not wait for an operation beyond its deadline. It
+// remembers what failed or hung, and tries it again after a while.
 type Live struct {
 	options  LiveOptions
 	about    About
@@ -90,7 +90,7 @@ func NewLive(o LiveOptions) *Live {
 	return &Live{options: o.withDefaults(), about: about, commands: readingCommands(), sessions: map[string]*openSession{}}
 }
 
-// About implements Reader. Taken is now: a reader can live for months, and one look of it is what a Cached remembers.
+// About implements Reader. Taken is the present time, as a reader can live for months. A Cached remembers it for one look at the machine.
 func (l *Live) About() About {
 	a := l.about
 	a.Taken = time.Now().UTC().Truncate(time.Millisecond)

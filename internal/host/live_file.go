@@ -84,10 +84,8 @@ func readAll(fd, limit int, hint int64) ([]byte, error) {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
 		}
-		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		if err == unix.EINTR {
-			continue
-		}
+		n := 0
+		err := walk.Retry(func() (err error) { n, err = unix.Read(fd, buf[len(buf):cap(buf)]); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -122,9 +120,7 @@ func (l *Live) Statfs(ctx context.Context, name string) (Statfs, error) {
 			return Statfs{}, err
 		}
 		var st unix.Statfs_t
-		for err = unix.EINTR; err == unix.EINTR; {
-			err = unix.Statfs(at, &st)
-		}
+		err = walk.Retry(func() error { return unix.Statfs(at, &st) })
 		return statfsOf(st), err
 	})
 	return s, fileError("statfs", name, err)

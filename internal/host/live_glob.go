@@ -12,32 +12,24 @@ import (
 	"plumb/internal/host/walk"
 )
 
-// Glob implements Reader. Directories that cannot be read are passed over, as
-// a shell does; if nothing was found and one was not readable for us, the
-// error says so. Below /proc/PID/root links are followed as that process
-// would.
+// Glob implements Reader. Like a shell it passes over directories that cannot be
+// read; but if nothing was found and one of them was not readable for us, that is an
+// error. Below /proc/PID/root links are followed as that process would.
 func (l *Live) Glob(ctx context.Context, pattern string) ([]string, error) {
-	type head struct {
-		found []string
-		err   error
-	}
-	h, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) (head, error) {
+	found, err := onFile(ctx, l, literal(pattern), literal(pattern) == pattern, func(ctx context.Context) ([]string, error) {
 		room := roomOf(ctx)
 		found, err := glob(ctx, pattern, room.take(l.options.GlobPaths*perPath)/perPath)
 		room.used(len(found) * perPath)
-		return head{found, err}, nil
+		return found, err
 	})
-	if err == nil {
-		err = h.err
-	}
-	return h.found, fileError("glob", pattern, err)
+	return found, fileError("glob", pattern, err)
 }
 
-// perPath is what a path counts in the room of a server: how long they mostly
-// are, with what keeping one takes.
+// perPath is how many bytes of a server's room a path takes: its usual length, and
+// what it costs to keep one.
 const perPath = 128
 
-// glob is filepath.Glob with a limit on the paths and the names it reads.
+// glob is filepath.Glob with a limit on the paths it returns and the names it reads.
 func glob(ctx context.Context, pattern string, limit int) ([]string, error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, err
@@ -120,10 +112,10 @@ func matching(dir, part string, limit int) ([]string, error) {
 
 var verbatim = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// Verbatim gives the pattern of Glob that one name alone meets.
+// Verbatim returns the pattern for Glob that matches name and nothing else.
 func Verbatim(name string) string { return verbatim.Replace(name) }
 
-// literal is the directory a pattern's first wildcard stands in.
+// literal is the part of a pattern before the element with its first wildcard.
 func literal(pattern string) string {
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
 		pattern = pattern[:i]

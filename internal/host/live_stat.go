@@ -35,7 +35,7 @@ func statOf(name string) (Stat, error) {
 	return st, nil
 }
 
-// resolved gives the path after all links, or "" if it has none.
+// resolved returns the path after all links; "" if there is no such path.
 func resolved(name, at string) string {
 	if _, root, _ := walk.SplitRoot(name); root != "" {
 		return at
@@ -59,17 +59,14 @@ func resolved(name, at string) string {
 
 func statx(name string) (Stat, error) {
 	var st unix.Statx_t
-	// Looking at an automount point must not mount it.
-	err := unix.EINTR
-	var failed error = err
-	for failed == unix.EINTR {
-		failed = unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &st)
-	}
-	if failed == unix.ENOSYS { // before Linux 4.11
+	err := walk.Retry(func() error { // looking at an automount point must not mount it
+		return unix.Statx(unix.AT_FDCWD, name, unix.AT_NO_AUTOMOUNT, unix.STATX_BASIC_STATS|unix.STATX_BTIME|unix.STATX_MNT_ID, &st)
+	})
+	if err == unix.ENOSYS { // before Linux 4.11
 		return oldStat(name)
 	}
-	if failed != nil {
-		return Stat{}, failed
+	if err != nil {
+		return Stat{}, err
 	}
 	s := Stat{
 		DevMajor: st.Dev_major, DevMinor: st.Dev_minor,
@@ -109,7 +106,7 @@ func oldStat(name string) (Stat, error) {
 	}, nil
 }
 
-// modified gives the zero time for years JSON cannot write.
+// modified is the time of the last change. It is zero for years that JSON cannot write.
 func modified(sec, nsec int64) time.Time {
 	t := time.Unix(sec, nsec).UTC()
 	if t.Year() < 1 || t.Year() > 9999 {

@@ -18,32 +18,27 @@ import (
 	"plumb/internal/host/walk"
 )
 
-// LiveDoer are a live reader that can also change the machine: the only [Doer]
-// that does. A Live reader cannot be turned into one by a type assertion;
-// somebody must ask for it by name.
+// LiveDoer is a live reader that can also change the machine: the only [Doer]
+// that really does. No type assertion makes one of a Live reader: a caller
+// must call NewLiveDoer.
 type LiveDoer struct {
 	*Live
 	changing map[string]ChangeSession // by Target.Name
-	unended  stuckCount               // commands that do not end; those of the reader are counted apart
+	unended  stuckCount               // commands that do not end; the reader counts its own
 
-	changeTime time.Duration // changeTime, but for tests
+	changeTime time.Duration // changeTime, except in tests
 }
 
 var _ Doer = (*LiveDoer)(nil)
 
-// runTime ends a command that changes the machine: a restart of a server
-// with a large buffer pool takes minutes.
-const runTime = 10 * time.Minute
+const (
+	runTime    = 10 * time.Minute // for a command: a restart of a server with a large buffer pool takes minutes
+	execTime   = 2 * time.Minute  // for a statement that changes a server
+	changeTime = time.Minute      // for one file: a sync waits for whatever else the disk has to write
+)
 
-// execTime ends a statement that changes a server.
-const execTime = 2 * time.Minute
-
-// changeTime is how long one file may take to be changed: a sync waits for
-// whatever else the disk has to write.
-const changeTime = time.Minute
-
-// NewLiveDoer makes the doer of the machine that l reads. It is not safe for
-// concurrent changes: one writer at a time is the law anyway.
+// NewLiveDoer makes the doer of the machine that l reads. Its methods must not be called concurrently to change something; Plumb has one
+// writer at a time anyway.
 func NewLiveDoer(l *Live) *LiveDoer {
 	return &LiveDoer{Live: l, changing: map[string]ChangeSession{}, changeTime: changeTime}
 }
@@ -58,8 +53,7 @@ func (h *LiveDoer) Close() error {
 	return errors.Join(append(all, h.Live.Close())...)
 }
 
-// Raw implements Doer. It goes the way that Replace goes, so that what is
-// written back is what was read.
+// Raw implements Doer. It follows links as Replace does, so that both mean the same file.
 func (h *LiveDoer) Raw(ctx context.Context, name string) ([]byte, error) {
 	data, err := onFile(ctx, h.Live, name, true, func(context.Context) ([]byte, error) {
 		return readPlace(name, h.options.FileBytes)
@@ -86,13 +80,11 @@ func (h *LiveDoer) Replace(ctx context.Context, name string, data []byte, perm f
 	return changeError("replace", name, h.at(ctx, name, walk.How{Follow: true, Gone: walk.IsMade}, func(ctx context.Context, p walk.Place) error { return p.Replace(ctx, data, perm) }))
 }
 
-// at does something at the place of a file. What is beside a link is beside
-// the file that it leads to: replacing a link by a file would leave the
-// real file as it was.
+// at calls do with the place of a file. With how.Follow that is the place of the file a link leads to: replacing the link itself would
+// leave the real file as it was.
 //
-// On a dead filesystem it is left behind: the caller hears of it, and it changes
-// nothing any more should it come back. Who is only told to stop gets an
-// answer nevertheless, because half of a change is worse than a whole one.
+// If the filesystem hangs, at gives up after changeTime, and do is not called any more should the filesystem come back. That the
+// caller's context ends does not stop it, because half of a change is worse than a whole one.
 func (h *LiveDoer) at(ctx context.Context, name string, how walk.How, do func(context.Context, walk.Place) error) error {
 	_, err := h.onPlace(context.WithoutCancel(ctx), name, func(ctx context.Context) (*os.File, error) {
 		return nil, at(name, how, func(p walk.Place) error {
@@ -105,8 +97,7 @@ func (h *LiveDoer) at(ctx context.Context, name string, how walk.How, do func(co
 	return err
 }
 
-// onPlace runs an operation that changes a file, or takes it as a lock. A file
-// that it gives too late is closed.
+// onPlace runs an operation that changes or locks a file. If it returns an open file after we gave up waiting, the file is closed.
 func (h *LiveDoer) onPlace(ctx context.Context, name string, do func(context.Context) (*os.File, error)) (*os.File, error) {
 	on := subject{names: parents(name), path: true}
 	on.note = !isKernels(on.names[0])
@@ -157,8 +148,7 @@ func (h *LiveDoer) Write(ctx context.Context, name string, data []byte) error {
 	return changeError("write "+redact.Text(strings.TrimSpace(string(data)))+" to", name, err)
 }
 
-// Run implements Doer. It waits for the command's end, at most runTime. One that
-// waits in the kernel does not end even when it is killed: it is left behind.
+// Run implements Doer. The command is killed after runTime. If it waits in the kernel it does not end even then, and is left behind.
 func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := redact.Command(argv)
 	if len(argv) == 0 {
@@ -204,12 +194,12 @@ func (h *LiveDoer) run(ctx context.Context, c *child) ([]byte, error) {
 	return got.out, err
 }
 
-// findProgram does not wait for a dead filesystem in PATH.
+// findProgram looks a command up in PATH. It does not wait long for a directory on a filesystem that hangs.
 func (h *LiveDoer) findProgram(ctx context.Context, name string) (string, error) {
 	return within(ctx, &h.unended, h.options.FileTime, func(context.Context) (string, error) { return findProgram(name) })
 }
 
-// Exec implements Doer. Its session is kept apart from the one that reads.
+// Exec implements Doer. It uses another session than Query.
 func (h *LiveDoer) Exec(ctx context.Context, t Target, statement string) error {
 	ctx, cancel := context.WithTimeout(ctx, execTime)
 	defer cancel()
@@ -242,8 +232,7 @@ func (h *LiveDoer) sessionToChange(ctx context.Context, t Target) (ChangeSession
 	return s, err
 }
 
-// Writable implements Doer. For a file that is not there, what counts is
-// whether its directory, or the nearest one above that exists, can be written to.
+// Writable implements Doer. For a missing file it tells whether the nearest directory above it that exists can be written to.
 func (h *LiveDoer) Writable(ctx context.Context, name string) error {
 	return changeError("write", name, h.at(ctx, name, walk.How{Follow: true, Gone: walk.IsTheEnd}, func(_ context.Context, p walk.Place) error {
 		if strings.HasPrefix(name, "/proc/sys/") || strings.HasPrefix(name, "/sys/") {
@@ -265,7 +254,7 @@ func (h *LiveDoer) Rename(ctx context.Context, from, to string) error {
 	}))
 }
 
-// Lock implements Doer. The kernel gives the lock back when the process ends.
+// Lock implements Doer.
 func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
 		err = at(name, walk.How{Gone: walk.IsMade}, func(p walk.Place) (err error) {
@@ -285,9 +274,9 @@ func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 		return nil, changeError("lock", name, err)
 	}
 	return func() {
-		// Closing alone is not enough: a child that is just being started still
-		// holds the same open file.
-		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // the close below gives it back too
+		// Closing alone is not enough: a child that is being started right now has
+		// the same file open for a moment, and with it the lock.
+		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // if it fails the close below still unlocks
 		f.Close()
 	}, nil
 }
@@ -302,7 +291,7 @@ func changeError(op, name string, err error) error {
 	return Answered(fmt.Errorf("%s %s: %w", op, name, strip(err)))
 }
 
-// strip leaves out path and operation, which the caller names better.
+// strip removes the path and operation from an error, which the caller names better.
 func strip(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		if all := slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(e error) bool { return e == nil }); len(all) == 1 {

@@ -17,8 +17,8 @@ import (
 // lockStep is the pause between two tries to take a lock.
 const lockStep = 20 * time.Millisecond
 
-// LockWithin takes a lock that another process may have for a while: it tries again until the time is over. The error is
-// then ErrLocked, with the process that has the lock, where the kernel tells; or the context's, when that ended first.
+// LockWithin is Doer.Lock, but keeps trying for as long as most. If another process still has the lock then, the error is ErrLocked, and
+// names the process if the kernel tells. If the context ends first, it is the context's.
 func LockWithin(ctx context.Context, d Doer, name string, most time.Duration) (unlock func(), err error) {
 	for late := time.Now().Add(most); ; {
 		unlock, err = d.Lock(ctx, name)
@@ -34,7 +34,7 @@ func LockWithin(ctx context.Context, d Doer, name string, most time.Duration) (u
 	}
 }
 
-// heldBy adds to the error of a lock which process has it.
+// heldBy adds to the error of a lock the process that has it.
 func heldBy(ctx context.Context, r Reader, name string, err error) error {
 	st, failed := r.Stat(ctx, name)
 	if failed != nil {
@@ -52,8 +52,8 @@ func heldBy(ctx context.Context, r Reader, name string, err error) error {
 	return fmt.Errorf("%w: process %d (%s)", err, pid, strings.TrimSpace(string(program)))
 }
 
-// holderIn finds in the text of /proc/locks which process has a file locked; 0 where none is told. On filesystems whose
-// files say another device than the kernel uses itself (btrfs, overlayfs), none is.
+// holderIn finds in the text of /proc/locks the process that has a file locked; 0 if it is not there. It never is on filesystems whose
+// files name another device than the kernel itself uses (btrfs, overlayfs).
 func holderIn(locks []byte, of Stat) int {
 	file := fmt.Sprintf("%02x:%02x:%d", of.DevMajor, of.DevMinor, of.Inode)
 	for line := range strings.Lines(string(locks)) {
@@ -67,9 +67,9 @@ func holderIn(locks []byte, of Stat) int {
 	return 0
 }
 
-// Claim tells others who work in a directory that somebody does, until done is called or the process ends. Where
-// nobody else does, alone is called first, and nobody begins meanwhile: what is unfinished there is then of runs that
-// were killed. On a filesystem without such locks nobody is ever known to be alone.
+// Claim marks a directory as one that this process works in, until done is called or the process ends. If no other process works there,
+// alone is called first, and no other begins meanwhile: what is unfinished in the directory is then the rest of killed runs, and alone may
+// tidy it. On a filesystem without locks alone is never called.
 func Claim(dir string, alone func(dir string) error) (done func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func Claim(dir string, alone func(dir string) error) (done func(), err error) {
 	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 		err = alone(dir)
 	}
-	_ = unix.Flock(int(f.Fd()), unix.LOCK_SH) // another one is alone for no longer than it tidies
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_SH) // waits no longer than another process takes to tidy
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -11,38 +11,38 @@ import (
 )
 
 // Streamer is a doer that also runs commands whose input and output are
-// streams: for what takes hours and does not fit into memory.
+// streams: for commands that run for hours, with data that does not fit into memory.
 type Streamer interface {
 	Doer
 	// Pipe runs any command, as Run does, until it ends. It needs the same
-	// memory for any number of bytes. An error says why it was ended, or what went
-	// wrong with the streams, and how the command ended, if not well.
+	// memory for any number of bytes. The error says why the command was ended, what went
+	// wrong with the streams, and how the command failed.
 	//
-	// When In fails the command is ended, and its input closed only then: it
-	// cannot take what it has for all there is. In and Out can still be in a call that
-	// hangs when Pipe gives up on them.
+	// When In fails the command is ended before its input is closed, so that it cannot
+	// take what it has read for all of the input. A call of In or Out that hangs
+	// can still be running when Pipe returns.
 	Pipe(ctx context.Context, p Pipe) (Flow, error)
 }
 
 // Pipe says which command is run, and between which streams.
 type Pipe struct {
 	Argv []string
-	In   io.Reader // what it is given; nil for nothing
-	Out  io.Writer // takes what it gives; nil when that does not matter
+	In   io.Reader // its standard input; nil for none
+	Out  io.Writer // for its standard output; nil to throw it away
 	// Progress is how long nothing may go in or out before the command is
-	// ended, with all it started; 10 minutes. Its input moves in steps of 64 KiB.
+	// ended, with everything it started; 0 for 10 minutes. Input moves in steps of 64 KiB.
 	Progress time.Duration
-	// Works means that what the command itself reads and writes counts as
-	// progress too: for cp, whose bytes do not come this way.
+	// Works means that whatever the command reads and writes counts as
+	// progress, as for cp, whose data does not pass through us.
 	Works bool
-	Grace time.Duration // between asking it to end and killing it; 5 s
+	Grace time.Duration // between asking it to end and killing it; 0 for 5 s
 }
 
-// Flow is what went through a pipe.
+// Flow says what went through a pipe.
 type Flow struct {
-	In, Out int64 // bytes that the command was given and that it gave
+	In, Out int64 // bytes of its standard input and output
 	Unread  bool  // it ended, or closed its input, before the end of In
-	Code    int   // its exit status; -1 when a signal ended it, it never began or has not ended
+	Code    int   // its exit status; -1 if it was never started, has not ended, or was ended by a signal
 }
 
 var (
@@ -53,9 +53,9 @@ var (
 
 const (
 	pipeChunk  = 64 << 10    // bytes that are moved at once
-	pipeRest   = 1 << 20     // at most what a pipe holds: more was not given by a command that has ended
+	pipeRest   = 1 << 20     // most bytes that a pipe holds: whatever comes after these is not from a command that has ended
 	pipeStderr = 16 << 10    // bytes of standard error that are kept
-	restTime   = time.Second // for what stands in a pipe when its command has ended
+	restTime   = time.Second // to read what is left in a pipe when its command has ended
 )
 
 var _ Streamer = (*LiveDoer)(nil)
@@ -77,7 +77,7 @@ func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
 		return Flow{Code: -1}, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
 	flow, err := s.run(ctx)
-	if err != nil { // the streams' errors are the caller's, and keep what they are
+	if err != nil { // not Answered: errors of In and Out are the caller's own, for errors.Is to find
 		err = fmt.Errorf("run %s: %w", redact.Text(line), err)
 	}
 	return flow, err

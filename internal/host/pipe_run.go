@@ -14,8 +14,8 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// stream is a command that runs between two streams. All that can hang is
-// done in goroutines of its own: starting, waiting, reading In, writing Out.
+// stream is a command that runs between two streams. Everything that can hang
+// has a goroutine of its own: starting, waiting, reading In, writing Out.
 type stream struct {
 	*processGroup
 	p    Pipe
@@ -27,11 +27,11 @@ type stream struct {
 	started           time.Time
 	moved             atomic.Int64 // when a byte last went in or out, since started
 	in, out           atomic.Int64 // bytes
-	work              int64        // what the kernel last told of its reading and writing
+	work              int64        // bytes that the command had read and written when the kernel was last asked
 	exited            atomic.Bool
-	fed, drained, end chan error  // each says one thing, fed is closed then
-	said              chan []byte // the end of its standard error
-	unread            bool        // of In; after fed
+	fed, drained, end chan error  // results of feed, drain and begin, each sent once; fed is closed and carries only an error
+	said              chan []byte // the last of its standard error
+	unread            bool        // In was not read to its end; valid once fed is closed
 }
 
 func newStream(program string, p Pipe, left *stuckCount) (*stream, error) {
@@ -55,24 +55,24 @@ func newStream(program string, p Pipe, left *stuckCount) (*stream, error) {
 // close closes all ends. A command that still runs sees the end of its input.
 func (s *stream) close() {
 	for _, f := range append([]*os.File{s.stdin, s.stdout, s.stderr}, s.theirs...) {
-		f.Close() // of those never opened, nothing; twice is no harm
+		f.Close() // harmless for those that were never opened, or are closed already
 	}
 }
 
-// begin starts the command and waits for its end, which it tells.
+// begin starts the command, waits until it ends, and sends to s.end.
 func (s *stream) begin() {
 	err := s.start()
 	for _, f := range s.theirs {
 		f.Close()
 	}
 	if err == nil {
-		go s.feed() // who never began has taken nothing
+		go s.feed() // not before: if the command cannot be started, nothing must be taken from In
 		untilExit(s.cmd.Process.Pid)
 	}
 	s.end <- err
 }
 
-// feed gives the command its input. It is closed only at the end of In.
+// feed gives the command its input, which ends only when In does.
 func (s *stream) feed() {
 	defer close(s.fed)
 	if s.p.In == nil {
@@ -102,8 +102,8 @@ func (s *stream) feed() {
 	}
 }
 
-// drain passes on what the command gives. When that has ended, only what
-// still stands in the pipe is of interest.
+// drain passes on the command's output. Once the command has ended it reads only what is left in the pipe, and does not wait for processes
+// that the command left behind.
 func (s *stream) drain() {
 	buf := make([]byte, pipeChunk)
 	rest := pipeRest
@@ -139,8 +139,7 @@ func (s *stream) drain() {
 	}
 }
 
-// listen keeps the end of the standard error: what a command says last is why
-// it ended.
+// listen reads the standard error and keeps the last of it, which usually says why a command failed.
 func (s *stream) listen() {
 	var last []byte
 	buf := make([]byte, 4<<10)
@@ -163,7 +162,7 @@ func (s *stream) count(of *atomic.Int64, n int) {
 	}
 }
 
-// run runs the command to its end, however that comes.
+// run starts the command, and returns when it has ended, or cannot be ended.
 func (s *stream) run(ctx context.Context) (Flow, error) {
 	if err := ctx.Err(); err != nil {
 		s.close()
@@ -184,9 +183,9 @@ func (s *stream) run(ctx context.Context) (Flow, error) {
 	}
 	_ = s.stderr.SetReadDeadline(time.Now().Add(restTime)) // pipes have deadlines
 	said := <-s.said
-	s.signal(Kill) // those it left behind
+	s.signal(Kill) // the processes it left behind
 	err := s.wait()
-	s.stdin.Close() // ends a feeder that waits for room
+	s.stdin.Close() // so that feed no longer waits for room in the pipe
 	select {
 	case err := <-s.fed:
 		why = append(why, err)
@@ -199,7 +198,7 @@ func (s *stream) run(ctx context.Context) (Flow, error) {
 	return s.flow(s.cmd.ProcessState.ExitCode()), oneError(why)
 }
 
-// oneError makes one line of several errors.
+// oneError joins errors on one line.
 func oneError(all []error) (one error) {
 	for _, err := range all {
 		switch {
@@ -225,17 +224,17 @@ func (s *stream) flow(code int) Flow {
 	return f
 }
 
-// leave waits for a command that was given up.
+// leave waits for a command that did not end when it was killed.
 func (s *stream) leave() {
 	if err := <-s.end; err == nil {
-		_ = s.wait() // nobody asks how
+		_ = s.wait() // nobody asks how it ended
 	}
 	s.left.n.Add(-1)
 	s.close()
 }
 
-// watch waits until the command has ended and all it gave was passed on. It
-// gives the reasons to end it, if there were any. ended is false when it could not be.
+// watch waits until the command has ended and its output was passed on, and ends the command if there are reasons to. It returns those
+// reasons. ended is false if the command did not end even when it was killed.
 func (s *stream) watch(ctx context.Context) (why []error, ended bool) {
 	look := time.NewTicker(max(s.p.Progress/8, time.Millisecond))
 	defer look.Stop()
@@ -285,7 +284,7 @@ func (s *stream) watch(ctx context.Context) (why []error, ended bool) {
 	return why, true
 }
 
-// quiet tells for how long nothing has moved.
+// quiet is how long no byte has gone in or out. With Pipe.Works, what the command reads and writes elsewhere counts too.
 func (s *stream) quiet() time.Duration {
 	if s.p.Works {
 		if work := s.worked(); work != s.work {
@@ -296,8 +295,7 @@ func (s *stream) quiet() time.Duration {
 	return time.Since(s.started) - time.Duration(s.moved.Load())
 }
 
-// worked gives how many bytes the command has read and written; what the
-// kernel does not tell is no progress.
+// worked is how many bytes the command has read and written in all. If the kernel does not tell, it is as many as before.
 func (s *stream) worked() (sum int64) {
 	if !s.mu.TryLock() { // it is just being started
 		return s.work

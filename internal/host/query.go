@@ -9,33 +9,31 @@ import (
 	"plumb/internal/host/redact"
 )
 
-// maxDials is how often a session that broke is opened again, until
-// [LiveOptions].Again has passed.
+// maxDials is how often a broken session is opened again within [LiveOptions].Again.
 const maxDials = 3
 
-// idle is after how long without a question a session counts as idle. One that was asked a moment ago and has ended
-// broke: its server may be starting again, and a login that came too soon would be remembered as refused.
+// idle is how long a session must not have been used for its end to be nothing unusual. One that ended sooner broke: its server may be
+// starting again, and a login that comes too soon would be remembered as refused.
 const idle = 2 * time.Second
 
-// unused is after how long without a question a session is closed: a server has few places, and the search for indexes,
-// which asks each of its databases every half hour, would keep one in each.
+// unused is how long a session is kept that nobody uses. A server allows only so many, and the search for indexes, which queries every
+// database of a server each half hour, would keep one for each.
 const unused = time.Minute
 
-// openSession is the session to one target. slot serialises its queries; it
-// is a channel so that waiting for it ends at the deadline.
+// openSession is the session to one target. Whoever uses it takes slot, a channel so that waiting for it can end at a deadline.
 type openSession struct {
 	slot     chan struct{}
-	session  *serial
-	failed   error // why it cannot be opened: said to every query for a while
-	dials    int
-	dialed   time.Time // the last time
-	answered time.Time // the last time
-	asked    time.Time // guarded by the reader's mutex
+	session  *serial   // nil while it is not open
+	failed   error     // why it could not be opened: the error of every query for a while
+	dials    int       // since failed was last cleared
+	dialed   time.Time // when it was last opened
+	answered time.Time // when a query last ended
+	asked    time.Time // when it was last asked for; guarded by the reader's mutex
 	closed   bool
 }
 
-// Query implements Reader. Rows over the limit are cut, and the error is
-// ErrTooLarge. A login that failed is tried again after a while.
+// Query implements Reader. An answer over the limits is cut, and the error is
+// ErrTooLarge. A login that failed is not tried again for a while.
 func (l *Live) Query(ctx context.Context, t Target, query string) (Rows, error) {
 	rows, err := l.query(ctx, t, query)
 	rows = RedactRows(rows)
@@ -90,8 +88,8 @@ func (l *Live) sessionFor(t Target) (*openSession, error) {
 	return s, nil
 }
 
-// dropUnused gives up the sessions that were asked nothing for so long, and tells whether there were some: servers
-// come and go under other names. The caller holds the mutex.
+// dropUnused closes the sessions that nobody has used for so long, and tells whether there were some. Servers that come and go leave
+// such sessions behind. The caller holds the mutex.
 func (l *Live) dropUnused(long time.Duration) (some bool) {
 	for name, s := range l.sessions {
 		if l.options.Now().Sub(s.asked) >= long {
@@ -103,9 +101,8 @@ func (l *Live) dropUnused(long time.Duration) (some bool) {
 	return some
 }
 
-// secrets gives what a dialer reads logins with. It is we who choose those
-// files, whoever it is that a query is asked about, so they are read with our
-// own rights.
+// secrets returns the function with which a dialer reads logins. It reads with our own rights, even within a context that asks for those
+// of somebody else, as it is we who choose the files.
 func (l *Live) secrets(ctx context.Context) func(name string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if name == SecretDSN {
@@ -115,8 +112,7 @@ func (l *Live) secrets(ctx context.Context) func(name string) ([]byte, error) {
 	}
 }
 
-// dial opens the session if it is not open, or the server has ended it while it was idle: nothing was asked in it then
-// that could be lost. The caller holds the slot.
+// dial opens the session if it is not open, or if the server ended it while it was idle. The caller has taken the slot.
 func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession) error {
 	if s.closed {
 		return fmt.Errorf("%w: the session was closed", ErrDown)
@@ -153,15 +149,15 @@ func (l *Live) dial(ctx context.Context, dialer Dialer, t Target, s *openSession
 	return nil
 }
 
-// drop gives up a session that is over, so that the next query opens another.
+// drop closes a session that is of no more use. The next query opens another.
 func (s *openSession) drop() {
 	session := s.session
 	s.session = nil
 	go session.Close()
 }
 
-// ask runs a query in the open session. A session that is late or lost is
-// dropped, so that the next query opens another, but not without end.
+// ask runs a query in the open session. If the session is lost, or does not answer in time, it is dropped, so that the next query opens
+// another; but only maxDials times.
 func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, error) {
 	limits, session := l.options.Query, s.session
 	rows, err := within(ctx, &l.stuck, limits.Time+time.Second, func(ctx context.Context) (Rows, error) {
@@ -179,7 +175,7 @@ func (l *Live) ask(ctx context.Context, s *openSession, query string) (Rows, err
 	return bounded(rows, limits, err)
 }
 
-// bounded holds a driver to the limits it was given.
+// bounded cuts an answer that is over the limits, in case the driver did not.
 func bounded(rows Rows, limits QueryLimits, err error) (Rows, error) {
 	size := 0
 	for i, row := range rows.Values {
@@ -214,7 +210,7 @@ func (s *openSession) close(ctx context.Context) error {
 	s.session = nil
 	var stuck stuckCount
 	_, err := within(ctx, &stuck, time.Second, func(context.Context) (struct{}, error) {
-		_ = session.Close() // a connection that was lost meanwhile is over too, and what was read of it stands
+		_ = session.Close() // if the connection was lost meanwhile, what was read from it is still right
 		return struct{}{}, nil
 	})
 	return err

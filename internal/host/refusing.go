@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Refusing is a doer that reads and never does: commands that only read are
-// run, and all else fails with ErrRefused.
+// Refusing is a doer that only reads. It runs commands that only read; everything
+// that would change something fails with ErrRefused.
 type Refusing struct {
 	Reader
-	Doer    Doer              // reads what a Reader may not; nil: that is refused, too
-	Refused func(what string) // is told what was asked for
+	Doer    Doer              // for Raw and Writable, which only read but are not in Reader; nil to refuse these too
+	Refused func(what string) // is called with what is refused
 }
 
 var _ Doer = (*Refusing)(nil)

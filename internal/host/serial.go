@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// serial holds a driver's session to what Session promises it: one call at a
-// time. A query that was left behind still uses the connection, and drivers
-// panic when it is closed under them, so closing waits for the query. The
-// query's own deadline has passed by then, and ends it.
+// serial makes sure that a session is used by one call at a time, as Session
+// promises drivers. A query that nobody waits for any more still uses the connection, and drivers
+// panic if it is closed meanwhile, so Close waits for the query, which ends soon as
+// its own deadline has passed.
 type serial struct {
 	mu      sync.Mutex
 	session Session

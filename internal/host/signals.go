@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// EndSignals are those by which people and the system ask a program to end:
-// an interrupt, a service manager's, and the end of a terminal or of an ssh
-// session. Started with nohup it does not end with the last.
+// EndSignals lists the signals that ask a program to end: of a person (Ctrl-C), of
+// a service manager, and of a terminal or an ssh session that ends. The last is left
+// out if the program was started with nohup.
 func EndSignals() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -17,6 +17,6 @@ func EndSignals() []os.Signal {
 	return all
 }
 
-// BrokenPipe is the signal of an output that nobody reads any more. A program
-// that is asked to be told of it lives on, and its writes fail.
+// BrokenPipe is the signal for a program whose output nobody reads any more. A program
+// that calls signal.Notify for it is not ended by it; its writes fail instead.
 const BrokenPipe Signal = syscall.SIGPIPE

@@ -5,25 +5,25 @@ import (
 	"syscall"
 )
 
-// Launcher is a doer that also starts programs which keep running: the lab's
+// Launcher is a doer that also starts programs which keep running, such as the lab's
 // private servers.
 type Launcher interface {
 	Streamer
-	// Start starts a program. It does not end with the context, nor with us.
+	// Start starts a program. It keeps running when the context ends, and when this process does.
 	Start(ctx context.Context, p Process) (Running, error)
 }
 
 // Process says how a program is started.
 type Process struct {
 	Argv     []string // the program by name or absolute path, and its arguments
-	Env      []string // besides PATH, HOME=/ and LC_ALL=C: nothing of our own environment changes a trial
+	Env      []string // in addition to PATH, HOME=/ and LC_ALL=C; it gets nothing else of our environment, which could change a trial
 	Dir      string   // working directory; "" for the root
-	UID, GID int      // to run as; 0 for ourselves
-	Groups   []string // directories of control groups it is put into before it begins
-	Log      string   // file its output is appended to; "" for none
+	UID, GID int      // to run as; 0 for our own
+	Groups   []string // directories of the control groups that it is put into before it begins
+	Log      string   // file that its output is appended to; "" for none
 }
 
-// Signal is a signal to a program. Other packages need not import syscall.
+// Signal is a signal to a program. It spares other packages the import of syscall.
 type Signal = syscall.Signal
 
 // Signals that end programs.
@@ -36,12 +36,12 @@ const (
 // Running is a program that was started.
 type Running interface {
 	PID() int
-	// Signal sends a signal to the program and all it started. To one that has
-	// ended it is no error.
+	// Signal sends a signal to the program and everything it started. It is no error if the program has
+	// ended.
 	Signal(s Signal) error
-	// Done is closed when it has ended. What it started in its process group
-	// has then been killed.
+	// Done is closed when the program has ended, and what it started in its process
+	// group has been killed.
 	Done() <-chan struct{}
-	// Err tells how it ended, after Done.
+	// Err is the error the program ended with. It is nil before Done.
 	Err() error
 }

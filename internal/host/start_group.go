@@ -14,10 +14,10 @@ import (
 	"plumb/internal/hint"
 )
 
-// startInGroups starts a command inside control groups, so that not a page of
-// it is counted elsewhere. In version 2 the kernel clones into one group. In
-// version 1 a child begins where the thread that forks it is: a thread of ours
-// goes into the groups, forks and is given up.
+// startInGroups starts a command inside control groups, so that not one page of
+// its memory is counted elsewhere. With version 2 the kernel can clone into a group. With
+// version 1 a child begins in the groups of the thread that forks it: a thread of ours
+// enters them, forks, and is given up.
 func startInGroups(cmd *exec.Cmd, dirs []string) error {
 	var first []string // of version 1
 	for _, dir := range dirs {
@@ -53,7 +53,7 @@ func startInGroups(cmd *exec.Cmd, dirs []string) error {
 	})
 }
 
-// version2 tells which version of control groups a directory is of.
+// version2 tells whether a directory is a control group of version 2 rather than 1.
 func version2(dir string) (bool, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
@@ -70,15 +70,14 @@ func version2(dir string) (bool, error) {
 
 var errNotGroup = errors.New("not a control group")
 
-// onLostThread runs f on a thread that ends afterwards: what f changed of the
-// thread is gone with it. The process's first thread cannot end, so it only
-// stands aside.
+// onLostThread runs f on a thread that ends afterwards, and with it whatever f changed of the
+// thread. The process's first thread cannot end and so is not used.
 func onLostThread(f func() error) error {
 	answer := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if syscall.Gettid() == os.Getpid() {
-			answer <- onLostThread(f) // while we hold this thread, it is another
+			answer <- onLostThread(f) // on another thread, as this one is locked to us
 			runtime.UnlockOSThread()
 			return
 		}

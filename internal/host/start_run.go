@@ -21,10 +21,9 @@ import (
 
 var _ Launcher = (*LiveDoer)(nil)
 
-// Start implements Launcher. The program leads a session and a process group
-// of its own, so no terminal's signal reaches it, and its output goes straight
-// into its log, so it goes on when we are killed. The kernel gives it to init
-// then; we leave no zombie.
+// Start implements Launcher. The program gets a session and a process group
+// of its own, so that no signal of a terminal reaches it, and writes straight
+// to its log, so that it keeps running when we are killed.
 func (h *LiveDoer) Start(ctx context.Context, p Process) (Running, error) {
 	line := redact.Command(p.Argv)
 	if len(p.Argv) == 0 {
@@ -44,14 +43,14 @@ func (h *LiveDoer) Start(ctx context.Context, p Process) (Running, error) {
 	return r, nil
 }
 
-// startTime is for a program to begin: one on a dead filesystem does not.
+// startTime is how long a program may take to begin. One on a filesystem that hangs never does.
 const startTime = time.Minute
 
-// start begins a program. One that begins when nobody waits for it any more is
+// start starts a program. One that begins when nobody waits for it any more is
 // killed.
 func (h *LiveDoer) start(ctx context.Context, program string, p Process) (*running, error) {
 	var begun *running
-	var taken atomic.Bool // by whoever was first: it, or we who gave up
+	var taken atomic.Bool // set by whichever comes first, the start or our giving up; the other kills the program
 	r, err := within(context.WithoutCancel(ctx), &h.unended, startTime, func(context.Context) (*running, error) {
 		r, err := start(program, p)
 		if begun = r; err == nil && taken.Swap(true) {
@@ -98,9 +97,9 @@ func start(program string, p Process) (*running, error) {
 	return r, nil
 }
 
-// openLog opens the file for a program's output, which belongs to the user it
-// runs as. Its directory may be that user's as well: a link, a pipe, or a
-// second name of somebody's file put there must not lead us out.
+// openLog opens the file for a program's output, which belongs to the user the
+// program runs as. If the directory is that user's as well, there may be a link, a pipe, or a
+// hard link to somebody else's file under the name: these are refused.
 func openLog(p Process) (*os.File, error) {
 	f, err := os.OpenFile(p.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -130,7 +129,7 @@ type running struct {
 	err  error // after done
 
 	mu     sync.Mutex
-	reaped bool // its number may be somebody else's now
+	reaped bool // its process ID may be another process's now
 }
 
 // PID implements Running.
@@ -162,7 +161,7 @@ func (r *running) Signal(s Signal) error {
 	return nil
 }
 
-// wait waits for the end, and kills what is left of its group.
+// wait waits for the program to end, and kills the rest of its group.
 func (r *running) wait() {
 	untilExit(r.pid)
 	r.mu.Lock()

@@ -2,9 +2,8 @@ package host
 
 import "context"
 
-// RemoveTree removes a directory and what is below it on its filesystem, for as
-// long as names go: a tree of millions of files takes longer than any command may
-// that shows nothing. It follows no links.
+// RemoveTree removes a directory and everything below it on the same filesystem. It follows no links. A tree of millions of files takes
+// longer than Run lets a command take, and so there is no limit as long as files are being removed.
 func RemoveTree(ctx context.Context, d Doer, dir string) error {
 	argv := []string{"rm", "-rfv", "--one-file-system", "--", dir}
 	s, ok := d.(Streamer)

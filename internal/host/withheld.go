@@ -6,17 +6,15 @@ import (
 	"strings"
 )
 
-// ErrWithheld says that a password was not told to a server, and why. It is a
-// refused login too.
+// ErrWithheld says that we did not send a password to a server, because that was not safe. It is also an ErrLogin.
 var ErrWithheld error = kindError{"password withheld", ErrLogin}
 
-// Withhold makes the error of a password that is not told, with the reason.
+// Withhold makes an ErrWithheld with the reason.
 func Withhold(format string, args ...any) error {
 	return kindError{fmt.Sprintf(format, args...), ErrWithheld}
 }
 
-// Withheld finds the reason why a password was withheld in an error that a
-// driver has wrapped; nil when none was.
+// Withheld finds the ErrWithheld in an error that a driver has wrapped; nil if there is none.
 func Withheld(err error) error {
 	if k, ok := errors.AsType[kindError](err); ok && k.kind == ErrWithheld {
 		return k
@@ -24,9 +22,8 @@ func Withheld(err error) error {
 	return nil
 }
 
-// Refused makes one error of the ways to log in that did not work: which
-// passwords were withheld, and what the server said to the first. Its kind is
-// ErrWithheld when one was, and otherwise ErrLogin.
+// Refused makes one error of those of all logins that were tried. It contains every ErrWithheld and the first of the server's refusals.
+// It is an ErrWithheld if there is one, and otherwise an ErrLogin.
 func Refused(address string, refused []error) error {
 	var said, kept []error
 	for _, err := range refused {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/proc"
 	"plumb/internal/inventory"
 	"plumb/internal/lab/experiment"
 )
@@ -56,7 +56,7 @@ func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 		t.Name, t.Proof["value"] = other, "0"
 	}
 	t, err = box.Book.Make(ctx, t, func(*inventory.Thing) error {
-		return box.Do.Write(ctx, sysctlFile(key), []byte(value+"\n"))
+		return box.Do.Write(ctx, proc.Sysctl(key), []byte(value+"\n"))
 	})
 	if err != nil {
 		return fmt.Errorf("host setting %s = %s: %w", key, value, err)
@@ -65,12 +65,8 @@ func (b *bench) hostSetting(ctx context.Context, key, value string) error {
 	return nil
 }
 
-func sysctlFile(key string) string {
-	return filepath.Join("/proc/sys", strings.ReplaceAll(key, ".", "/"))
-}
-
 func sysctl(ctx context.Context, b Workspace, key string) (string, error) {
-	text, err := b.Do.ReadFile(ctx, sysctlFile(key))
+	text, err := b.Do.ReadFile(ctx, proc.Sysctl(key))
 	return strings.Join(strings.Fields(string(text)), " "), err
 }
 

@@ -38,7 +38,7 @@ func OwnUnit(ctx context.Context, h host.Reader, s *stack.Stack, process *stack.
 	if unit == "" {
 		return ""
 	}
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
+	if runs, _ := host.RunsSystemd(ctx, h); !runs {
 		return ""
 	}
 	said, err := h.Output(ctx, "systemctl", "show", "--property=MainPID", unit)

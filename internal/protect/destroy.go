@@ -16,7 +16,7 @@ import (
 	"plumb/internal/stack"
 )
 
-// Gone is a line of the log of what was destroyed.
+// Gone is a line of the log of destroyed points.
 type Gone struct {
 	ID      string    `json:"id"`
 	Server  stack.Ref `json:"server"`
@@ -28,18 +28,17 @@ type Gone struct {
 	Why     []string  `json:"why,omitempty"`
 }
 
-// goneLog is beside the points. It is no point, and so is not named like one.
+// goneLog is the log's name. It lies beside the points, and so must not match pointFiles.
 const goneLog = "destroyed.log"
 
-// Destroy destroys a point: its intent is written down first, so that a run which
-// is killed is finished by the next. Nothing is done to one that anything depends on.
-// why goes into the log of what was destroyed.
+// Destroy destroys a point. It writes down first that it will, so that the next run finishes what a killed run began. If anything
+// depends on the point nothing is done, and it is an error. The reasons in why go into the log of destroyed points.
 func (k *Keeper) Destroy(ctx context.Context, id string, why ...string) error {
 	return k.DestroyIf(ctx, id, nil, why...)
 }
 
-// DestroyIf is Destroy for a point that is still as it was when somebody decided that it goes: still
-// asks that of what is written now, while nobody else can change it.
+// DestroyIf is Destroy for a point that was chosen some time ago. While nobody else can change the point, still is called with what
+// is written of it now; its error says that the point is no longer what was chosen, and nothing is destroyed.
 func (k *Keeper) DestroyIf(ctx context.Context, id string, still func(Point) error, why ...string) error {
 	return k.locked(ctx, id, func(p Point) error {
 		if still != nil {
@@ -47,12 +46,12 @@ func (k *Keeper) DestroyIf(ctx context.Context, id string, still func(Point) err
 				return fmt.Errorf("destroy point %s: %w", p.ID, err)
 			}
 		}
-		return k.begun(ctx, p, why...)
+		return k.destroyAny(ctx, p, why...)
 	})
 }
 
-// begun destroys a point, or finishes what was begun with it.
-func (k *Keeper) begun(ctx context.Context, p Point, why ...string) error {
+// destroyAny destroys a point in any state: it also finishes a destruction that was begun, and takes back a point whose run was killed.
+func (k *Keeper) destroyAny(ctx context.Context, p Point, why ...string) error {
 	switch p.State {
 	case Taking: // by a run that was killed: we have the lock
 		return k.takeBack(ctx, p)
@@ -62,7 +61,7 @@ func (k *Keeper) begun(ctx context.Context, p Point, why ...string) error {
 	return k.announce(ctx, p, why...)
 }
 
-// announce writes down that a point goes, unless something depends on it, and destroys it.
+// announce writes down that a point is to be destroyed, and destroys it. It is an error if anything depends on the point.
 func (k *Keeper) announce(ctx context.Context, p Point, why ...string) error {
 	needed, err := k.Needed(ctx, k.Do, p)
 	if err == nil && len(needed) > 0 {
@@ -78,11 +77,10 @@ func (k *Keeper) announce(ctx context.Context, p Point, why ...string) error {
 	return k.destroy(ctx, p, why...)
 }
 
-// Needed says what depends on a point: who holds it, and what was made of its snapshots. Its
-// own ready copy does not count.
+// Needed says what depends on a point: its holds, and the clones of its snapshots other than its own ready copy.
 func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []string, err error) {
-	for _, h := range p.Holds {
-		why = append(why, "it is held by "+h.Owner)
+	for _, hold := range p.Holds {
+		why = append(why, "it is held by "+hold.Owner)
 	}
 	for _, m := range slices.Concat(p.Snapshots(), p.Ready) {
 		if m.Left != "" {
@@ -107,12 +105,12 @@ func (k *Keeper) Needed(ctx context.Context, h host.Reader, p Point) (why []stri
 	return why, nil
 }
 
-// OwnCopy tells whether a volume is the recovered copy that comes with a point.
+// OwnCopy tells whether a volume belongs to the recovered copy that is kept with a point.
 func (p Point) OwnCopy(name string) bool {
 	return slices.ContainsFunc(p.Ready, func(m Member) bool { return m.Name == name })
 }
 
-// MemberState asks the storage of a snapshot. One that was never made is gone.
+// MemberState asks the storage what has become of a snapshot. One that was never made is Gone.
 func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
 	if m.Snapshot == "" {
 		return MemberState{Gone: true}, nil
@@ -124,7 +122,7 @@ func (k *Keeper) MemberState(ctx context.Context, h host.Reader, m Member) (Memb
 	return s.State(ctx, h, m)
 }
 
-// MemberStates is MemberState of many, in their order.
+// MemberStates is MemberState for many snapshots. The answers are in the order of members.
 func (k *Keeper) MemberStates(ctx context.Context, h host.Reader, members []Member) []Answer {
 	all := make([]Answer, len(members))
 	together, surveyors := map[string][]int{}, map[string]Surveyor{} // by the storage's name
@@ -148,7 +146,7 @@ func (k *Keeper) MemberStates(ctx context.Context, h host.Reader, members []Memb
 	return all
 }
 
-// Unable tells why a snapshot can neither be looked at nor destroyed here; "" when it can.
+// Unable says why a snapshot can be neither looked at nor destroyed here; "" when it can.
 func (k *Keeper) Unable(m Member) string {
 	s, err := k.StorageOf(m.Volume)
 	if err != nil {
@@ -160,14 +158,15 @@ func (k *Keeper) Unable(m Member) string {
 	return ""
 }
 
-// Told tells whether a snapshot is looked at by somebody's own command: one that finds nothing can be the wrong one.
+// Told tells whether a snapshot is on a storage that somebody told us the commands for. When such a command finds nothing, the
+// snapshot can still be there: the command can be the wrong one.
 func (k *Keeper) Told(m Member) bool {
 	s, _ := k.StorageOf(m.Volume)
 	_, told := s.(Bound)
 	return told
 }
 
-// removable is MemberState for who is going to destroy a snapshot: it is an error, too, where that cannot be.
+// removable is MemberState, but also an error where the snapshot could not be destroyed here.
 func (k *Keeper) removable(ctx context.Context, h host.Reader, m Member) (MemberState, error) {
 	if why := k.Unable(m); why != "" {
 		return MemberState{Space: -1}, errors.New(why)
@@ -175,13 +174,13 @@ func (k *Keeper) removable(ctx context.Context, h host.Reader, m Member) (Member
 	return k.MemberState(ctx, h, m)
 }
 
-// goOn finishes a destruction that was begun.
+// goOn finishes a destruction that an earlier run began.
 func (k *Keeper) goOn(ctx context.Context, p Point) error {
 	return k.destroy(ctx, p, "its destruction was begun before")
 }
 
-// destroy destroys what is left of a point. When it cannot and nothing is lost yet, the
-// point is whole again.
+// destroy destroys what is left of a point that is announced to be destroyed. If that fails before any snapshot was lost, the
+// announcement is taken back.
 func (k *Keeper) destroy(ctx context.Context, p Point, why ...string) error {
 	err := k.unready(ctx, p)
 	if err == nil {
@@ -202,8 +201,8 @@ func (k *Keeper) destroy(ctx context.Context, p Point, why ...string) error {
 	return k.Store.Remove(ctx, k.Do, p.ID)
 }
 
-// restore takes the announcement back of a destruction that destroyed none of the snapshots. One of which a part is left where
-// it is goes on: nobody knows whether it could be whole again.
+// restore takes back the announcement that a point is destroyed, if all of its snapshots are still there. It does not for a point of
+// which snapshots are to be left where they are, as nobody knows about those.
 func (k *Keeper) restore(ctx context.Context, p Point) error {
 	if len(p.Leaves()) > 0 {
 		return nil
@@ -225,8 +224,8 @@ func (k *Keeper) restore(ctx context.Context, p Point) error {
 	return k.Store.Put(ctx, k.Do, p)
 }
 
-// destroyMembers destroys snapshots, storage by storage. One that is gone is fine;
-// another of the same name is left alone, and so is one that is to be left where it is.
+// destroyMembers destroys snapshots, one storage after the other. It passes over those that are gone, those whose name belongs to
+// another snapshot now, and those that are to be left where they are.
 func (k *Keeper) destroyMembers(ctx context.Context, all []Member) error {
 	for _, s := range k.Storages {
 		var own []Member

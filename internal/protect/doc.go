@@ -5,6 +5,6 @@
 // its [Label]: nothing counts as a backup until a copy of it was started and read.
 //
 // The package knows no product and no storage: an [Engine] and a [Storage] are
-// passed in. Points are written down before anything is made ([Store]), so that
-// what a killed run left is found, finished or taken away.
+// passed in. A point is written down ([Store]) before its snapshots are made, so
+// that a later run finds what a killed run left behind, and finishes or destroys it.
 package protect

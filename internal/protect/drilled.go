@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// elsewhere is the doubt that a lock held.
+// elsewhere is the doubt of a point whose lock turned out not to have lasted.
 const elsewhere = "a copy recovered another position than was read under the lock"
 
-// Short tells in what a drill came short of proving its point; "" when it proved it.
+// Short says what a drill lacked to prove its point; "" when it proved it.
 func (d Drill) Short() string {
 	switch {
 	case !d.OK:
@@ -20,8 +20,8 @@ func (d Drill) Short() string {
 	return ""
 }
 
-// Drilled notes what came of a drill. A copy that recovered another position than was
-// read under the lock proves that the lock did not hold.
+// Drilled writes down the result of a drill, and relabels the point. A copy that recovered another position than was read under the
+// lock proves that the lock did not last.
 func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
 	return k.Change(ctx, id, func(p *Point) {
 		p.Drill = &d
@@ -39,14 +39,14 @@ func (k *Keeper) Drilled(ctx context.Context, id string, d Drill) error {
 	})
 }
 
-// Replicated notes what came of a drill of a replica. Of the point itself it says nothing.
+// Replicated writes down the result of a drill of a replica. It says nothing about the point itself.
 func (k *Keeper) Replicated(ctx context.Context, id string, r Replica) error {
 	return k.Change(ctx, id, func(p *Point) {
 		p.Replicas = append(slices.DeleteFunc(p.Replicas, func(o Replica) bool { return o.Target == r.Target }), r)
 	})
 }
 
-// Change changes what is written of a point, and what its snapshots say of its label.
+// Change changes what is written of a point. If its label changes, it is also written on the snapshots.
 func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) error {
 	return k.locked(ctx, id, func(p Point) error {
 		was := p.Label
@@ -58,7 +58,7 @@ func (k *Keeper) Change(ctx context.Context, id string, change func(*Point)) err
 	})
 }
 
-// locked does something with a point as it is written now, while nobody else can change it.
+// locked calls do with a point as it is written now. Nobody else can change points meanwhile.
 func (k *Keeper) locked(ctx context.Context, id string, do func(Point) error) error {
 	unlock, err := k.Store.lockSoon(ctx, k.Do)
 	if err != nil {

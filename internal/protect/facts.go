@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// What is written on the snapshots themselves, so that they tell what they are on any
-// host: org.plumb:point is the ID.
+// Names of the facts that are written on the snapshots themselves, so that they tell what they are on whatever host they get to.
+// FactPoint is the ID of the point.
 const (
 	FactPoint    = "org.plumb:point"
 	FactServer   = "org.plumb:server"
@@ -19,7 +19,7 @@ const (
 	FactHost     = "org.plumb:host"
 )
 
-// facts of a point that is being taken. The label comes when it is known.
+// facts are what is known of the point before its snapshots are taken. markAll adds the rest.
 func (t *taking) facts() map[string]string {
 	p := t.point
 	facts := map[string]string{FactPoint: p.ID, FactServer: p.Server.Ref.String(), FactProduct: p.Server.Product,
@@ -28,7 +28,7 @@ func (t *taking) facts() map[string]string {
 	return facts
 }
 
-// markAll writes on the snapshots what is known only after they were taken.
+// markAll writes on the snapshots the facts that are known only once they were taken.
 func (t *taking) markAll(ctx context.Context) error {
 	return t.k.mark(ctx, t.point, map[string]string{FactLabel: string(t.point.Label), FactPosition: t.point.Position.String()})
 }

@@ -19,9 +19,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// findSet finds what a server keeps data on: where its directories lie as the
-// process itself sees them, what is mounted in those, and every file it has open
-// for writing.
+// findSet finds the volumes a server keeps data on: those of its directories, as the process itself sees them, of whatever is
+// mounted in those, and of every file it has open for writing.
 func (k *Keeper) findSet(ctx context.Context, h host.Reader, s *stack.Stack, e Engine, sv Server) (Set, error) {
 	if sv.PID == 0 {
 		return Set{}, fmt.Errorf("find what %s keeps its data on: it has no process on this host", sv.Ref)
@@ -47,7 +46,7 @@ func (k *Keeper) findSet(ctx context.Context, h host.Reader, s *stack.Stack, e E
 	return f.set, nil
 }
 
-// passing tells whether a role holds nothing that a copy would miss.
+// passing tells whether a copy can do without the directories of a role.
 func passing(role string) bool { return role == "temporary" || role == "log" || role == "pid" }
 
 // finding is a set that is being found.
@@ -57,12 +56,12 @@ type finding struct {
 	s        *stack.Stack
 	storages []Storage
 	mounts   []observe.Mount
-	link     string   // by which the server finds the directory that is looked at
-	dirs     []string // that were looked at
+	link     string   // Dir.Link of the directory that is being looked at
+	dirs     []string // that have been looked at
 	set      Set
 }
 
-// directory adds the filesystem of a directory and all that is mounted in it.
+// directory adds the volume of a directory, and those mounted in it.
 func (f *finding) directory(dir string) {
 	f.dirs = append(f.dirs, dir)
 	f.file(dir)
@@ -73,13 +72,13 @@ func (f *finding) directory(dir string) {
 	}
 }
 
-// looked tells whether a file lies in a directory that was looked at: it is on one of the volumes then, or a stray.
+// looked tells whether a file lies in a directory that has been looked at. If so, its volume or the lack of one is known.
 func (f *finding) looked(file string) bool {
 	return slices.ContainsFunc(f.dirs, func(dir string) bool { return paths.Within(file, dir) })
 }
 
-// opened adds the volumes of the files that the server has open for writing elsewhere, however many it has open. Those in one
-// directory, on one mount, are on one volume.
+// opened adds the volumes of the files that the server has open for writing outside of its directories. A server can have very many:
+// as files in one directory and on one mount are on one volume, only one of them is looked at.
 func (f *finding) opened(e Engine, sv Server) error {
 	files, err := written(f.ctx, f.h, sv.PID, f.looked)
 	had := map[string]bool{}
@@ -96,7 +95,7 @@ func (f *finding) opened(e Engine, sv Server) error {
 	return err
 }
 
-// file adds the volume that a file lies on. What lies on none is a stray.
+// file adds the volume that a file lies on, or notes that it lies on none.
 func (f *finding) file(name string) {
 	m, ok := observe.Holding(f.mounts, name)
 	if !ok {
@@ -113,8 +112,8 @@ func (f *finding) file(name string) {
 	}
 }
 
-// holds tells whether what is mounted of a volume is part of what is mounted of
-// another, as a directory of a directory. Two places of one thing are both kept.
+// holds tells whether w is seen through v too, because the directory mounted for w lies in the directory mounted for v, in the
+// same place. One directory mounted in two places counts as two.
 func (v Volume) holds(w Volume) bool {
 	rest, below := paths.Cut(w.Mountpoint, v.Mountpoint)
 	return v == w || below && v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && v.Within != "" &&
@@ -135,7 +134,7 @@ func (f *finding) volume(m observe.Mount, name string) (Volume, error) {
 		}
 		if v, err := p.Place(f.ctx, f.h, v, name); err == nil {
 			return v, nil
-		} else if why == nil { // another storage may be right: XFS on a logical volume that is not thin
+		} else if why == nil { // but another storage can still fit, as for XFS on a logical volume that is not thin
 			why = err
 		}
 	}
@@ -149,7 +148,7 @@ func (f *finding) stray(file string, why error) {
 	f.set.Strays = append(f.set.Strays, Stray{Path: file, Why: why.Error(), Hint: hint.Of(why), Link: f.link})
 }
 
-// apart tells why snapshots of some volumes are not of one moment.
+// apart says why snapshots of these volumes would not be of one moment; "" when they would.
 func apart(storages []Storage, vols []Volume) string {
 	for _, v := range vols {
 		if first := vols[0]; v.Storage != first.Storage || v.Pool != first.Pool {
@@ -164,7 +163,7 @@ func apart(storages []Storage, vols []Volume) string {
 	return ""
 }
 
-// others lists servers of the host that keep something on the volumes of a set.
+// others lists the other servers of the host that keep something on the volumes of a set.
 func others(s *stack.Stack, sv Server, set Set) (names []string) {
 	for _, r := range s.Roles {
 		if _, in := set.Of(cmp.Or(r.Resolved, r.Path)); in && r.DB != sv.Ref && !slices.Contains(names, r.DB.String()) {
@@ -174,14 +173,14 @@ func others(s *stack.Stack, sv Server, set Set) (names []string) {
 	return names
 }
 
-// written lists the files that a process and its children have open for writing,
-// or have mapped so, but for those of which enough is known. One that was deleted belongs to nobody.
+// written lists the files that a process and its children have open, or mapped, for writing. It leaves out deleted files, which no
+// copy could have, and those for which known is true.
 func written(ctx context.Context, h host.Reader, pid int, known func(file string) bool) (all []string, err error) {
 	seen := map[string]bool{}
 	for _, pid := range family(ctx, h, pid) {
 		files, err := writtenBy(ctx, h, pid, known)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a session that has ended
+			continue // a child that has ended since
 		}
 		if err != nil {
 			return nil, err
@@ -197,13 +196,12 @@ func written(ctx context.Context, h host.Reader, pid int, known func(file string
 	return all, nil
 }
 
-// family gives a process and the children it has now: the server processes of PostgreSQL
-// have its files open, and not the one that started them.
+// family returns a process and its children. With PostgreSQL the children have the files open, and not the process that started them.
 func family(ctx context.Context, h host.Reader, pid int) []int {
 	all := []int{pid}
 	text, err := h.ReadFile(ctx, fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
-		return all // a kernel without it; the directories are known all the same
+		return all // the kernel was built without this file; the server's directories are known all the same
 	}
 	for _, word := range strings.Fields(string(text)) {
 		if child, err := strconv.Atoi(word); err == nil {
@@ -222,7 +220,7 @@ func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file stri
 	for _, link := range links {
 		to, err := h.Readlink(ctx, link)
 		if n := path.Base(link); err != nil || !onDisk(to) || known(to) || n == "1" || n == "2" {
-			continue // closed meanwhile, no file, or standard output and error: what it says to people
+			continue // closed meanwhile, not a file, or standard output and error, which carry messages for people
 		}
 		info, err := h.ReadFile(ctx, dir+"/fdinfo/"+path.Base(link))
 		if err != nil || forWriting(info) {
@@ -236,13 +234,14 @@ func writtenBy(ctx context.Context, h host.Reader, pid int, known func(file stri
 	return append(files, mapped(maps)...), nil
 }
 
-// onDisk tells whether what a descriptor leads to is a file with a name.
+// onDisk tells whether the target of a descriptor is a file that has a name on a disk.
 func onDisk(to string) bool {
 	return strings.HasPrefix(to, "/") && !strings.HasSuffix(to, " (deleted)") &&
 		!paths.Within(to, "/dev") && !paths.Within(to, "/proc") && !paths.Within(to, "/sys") && !strings.HasPrefix(to, "/memfd:")
 }
 
-// forWriting reads the flags in /proc/PID/fdinfo: the last two bits of open(2).
+// forWriting reads from /proc/PID/fdinfo whether a file is open for writing: the last two bits of the flags of open(2). If they cannot
+// be read it is taken to be.
 func forWriting(info []byte) bool {
 	for line := range strings.Lines(string(info)) {
 		if text, ok := strings.CutPrefix(line, "flags:"); ok {
@@ -253,7 +252,7 @@ func forWriting(info []byte) bool {
 	return true
 }
 
-// mapped lists the files that are mapped shared and for writing, from /proc/PID/maps.
+// mapped lists from /proc/PID/maps the files that are mapped shared and for writing.
 func mapped(maps []byte) (files []string) {
 	for line := range strings.Lines(string(maps)) {
 		f := strings.Fields(line)

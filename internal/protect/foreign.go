@@ -13,20 +13,20 @@ import (
 	"plumb/internal/stack"
 )
 
-// Foreign is a snapshot that others took of a volume: it is seen, can be cloned from, and is never
-// destroyed or written on.
+// Foreign is a snapshot of a volume that others took. Plumb lists and clones it, but never destroys it or writes facts on it.
 type Foreign struct {
 	Member
 	At time.Time `json:"at"`
 }
 
-// Lister is a storage that tells what others took of a volume.
+// Lister is a storage that can list the snapshots others took.
 type Lister interface {
-	// Foreign lists the snapshots of a volume that are of no point of any Plumb, oldest first.
+	// Foreign lists the snapshots of a volume that belong to no point of any Plumb, oldest first.
 	Foreign(ctx context.Context, h host.Reader, v Volume) ([]Foreign, error)
 }
 
-// Foreign lists what others took of volumes. A volume that cannot be read fails alone.
+// Foreign lists the snapshots that others took of the volumes. The error names the volumes that could not be read; the snapshots of
+// the rest are returned all the same.
 func (k *Keeper) Foreign(ctx context.Context, h host.Reader, vols []Volume) (all []Foreign, err error) {
 	for i, v := range vols {
 		if slices.ContainsFunc(vols[:i], func(w Volume) bool { return v.Storage == w.Storage && v.Name == w.Name }) {
@@ -44,7 +44,7 @@ func (k *Keeper) Foreign(ctx context.Context, h host.Reader, vols []Volume) (all
 	return all, err
 }
 
-// Volumes lists what servers keep data on, as far as it can be seen.
+// Volumes lists the volumes the servers keep data on. It leaves out servers that cannot be looked at.
 func (k *Keeper) Volumes(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref) (all []Volume) {
 	for _, ref := range servers {
 		e, err := k.engine(ref.Kind)
@@ -60,16 +60,16 @@ func (k *Keeper) Volumes(ctx context.Context, h host.Reader, s *stack.Stack, ser
 	return all
 }
 
-// ByOthers tells whether a point is made of snapshots that others took. It is written down nowhere.
+// ByOthers tells whether a point consists of snapshots that others took. Such a point is written down nowhere.
 func (p Point) ByOthers() bool { return IsForeign(p.ID) }
 
-// IsForeign tells whether what stands for a point names a snapshot of somebody else.
+// IsForeign tells whether the name that somebody gave for a point is that of a snapshot others took.
 func IsForeign(id string) bool { return strings.Contains(id, "@") }
 
-// LikeID tells whether what stands for a point begins as an ID does, and as no kind of server.
+// LikeID tells whether the name that somebody gave for a point begins like an ID. No kind of server does.
 func LikeID(text string) bool { return strings.HasPrefix(text, "2") }
 
-// Tag is a name of a point that can be a part of others.
+// Tag is a name of the point that can be part of other names: the ID of foreign ones has an @ in it.
 func (p Point) Tag() string {
 	if p.ByOthers() && len(p.Members) > 0 {
 		return "of-" + p.Members[0].GUID
@@ -77,8 +77,8 @@ func (p Point) Tag() string {
 	return p.ID
 }
 
-// ForeignPoint makes a point of the snapshots that others took of a server under one name. The server must
-// run: what starts a copy is known of it alone.
+// ForeignPoint makes a point of the snapshots of one name that others took of a server. The server must be running: how to start a
+// copy can only be learned from it.
 func (k *Keeper) ForeignPoint(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref, snapshot string) (Point, error) {
 	dataset, name, _ := strings.Cut(snapshot, "@")
 	for _, ref := range servers {

@@ -11,9 +11,9 @@ import (
 	"plumb/internal/host"
 )
 
-// Forget has a point go of which a part lies on storage that is gone for good. What its storage tells nothing of is left where
-// it is, and on no list any more; the rest is destroyed as by Destroy. It is refused while all answers. still asks of the
-// point, as Unanswered gives it now, whether it is what somebody decided about.
+// Forget destroys a point of which a part lies on storage that is gone for good. Snapshots whose storage does not answer are left
+// where they are, and are on no list any more; the others are destroyed as by Destroy. It is an error if all storage answers. still is
+// called with the point as Unanswered returns it now; its error says that this is no longer what somebody chose to forget.
 func (k *Keeper) Forget(ctx context.Context, id string, still func(Point) error, why ...string) error {
 	return k.locked(ctx, id, func(p Point) error {
 		p, err := k.Unanswered(ctx, k.Do, p)
@@ -30,7 +30,7 @@ func (k *Keeper) Forget(ctx context.Context, id string, still func(Point) error,
 	})
 }
 
-// came finds what came about of a point that was only announced, where it can be looked for.
+// came replaces the members of a point whose run was killed with the snapshots that were really made, where storage answers.
 func (k *Keeper) came(ctx context.Context, p *Point) error {
 	leaves := p.Leaves()
 	p.Members = slices.DeleteFunc(slices.Clone(p.Members), func(m Member) bool { return m.Left != "" })
@@ -39,9 +39,9 @@ func (k *Keeper) came(ctx context.Context, p *Point) error {
 	return err
 }
 
-// Unanswered asks the storage of a point for each of its snapshots, and notes of those of which it learns nothing why that is
-// so: the pool is not there, the disk is dead, the command hangs. Nobody can tell from here whether that is for good. It is an
-// error while all answers, or only who asks or how it is mounted stands in the way. It only reads.
+// Unanswered asks storage about each snapshot of a point. Where there is no answer it sets Member.Left to the reason: the pool is
+// missing, the disk is dead, the command hangs. Nobody can tell from here whether that is for good. It is an error if all storage
+// answers, and if the reason is only who asks, or how the storage is mounted. Unanswered only reads.
 func (k *Keeper) Unanswered(ctx context.Context, h host.Reader, p Point) (Point, error) {
 	p.Members, p.Ready = slices.Clone(p.Members), slices.Clone(p.Ready)
 	for _, all := range [][]Member{p.Members, p.Ready} {
@@ -58,9 +58,9 @@ func (k *Keeper) Unanswered(ctx context.Context, h host.Reader, p Point) (Point,
 	return p, nil
 }
 
-// unanswered tells why nothing can be learned of a snapshot; "" when its storage answers.
+// unanswered says why storage does not answer about a snapshot; "" when it does.
 func (k *Keeper) unanswered(ctx context.Context, h host.Reader, id string, m Member) (why string, err error) {
-	if s, known := k.StorageOf(m.Volume); m.Snapshot == "" && known == nil { // announced, and perhaps never made
+	if s, known := k.StorageOf(m.Volume); m.Snapshot == "" && known == nil { // written down, but perhaps never made
 		_, err = s.Find(ctx, h, []Volume{m.Volume}, SnapshotName(id))
 	} else {
 		_, err = k.removable(ctx, h, m)
@@ -78,12 +78,12 @@ func (k *Keeper) unanswered(ctx context.Context, h host.Reader, id string, m Mem
 	return err.Error(), nil
 }
 
-// unasked tells whether an error is about who asks, and not about what was asked for.
+// unasked tells whether an error is about the one who asks, and says nothing about the storage.
 func unasked(err error) bool {
 	return slices.ContainsFunc([]error{fs.ErrPermission, host.ErrDenied, host.ErrRefused, host.ErrTooLarge}, func(of error) bool { return errors.Is(err, of) })
 }
 
-// Leaves gives the snapshots that are left where they are when the point goes.
+// Leaves returns the snapshots that are left where they are when the point is forgotten.
 func (p Point) Leaves() []Member {
 	return slices.DeleteFunc(slices.Concat(p.Members, p.Ready), func(m Member) bool { return m.Left == "" })
 }

@@ -23,7 +23,7 @@ func (k *Keeper) Hold(ctx context.Context, id, owner string) error {
 	})
 }
 
-// Release ends a hold.
+// Release ends an owner's hold. It is an error if the owner does not hold the point.
 func (k *Keeper) Release(ctx context.Context, id, owner string) error {
 	return k.locked(ctx, id, func(p Point) error {
 		if !p.heldBy(owner) {
@@ -38,7 +38,7 @@ func (p Point) heldBy(owner string) bool {
 	return slices.ContainsFunc(p.Holds, func(h Hold) bool { return h.Owner == owner })
 }
 
-// holders says by whom a point is held.
+// holders is the sentence that says who holds a point.
 func (p Point) holders() string {
 	var all []string
 	for _, h := range p.Holds {

@@ -21,51 +21,51 @@ type Keeper struct {
 	Plumb    string // version
 	Host     string // name of this machine
 	Now      func() time.Time
-	Warn     func(what string, err error) // is told what failed and keeps nothing from being done; nil for nobody
+	Warn     func(what string, err error) // is called with failures that do not stop the work; may be nil
 }
 
-// Tell tells of what failed and keeps nothing from being done.
+// Tell reports a failure that does not stop the work. It does nothing when err is nil.
 func (k *Keeper) Tell(what string, err error) {
 	if k.Warn != nil && err != nil {
 		k.Warn(what, err)
 	}
 }
 
-// Machine is the door to the machine, for taking points.
+// Machine is what taking points needs of the host.
 type Machine interface {
 	host.Launcher
 	Hold(ctx context.Context, t host.Target) (host.Held, error)
 }
 
-// Freezer makes a server's processes stand still. Before it does, somebody else is there who
-// lets them go on after limit, and at once when this process ends, however that is.
+// Freezer stops all of a server's processes. Before it does, it starts a process of its own that lets them go on after limit,
+// and at once when this process ends, whatever it ends of.
 type Freezer interface {
 	Freeze(ctx context.Context, d host.Launcher, sv Server, limit time.Duration) (Frozen, error)
 }
 
 // Frozen is a server that stands still.
 type Frozen interface {
-	// Whole is nil when it has stood still all the time.
+	// Whole is nil if the server has stood still ever since.
 	Whole(ctx context.Context) error
 	// Thaw lets it go on.
 	Thaw(ctx context.Context) error
 }
 
-// Heir gives back what a server keeps when our connection ends (Mode.Will).
+// Heir gives back what the server does not give back by itself when our connection ends (Mode.Will).
 type Heir interface {
-	// Arm starts a process that is logged in to the server, and runs the statements after limit, and at once when this
-	// process ends, however that is. With an error nobody is there.
+	// Arm starts a process that logs in to the server and waits. It runs the statements after limit, and at once when this
+	// process ends, whatever it ends of. If Arm fails, no such process is left.
 	Arm(ctx context.Context, d host.Streamer, t host.Target, will []string, limit time.Duration) (Armed, error)
 }
 
 // Armed is an heir that waits.
 type Armed interface {
-	// End ends it: without a word when all was given back, which is an error when it did so before; otherwise it
-	// gives back, and an error says that it could not.
+	// End ends the heir. With back, the caller has given everything back, and nothing is left to do: it is an error if the heir
+	// ran its statements before. Without, the heir runs them now, and the error says why it could not.
 	End(ctx context.Context, back bool) error
 }
 
-// EngineOf gives the engine of a kind of server.
+// EngineOf returns the engine for a server.
 func (k *Keeper) EngineOf(sv Server) (Engine, error) { return k.engine(sv.Ref.Kind) }
 
 func (k *Keeper) engine(kind string) (Engine, error) {
@@ -77,7 +77,7 @@ func (k *Keeper) engine(kind string) (Engine, error) {
 	return nil, hint.With(fmt.Errorf("a %s has no points", kind), "points are taken of database servers that run on this host")
 }
 
-// StorageOf gives the storage of a volume.
+// StorageOf returns the storage a volume is on.
 func (k *Keeper) StorageOf(v Volume) (Storage, error) {
 	for _, s := range k.Storages {
 		if s.Name() == v.Storage {

@@ -11,9 +11,9 @@ import (
 	"plumb/internal/host"
 )
 
-// ReadKept reads a file that Plumb keeps, in JSON with its form. One of a newer form than
-// most is refused before anything else of it is read; it says what it is.
-func ReadKept(ctx context.Context, h host.Reader, file, it string, most int, into any) error {
+// ReadKept decodes a JSON file that Plumb keeps into into. A file whose "form" is higher than newest was written by a later
+// version of Plumb: nothing else of it is decoded, and the error begins with it, which says what the file is.
+func ReadKept(ctx context.Context, h host.Reader, file, it string, newest int, into any) error {
 	text, err := h.ReadFile(ctx, file)
 	if err != nil {
 		return err
@@ -24,14 +24,14 @@ func ReadKept(ctx context.Context, h host.Reader, file, it string, most int, int
 	if err := json.Unmarshal(text, &form); err != nil {
 		return err
 	}
-	if form.Form > most {
-		return hint.Newer(it, form.Form, most)
+	if form.Form > newest {
+		return hint.Newer(it, form.Form, newest)
 	}
 	return json.Unmarshal(text, into)
 }
 
-// TidyKept removes what killed runs left of such files in a directory: halves of new ones, under names of their
-// own. Nobody else may be writing there.
+// TidyKept removes from a directory the half-written files that killed runs of WriteKept left there. Nobody else may be writing
+// there meanwhile.
 func TidyKept(ctx context.Context, d host.Doer, dir string) error {
 	left, err := d.Glob(ctx, path.Join(host.Verbatim(dir), ".*.json.plumb-new"))
 	for _, name := range left {
@@ -40,7 +40,7 @@ func TidyKept(ctx context.Context, d host.Doer, dir string) error {
 	return err
 }
 
-// WriteKept writes a file that Plumb keeps, in place of what is there of it.
+// WriteKept writes a JSON file that Plumb keeps, replacing what is there.
 func WriteKept(ctx context.Context, d host.Doer, file string, what any, perm fs.FileMode) error {
 	text, err := json.MarshalIndent(what, "", "  ")
 	if err != nil {

@@ -4,24 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 
 	"plumb/internal/host"
 )
 
-// A point that is lent goes with the process that took it. Beside its file is another, on which that process
-// has a lock: when nobody has it any more, the point is taken away.
+// lentEnd ends the name of a lock file beside a lent point's own file. A lent point lasts no longer than the process that took
+// it: that process keeps the lock, and once nobody has it the point may be destroyed.
 const lentEnd = ".lent"
 
-// loan is a point that goes with this process.
+// loan is the lock that this process keeps on a point it was lent.
 type loan struct {
 	file   string
 	unlock func()
 }
 
-// begin makes the point of a name such a one, before anything of it is written down.
+// begin takes the lock for a new point. It must do so before the point is written down, so that no sweep sees the point without it.
 func (l *loan) begin(ctx context.Context, k *Keeper, id string) error {
 	l.file = path.Join(k.Store.Dir, id+lentEnd)
 	unlock, err := k.Do.Lock(ctx, l.file)
@@ -31,8 +30,8 @@ func (l *loan) begin(ctx context.Context, k *Keeper, id string) error {
 	return err
 }
 
-// TakeLent is Take for a point that goes with this process. giveBack takes it away, and must be called; when this
-// process is killed before, the next run that takes or sweeps points does so.
+// TakeLent is Take for a point that lasts no longer than this process. The caller must call giveBack, which destroys the point. If
+// this process is killed first, the next run that takes or sweeps points destroys it.
 func (k *Keeper) TakeLent(ctx context.Context, plan Plan, o TakeOptions) (p Point, giveBack func(context.Context) error, err error) {
 	o.lent = &loan{unlock: func() {}}
 	p, err = k.Take(ctx, plan, o)
@@ -49,21 +48,21 @@ func (k *Keeper) giveBack(ctx context.Context, l *loan) error {
 		return err
 	}
 	defer unlock()
-	return k.takeLent(ctx, l.file)
+	return k.endLoan(ctx, l.file)
 }
 
-// sweepLent takes away the points whose process has ended. Each fails alone.
+// sweepLent destroys the points that were lent to processes which have ended. One that fails does not keep it from the others.
 func (k *Keeper) sweepLent(ctx context.Context) error {
 	files, err := k.Do.Glob(ctx, path.Join(host.Verbatim(k.Store.Dir), "*"+lentEnd))
 	failed := []error{err}
 	for _, file := range files {
-		failed = append(failed, k.takeLent(ctx, file))
+		failed = append(failed, k.endLoan(ctx, file))
 	}
 	return errors.Join(failed...)
 }
 
-// takeLent takes a point away unless its process is still there.
-func (k *Keeper) takeLent(ctx context.Context, file string) error {
+// endLoan destroys a lent point, unless the process it was lent to is still running.
+func (k *Keeper) endLoan(ctx context.Context, file string) error {
 	unlock, err := k.Do.Lock(ctx, file)
 	if errors.Is(err, host.ErrLocked) {
 		return nil
@@ -75,13 +74,10 @@ func (k *Keeper) takeLent(ctx context.Context, file string) error {
 	id := strings.TrimSuffix(path.Base(file), lentEnd)
 	p, err := k.Store.Get(ctx, k.Do, id)
 	if err == nil && p.ID == id {
-		err = k.begun(ctx, p, "it was lent, and its process has ended")
+		err = k.destroyAny(ctx, p, "it was lent, and its process has ended")
 	}
 	if err != nil && !errors.Is(err, ErrNoPoint) {
 		return fmt.Errorf("take away a point that was lent: %w", err)
 	}
-	if err := k.Do.Remove(ctx, file); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return k.Do.Remove(ctx, file)
 }

@@ -10,17 +10,16 @@ import (
 	"plumb/internal/inventory/kinds"
 )
 
-// Drop takes away what was made to live for an owner, the newest thing first, but for
-// what stays, if that is given.
+// Drop removes the things that the inventory has for an owner, the newest first. It leaves those for which stays is true; stays may
+// be nil.
 func (k *Keeper) Drop(ctx context.Context, owner string, stays func(inventory.Thing) bool) error {
 	return kinds.Books(k.Do, k.Books).RemoveOwned(ctx, owner, stays)
 }
 
-// ReadyOwner is whom the inventory names for what the ready snapshots of a point are
-// made of.
+// ReadyOwner is the owner, in the inventory, of the copy whose snapshots are Point.Ready.
 func (p Point) ReadyOwner() string { return "ready " + p.ID }
 
-// Readied notes the snapshots of a recovered copy.
+// Readied writes down the snapshots of the point's recovered copy.
 func (k *Keeper) Readied(ctx context.Context, id string, ready []Member) error {
 	return k.Change(ctx, id, func(p *Point) { p.Ready = ready })
 }
@@ -31,13 +30,13 @@ const readyEnd = "-ready"
 // ReadyName is the name of the snapshots of a recovered copy.
 func ReadyName(id string) string { return SnapshotName(id) + readyEnd }
 
-// Forgo destroys the copies that were made to live for an owner, whose name ends with an ID, and their snapshots:
-// those that are known, and those that a killed run had no time to note.
+// Forgo destroys the copies that the inventory has for an owner, and their snapshots: those in of, and those that a killed run had no
+// time to write down. The owner's name must end with the ID of a point.
 func (k *Keeper) Forgo(ctx context.Context, owner string, of []Member) error {
 	return k.forgo(ctx, owner, of, func(inventory.Thing) bool { return false })
 }
 
-// forgo does so, but for copies that stay.
+// forgo is Forgo, but leaves the copies for which stays is true.
 func (k *Keeper) forgo(ctx context.Context, owner string, of []Member, stays func(inventory.Thing) bool) error {
 	books, err := kinds.Books(k.Do, k.Books).List(ctx)
 	if err != nil {
@@ -61,7 +60,7 @@ func (k *Keeper) forgo(ctx context.Context, owner string, of []Member, stays fun
 	return k.Drop(ctx, owner, stays)
 }
 
-// readyOf finds the snapshots of a copy.
+// readyOf finds the snapshots of a recovered copy.
 func (k *Keeper) readyOf(ctx context.Context, t inventory.Thing, id string) ([]Member, error) {
 	s, v := k.copyOf(t)
 	if s == nil {
@@ -70,7 +69,7 @@ func (k *Keeper) readyOf(ctx context.Context, t inventory.Thing, id string) ([]M
 	return s.Find(ctx, k.Do, []Volume{v}, ReadyName(id))
 }
 
-// copyOf tells on which storage a thing is a copy, and which volume it is; nil when it is none.
+// copyOf returns the storage and volume of a thing that is a copy; a nil Storage when it is not.
 func (k *Keeper) copyOf(t inventory.Thing) (Storage, Volume) {
 	for _, s := range k.Storages {
 		if c, ok := s.(Copier); ok {
@@ -82,8 +81,8 @@ func (k *Keeper) copyOf(t inventory.Thing) (Storage, Volume) {
 	return nil, Volume{}
 }
 
-// unready destroys the ready snapshots of a point, and the copies they are of. Copies where a part of the point is left
-// are left as well.
+// unready destroys the ready snapshots of a point, and the copy they were taken of. Parts of that copy that lie where snapshots of the
+// point are left are left as well.
 func (k *Keeper) unready(ctx context.Context, p Point) error {
 	leaves := p.Leaves()
 	err := k.forgo(ctx, p.ReadyOwner(), p.Ready, func(t inventory.Thing) bool {

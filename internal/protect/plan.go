@@ -20,7 +20,7 @@ type Plan struct {
 	Room   error  // why there is too little space, or a key is missing; nil when all is well
 }
 
-// Plan finds what a point of a server takes.
+// Plan finds out what a point of a server would consist of, and how it could be taken.
 func (k *Keeper) Plan(ctx context.Context, h host.Reader, s *stack.Stack, db stack.Ref) (p Plan, err error) {
 	e, err := k.engine(db.Kind)
 	if err != nil {
@@ -44,7 +44,7 @@ func (k *Keeper) Plan(ctx context.Context, h host.Reader, s *stack.Stack, db sta
 	return p, nil
 }
 
-// of picks the volumes of one storage.
+// of returns the volumes that are on a storage.
 func of(storage Storage, vols []Volume) (own []Volume) {
 	for _, v := range vols {
 		if v.Storage == storage.Name() {
@@ -54,8 +54,8 @@ func of(storage Storage, vols []Volume) (own []Volume) {
 	return own
 }
 
-// Choose gives the mode of a name, or without one the cheapest that is possible
-// and was not to be asked for.
+// Choose returns the mode with a name. Without a name it returns the cheapest possible mode, leaving out those that are only used
+// when somebody asks for them.
 func (p Plan) Choose(name string) (Mode, error) {
 	var why []string
 	for _, m := range p.Modes {
@@ -72,10 +72,10 @@ func (p Plan) Choose(name string) (Mode, error) {
 	if why == nil {
 		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "want "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
 	}
-	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what stands in its way")
+	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what prevents it")
 }
 
-// Possible says why no point is taken, whatever the mode.
+// Possible is an error if no point can be taken, whatever the mode.
 func (p Plan) Possible() error {
 	if len(p.Set.Strays) > 0 {
 		s := p.Set.Strays[0]
@@ -83,7 +83,7 @@ func (p Plan) Possible() error {
 			cmp.Or(s.Hint, "move it to where the data is, or snapshot with --with COMMAND what holds it"))
 	}
 	if len(p.Set.Volumes) == 0 {
-		return hint.With(fmt.Errorf("nothing is known of what %s keeps its data on", p.Server.Ref), "run as root; plumb stack shows what is seen")
+		return hint.With(fmt.Errorf("it is not known where %s keeps its data", p.Server.Ref), "run as root; plumb stack shows what is seen")
 	}
 	return p.Room
 }

@@ -20,17 +20,17 @@ type Volume struct {
 	Name       string `json:"name"`             // as its storage names it: tank/db/data
 	Pool       string `json:"pool,omitempty"`   // volumes of one pool can be taken at one moment
 	Mountpoint string `json:"mountpoint"`       // where the server sees it
-	Within     string `json:"within,omitempty"` // directory of the volume that is mounted there, "" for its root
+	Within     string `json:"within,omitempty"` // directory of the volume that is mounted there; "" for its root
 }
 
-// oneSnapshot tells of two volumes of a storage whether one snapshot is of both: what is mounted in two places, and two directories of one
-// thing.
+// oneSnapshot tells whether one snapshot covers both of two volumes of a storage, as when one thing is mounted in two places, or two
+// directories of it are.
 func oneSnapshot(s Storage, v, w Volume) bool {
 	_, each := s.(Piecewise)
 	return v.Storage == w.Storage && v.Pool == w.Pool && v.Name == w.Name && (v.Within == w.Within || !each)
 }
 
-// once gives of the volumes of a storage the first of those of which one snapshot is taken.
+// once returns the volumes of a storage, but only the first of those that one snapshot covers.
 func once(s Storage, vols []Volume) (all []Volume) {
 	for _, v := range vols {
 		if !slices.ContainsFunc(all, func(w Volume) bool { return oneSnapshot(s, v, w) }) {
@@ -40,153 +40,153 @@ func once(s Storage, vols []Volume) (all []Volume) {
 	return all
 }
 
-// Storage is what protect asks of a kind of storage.
+// Storage is what protect needs of a kind of storage.
 type Storage interface {
-	// Name is that of its volumes' Storage.
+	// Name is what its volumes have as Volume.Storage.
 	Name() string
-	// Volume tells which volume a mounted filesystem is; false when it is none of this
-	// storage. fs has the facts of mountinfo alone (fstype, source, mountpoint, mount_root, dev).
+	// Volume returns the volume of a mounted filesystem, and false when it is not on this storage. fs has only the facts of mountinfo
+	// (fstype, source, mountpoint, mount_root, dev).
 	Volume(s *stack.Stack, fs *stack.Thing) (Volume, bool)
-	// Atomic tells why snapshots of these volumes are not of one moment; "" when they are.
+	// Atomic says why snapshots of these volumes would not be of one moment; "" when they would.
 	Atomic(vols []Volume) string
-	// Room tells why there is too little space to keep a snapshot of them: less than a tenth of a
-	// pool; or why they cannot be cloned: a key that is not loaded. nil when all is well.
+	// Room is an error if there is too little space to keep snapshots of the volumes, which is less than a tenth of their pool, or if
+	// the snapshots could not be cloned, as without a loaded key.
 	Room(s *stack.Stack, vols []Volume) error
-	// Settle makes what waits to be written smaller, before anything is held. It is no part of the proof.
+	// Settle writes out what waits to be written, so that less of it is left once locks are held. Nothing relies on it.
 	Settle(ctx context.Context, d host.Streamer, vols []Volume) error
-	// Snapshot takes all volumes at one moment, with facts written on each snapshot in the same
-	// command where the storage can. With an error, what came about is given too.
+	// Snapshot takes snapshots of all volumes at one moment, and writes facts on them, in the same command where the storage can. When it
+	// fails, it also returns those snapshots that were made.
 	Snapshot(ctx context.Context, d host.Streamer, vols []Volume, name string, facts map[string]string) ([]Member, error)
-	// Find looks for the snapshots that Snapshot makes under a name; for what a killed run left.
+	// Find looks for snapshots that Snapshot made under a name, as when the run that called it was killed.
 	Find(ctx context.Context, h host.Reader, vols []Volume, name string) ([]Member, error)
 	// State tells what has become of a snapshot.
 	State(ctx context.Context, h host.Reader, m Member) (MemberState, error)
-	// Mark writes facts on a snapshot; it does nothing where the storage cannot.
+	// Mark writes facts on a snapshot. It does nothing where the storage has no place for them.
 	Mark(ctx context.Context, d host.Streamer, m Member, facts map[string]string) error
 	// Clone makes a writable copy of a snapshot, and mounts it.
 	Clone(ctx context.Context, d host.Streamer, m Member, at CloneAt) error
-	// Destroy destroys snapshots, each by name, GUID and birth, in one step where the storage can. It
-	// destroys none that is held, has clones, or is another than was recorded.
+	// Destroy destroys snapshots, in one step where the storage can. It is an error if one of them is held, has clones, or has another
+	// GUID or birth than was recorded.
 	Destroy(ctx context.Context, d host.Streamer, members []Member) error
 }
 
-// CloneAt is where a clone is mounted, and in which book everything is that is made for it.
+// CloneAt is where a clone is mounted, and where the things made for it are written down.
 type CloneAt struct {
-	Dir  string // empty
+	Dir  string // an empty directory, for the mount
 	Book *inventory.Book
-	Life *inventory.Life // nil for what goes with the run
+	Life *inventory.Life // of the things; nil if they last no longer than the run
 }
 
-// Make makes a thing, which lives as long as the clone.
+// Make makes a thing for the clone, and writes it down in the book.
 func (at CloneAt) Make(ctx context.Context, t inventory.Thing, make func(*inventory.Thing) error) (inventory.Thing, error) {
 	t.Life = at.Life
 	return at.Book.Make(ctx, t, make)
 }
 
-// Mount mounts something on the directory, which the table of mounts then shows as of that source.
+// Mount calls mount, which mounts something on Dir, and writes it down in the book. source is what the table of mounts then shows.
 func (at CloneAt) Mount(ctx context.Context, source string, mount func() error) error {
 	t := inventory.Thing{Kind: inventory.Mount, Name: at.Dir, Proof: map[string]string{"source": source}}
 	_, err := at.Make(ctx, t, func(*inventory.Thing) error { return mount() })
 	return err
 }
 
-// ErrThere is an error of a storage that is there, and of which only nothing can be learned as it is mounted now.
+// ErrThere is wrapped in the error of a storage that is there, but tells nothing the way it is mounted now.
 var ErrThere = errors.New("it is there")
 
-// Placer is a storage that cannot tell all its volumes by what is mounted: subvolumes
-// and directories that lie in a filesystem.
+// Placer is a storage with volumes that are not mounted by themselves, such as subvolumes and directories within a filesystem.
 type Placer interface {
-	// Place tells which volume holds a file or directory that the server sees, on the mount whose
-	// volume v is. An error says why no snapshot would cover it.
+	// Place returns the volume that holds a file or directory. name is its path as the server sees it, and v the volume of the mount
+	// it is on. The error says why no snapshot would cover it.
 	Place(ctx context.Context, h host.Reader, v Volume, name string) (Volume, error)
 }
 
-// Piecewise is a storage that copies each directory by itself: two directories of one filesystem are two copies.
+// Piecewise is a storage that copies each directory by itself, so that two directories of one filesystem are two snapshots. The method
+// only marks it.
 type Piecewise interface{ Piecewise() }
 
-// Sharer is a storage whose copies write where their source does, and can take the last room from it.
+// Sharer is a storage whose copies share free space with their source, and so can use it up.
 type Sharer interface {
-	// Free tells which part of what a copy shares with its source is free, from 0 to 1; of several kinds of room, that of the scarcest.
+	// Free returns how much of the shared space is free, from 0 to 1. Of several kinds of space it is the scarcest that counts.
 	Free(ctx context.Context, h host.Reader, m Member) (float64, error)
 }
 
-// Bound is a storage that destroys only what it was told how to.
+// Bound is a storage that works with commands somebody told us, and can do nothing without them.
 type Bound interface {
-	// Unable tells why a snapshot can neither be looked at nor destroyed; "" when it can.
+	// Unable says why a snapshot can be neither looked at nor destroyed; "" when it can.
 	Unable(m Member) string
 }
 
-// Surveyor is a storage of which many snapshots are asked for at once, for less than each.
+// Surveyor is a storage for which it is cheaper to ask about many snapshots at once than about each.
 type Surveyor interface {
-	// States gives what State gives of each.
+	// States returns the result of State for each member, in their order.
 	States(ctx context.Context, h host.Reader, members []Member) []Answer
 }
 
-// Answer is what came of a question about one snapshot.
+// Answer is the result of Storage.State.
 type Answer struct {
 	MemberState
 	Err error
 }
 
-// Tidier is a storage that takes more than it was asked for, where it cannot take several volumes at one moment else.
+// Tidier is a storage that must sometimes take more snapshots than it was asked for to take several volumes at one moment.
 type Tidier interface {
-	// Tidy destroys what was taken beyond the members under their name. Nothing is held any more by then.
+	// Tidy destroys the snapshots called name that are not among the members. It is called when nothing is held any more.
 	Tidy(ctx context.Context, d host.Streamer, members []Member, name string) error
 }
 
-// Copier is a storage of whose clones snapshots can be kept.
+// Copier is a storage that can keep snapshots of its clones.
 type Copier interface {
-	// CopyOf tells which volume a clone is, as the inventory has it; false when it is none of this storage.
+	// CopyOf returns the volume of a clone in the inventory, and false when it is not on this storage.
 	CopyOf(t inventory.Thing) (Volume, bool)
 }
 
-// Holder is a storage on which things of the inventory lie.
+// Holder is a storage that can have things of the inventory on it.
 type Holder interface {
-	// Holds tells whether a thing lies on what holds a volume, and is lost with it.
+	// Holds tells whether a thing lies in the pool or volume group that holds a volume, and so is lost with it.
 	Holds(v Volume, t inventory.Thing) bool
 }
 
-// Locator is a storage that can clone what others put somewhere as it clones a snapshot.
+// Locator is a storage that can clone a copy which others put somewhere, just as it clones a snapshot.
 type Locator interface {
-	// At gives what lies in a directory as a member of a point: volume, snapshot, GUID and birth.
+	// At returns what lies in a directory as a member of a point, with volume, snapshot, GUID and birth.
 	At(ctx context.Context, h host.Reader, dir string) (Member, error)
 }
 
 // MemberState is what a storage tells of one snapshot now.
 type MemberState struct {
-	Gone   bool     // there is none of that name
-	Other  bool     // there is one, but it is another
-	Now    string   // the name under which it is there, when it is Gone or Other under its own
+	Gone   bool     // there is none with its name
+	Other  bool     // there is one with its name, but it is another one
+	Now    string   // its present name, if it is there under another one; it is also Gone or Other then
 	Lacks  []string // parts of it that are gone or failed, while others are there
-	Clones []string // made of it
-	Held   bool     // by anybody
-	Space  int64    // bytes that only it keeps; -1 when not known
+	Clones []string // names of the clones made of it
+	Held   bool     // by anybody, with the storage's own holds
+	Space  int64    // bytes that would be free without it; -1 when not known
 }
 
-// Usable is an error unless a snapshot is there, and is the one that was taken.
+// Usable is an error unless the snapshot is there, whole, under its name, and is the one that was taken.
 func (s MemberState) Usable(m Member) error {
 	switch {
 	case s.Now != "":
 		return hint.With(fmt.Errorf("the snapshot %s is %s now", m.Snapshot, s.Now), "give it back the name that it had: what it is of was renamed")
 	case s.Gone:
-		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point is of no more use; plumb protect list shows others")
+		return hint.With(fmt.Errorf("the snapshot %s is gone", m.Snapshot), "somebody destroyed it: the point can no longer be used; plumb protect list shows others")
 	case len(s.Lacks) > 0:
-		return hint.With(fmt.Errorf("a part of the snapshot %s is missing: %s", m.Snapshot, strings.Join(s.Lacks, ", ")), "it was destroyed, or never made: the point is of no more use; plumb prune POINT destroys the rest")
+		return hint.With(fmt.Errorf("a part of the snapshot %s is missing: %s", m.Snapshot, strings.Join(s.Lacks, ", ")), "it was destroyed, or never made: the point can no longer be used; plumb prune POINT destroys the rest")
 	case s.Other:
-		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot), "somebody destroyed that and made this: the point is of no more use; plumb protect list shows others")
+		return hint.With(fmt.Errorf("%s is another snapshot than the one that was taken", m.Snapshot), "somebody destroyed the point's snapshot and made this one: the point can no longer be used; plumb protect list shows others")
 	}
 	return nil
 }
 
 // Set is the volumes on which one server keeps data.
 type Set struct {
-	Volumes []Volume `json:"volumes"`                 // parents before what is mounted in them
-	Apart   string   `json:"apart,omitempty"`         // why their snapshots are not of one moment; "" when they are
-	Strays  []Stray  `json:"outside_files,omitempty"` // files the server writes that lie on none of them
-	Others  []string `json:"others,omitempty"`        // servers and programs that have files open on them too
+	Volumes []Volume `json:"volumes"`                 // sorted by mountpoint: parents before what is mounted in them
+	Apart   string   `json:"apart,omitempty"`         // why snapshots of them would not be of one moment; "" when they would
+	Strays  []Stray  `json:"outside_files,omitempty"` // files of the server that lie on none of them
+	Others  []string `json:"others,omitempty"`        // other servers that keep something on them
 }
 
-// seen gives snapshots of a storage, each for all places in which the server sees something of it.
+// seen adds to the snapshots of a storage one member for each further volume of the set that they cover.
 func (s Set) seen(of Storage, members []Member) []Member {
 	all := slices.Clone(members)
 	for _, m := range members {
@@ -206,10 +206,10 @@ type Stray struct {
 	Path string `json:"path"`
 	Why  string `json:"why"` // "on tmpfs, which has no snapshots"
 	Hint string `json:"hint,omitempty"`
-	Link string `json:"link,omitempty"` // in the data directory, that leads there
+	Link string `json:"link,omitempty"` // in the data directory, which leads there
 }
 
-// String says what a point would lack.
+// String names the file, and says why it cannot be snapshotted.
 func (s Stray) String() string {
 	name := s.Path
 	if s.Link != "" {
@@ -221,12 +221,12 @@ func (s Stray) String() string {
 	return name + ": " + s.Why
 }
 
-// outside tells whether a path lies in a directory of which it was said that no snapshot covers it.
+// outside tells whether a path is a stray, or lies in one.
 func (s Set) outside(path string) bool {
 	return slices.ContainsFunc(s.Strays, func(stray Stray) bool { return paths.Within(path, stray.Path) })
 }
 
-// Lacks tells what of a server none of the volumes holds, but for directories of some roles; "" for nothing.
+// Lacks says what of a server is on none of the volumes, passing over directories with the roles in but; "" for nothing.
 func (s Set) Lacks(sv Server, but ...string) string {
 	if len(s.Strays) > 0 {
 		return "it would lack " + s.Strays[0].String()
@@ -239,7 +239,7 @@ func (s Set) Lacks(sv Server, but ...string) string {
 	return ""
 }
 
-// Of gives the volume that holds a path, and false when none does.
+// Of returns the volume that holds a path, and false when none does.
 func (s Set) Of(path string) (Volume, bool) {
 	var found Volume
 	ok := false

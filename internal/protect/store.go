@@ -20,22 +20,23 @@ const Directory = "/var/lib/plumb/points"
 // ErrNoPoint says that there is no point of a name.
 var ErrNoPoint = hint.With(errors.New("there is no such point"), "plumb protect list shows them")
 
-// Store is where points are written down.
+// Store is the directory in which points are written down.
 type Store struct {
-	Dir string // Directory, but for tests
-	// Guard says why what stands there cannot be trusted: others than the one who
-	// reads it could have written it. nil: all is.
+	Dir string // Directory, except in tests
+	// Guard is asked before the files are believed. Its error says that somebody other than the reader could have written them.
+	// Without one all files are trusted.
 	Guard func(dir, pattern string) error
 }
 
-// ErrBusy says that another process makes, changes or destroys points, or swaps what they are of.
+// ErrBusy says that another process is making, changing or destroying points, or rolling back a server.
 var ErrBusy = hint.With(errors.New("another Plumb is making or removing points on this host, or rolling a server back"), "wait until it has ended")
 
 const pointFiles = "*.json"
 
 func (s Store) file(id string) string { return path.Join(s.Dir, id+".json") }
 
-// Lock makes this process the one that makes, changes or destroys points here.
+// Lock lets this process alone make, change or destroy points here until it calls unlock. When another process has the lock the
+// error is ErrBusy; Lock does not wait for it.
 func (s Store) Lock(ctx context.Context, d host.Doer) (unlock func(), err error) {
 	return s.lockWithin(ctx, d, 0)
 }
@@ -58,19 +59,20 @@ func (s Store) lockWithin(ctx context.Context, d host.Doer, most time.Duration) 
 	return unlock, nil
 }
 
-// patience is longer than a point is taken or destroyed.
+// patience is longer than it takes to make or destroy a point.
 const patience = 3 * time.Minute
 
-// lockSoon is Lock for who has something to note that must not be lost, such as what came of a drill of an hour: it waits for another.
+// lockSoon is Lock, but waits up to patience for another process. It is for callers whose work must not be lost because somebody
+// else happens to have the lock, such as the result of a drill that took an hour.
 func (s Store) lockSoon(ctx context.Context, d host.Doer) (unlock func(), err error) {
 	return s.lockWithin(ctx, d, patience)
 }
 
-// Trusted is an error where others than the one who reads the points could have written them. A point says which program a copy is
-// started with, and as whom.
+// Trusted is an error if somebody other than the reader could have written the points. This matters because a point says which
+// program a copy is started with, and as which user.
 func (s Store) Trusted() error { return s.Guarded(s.Dir, pointFiles) }
 
-// Guarded is so for other files that Plumb keeps.
+// Guarded asks the same of the files in dir that match pattern.
 func (s Store) Guarded(dir, pattern string) error {
 	if s.Guard == nil {
 		return nil
@@ -78,8 +80,8 @@ func (s Store) Guarded(dir, pattern string) error {
 	return s.Guard(dir, pattern)
 }
 
-// List gives all points, oldest first. The error names files that could not be
-// read; the others are given with it.
+// List returns all points, oldest first. The error names the files that could not be read; the points that could be are
+// returned all the same.
 func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error) {
 	files, err := h.Glob(ctx, path.Join(host.Verbatim(s.Dir), pointFiles))
 	if err != nil {
@@ -103,7 +105,7 @@ func (s Store) List(ctx context.Context, h host.Reader) (all []Point, err error)
 	return all, closed(errors.Join(bad...))
 }
 
-// closed adds to the error of files that only root may read who may.
+// closed adds the hint to run as root to an error that says files may not be read.
 func closed(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return hint.With(err, "run as root")
@@ -111,7 +113,7 @@ func closed(err error) error {
 	return err
 }
 
-// Get gives the point of an ID, or of the beginning of one that no other has.
+// Get returns the point with an ID, or the only point whose ID begins with id. Without one the error is ErrNoPoint.
 func (s Store) Get(ctx context.Context, h host.Reader, id string) (Point, error) {
 	all, bad := s.List(ctx, h)
 	var found []Point
@@ -144,7 +146,7 @@ func (s Store) read(ctx context.Context, h host.Reader, file string) (p Point, e
 	return p, nil
 }
 
-// odd says what no Plumb wrote into the file of a point; "" for nothing. Somebody may have edited it.
+// odd says what is in the file of a point that no Plumb would have written, as when somebody edited it; "" for nothing.
 func (s Store) odd(p Point, file string) string {
 	switch {
 	case s.file(p.ID) != file || p.Form < 1:
@@ -157,7 +159,7 @@ func (s Store) odd(p Point, file string) string {
 	return ""
 }
 
-// Put writes a point down, in place of what is there of it.
+// Put writes a point to its file, replacing what is there.
 func (s Store) Put(ctx context.Context, d host.Doer, p Point) error {
 	p.Form = Form
 	if err := WriteKept(ctx, d, s.file(p.ID), p, 0o600); err != nil {
@@ -166,11 +168,7 @@ func (s Store) Put(ctx context.Context, d host.Doer, p Point) error {
 	return nil
 }
 
-// Remove drops what is written of a point.
+// Remove removes the file of a point; that there is none is no error. The snapshots stay.
 func (s Store) Remove(ctx context.Context, d host.Doer, id string) error {
-	err := d.Remove(ctx, s.file(id))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return err
+	return d.Remove(ctx, s.file(id))
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Sweep finishes what killed runs left: a point whose snapshots are all there is
-// kept as a crash point, any other is taken away, as is one that was lent; a destruction goes on.
+// Sweep finishes what killed runs left behind. A point that was being taken is kept as a crash point if all of its snapshots are
+// there, and is destroyed otherwise. Lent points whose process has ended are destroyed, and destructions that were begun are finished.
 func (k *Keeper) Sweep(ctx context.Context) error {
 	unlock, err := k.Store.Lock(ctx, k.Do)
 	if err != nil {
@@ -18,7 +18,7 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	return errors.Join(k.sweepLent(ctx), k.sweep(ctx, Taking, k.finish), k.sweep(ctx, Destroying, k.goOn))
 }
 
-// sweep does something to all points of a state. Each fails alone, and so does one that cannot be read.
+// sweep calls do for each point in a state. A point that fails, or whose file cannot be read, does not keep it from the others.
 func (k *Keeper) sweep(ctx context.Context, state State, do func(context.Context, Point) error) error {
 	all, err := k.Store.List(ctx, k.Do)
 	failed := []error{err}
@@ -30,8 +30,8 @@ func (k *Keeper) sweep(ctx context.Context, state State, do func(context.Context
 	return errors.Join(failed...)
 }
 
-// finish decides on a point of a run that was killed. Under a lock the order of
-// things is not known any more, so nothing but a moment is claimed.
+// finish keeps or destroys a point whose run was killed while it took it. If the run held a lock, nobody knows any more whether the
+// snapshots came before or after it was released: the point is kept as a crash point at most.
 func (k *Keeper) finish(ctx context.Context, p Point) error {
 	found, err := k.find(ctx, p)
 	if err != nil {
@@ -46,7 +46,7 @@ func (k *Keeper) finish(ctx context.Context, p Point) error {
 	return k.Store.Put(ctx, k.Do, p)
 }
 
-// find looks for the snapshots of a point that was announced.
+// find looks for the snapshots of a point that was written down before they were made.
 func (k *Keeper) find(ctx context.Context, p Point) (all []Member, err error) {
 	for _, s := range k.Storages {
 		vols := of(s, p.volumes())
@@ -62,7 +62,7 @@ func (k *Keeper) find(ctx context.Context, p Point) (all []Member, err error) {
 	return all, nil
 }
 
-// volumes are those of which snapshots were announced.
+// volumes are the volumes a point has, or was to have, snapshots of.
 func (p Point) volumes() (all []Volume) {
 	for _, m := range p.Members {
 		all = append(all, m.Volume)
@@ -70,7 +70,7 @@ func (p Point) volumes() (all []Volume) {
 	return all
 }
 
-// takeBack takes away what came about of a point that failed: what is found, and what is known to have been made.
+// takeBack destroys what there is of a point that failed: the snapshots that are found, and those that made says were taken.
 func (k *Keeper) takeBack(ctx context.Context, p Point, made ...Member) error {
 	found, err := k.find(ctx, p)
 	if err != nil {

@@ -17,23 +17,20 @@ import (
 // TakeOptions say how a point is taken.
 type TakeOptions struct {
 	Mode string        // "" for the cheapest that is possible
-	Wait time.Duration // how long a lock may be waited for, which others then wait for too
-	Hold time.Duration // how long a lock may be held; then it is given up, and there is no point
+	Wait time.Duration // how long to wait for a lock; others wait behind us meanwhile. 0 for the default
+	Hold time.Duration // how long to hold the lock; when it is exceeded no point is taken. 0 for the default
 
-	lent *loan // it goes with this process
+	lent *loan // for a point that lasts no longer than this process
 }
 
-// The times when none are given. What waits for a global lock already holds up
-// writers, so that both are short.
 const (
-	waitTime   = 5 * time.Second
-	holdTime   = 10 * time.Second
+	waitTime   = 5 * time.Second  // default of TakeOptions.Wait: short, as whoever waits for a global lock holds up writers already
+	holdTime   = 10 * time.Second // default of TakeOptions.Hold: short for the same reason
 	settleTime = time.Minute
-	letGoTime  = 10 * time.Second // for what is done when all else is given up
+	letGoTime  = 10 * time.Second // to release what is held, after everything else has failed or was cancelled
 )
 
-// Take takes a point. One that was taken is given also with an error, which then
-// says what of it could not be done.
+// Take takes a point.
 func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, error) {
 	if err := plan.Possible(); err != nil {
 		return Point{}, err
@@ -47,8 +44,8 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 		return Point{}, err
 	}
 	defer unlock()
-	// What cannot be finished now, as its disk is gone or its file is damaged, waits for the next run, and what is to be destroyed
-	// for the next prune: neither must keep points from being taken.
+	// If something cannot be finished now, because its disk is gone or its file is damaged, it waits for the next run. What is to be
+	// destroyed waits for the next prune. Neither is a reason not to take a point.
 	k.Tell("finish what an earlier run left", errors.Join(k.sweepLent(ctx), k.sweep(ctx, Taking, k.finish)))
 	t, err := k.begin(ctx, plan, mode, o)
 	if err != nil {
@@ -58,7 +55,7 @@ func (k *Keeper) Take(ctx context.Context, plan Plan, o TakeOptions) (Point, err
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 		defer cancel()
 		err = fmt.Errorf("take a point of %s: %w", plan.Server.Ref, err)
-		if errors.Is(err, context.DeadlineExceeded) { // what was given up can still come about: the next run looks for it
+		if errors.Is(err, context.DeadlineExceeded) { // a command we stopped waiting for can still make its snapshots: the next run looks for them
 			return Point{}, err
 		}
 		return Point{}, errors.Join(err, k.takeBack(ctx, t.point, t.made...))
@@ -74,10 +71,10 @@ type taking struct {
 	mode  Mode
 	o     TakeOptions
 	point Point
-	made  []Member // all that came about, whole or not
+	made  []Member // every snapshot that was made, whole or not
 }
 
-// begin writes down what is going to be made.
+// begin writes the point down before anything is made.
 func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions) (*taking, error) {
 	e, err := k.EngineOf(plan.Server)
 	if err != nil {
@@ -107,7 +104,7 @@ func (k *Keeper) begin(ctx context.Context, plan Plan, mode Mode, o TakeOptions)
 	return t, k.Store.Put(ctx, k.Do, t.point)
 }
 
-// take takes the point, with what its mode holds.
+// take makes the snapshots in the way of the mode, and records what was proven of them.
 func (t *taking) take(ctx context.Context) error {
 	settle, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -137,7 +134,7 @@ func (t *taking) take(ctx context.Context) error {
 	return t.markAll(ctx)
 }
 
-// tidy takes away what storages took beyond the set.
+// tidy destroys the snapshots that a storage took of more than was asked for.
 func (t *taking) tidy(ctx context.Context) error {
 	for _, s := range t.k.Storages {
 		tidier, ok := s.(Tidier)
@@ -152,7 +149,7 @@ func (t *taking) tidy(ctx context.Context) error {
 	return nil
 }
 
-// started tells one life of the server's process from another.
+// started identifies the running process of the server: it changes when the server is restarted.
 func (t *taking) started(ctx context.Context) (string, error) {
 	thing := inventory.Thing{Kind: inventory.Process}
 	err := kinds.Proven(ctx, t.k.Do, &thing, t.plan.Server.PID)
@@ -165,7 +162,7 @@ func (t *taking) started(ctx context.Context) (string, error) {
 	return thing.Proof["start"], nil
 }
 
-// held takes what the mode holds, snapshots, and gives it back.
+// held takes the snapshots while it holds what the mode demands.
 func (t *taking) held(ctx context.Context) error {
 	switch t.mode.Name {
 	case ModeCrash:
@@ -176,8 +173,8 @@ func (t *taking) held(ctx context.Context) error {
 	return t.quiet(ctx)
 }
 
-// bare snapshots without holding anything. What the server says just before is
-// where the copy stands at least.
+// bare takes the snapshots without holding anything. The position is read just before, so that a copy has at least what was
+// committed by then.
 func (t *taking) bare(ctx context.Context) (err error) {
 	if t.point.Position, err = t.e.Position(ctx, t.k.Do, t.plan.Target); err != nil {
 		t.doubt("where the server stood is not known: " + err.Error())
@@ -185,7 +182,7 @@ func (t *taking) bare(ctx context.Context) (err error) {
 	return t.snapshot(ctx, nil)
 }
 
-// frozen snapshots while the server's processes stand still.
+// frozen takes the snapshots while the server's processes stand still.
 func (t *taking) frozen(ctx context.Context) error {
 	if t.k.Freezer == nil {
 		return errors.New("nothing here can freeze a server")
@@ -211,7 +208,7 @@ func (t *taking) frozen(ctx context.Context) error {
 	return errors.Join(err, thawed)
 }
 
-// quiet snapshots under the engine's lock, on one connection.
+// quiet takes the snapshots under the engine's lock, which one connection holds.
 func (t *taking) quiet(ctx context.Context) error {
 	heir, err := t.arm(ctx)
 	if err != nil {
@@ -221,7 +218,7 @@ func (t *taking) quiet(ctx context.Context) error {
 	if err != nil {
 		return abandon(ctx, heir, err)
 	}
-	defer held.Close() // with it goes whatever is still locked
+	defer held.Close() // which also releases what is still locked
 	began := t.k.Now()
 	q, err := t.e.Quiesce(ctx, held, t.mode, t.o.Wait)
 	if err != nil {
@@ -241,7 +238,7 @@ func (t *taking) quiet(ctx context.Context) error {
 	files, released := q.Release(late)
 	t.point.Times.Held = t.k.Now().Sub(began)
 	t.point.Position, t.point.Files = before, files
-	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr)) // a session that was lost since the lock stays so: nobody need wait for that look
+	t.prove(ctx, held, before, after, errors.Join(beforeErr, afterErr)) // after the release: a session that was lost under the lock still shows that, and nobody waits for us to look
 	if err := heir.End(late, released == nil); err != nil {
 		t.doubt(err.Error())
 	}
@@ -254,7 +251,7 @@ func (t *taking) quiet(ctx context.Context) error {
 	return err
 }
 
-// prove notes what speaks against the lock having held.
+// prove adds a doubt for each sign that the lock did not last.
 func (t *taking) prove(ctx context.Context, held host.Held, before, after Position, err error) {
 	switch {
 	case err != nil:
@@ -269,8 +266,7 @@ func (t *taking) prove(ctx context.Context, held host.Held, before, after Positi
 
 func (t *taking) doubt(why string) { t.point.Doubts = append(t.point.Doubts, why) }
 
-// snapshot takes the storage's snapshots. They may not hold up the server longer
-// than was allowed.
+// snapshot takes the snapshots on all storages. It gives up after TakeOptions.Hold, as the server waits meanwhile.
 func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	ctx, cancel := context.WithTimeout(ctx, t.o.Hold)
 	defer cancel()
@@ -291,12 +287,12 @@ func (t *taking) snapshot(ctx context.Context, q Quiet) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	slices.SortStableFunc(all, func(a, b Member) int { return strings.Compare(a.Mountpoint, b.Mountpoint) }) // whatever the order in which they were taken
+	slices.SortStableFunc(all, func(a, b Member) int { return strings.Compare(a.Mountpoint, b.Mountpoint) }) // the order in which they were taken varies
 	t.point.Members = all
 	return nil
 }
 
-// complete is an error unless each volume has its snapshot, and the whole of it.
+// complete is an error unless every volume has a whole snapshot.
 func complete(vols []Volume, all []Member) error {
 	for _, v := range vols {
 		i := slices.IndexFunc(all, func(m Member) bool { return m.Volume == v })
@@ -313,8 +309,7 @@ func complete(vols []Volume, all []Member) error {
 	return nil
 }
 
-// inOrder calls f for the volumes of each storage, or one by one where the mode has
-// an order.
+// inOrder calls f with the volumes of each storage together, or with one volume at a time where the mode has an order.
 func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume) error) error {
 	if len(t.mode.Order) == 0 {
 		return t.each(f)
@@ -335,7 +330,7 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 			return err
 		}
 		later := slices.ContainsFunc(t.plan.Set.Volumes, func(w Volume) bool { return oneSnapshot(s, v, w) && slices.Contains(t.mode.Order[i+1:], w.Mountpoint) })
-		if later { // the last place is the one that counts
+		if later { // one snapshot covers several mountpoints: take it when the last of them comes
 			continue
 		}
 		if err := f(s, []Volume{v}); err != nil {
@@ -345,7 +340,7 @@ func (t *taking) inOrder(ctx context.Context, q Quiet, f func(Storage, []Volume)
 	return nil
 }
 
-// each calls f for the volumes of each storage, each once.
+// each calls f once for each storage, with its volumes.
 func (t *taking) each(f func(Storage, []Volume) error) error {
 	for _, s := range t.k.Storages {
 		if vols := once(s, of(s, t.plan.Set.Volumes)); len(vols) > 0 {
@@ -357,8 +352,8 @@ func (t *taking) each(f func(Storage, []Volume) error) error {
 	return nil
 }
 
-// label says what was proven, and refuses a point that is of no use: parts of several
-// moments under no protocol that allows for it.
+// label says what was proven of the point. It is an error if the snapshots are of several moments and the mode does not allow for
+// that: such a point is of no use.
 func (t *taking) label() (Label, error) {
 	whole := t.plan.Set.Apart == "" && sameBirth(t.point.Members)
 	switch {
@@ -376,7 +371,7 @@ func sameBirth(all []Member) bool {
 	})
 }
 
-// Fell tells why a point is less than its mode promises; "" when it is not.
+// Fell says why a point is labelled with less than its mode promises; "" when it is not.
 func (p Point) Fell() string {
 	if p.Mode == ModeCrash || p.Label != Crash || len(p.Doubts) == 0 {
 		return ""

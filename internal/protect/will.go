@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// arm has somebody ready who gives back what outlives our connection, before any of it is taken.
+// arm starts the heir that gives back what outlives our connection. It must be waiting before any of that is taken.
 func (t *taking) arm(ctx context.Context) (Armed, error) {
 	if len(t.mode.Will) == 0 {
 		return nobody{}, nil
@@ -18,17 +18,17 @@ func (t *taking) arm(ctx context.Context) (Armed, error) {
 	return t.k.Heir.Arm(ctx, t.k.Do, t.plan.Target, t.mode.Will, t.o.Wait+t.o.Hold+letGoTime)
 }
 
-// nobody is needed where all goes with the connection.
+// nobody is the heir where everything ends with the connection.
 type nobody struct{}
 
 // End implements Armed.
 func (nobody) End(context.Context, bool) error { return nil }
 
-// ErrUntouched says of an error of Engine.Quiesce that nothing was even asked for: what is held is
-// somebody else's.
+// ErrUntouched is wrapped in an error of Engine.Quiesce when the server was not asked for anything: whatever is held is held by
+// somebody else, and must not be released.
 var ErrUntouched = errors.New("nothing was taken")
 
-// abandon has given back what may have been taken.
+// abandon ends the heir after err, and has it give back what may have been taken before.
 func abandon(ctx context.Context, heir Armed, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()

@@ -14,20 +14,19 @@ import (
 	"plumb/internal/stack"
 )
 
-// Run carries the stages of one provision out, and takes them back. What it did stands in the
-// journal alone.
+// Run carries out the stages of one provision, and takes them back. Only the journal says what it has done.
 type Run struct {
 	Executor *change.Executor
 	Of       string       // the provision: the dataset above its others, or its mount point
 	Begin    change.Begin // who and where
 	Again    string       // what continues a stage that failed, and what takes it back; "": provision does
 	Doing    func(stage string, a change.Act, done bool)
-	// Anew gives an executor with sessions of its own, and what ends them: those to a server that another change restarted are
-	// broken. nil: Executor is good for all changes.
+	// Anew gives an executor with database sessions of its own, and the function that closes them, because a change that restarts a
+	// server breaks its sessions. nil: Executor is used for all changes.
 	Anew func() (k *change.Executor, end func() error, err error)
 }
 
-// each does something with one of several changes.
+// each calls do with an executor that is good for one more change.
 func (r Run) each(do func(*change.Executor) error) error {
 	if r.Anew == nil {
 		return do(r.Executor)
@@ -39,22 +38,22 @@ func (r Run) each(do func(*change.Executor) error) error {
 	return errors.Join(do(k), end())
 }
 
-// Knob is what a stage changes, as journals have it.
+// Knob is the name of what a stage changes, in journals.
 const Knob = "provision"
 
-// Step makes the step of a stage that sets no knob: its acts are done, and taken back, as one.
+// Step makes the step of a stage that sets no knob: its acts are done and undone together.
 func Step(of stack.Ref, name string, acts []change.Act) change.Prepared {
 	return change.Prepared{Step: change.Step{Knob: stack.Knob{Of: of, Name: Knob}, To: stack.Text(name), Because: "asked for by the spec"}, Recipe: change.Recipe{Acts: acts}}
 }
 
-// ForData says of a stage that it moves or replaces all data of its server: such stages are undone the last first.
+// ForData marks a stage that moves or replaces all data of its server. Of several such stages the last must be undone first.
 func (s *Stage) ForData() {
 	for i := range s.Steps {
 		s.Steps[i].Data = true
 	}
 }
 
-// of is what its changes say that they are a stage of.
+// of is what the journal says that the changes are stages of.
 func (r Run) of() string { return Knob + " " + r.Of }
 
 // Stage does one stage, as one change of the journal.
@@ -77,7 +76,7 @@ func (r Run) Stage(ctx context.Context, s Stage) (change.Outcome, error) {
 	return out, err
 }
 
-// became says what became of what a stage did before it failed: where that could not be taken back, a server may stand still.
+// became says whether what a stage did before it failed was undone. If it was not, a server may be stopped.
 func became(o change.Outcome) (said string) {
 	for _, s := range o.Steps {
 		switch {
@@ -90,7 +89,8 @@ func became(o change.Outcome) (said string) {
 	return said
 }
 
-// Stages gives what of this provision is in force, the oldest first.
+// Stages gives the changes of this provision that are in force, the oldest first. It is an error if a journal is damaged that may be
+// one of them.
 func (r Run) Stages(ctx context.Context) (all []*change.Change, err error) {
 	every, err := r.Executor.Changes(ctx)
 	if err != nil {
@@ -107,8 +107,8 @@ func (r Run) Stages(ctx context.Context) (all []*change.Change, err error) {
 	return all, nil
 }
 
-// GoOn ends what an earlier run began: it was killed, or stopped. What cannot be gone on with is taken
-// back, and begun anew by who plans next. It tells how many changes it ended.
+// GoOn completes the changes that an earlier run began and did not end. A change that cannot be resumed is undone, and the next plan
+// does it again. ended is the number of changes that it completed or undid.
 func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 	all, err := r.Stages(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r Run) GoOn(ctx context.Context) (ended int, err error) {
 	return ended, nil
 }
 
-// Torn tells whether a change has an act of which nobody knows whether it was done, or was killed between two.
+// Torn tells whether a change was interrupted: between two acts, or in one, so that it is not known whether that was done.
 func Torn(c *change.Change) bool {
 	return !c.Ended || slices.ContainsFunc(c.Acts, func(a change.Recorded) bool {
 		return a.State == change.Begun || a.State == change.Failed || a.State == change.Undoing
@@ -145,8 +145,8 @@ func undoing(c *change.Change) bool {
 	})
 }
 
-// TakeAway takes back the stages of the provision, the last first, from the journal alone. It ends
-// with the first that cannot be taken back: what it stands on must not go before it.
+// TakeAway undoes the stages of the provision, the last first, from the journal alone. It stops at the first that cannot be undone,
+// because that may rest on the earlier ones.
 func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*change.Change, err error) {
 	all, err := r.Stages(ctx)
 	if err != nil {
@@ -168,5 +168,5 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 	return undone, nil
 }
 
-// ErrStands says that a stage was carried out, and is not as it was wanted.
+// ErrStands says that a stage was carried out, and that the host is still not as the plan wants it.
 var ErrStands = errors.New("it was carried out, and the host is not as the plan wants it")

@@ -51,6 +51,7 @@ type limitOf struct {
 type objection struct {
 	says *template
 	when *expression
+	nth  int // of those that are written
 }
 
 // Server is the variable that stands for the server in every limit.

@@ -40,6 +40,22 @@ func (d *limitReader) compile(c *compiler) {
 	for _, kind := range d.limit.Servers {
 		readers[kind].tryExamples()
 	}
+	for i, a := range d.against {
+		if !slices.ContainsFunc(d.limit.kinds, func(k *limitOf) bool { return k.shows(i) }) {
+			d.doc.Errorf(a.says, "no example that fires has this speak against it: perhaps it never can")
+		}
+	}
+}
+
+// shows tells whether the examples have an objection speak against the limit while it fires.
+func (k *limitOf) shows(nth int) bool {
+	for _, o := range k.objections {
+		holds := func(x Example) bool { is, _, _ := o.when.holds(x.things); return x.Want == Fires && is == Fires }
+		if o.nth == nth && slices.ContainsFunc(k.Examples, holds) {
+			return true
+		}
+	}
+	return false
 }
 
 // of compiles the limit of one kind of server.
@@ -57,9 +73,9 @@ func (d *limitReader) of(c *compiler, kind string) (*limitOf, *reader) {
 	if r.scope == nil || k.when == nil {
 		return nil, nil
 	}
-	for _, a := range d.against {
+	for i, a := range d.against {
 		if n := a.when[kind]; n != nil {
-			k.objections = append(k.objections, objection{r.template(a.says), r.truth(n, "when")})
+			k.objections = append(k.objections, objection{r.template(a.says), r.truth(n, "when"), i})
 		}
 	}
 	if n := d.share[kind]; n != nil {

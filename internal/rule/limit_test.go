@@ -25,6 +25,7 @@ examples:
   - {name: full, want: fires, given: {d: {reads_rate: 300}, db: {share_io_low: 0.5, share_io: 0.6, share_io_high: 0.7}}}
   - {name: empty, want: quiet, given: {d: {reads_rate: 1}}}
   - {name: never_read, want: quiet, given: {fs: {}}, absent: [d.reads_rate]}
+  - {name: few, want: fires, given: {d: {reads_rate: 300}, db: {share_io_low: 0.3, share_io: 0.4, share_io_high: 0.5}}}
   - {name: dark, of: postgres, want: unknown}
 `
 
@@ -104,6 +105,7 @@ func TestLimitReportsMistakes(t *testing.T) {
 		"share: db.share_io|share: db.":                   "no viable alternative",
 		"explain: It is so.\n|":                           `needs the key "explain"`,
 		"against:|agains:":                                "agains",
+		"db.share_io < 0.5|db.share_io < 0.1":             "perhaps it never can",
 	} {
 		from, to, _ := strings.Cut(change, "|")
 		_, err := limits(t, strings.Replace(soundLimit, from, to, 1))

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Baseline is what is known of one kind of request to a device when it has
-// nothing else to do: how often it took how long. It is a plain value, so that a
-// recording can keep it over a restart.
+// Baseline is how long one kind of request takes on a device that has nothing else to do: a histogram of response
+// times. It is a plain value, so that a recording can keep it over a restart.
 type Baseline struct {
 	Device string  `json:"device"`
 	Disk   string  `json:"disk,omitempty"` // which one, where it is known
@@ -65,8 +64,8 @@ func (t *Times) unloaded() (float64, bool) {
 	return 0, false
 }
 
-// add learns the response time of one second. What an hour showed is learned
-// when it is over, unless it was slower by half than all before.
+// add notes the mean response time of one second, in µs. An hour is added to what was learned when it is over, unless it
+// was half as slow again as everything before.
 func (b *Baseline) add(at time.Time, us float64) {
 	if hour := at.Unix() / 3600; hour != b.Hour {
 		b.turn(hour)

@@ -10,8 +10,8 @@ import (
 	"plumb/internal/units"
 )
 
-// Checkpoints come minutes apart: what a window of seconds counts of them says
-// nothing. They are counted over the last minutes, or since watching began.
+// Checkpoints come minutes apart, so that a window of seconds says nothing about them. They are counted over the last
+// minutes, or since watching began.
 const (
 	lately        = 5 * time.Minute
 	latelyPeriod  = 9 * time.Second // between two looks that are kept
@@ -40,8 +40,8 @@ type checkpointLook struct {
 	of  map[string]float64
 }
 
-// takeCheckpoints keeps what a batch says of checkpoints. Counters that fall
-// began anew, and what was seen before tells nothing.
+// takeCheckpoints keeps what a batch says of checkpoints. If a counter falls the server was restarted, and what was seen
+// before is dropped.
 func (j *Judge) takeCheckpoints(b series.Batch) {
 	found := map[stack.Ref]map[string]float64{}
 	for _, r := range b.Readings {
@@ -69,8 +69,7 @@ func (j *Judge) checkpointsOf(of stack.Ref) *checkpoints {
 	return j.checkpoints[of]
 }
 
-// takeLog takes how much log was written. Another source reads that: the first
-// look can be older than it.
+// takeLog notes how much log was written. Another source reads that, so it may come only after the first look.
 func (c *checkpoints) takeLog(written float64) {
 	c.log = written
 	if n := len(c.looks); n > 0 && c.looks[n-1].log == 0 {
@@ -99,8 +98,8 @@ func (c *checkpoints) take(at time.Time, counts map[string]float64) {
 	c.looks = slices.DeleteFunc(c.looks, func(l checkpointLook) bool { return l.at.Before(at.Add(-lately)) })
 }
 
-// coming sets what is known of the checkpoints of the last minutes. Too short a
-// time tells that some came, and not that none did.
+// coming sets the facts about the checkpoints of the last minutes. A short time can show that there were some, and not that
+// there were none.
 func (j *Judge) coming(w *judged, db *stack.Thing) {
 	c := j.checkpoints[db.Ref]
 	if c == nil || len(c.looks) == 0 {

@@ -45,7 +45,9 @@ func withCheckpoints() (*watch.Judge, *stack.Stack) {
 	j, s := judge(), &stack.Stack{}
 	var o stack.Observation
 	o.New("host", "host").Set("cpus", stack.Int(4), "test")
-	o.New("postgres", "5432").Set("version", stack.Text("15.4"), "test")
+	db := o.New("postgres", "5432")
+	db.Set("version", stack.Text("15.4"), "test")
+	db.Set("replication_role", stack.Text("primary"), "test")
 	s.Add("test", o)
 	j.Picture(start, s)
 	return j, s
@@ -88,6 +90,17 @@ func TestCheckpointsAreCountedOverMinutes(t *testing.T) {
 				t.Errorf("it is %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestRestartpointsAreNoCheckpoints: a standby of 13 to 16 counts them as such, and writes no log that could be too small.
+func TestRestartpointsAreNoCheckpoints(t *testing.T) {
+	j, s := withCheckpoints()
+	s.Find(pg).Set("replication_role", stack.Text("standby"), "test")
+	j.Picture(start, s)
+	counting(j, start, 200, 40, 400)
+	if got := outcomeOf(t, j); got != "quiet" {
+		t.Errorf("it is %s, want quiet", got)
 	}
 }
 

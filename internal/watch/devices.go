@@ -22,8 +22,8 @@ type devices struct {
 	loaded    map[stack.Ref]bool // those that a verdict is raised about: nothing is learned of them
 }
 
-// baselineKey has the disk beside the name of the device: another disk may get the name, and some disks say the same of
-// themselves as others.
+// baselineKey has both the name of the device and the identity of the disk: another disk may get the same name, and some disks
+// have the same identity as others.
 type baselineKey struct {
 	device, disk, op string
 	class            int
@@ -33,7 +33,7 @@ func (d *devices) key(device, op string, class int) baselineKey {
 	return baselineKey{device, d.disks[device], op, class}
 }
 
-// meet takes which disk each device is. What was seen of another one under its name says nothing of it.
+// meet notes which disk each device is, and drops what was seen of another disk under the same name.
 func (d *devices) meet(s *stack.Stack) {
 	now := map[string]string{}
 	for _, b := range s.OfKind("block") {
@@ -48,7 +48,7 @@ func (d *devices) meet(s *stack.Stack) {
 	d.disks = now
 }
 
-// drop forgets what was seen of a device, and not what was learned of it.
+// drop forgets what was seen of a device lately. What was learned of it stays.
 func (d *devices) drop(of stack.Ref) {
 	delete(d.last, of)
 	delete(d.second, of)
@@ -62,7 +62,7 @@ type counters struct {
 	values map[string]float64
 }
 
-// second is what a device did in one, or in as much time as lies between two readings; reads are part of iops.
+// second is what a device did between two readings, about a second apart; reads are part of iops.
 type second struct {
 	at                        time.Time // its end
 	over                      time.Duration
@@ -105,12 +105,11 @@ func (d *devices) take(b series.Batch) {
 	}
 }
 
-// mostSeconds is how many are kept: what a process did is read each ten, and the
-// newest two readings are at most twice as old.
+// mostSeconds is how many seconds are kept of a device. Processes are read every ten seconds, so that the newest two readings
+// of one are at most twenty seconds old.
 const mostSeconds = 30
 
-// moved is how many bytes a second a device moved between two moments; not known
-// where not all of that was seen.
+// moved is how many bytes a second a device moved between two moments; not known unless at least four fifths of that time were seen.
 func (d *devices) moved(of stack.Ref, from, to time.Time) (float64, bool) {
 	var seen []second
 	var over time.Duration
@@ -137,8 +136,8 @@ type ratio struct {
 	value float64
 }
 
-// ratio keeps that of a window, and gives the largest of the last 30 s; not
-// known where a device was loaded and its ratio could not be told.
+// ratio keeps the response ratio of a window, and gives the largest of the last 30 s; not known if the device was loaded in one
+// of these windows and its ratio is unknown.
 func (d *devices) ratio(of stack.Ref, to time.Time, t *stack.Thing) (most float64, known bool) {
 	f, told := t.Facts["response_ratio"]
 	v, isNumber := f.Value.Number()
@@ -199,8 +198,8 @@ func (d *devices) compare(of stack.Ref, was, is counters) {
 // and each of them waits for nine others.
 const mostAtATime = 2.5
 
-// bursts tells whether what a device had under way came at once. busy is the share of the time in which it
-// worked, NaN where that is not counted. The kernel counts it by its clock ticks, right on average alone.
+// bursts tells whether the requests of a second came at once. busy is the share of the time in which the device worked, NaN if
+// that is not counted. The kernel counts it by clock ticks, so that it is right only on average.
 func bursts(queue, busy float64) bool { return busy >= 0 && queue > mostAtATime*busy }
 
 // How many requests, and how long together, tell a response time: /proc/diskstats
@@ -247,9 +246,9 @@ func (d *devices) learn(of stack.Ref, at time.Time, by func(string) float64) {
 // mostBaselines bounds what a host with very many devices costs.
 const mostBaselines = 2000
 
-// unloaded gives R0 of a kind of request: that of its own size or the next one. Of
-// sizes between two that were learned it is what lies between those on a line, which is right for a mixture
-// of the two, however long each takes: the mean time and the mean size of a mixture lie on that line.
+// unloaded gives R0 of a kind of request, in µs: that of its own size class, or of a neighbouring one. Between two classes that
+// were learned it interpolates on a line. That is right for a mixture of the two, however long each takes, because the mean time
+// and the mean size of a mixture lie on that line.
 func (d *devices) unloaded(device, op string, size float64) (float64, bool) {
 	learned := func(class int) (float64, bool) {
 		b := d.baselines[d.key(device, op, class)]
@@ -306,8 +305,7 @@ func (j *Judge) Baselines() []Baseline {
 	return out
 }
 
-// Learned gives a judge what was learned before. What it has learned itself
-// since is replaced.
+// Learned gives a judge the baselines of an earlier run. They replace those of the same kinds that it has learned itself.
 func (j *Judge) Learned(all []Baseline) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

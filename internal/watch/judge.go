@@ -71,7 +71,7 @@ func (j *Judge) Judges(id string) bool {
 	return slices.ContainsFunc(j.limits, func(l *rule.Limit) bool { return l.ID == id })
 }
 
-// anew forgets what was read, and keeps what was learned and is raised.
+// anew forgets what was read, and keeps what was learned and which verdicts are raised.
 func (j *Judge) anew() {
 	j.waiting, j.recent = nil, map[string][]series.Batch{}
 	j.newest, j.next = time.Time{}, time.Time{}
@@ -91,8 +91,7 @@ func (j *Judge) Picture(_ time.Time, s *stack.Stack) {
 	j.devices.meet(s)
 }
 
-// Batch takes what a source gave, and judges the windows that are complete by
-// then.
+// Batch takes what a source gave, and judges the windows that are complete now.
 func (j *Judge) Batch(b series.Batch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -118,7 +117,7 @@ func (j *Judge) Batch(b series.Batch) {
 	}
 }
 
-// window judges the one that ends at to.
+// window judges the window that ends at to.
 func (j *Judge) window(to time.Time) {
 	slices.SortStableFunc(j.waiting, func(a, b series.Batch) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Source, b.Source)) })
 	n := 0
@@ -173,11 +172,11 @@ func (j *Judge) forget(to time.Time) {
 	j.forgetGone(to.Add(-unheard))
 }
 
-// unheard is how long nothing is heard of what is gone: it is longer than anything that is remembered tells of.
+// unheard is after how long without news a server or device counts as gone. It is longer than anything that is remembered.
 const unheard = 70 * time.Minute
 
-// forgetGone drops what was seen of servers and devices that are not there any more. Where they come and go
-// under new names it would be more and more.
+// forgetGone drops what was seen of servers and devices that no longer exist. Otherwise memory would grow where they come and go
+// under new names.
 func (j *Judge) forgetGone(before time.Time) {
 	maps.DeleteFunc(j.sessions, func(_ stack.Ref, s *sessions) bool {
 		return len(s.samples) == 0 && s.listed.Before(before)

@@ -55,7 +55,7 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	}
 }
 
-// ioWait sets the share of a server's time that waits for files at least.
+// ioWait sets a lower bound of the share of a server's time that waits for files.
 func (j *Judge) ioWait(db *stack.Thing, known bool, stalled map[string]float64) {
 	f, told := db.Facts["share_io_low"]
 	stall, accounted := stalled["io"]
@@ -67,10 +67,9 @@ func (j *Judge) ioWait(db *stack.Thing, known bool, stalled map[string]float64) 
 	}
 }
 
-// cpuNeed sets the share of a server's time that needs a processor at most. A
-// session that waits for nothing the server names need not run: it can have run
-// no more than the process used of what its sessions can use, and wanted to no
-// longer than tasks waited for a processor.
+// cpuNeed sets an upper bound of the share of a server's time that needs a processor. A session that waits for nothing that the
+// server names need not be running. Its sessions ran no more than the process used a processor, and wanted to run no more than
+// that plus the time in which tasks waited for one.
 func (j *Judge) cpuNeed(w *judged, db *stack.Thing, known bool, most, stalled float64) {
 	if f, told := db.Facts["share_cpu"]; told && f.Value.IsAbsent() {
 		db.SetAbsent("cpu_need", "sessions")
@@ -107,9 +106,8 @@ func hostNumber(s *stack.Stack, name string) (float64, bool) {
 	return 0, false
 }
 
-// stall is the share of the time in which some task of a server's control group
-// waited, or of the host where the group is not accounted. A server elsewhere
-// has neither.
+// stall is the share of the time in which some task of a server's control group waited, or of the host if the group is not
+// accounted; not known for a server on another host.
 func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
 	processes, known := w.stack.Follow(db, "process")
 	if !known || len(processes) == 0 {
@@ -263,10 +261,9 @@ func (j *Judge) response(w *judged, d *stack.Thing) {
 	}
 }
 
-// others sets which part of a disk's bytes no server asked for: where it is
-// known what all of them did. Both are of the same seconds, because processes
-// are read less often than disks. Below ZFS, btrfs and arrays a byte becomes
-// several, and nothing can be said.
+// others sets which part of a disk's bytes no server asked for, if it is known what all servers did. Processes are read less often
+// than disks, so the bytes of the disks are taken for the same seconds. Below ZFS, btrfs and arrays one byte that is written
+// becomes several, and nothing can be said.
 func (j *Judge) others(w *judged) {
 	w.mixedDisks()
 	total, told := w.changedBefore()

@@ -13,9 +13,8 @@ import (
 	"plumb/internal/stack"
 )
 
-// lasting is what of a picture holds until the next one: what stays until
-// somebody changes it, and how things are linked. What moves with the work is a
-// window's alone, because a picture is minutes old.
+// lasting is the part of a picture that holds until the next one: facts that stay until somebody changes them, and links. Facts
+// that change with the work are read for each window, because a picture is minutes old.
 func (j *Judge) lasting(picture *stack.Stack) *stack.Stack {
 	s := picture.Clone()
 	for _, t := range s.Things {
@@ -31,8 +30,7 @@ func (j *Judge) lasting(picture *stack.Stack) *stack.Stack {
 	return s
 }
 
-// overlay lays a window over what lasts of the newest picture: that is the
-// picture's where no source reads it.
+// overlay lays the values of a window over the lasting part of the newest picture, whose values remain where no source reads them.
 func (j *Judge) overlay(w *judged) *stack.Stack {
 	s := j.picture.Clone()
 	var seen stack.Observation
@@ -51,9 +49,9 @@ func (j *Judge) overlay(w *judged) *stack.Stack {
 	return s
 }
 
-// linkDevices links each filesystem to every device under it. Where it is not
-// known what it is made on, neither is this; where what these lie on is not, that
-// stands for a device of which nothing is known: a verdict about those that are known can be raised, and none is ruled out.
+// linkDevices links each filesystem to every device below it. If it is not known what the filesystem is made on, the link is
+// unknown. If only the disks below that are not known, a device of which nothing is known stands for them: so a verdict about a
+// known device can be raised, and none can be ruled out.
 func linkDevices(s *stack.Stack) {
 	for _, fs := range s.OfKind("filesystem") {
 		blocks, known := fs.Links["block"]
@@ -80,7 +78,7 @@ func linkDevices(s *stack.Stack) {
 	}
 }
 
-// hidden is what lies below a filesystem and is not known, with the reason.
+// hidden makes the device that stands for the unknown disks below a filesystem, with the reason why they are unknown.
 func hidden(s *stack.Stack, fs *stack.Thing) stack.Ref {
 	of := stack.Ref{Kind: "block", Name: "below " + fs.Links["block"][0].Name}
 	g, _ := s.GapFor(fs.Ref, "disks")

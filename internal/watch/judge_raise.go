@@ -39,8 +39,8 @@ type said struct {
 	missing []rule.Missing
 }
 
-// add joins what a limit says of one combination of things: it holds when it
-// does of one, and is known not to hold only when it is of all.
+// add joins what a limit says of one combination of things: it holds if it holds for one of them, and is known not to hold only if
+// that is known for all.
 func (w *judged) add(v rule.Limited) {
 	k := key{v.Limit.ID, v.Server}
 	s := w.said[k]
@@ -65,8 +65,8 @@ func (w *judged) add(v rule.Limited) {
 	}
 }
 
-// of is what a window says of a verdict that was said last of some things: where it is not so of these any more, it does
-// not matter that of others, which it was not said of, it cannot be told.
+// of is what a window says of a verdict that was last raised about some things. If it no longer holds for these, it does not
+// matter that it is unknown for others, about which it was not raised.
 func (s *said) of(about []rule.Limited) rule.Outcome {
 	untold := func(v rule.Limited) bool {
 		return !slices.ContainsFunc(s.quiet, func(q rule.Limited) bool { return slices.Equal(q.Things, v.Things) })
@@ -90,7 +90,7 @@ type standing struct {
 	share  *Interval // the largest
 }
 
-// raise brings what stands up to date with a window.
+// raise updates the standing verdicts with a window.
 func (j *Judge) raise(w *judged) {
 	for k := range j.standing {
 		if w.said[k] == nil { // its server is gone
@@ -134,8 +134,8 @@ func (j *Judge) end(k key, st *standing) {
 	st.raised = false
 }
 
-// setBack has what began in a time that is to come again end there, and begin anew with the clock: none lasts less
-// than nothing, and none began later than now.
+// setBack is called when the clock is set back to now. A verdict that began later than that ends at its last moment and begins
+// again now, so that none has a negative length or begins in the future.
 func (j *Judge) setBack(now time.Time) {
 	for k, st := range j.standing {
 		if st.raised && st.since.After(now) {
@@ -148,8 +148,8 @@ func (j *Judge) setBack(now time.Time) {
 	}
 }
 
-// replaced lists the verdicts that are not so any more, and another about the same things is raised that began since:
-// both cannot be true of them, and the newer one is.
+// replaced lists the verdicts that seem to hold no longer, while another one about the same things was raised since. Both cannot
+// be true, so the older one is cleared early.
 func (j *Judge) replaced() (out []key) {
 	for k, st := range j.standing {
 		if !st.raised || !st.is(raise, rule.Quiet) {

@@ -105,8 +105,8 @@ var ioClasses = []series.Class{series.ClassRead, series.ClassWrite, series.Class
 // classIO is all classes that wait for files, together.
 const classIO series.Class = "io"
 
-// sum adds up the samples: how many sessions were active, and of each class as far as every
-// sample counts it. What a server does not count, as MongoDB does most, is not none.
+// sum adds up the samples: how many sessions were active, and how many of each class, if every sample counts that class. A class
+// that a server does not count, like most of MongoDB's, is unknown and not zero.
 func (s *sessions) sum() (n float64, of map[series.Class]float64) {
 	of = map[series.Class]float64{}
 	counted := map[series.Class]int{}

@@ -83,8 +83,8 @@ func (j *Judge) takeStatements(b series.Batch) {
 	}
 }
 
-// restarted forgets what a server counted that was started since, or another one under its name: PostgreSQL
-// keeps its counts over a restart, and what two servers counted of one statement are no steps of one count.
+// restarted forgets the counts of a server that was started since, or that another one has replaced under its name. PostgreSQL
+// keeps its counts over a restart, and the counts of two servers are not steps of one count.
 func (all byServer) restarted(b series.Batch) {
 	for _, r := range b.Readings {
 		st := all[r.Of]

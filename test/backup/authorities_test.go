@@ -37,7 +37,7 @@ func TestAuthorities(t *testing.T) {
 	rubbish := filepath.Join(t.TempDir(), "rubbish.pem")
 	must(t, os.WriteFile(rubbish, []byte("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n"), 0o600))
 	missing := filepath.Join(t.TempDir(), "missing.pem")
-	const unknown = "the certificate of the endpoint is not believed"
+	const unknown = "the certificate of the endpoint is not trusted"
 	for _, c := range []struct{ name, bundle, file, want string }{
 		{"none", "", "", unknown},
 		{"bundle", ours, "", ""},

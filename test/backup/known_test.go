@@ -2,6 +2,7 @@ package backup
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"plumb/internal/stack"
 	"plumb/knowledge"
 	"plumb/test/namespace"
+	"plumb/test/program"
 	"plumb/test/sandbox"
 )
 
@@ -28,13 +30,17 @@ import (
 type guarded struct {
 	t              *testing.T
 	box            *sandbox.Box
+	server         *sandbox.Server
 	lib, key, name string // key is a directory with the key and its recipient
 	rules          *rule.Base
 	more           []string // flags of the store
 	n              int
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t *testing.T) *guarded { t.Helper(); return newGuardedOn(t, "ext4", 300, "") }
+
+// newGuardedOn has the server on a filesystem of a kind and a size, whose top is root's alone.
+func newGuardedOn(t *testing.T, fstype string, megabytes int, settings string) *guarded {
 	t.Helper()
 	sandbox.NeedLong(t, "starts real servers: run without -short")
 	if out, err := exec.Command("unshare", "--mount", "--propagation", "private", "true").CombinedOutput(); err != nil { // in a chroot, for example
@@ -43,12 +49,15 @@ func newGuarded(t *testing.T) *guarded {
 	box := sandbox.ForTest(t, "")
 	sandbox.NeedMount(t, box.Dir)
 	g := &guarded{t: t, box: box, lib: t.TempDir(), key: t.TempDir()}
-	vol, err := box.Filesystem("vol", "ext4", 300, nil, "")
+	vol, err := box.Filesystem("vol", fstype, megabytes, nil, "")
 	sandbox.Need(t, err)
 	must(t, os.Mkdir(vol+"/backups", 0o700))
-	server, err := box.MySQL(sandbox.MySQLOptions{Datadir: vol + "/data", Port: sandbox.FreePort(t), Settings: "innodb_log_file_size=16M"})
+	data, err := box.Mkdir(vol + "/data")
+	must(t, err)
+	must(t, errors.Join(os.Chown(vol, 0, 0), os.Chmod(vol, 0o755)))
+	g.server, err = box.MySQL(sandbox.MySQLOptions{Datadir: data, Port: sandbox.FreePort(t), Settings: "innodb_log_file_size=16M\n" + settings})
 	sandbox.Need(t, err)
-	must(t, server.Exec("CREATE DATABASE d", "CREATE TABLE d.t (i INT)", "INSERT INTO d.t VALUES (1)"))
+	must(t, g.server.Exec("CREATE DATABASE d", "CREATE TABLE d.t (i INT)", "INSERT INTO d.t VALUES (1)"))
 	k, err := age.GenerateX25519Identity()
 	must(t, err)
 	must(t, os.WriteFile(g.key+"/key.txt", []byte(k.String()+"\n"), 0o600))
@@ -56,7 +65,7 @@ func newGuarded(t *testing.T) *guarded {
 	cat := hosttest.Catalog(t)
 	g.rules, err = rule.Load(knowledge.FS, cat)
 	must(t, err)
-	g.name = g.serverOf(server)
+	g.name = g.serverOf(g.server)
 	return g
 }
 
@@ -77,9 +86,11 @@ func (g *guarded) plumb(code int, args ...string) string {
 
 func (g *guarded) look() *stack.Stack {
 	g.t.Helper()
+	var text json.RawMessage // without what was told beside it
+	must(g.t, json.NewDecoder(strings.NewReader(g.plumb(0, "stack", "--json"))).Decode(&text))
+	program.Keep(g.t, text)
 	var doc struct{ Stack *stack.Stack }
-	text := g.plumb(0, "stack", "--json")
-	must(g.t, json.NewDecoder(strings.NewReader(text)).Decode(&doc))
+	must(g.t, json.Unmarshal(text, &doc))
 	return doc.Stack
 }
 
@@ -108,8 +119,17 @@ func (g *guarded) backup(code int, recipients string, to ...string) string {
 // says wants of each rule that it says this of the server's backups.
 func (g *guarded) says(want map[string]rule.Outcome) {
 	g.t.Helper()
-	of := stack.Ref{Kind: "backups", Name: g.name}
-	all := g.rules.Judge(g.look())
+	g.saysOf(stack.Ref{Kind: "backups", Name: g.name}, want)
+}
+
+// saysOf wants of each rule that it says this of a thing.
+func (g *guarded) saysOf(of stack.Ref, want map[string]rule.Outcome) {
+	g.t.Helper()
+	seen := g.look()
+	if seen.Find(of) == nil {
+		g.t.Fatalf("nothing is known of %s", of)
+	}
+	all := g.rules.Judge(seen)
 	for id, outcome := range want {
 		id = "protect/" + id
 		found := slices.DeleteFunc(slices.Clone(all), func(e rule.Evaluation) bool { return e.Rule.ID != id || !slices.Contains(e.Things, of) })

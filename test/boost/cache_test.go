@@ -76,7 +76,7 @@ func TestCache(t *testing.T) {
 				t.Errorf("it is not empty again: %s", head)
 			}
 			_, errs := cache(t, 3, "remove", pool, disks[0], "--yes")
-			program.Reads(t, errs, "does not stand in the journal")
+			program.Reads(t, errs, "the journal does not say")
 		})
 	}
 	t.Run("compare", func(t *testing.T) { comparing(t, pool, disks[0], was, fuse, cache) })
@@ -95,7 +95,7 @@ func TestCache(t *testing.T) {
 	t.Run("of others", func(t *testing.T) {
 		zfs(t, "zpool", "add", pool, "cache", disks[1])
 		_, errs := cache(t, 3, "remove", pool, disks[1], "--yes")
-		program.Reads(t, errs, "does not stand in the journal", "zpool remove")
+		program.Reads(t, errs, "the journal does not say", "zpool remove")
 		zfs(t, "zpool", "remove", pool, disks[1])
 	})
 	t.Run("not empty", func(t *testing.T) {

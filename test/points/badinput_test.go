@@ -49,7 +49,7 @@ func TestBadInput(t *testing.T) {
 	says(t, v.typed(3, "snapshot", "mysql:"+fmt.Sprint(other.Port)), "would lack "+shm, "which is on tmpfs")
 	says(t, v.typed(3, "snapshot"), "this host has several servers, and none was named")
 	says(t, v.typed(3, "snapshot", "mysql"), "can be any of several servers")
-	says(t, v.typed(3, "rollback", id, "--stop", "false", "--start", "false", "--unproven", "--yes"), "has files on its datasets too, and would go back with it")
+	says(t, v.typed(3, "rollback", id, "--stop", "false", "--start", "false", "--unproven", "--yes"), "has files on its datasets too, and would be rolled back with it")
 	shell(t, fmt.Sprintf("kill %d; p=%[1]d; "+untilEnded, other.PID))
 
 	says(t, v.typed(3, "rollback", id, "--unproven", "--yes"), "no unit of systemd starts it")

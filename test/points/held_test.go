@@ -2,7 +2,10 @@ package points
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +51,7 @@ type held struct {
 	cost      series
 	idle      []time.Duration // the longest transaction of each turn without points
 	with, not pace
+	gaveUp    int           // points that were not had, as the lock was not granted in time
 	again     int           // points that were not had at the first try
 	tries     int           // that failed
 	longest   time.Duration // of these
@@ -77,18 +81,46 @@ func (h *held) points(t *testing.T, seed uint64) {
 		for range inARow {
 			next := time.Now().Add(apart)
 			p, err := h.Take(t.Context(), h.plan, protect.TakeOptions{Mode: protect.ModeLocked})
-			must(t, err)
-			if p.Label != protect.Locked {
-				t.Errorf("%s is labelled %s, doubts %q", p.ID, p.Label, p.Doubts)
-			}
-			h.taken = append(h.taken, p)
-			h.cost.held, h.cost.storage = append(h.cost.held, p.Times.Held-p.Times.Storage), append(h.cost.storage, p.Times.Storage)
-			if f := p.Times.Failed; f != nil {
-				h.again, h.tries, h.longest = h.again+1, h.tries+f.Tries, max(h.longest, f.Longest)
+			if err != nil && strings.Contains(err.Error(), "given up after") { // as is right where commits take longer than that
+				h.giveUp(t, err)
+			} else {
+				must(t, err)
+				h.took(t, p)
 			}
 			time.Sleep(time.Until(next))
 		}
 	})
+}
+
+func (h *held) took(t *testing.T, p protect.Point) {
+	t.Helper()
+	if p.Label != protect.Locked {
+		t.Errorf("%s is labelled %s, doubts %q", p.ID, p.Label, p.Doubts)
+	}
+	h.taken = append(h.taken, p)
+	h.cost.held, h.cost.storage = append(h.cost.held, p.Times.Held-p.Times.Storage), append(h.cost.storage, p.Times.Storage)
+	if f := p.Times.Failed; f != nil {
+		h.again, h.tries, h.longest = h.again+1, h.tries+f.Tries, max(h.longest, f.Longest)
+	}
+}
+
+// giveUp notes a point that was not had. More than a few of them are the fault of the machine only if much else runs on it: of
+// the load and the server, no more wants a processor than there are terminals.
+func (h *held) giveUp(t *testing.T, why error) {
+	t.Helper()
+	if h.gaveUp++; h.gaveUp <= inARow || h.gaveUp <= len(h.cost.held) {
+		t.Log(why)
+		return
+	}
+	var load float64
+	text, err := os.ReadFile("/proc/loadavg")
+	must(t, err)
+	_, err = fmt.Sscan(string(text), &load)
+	must(t, err)
+	if busy := float64(2 * (terminals + runtime.NumCPU())); load >= busy {
+		t.Skipf("%d of %d points were not had, at a load of %.0f: %v", h.gaveUp, h.gaveUp+len(h.cost.held), load, why)
+	}
+	t.Fatalf("%d of %d points were not had: %v", h.gaveUp, h.gaveUp+len(h.cost.held), why)
 }
 
 func (h *held) none(t *testing.T, seed uint64) {
@@ -105,8 +137,8 @@ func (h *held) destroy(t *testing.T) {
 }
 
 func (h *held) print() {
-	fmt.Printf("%s locked on %s, %d points under plumb load tpcc:\n  held, less the storage's own snapshot: %s\n  before, %d tries failed, of %d points, the longest after %s\n  the storage's snapshot: %s\n"+
+	fmt.Printf("%s locked on %s, %d points under plumb load tpcc, and %d given up:\n  held, less the storage's own snapshot: %s\n  before, %d tries failed, of %d points, the longest after %s\n  the storage's snapshot: %s\n"+
 		"  the longest transaction: %s with points, %s without\n  transactions a second: %.0f with %.1f points a second, %.0f without: %+.0f %%\n",
-		h.plan.Server.Product, h.under, len(h.cost.held), spread(h.cost.held), h.tries, h.again, h.longest.Round(time.Millisecond/10), spread(h.cost.storage), slices.Max(h.cost.stall).Round(time.Millisecond), slices.Max(h.idle).Round(time.Millisecond),
+		h.plan.Server.Product, h.under, len(h.cost.held), h.gaveUp, spread(h.cost.held), h.tries, h.again, h.longest.Round(time.Millisecond/10), spread(h.cost.storage), slices.Max(h.cost.stall).Round(time.Millisecond), slices.Max(h.idle).Round(time.Millisecond),
 		h.with.perSecond(), float64(len(h.cost.held))/h.with.time.Seconds(), h.not.perSecond(), 100*(h.with.perSecond()/h.not.perSecond()-1))
 }

@@ -56,7 +56,7 @@ func TestPostgreSQLToAMoment(t *testing.T) {
 	must(t, exec.Command("cp", "-a", files[2], archive).Run())
 	must(t, os.Remove(files[2]))
 	was := b.everything(t)
-	says(t, roll(3, moment, "--yes"), filepath.Base(files[2])+", which the way needs, is neither")
+	says(t, roll(3, moment, "--yes"), filepath.Base(files[2])+", which is needed to get there, is neither")
 	if now := b.everything(t); now != was {
 		t.Errorf("there was\n%s\nand is\n%s", was, now)
 	}

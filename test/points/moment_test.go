@@ -102,7 +102,7 @@ func (b *bench) wrong(t *testing.T, v verbs, roll func(int, string, ...string) s
 	index, err := os.ReadFile(filepath.Join(log, "binlog.index"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(log, "binlog.index"), []byte(strings.Join(strings.SplitAfter(string(index), "\n")[1:], "")), 0o660))
-	says(t, roll(3, moment, "--yes"), "binlog.000001, in which the point stands, is gone", "the server's oldest is binlog.000002")
+	says(t, roll(3, moment, "--yes"), "binlog.000001, which has the point's position, is gone", "the server's oldest log file is binlog.000002")
 	must(t, os.WriteFile(filepath.Join(log, "binlog.index"), index, 0o660))
 	if now := b.everything(t); now != was {
 		t.Errorf("there was\n%s\nand is\n%s", was, now)

@@ -60,7 +60,7 @@ func replicaVerified(t *testing.T, of family) {
 
 	port, options = sandbox.SSHD(t, forced("--verify"))
 	sandbox.VerifyAccount(t, func() {
-		says(t, v.typed(3, send(port, options, "--verify")...), "the user plumb-verify, as whom copies of other hosts' servers run, is not known here", "useradd")
+		says(t, v.typed(3, send(port, options, "--verify")...), "the user plumb-verify, who runs copies of other hosts' servers, does not exist here", "useradd")
 	})
 	says(t, v.typed(0, send(port, options, "--verify")...), "A copy of it, started there", "it started, and all checks are well")
 	says(t, v.typed(0, send(port, options, "--verify", "--json")...), `"verified"`, `"ok": true`)

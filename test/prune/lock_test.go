@@ -130,6 +130,15 @@ func byItself(t *testing.T, client *minio.Client, p prune.Pruner, kept string) {
 	if got, err := l.Locks(t.Context()); err != nil || !got.Can || !got.Versions || got.Always != 7*24*time.Hour {
 		t.Errorf("%+v, %v", got, err)
 	}
+	// What is asked for counts, also where it is less than what the bucket does by itself: so it is refused.
+	_, err := v.Store.Put(t.Context(), "backups/short", []byte("x"), store.Put{Until: time.Now().Add(48 * time.Hour)})
+	must(t, err)
+	if until, err := l.Until(t.Context(), "backups/short"); err != nil || time.Until(until) > 49*time.Hour {
+		t.Errorf("asked for two days: it is locked until %s, %v", until, err)
+	}
+	if err := store.MayLock(t.Context(), v.Store, 48*time.Hour); err == nil || !strings.Contains(err.Error(), "for 7 days by itself") {
+		t.Errorf("a lock shorter than the bucket's own: %v", err)
+	}
 	for rules, stopped := range map[keep.Rules]bool{{Days: 8}: true, {Days: 7}: false, {Last: 1}: false} {
 		if plan, err := p.Plan(t.Context(), prune.Options{Rules: rules}); err != nil || plan.Stopped() != stopped {
 			t.Errorf("%s: %+v, %v", rules, plan.Brakes, err)

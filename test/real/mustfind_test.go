@@ -15,6 +15,7 @@ import (
 type pair struct {
 	name  string
 	rule  string
+	too   string // another rule that says the same of them
 	long  string // why it needs make test-real; "" when it does not
 	start func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server
 }
@@ -49,7 +50,11 @@ func (p pair) run(t *testing.T, sick bool, outcome rule.Outcome) {
 	b := box(t)
 	srv := p.start(t, b, sick)
 	s := look(t)
-	want(t, s, p.rule, refOf(t, s, srv), outcome)
+	for _, id := range []string{p.rule, p.too} {
+		if id != "" {
+			want(t, s, id, refOf(t, s, srv), outcome)
+		}
+	}
 }
 
 // pairs are those that need no pool.

@@ -12,6 +12,7 @@ func filesystemWrecks() []wreck {
 		{name: "btrfs_on_raid5_with_errors", quick: true, start: btrfsOnParity, fires: []string{
 			"btrfs/parity-profile", "btrfs/device-errors", "cross/storage-doublewrite-off-btrfs"}},
 		{name: "btrfs_without_copy_on_write", start: nodatacow, fires: []string{"cross/storage-doublewrite-off-nodatacow"}},
+		{name: "data_on_ext3", quick: true, start: onExt3, fires: []string{"ext4/ext3"}},
 		{name: "data_in_a_container_layer", quick: true, start: containerLayer, fires: []string{"cross/storage-data-in-container-layer"}},
 	}
 }
@@ -39,6 +40,13 @@ func nodatacow(t *testing.T, b *sandbox.Box) {
 	dir, err := b.Filesystem("vol", "btrfs", 500, []string{"-q"}, "nodatacow")
 	check(t, err)
 	mysqlOn(t, b, dir+"/data", "innodb_doublewrite=0\n")
+}
+
+// onExt3 has data on a filesystem of the last century.
+func onExt3(t *testing.T, b *sandbox.Box) {
+	dir, err := b.Filesystem("vol", "ext3", 300, []string{"-q"}, "")
+	check(t, err)
+	mysqlOn(t, b, dir+"/data", "")
 }
 
 // containerLayer has data where a container keeps what no volume takes.

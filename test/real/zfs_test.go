@@ -55,8 +55,16 @@ func onZFS() []pair {
 			}},
 		{name: "native_aio_on_zfs", rule: "cross/zfs-native-aio", long: "MySQL is fetched from Debian sid",
 			start: mysqlWithAIO},
-		{name: "redo_and_data_in_different_pools", rule: "cross/zfs-pools-apart-mysql",
-			start: twoPools},
+		{name: "redo_and_data_in_different_pools", rule: "cross/zfs-pools-apart-mysql", too: "protect/set-not-atomic-mysql",
+			start: twoPools(func(t *testing.T, b *sandbox.Box, data, log string) *sandbox.Server {
+				return mysqlOn(t, b, data+"/mysql", bufferedOnZFS+"innodb_log_group_home_dir="+log+"\n")
+			})},
+		{name: "wal_and_data_in_different_pools", rule: "cross/zfs-pools-apart-postgres", too: "protect/set-not-atomic-postgres",
+			start: twoPools(func(t *testing.T, b *sandbox.Box, data, log string) *sandbox.Server {
+				s, err := b.Postgres(sandbox.PostgresOptions{Datadir: data + "/postgres", WALdir: log + "/wal", Port: freePort(t)})
+				check(t, err)
+				return s
+			})},
 		{name: "wal_recycle_on_zfs", rule: "cross/postgres-wal-recycle-cow",
 			start: func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 				return postgresOn(t, b, dataset(t, b, nil, "recordsize=16K"), "wal_recycle = "+choose(sick, "on", "off")+"\nwal_init_zero = "+choose(sick, "on", "off"))
@@ -77,22 +85,24 @@ func mysqlWithAIO(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
 	return s
 }
 
-// twoPools has data and redo in two pools, with or without snapshots.
-func twoPools(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
-	first, err := b.ZFSFuse(600)
-	check(t, err)
-	data, err := first.Dataset("data", "recordsize=16K")
-	check(t, err)
-	second, err := b.ZFSFuse(300)
-	check(t, err)
-	log, err := second.Dataset("log")
-	check(t, err)
-	srv := mysqlOn(t, b, data+"/mysql", bufferedOnZFS+"innodb_log_group_home_dir="+log+"\n")
-	if sick {
-		check(t, first.Snapshot("daily", "data"))
-		check(t, second.Snapshot("daily", "log"))
+// twoPools has data and log in two pools, with or without snapshots.
+func twoPools(start func(t *testing.T, b *sandbox.Box, data, log string) *sandbox.Server) func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+	return func(t *testing.T, b *sandbox.Box, sick bool) *sandbox.Server {
+		first, err := b.ZFSFuse(600)
+		check(t, err)
+		data, err := first.Dataset("data", "recordsize=16K")
+		check(t, err)
+		second, err := b.ZFSFuse(300)
+		check(t, err)
+		log, err := second.Dataset("log")
+		check(t, err)
+		srv := start(t, b, data, log)
+		if sick {
+			check(t, first.Snapshot("daily", "data"))
+			check(t, second.Snapshot("daily", "log"))
+		}
+		return srv
 	}
-	return srv
 }
 
 // TestSnapshotSet has data and redo in two datasets of one pool with

@@ -80,7 +80,6 @@ func TestABurstIsUsedUp(t *testing.T) {
 			if want {
 				s.disk.Become(sandbox.Speed{Each: volume.Each, IOPS: 150})
 			}
-			s.needsProcessor()
 			s.also("device/latency", "device/busy") // of eight readers whose pool is small
 			s.raised("limit/volume", want, 60*time.Second)
 			if want {

@@ -3,54 +3,123 @@ package watch
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/proc"
 )
 
-// needsProcessor excuses a scene whose verdict is not raised while no processor is free, if others of this machine left none from now
-// on: then it cannot be told what the disk would do.
-func (s *scene) needsProcessor() {
-	const window = 10 * time.Second // the verdict's own is no longer
-	least, most := min(1, 0.5*float64(runtime.NumCPU())), 0.0
-	done := make(chan struct{})
+// free is how much of the machine a scene had: of one window, in processors.
+type free struct {
+	left   float64 // nobody used
+	others float64 // used by others than the scene
+}
+
+// busyFor is how long processors are looked at at a time: no verdict looks at less.
+const busyFor = 10 * time.Second
+
+// processors looks from now on whether others leave a scene the processors that its incident was made for. What it gives says
+// why nothing can be told of the scene, or "": on a machine whose others have the processors, sessions wait for those first.
+func (s *scene) processors() (excuse func() string) {
+	windows, done := []free{}, make(chan struct{})
 	go func() {
 		defer close(done)
 		for s.t.Context().Err() == nil {
-			before, began := idleTicks(s.t), time.Now()
+			before, own, began := idleTicks(), s.ownTicks(), time.Now()
 			select {
 			case <-s.t.Context().Done():
 				return
-			case <-time.After(window):
+			case <-time.After(busyFor):
 			}
-			free := (idleTicks(s.t) - before) / 100 / time.Since(began).Seconds()
+			took := 100 * time.Since(began).Seconds()
+			w := free{left: (idleTicks() - before) / took}
+			w.others = float64(runtime.NumCPU()) - w.left - (s.ownTicks()-own)/took
 			s.mu.Lock()
-			most = max(most, free)
+			windows = append(windows, w)
 			s.mu.Unlock()
 		}
 	}()
 	s.t.Cleanup(func() { <-done })
-	s.excuse = func() string {
+	return func() string {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if most >= least {
-			return ""
-		}
-		return fmt.Sprintf("others leave %.1f processors free at most, and the verdict needs %g", most, least)
+		return crowded(windows, runtime.NumCPU())
 	}
 }
 
+// crowded says that others left no processor free in any window, though the scene itself would have.
+func crowded(windows []free, processors int) string {
+	least, most, alone := min(1, 0.5*float64(processors)), 0.0, 0.0
+	for _, w := range windows {
+		most, alone = max(most, w.left), max(alone, w.left+w.others)
+	}
+	if len(windows) == 0 || most >= least || alone < least {
+		return ""
+	}
+	return fmt.Sprintf("others use the processors: at most %.1f were free, and the scene needs %g", most, least)
+}
+
 // idleTicks gives for how many hundredths of a second processors had nothing to do, or waited for disks.
-func idleTicks(t *testing.T) float64 {
-	text, err := os.ReadFile("/proc/stat")
+func idleTicks() float64 {
 	var name string
 	var n [5]float64
+	text, err := os.ReadFile("/proc/stat")
 	if err == nil {
-		_, err = fmt.Fscan(strings.NewReader(string(text)), &name, &n[0], &n[1], &n[2], &n[3], &n[4])
+		_, err = fmt.Sscan(string(text), &name, &n[0], &n[1], &n[2], &n[3], &n[4])
 	}
 	if err != nil {
-		t.Errorf("read /proc/stat: %v", err)
+		return 0
 	}
 	return n[3] + n[4]
+}
+
+// ownTicks gives for how many hundredths of a second the server, with the processes of its sessions, and this process, which
+// asks it, used processors.
+func (s *scene) ownTicks() (sum float64) {
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
+		sum = float64(used.Utime.Nano()+used.Stime.Nano()) / 1e7
+	}
+	server := strconv.Itoa(s.server.PID)
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		pid, _, rest, ok := proc.SplitStat(text)
+		if err != nil || !ok || len(rest) < 15 || pid != server && rest[1] != server {
+			continue
+		}
+		times := rest[11:13]
+		if pid == server { // and of sessions that have ended
+			times = rest[11:15]
+		}
+		for _, t := range times {
+			n, _ := strconv.ParseFloat(t, 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// TestCrowded: a scene is excused by what others use of the processors, and by nothing that it does itself.
+func TestCrowded(t *testing.T) {
+	for name, c := range map[string]struct {
+		windows []free
+		want    bool
+	}{
+		"others have them":         {[]free{{0.1, 1.5}, {0.4, 1.2}}, true},
+		"one moment was free":      {[]free{{0.1, 1.5}, {1.2, 0.4}}, false},
+		"the scene itself":         {[]free{{0.1, 0.1}, {0.2, 0.0}}, false},
+		"others hardly matter":     {[]free{{0.1, 0.3}}, false},
+		"nothing was looked at":    {nil, false},
+		"it has all of a machine ": {[]free{{1.9, 0}}, false},
+	} {
+		if got := crowded(c.windows, 2); (got != "") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
 }

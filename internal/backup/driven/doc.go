@@ -82,6 +82,14 @@ type Tool interface {
 	Look(ctx context.Context, d host.Streamer, s Set) (Found, error)
 }
 
+// Told is a Tool that keeps itself where its backups go, for all who use it, and is told once.
+type Told interface {
+	Tool
+	// Tell has it keep backups where the set says, and the log too if that is asked for. One that keeps them elsewhere is refused. did is
+	// false when it knew all that.
+	Tell(ctx context.Context, d host.Streamer, s Set, l Login, log bool) (did bool, err error)
+}
+
 // Whole is a Tool that Plumb also configures, and restores with.
 type Whole interface {
 	Tool

@@ -124,7 +124,7 @@ func (p Proof) possible(ctx context.Context, kind manifest.Kind) error {
 func Told(ctx context.Context, r backup.Restore, m manifest.Manifest) (protect.Point, error) {
 	number := slices.IndexFunc(m.Streams, func(s manifest.Stream) bool { return s.Kind == manifest.Point })
 	if number < 0 {
-		return protect.Point{}, hint.With(errors.New("it is not of a point, so nobody knows which server starts on it"), "a base of pg_basebackup or mariadb-backup is proven in a directory: --restore /srv/scratch; of what else a command gave start the server by hand")
+		return protect.Point{}, hint.With(errors.New("it is not of a point, so nobody knows which server starts on it"), "a base of pg_basebackup or mariadb-backup is proven in a directory: --restore /srv/scratch; for the output of another command start the server by hand")
 	}
 	if n := m.Streams[number].Bytes; n > most {
 		return protect.Point{}, fmt.Errorf("it says %d bytes of its point, and %d are the most", n, most)

@@ -51,7 +51,7 @@ func (p Pruner) Carry(ctx context.Context, shown Plan, o Options) (done Done, er
 	if err != nil {
 		return done, err
 	}
-	l, err := p.take(ctx, at)
+	l, err := p.take(ctx, at, o)
 	if err != nil {
 		return done, fmt.Errorf("prune %s: %w", p.Store.URL(), err)
 	}

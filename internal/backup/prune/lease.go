@@ -9,49 +9,43 @@ import (
 	"fmt"
 	"time"
 
+	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/hint"
 	"plumb/internal/units"
 )
 
-// leaseName is the object that says who prunes. That two do is not dangerous, as every step replaces only what was
-// read; but they would do everything twice.
-const leaseName = "prune/lease"
-
 // leaseFor is how long a lease counts that was not renewed.
 const leaseFor = 15 * time.Minute
 
-// lease is the right to prune.
+// lease is the right to prune. That two do is not dangerous, as every step replaces only what was read; but they would do everything
+// twice.
 type lease struct {
-	p    Pruner
-	tag  string
-	last time.Time // it was renewed, by this machine's clock
-}
-
-// holder is what the object says.
-type holder struct {
-	By    string `json:"by"`
-	Word  string `json:"word"`
-	Ended bool   `json:"ended,omitempty"`
+	p     Pruner
+	keeps time.Duration // how far back the rules reach
+	tag   string
+	last  time.Time // it was renewed, by this machine's clock
 }
 
 // take takes the lease. now is the time of the store.
-func (p Pruner) take(ctx context.Context, now time.Time) (*lease, error) {
+func (p Pruner) take(ctx context.Context, now time.Time, o Options) (*lease, error) {
 	l := &lease{p: p}
+	if !o.ShortLock {
+		l.keeps = o.Rules.Reach()
+	}
 	err := l.put(ctx, store.Put{New: true}, false)
 	if !errors.Is(err, store.ErrExists) {
 		return l, err
 	}
-	text, tag, err := p.Store.Get(ctx, leaseName, make([]byte, 4096))
+	text, tag, err := p.Store.Get(ctx, manifest.LeaseName, make([]byte, manifest.MaxLease))
 	if err != nil {
 		return nil, fmt.Errorf("read who prunes: %w", err)
 	}
 	var at time.Time
-	if err := p.Store.List(ctx, leaseName, func(i store.Info) error { at = i.Modified; return nil }); err != nil {
+	if err := p.Store.List(ctx, manifest.LeaseName, func(i store.Info) error { at = i.Modified; return nil }); err != nil {
 		return nil, err
 	}
-	h := holder{By: "somebody"}
-	_ = json.Unmarshal(text, &h) // it may hold anything
+	h := manifest.OpenLease(text)
 	if age := now.Sub(at); age < p.leaseFor() && !h.Ended {
 		return nil, hint.With(fmt.Errorf("%q prunes this store, and was heard of %s ago", h.By, units.Span(max(age, 0))), "wait until it has ended; what was killed is over "+units.Span(p.leaseFor())+" later")
 	}
@@ -73,12 +67,12 @@ func (l *lease) put(ctx context.Context, o store.Put, ended bool) error {
 	if _, err := rand.Read(word); err != nil {
 		return err
 	}
-	text, err := json.Marshal(holder{By: l.p.Host, Word: hex.EncodeToString(word), Ended: ended})
+	text, err := json.Marshal(manifest.Lease{By: l.p.Host, Word: hex.EncodeToString(word), Ended: ended, Keeps: l.keeps})
 	if err != nil {
 		return err
 	}
 	l.last = l.p.Now().Round(0)
-	l.tag, err = store.Settle(ctx, l.p.Store, leaseName, text, o)
+	l.tag, err = store.Settle(ctx, l.p.Store, manifest.LeaseName, text, o)
 	return err
 }
 

@@ -410,7 +410,7 @@ func TestLogsClocks(t *testing.T) {
 	l.prune(t, "last=1", 0)
 	l.pass(-365 * 24 * time.Hour)
 	// It is set right. What was written then is from the future: nothing goes while it is.
-	for _, name := range []string{archive.BeginningName(postgrespitr.Server(7)), leaseName} {
+	for _, name := range []string{archive.BeginningName(postgrespitr.Server(7)), manifest.LeaseName} {
 		l.cal.at[name] = l.Now() // as a store would say that took the object again
 	}
 	l.prune(t, "last=1", 0)

@@ -143,8 +143,8 @@ func (p Pruner) Plan(ctx context.Context, o Options) (Plan, error) {
 type found struct {
 	points []protect.Point
 	facts  map[string]keep.Facts
-	newest *folder
-	bad    []*folder // what cannot be read, or is not believed
+	newest map[stack.Ref]*folder // of each server
+	bad    []*folder             // what cannot be read, or is not believed
 }
 
 // judge decides.
@@ -178,7 +178,7 @@ func (p Pruner) judge(ctx context.Context, s survey, locks store.Locks, unknown 
 
 // gather tells what is a backup, what is on its way out, and what never was one.
 func (p Pruner) gather(ctx context.Context, s survey, locks store.Locks, plan *Plan) (all found, err error) {
-	all.facts = map[string]keep.Facts{}
+	all.facts, all.newest = map[string]keep.Facts{}, map[stack.Ref]*folder{}
 	needed := s.needed(p.Grace)
 	for _, id := range s.ids {
 		f := s.folders[id]
@@ -186,7 +186,7 @@ func (p Pruner) gather(ctx context.Context, s survey, locks store.Locks, plan *P
 		case f.bad != nil && !s.dead(f, p.Grace):
 			all.bad = append(all.bad, f)
 		case f.m != nil:
-			all.newest = f
+			all.newest[serverRef(f.m.Of())] = f
 			all.points = append(all.points, p.point(ctx, f))
 			if all.facts[id], err = p.facts(ctx, s, f, needed, locks); err != nil {
 				return all, err
@@ -200,13 +200,22 @@ func (p Pruner) gather(ctx context.Context, s survey, locks store.Locks, plan *P
 	return all, nil
 }
 
-// lockOf tells for how long backups are locked: by the bucket itself, or as the newest is.
-func (p Pruner) lockOf(ctx context.Context, newest *folder, locks store.Locks) (time.Duration, error) {
-	if !locks.Can || newest == nil {
+// lockOf tells for how long backups are locked: by the bucket itself, or as the newest of a server is, of whichever server that is the
+// shortest.
+func (p Pruner) lockOf(ctx context.Context, newest map[stack.Ref]*folder, locks store.Locks) (least time.Duration, err error) {
+	if !locks.Can {
 		return 0, nil
 	}
-	until, err := p.until(ctx, newest.id)
-	return max(locks.Always, until.Sub(newest.m.Ended)), err
+	for _, f := range newest {
+		until, err := p.until(ctx, f.id)
+		if err != nil {
+			return 0, err
+		}
+		if lock := max(locks.Always, until.Sub(f.m.Ended)); lock > 0 && (least == 0 || lock < least) {
+			least = lock
+		}
+	}
+	return least, nil
 }
 
 // doubt stops all while something cannot be read.

@@ -317,6 +317,60 @@ func TestPlanReads(t *testing.T) {
 	}
 }
 
+// keeping is a store that keeps several objects locked.
+type keeping struct {
+	locking
+	all map[string]time.Time
+}
+
+func (k keeping) Until(_ context.Context, name string) (time.Time, error) { return k.all[name], nil }
+
+// TestLocksOfEachServer: what one server locks for too short a time is not hidden by a newer backup of another, that is locked for longer.
+func TestLocksOfEachServer(t *testing.T) {
+	w := newWorld(t)
+	until := map[string]time.Time{}
+	for server, days := range map[string]int{"mariadb:3306": 7, "postgres:5432": 400, "mariadb:3307": 0} {
+		job := w.job("")
+		job.Server = server
+		res, err := w.b.Run(t.Context(), job)
+		must(t, err)
+		if days > 0 {
+			until[manifest.Name(res.ID)] = res.Ended.AddDate(0, 0, days)
+		}
+		w.pass(time.Second)
+	}
+	w.Store = keeping{locking{Store: w.Store}, until}
+	for rules, stopped := range map[keep.Rules]bool{{Months: 12}: true, {Days: 8}: true, {Days: 7}: false, {Last: 1}: false} {
+		for _, short := range []bool{false, true} {
+			p, err := w.Plan(t.Context(), Options{Rules: rules, ShortLock: short})
+			if err != nil || p.Stopped() != (stopped && !short) || stopped && !short && !strings.Contains(p.Brakes[0].Why, "only for 7 days") {
+				t.Errorf("%s, --short-lock %v: %+v, %v", rules, short, p.Brakes, err)
+			}
+		}
+	}
+}
+
+// TestLeaseTellsTheRules: from it a backup knows that its lock is shorter.
+func TestLeaseTellsTheRules(t *testing.T) {
+	w := newWorld(t)
+	w.backup(t, "")
+	for rules, want := range map[string]int{"7d": 7, "2w,last=1": 14, "last=1": 0} {
+		for _, short := range []bool{false, true} {
+			r, err := keep.Parse(rules)
+			must(t, err)
+			o := Options{Rules: r, ShortLock: short}
+			plan, err := w.Plan(t.Context(), o)
+			must(t, err)
+			_, err = w.Carry(t.Context(), plan, o)
+			must(t, err)
+			text, _, err := w.Store.Get(t.Context(), manifest.LeaseName, make([]byte, manifest.MaxLease))
+			if l := manifest.OpenLease(text); err != nil || !l.Ended || l.By != "db1" || l.Keeps != time.Duration(want)*24*time.Hour && !short || l.Keeps != 0 && short {
+				t.Errorf("%s, --short-lock %v: %+v, %v", rules, short, l, err)
+			}
+		}
+	}
+}
+
 // TestAnotherKey prunes on with another key what the first one signed: manifests, stones and proofs.
 func TestAnotherKey(t *testing.T) {
 	w := newWorld(t)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 // Locker is a store that may keep objects from being removed, whoever wants to.
@@ -61,12 +62,23 @@ func (t patientLocker) Lock(ctx context.Context, name string, until time.Time) e
 	return t.p.again(ctx, func() error { return t.l.Lock(ctx, name, until) })
 }
 
-// MayLock gives an error for a store that cannot lock objects, before the first of them is sent. One that does not let us ask is tried.
-func MayLock(ctx context.Context, s Store) error {
+// MayLock gives an error for a store that cannot lock objects, before the first of them is sent; and for one that by itself would lock
+// them for longer: what is asked for counts in place of that. One that does not let us ask is tried.
+func MayLock(ctx context.Context, s Store, lasts time.Duration) error {
+	var locks Locks
 	if l, is := AsLocker(s); is {
-		if locks, err := l.Locks(ctx); err != nil || locks.Can {
+		var err error
+		if locks, err = l.Locks(ctx); err != nil {
 			return nil
 		}
 	}
-	return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "only a bucket that was made with object lock can; without --lock-days nothing is locked")
+	switch {
+	case !locks.Can:
+		return hint.With(fmt.Errorf("%s cannot lock objects", s.URL()), "only a bucket that was made with object lock can; without --lock-days nothing is locked")
+	case lasts < locks.Always:
+		days := int(locks.Always.Hours() / 24)
+		return hint.With(fmt.Errorf("%s locks everything for %s by itself, and --lock-days would make that less", s.URL(), units.Count(days, "day")),
+			fmt.Sprintf("leave out --lock-days, or give %d at least", days))
+	}
+	return nil
 }

@@ -38,14 +38,9 @@ type Case struct {
 	Meddle func()
 	// Dir is where the journal is kept: a directory of the test's own.
 	Dir string
-	// Makes is set when the recipe makes, removes or copies things: what is there
-	// cannot be made again, and a change that was killed can be gone on with.
+	// Makes is set when the recipe makes or copies things: what is there cannot be
+	// made again, and a change that was killed can be resumed.
 	Makes bool
-	// Lost tells whether in a state only that is missing which was to be removed
-	// for good; nil when nothing is.
-	Lost func(was, now string) bool
-	// Reset makes again what was removed for good; nil when nothing is.
-	Reset func()
 	// Few tries only every n-th pair of deaths, for things that are slow; 0: all.
 	Few int
 }
@@ -64,9 +59,6 @@ func Run(t *testing.T, c Case) {
 		{"a death at every operation, and then on", resumes},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			if c.Reset != nil {
-				c.Reset()
-			}
 			if err := part.run(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
@@ -156,11 +148,10 @@ func (c Case) setAgain(ctx context.Context, draft change.Draft) error {
 	return nil
 }
 
-// restored says how a state differs from the one at the start, but for what
-// was lost as it should be.
+// restored says how the state differs from the one at the start.
 func (c Case) restored(was string) error {
 	now := c.State()
-	if now == was || c.Lost != nil && c.Lost(was, now) {
+	if now == was {
 		return nil
 	}
 	return fmt.Errorf("%w: undo left\n%s\nin place of\n%s", errNotRestored, now, was)
@@ -248,7 +239,7 @@ func deaths(ctx context.Context, c Case, bend func(host.Doer) host.Doer) error {
 				err = c.restored(was)
 			}
 			if err == nil {
-				err = c.again(ctx)
+				err = c.forget(ctx)
 			}
 			if err != nil {
 				return fmt.Errorf("apply dies %s, undo dies %s: %w", first, second, err)
@@ -277,7 +268,7 @@ func resumes(ctx context.Context, c Case) error {
 		return err
 	}
 	want := c.State()
-	if err := errors.Join(c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}), c.restored(was), c.again(ctx)); err != nil {
+	if err := errors.Join(c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{}), c.restored(was), c.forget(ctx)); err != nil {
 		return err
 	}
 	tried := 0
@@ -288,7 +279,7 @@ func resumes(ctx context.Context, c Case) error {
 			}
 			ended, resumed, err := c.goOn(ctx, first, second, want)
 			if err == nil {
-				err = errors.Join(c.restored(was), c.again(ctx))
+				err = errors.Join(c.restored(was), c.forget(ctx))
 			}
 			if err != nil {
 				return fmt.Errorf("apply dies %s, going on dies %s: %w", first, second, err)
@@ -330,14 +321,6 @@ func (c Case) goOn(ctx context.Context, first, second death, want string) (ended
 		err = c.executor(c.Doer).Undo(ctx, []int{number}, change.UndoOptions{})
 	}
 	return !d.dead.Load(), !r.dead.Load(), err
-}
-
-// again makes all as it was at the start.
-func (c Case) again(ctx context.Context) error {
-	if c.Reset != nil {
-		c.Reset()
-	}
-	return c.forget(ctx)
 }
 
 // forget removes the journals of changes that are undone, so that reading

@@ -166,33 +166,6 @@ func sh(t *testing.T, dir, script string, args ...string) {
 	}
 }
 
-func TestRemoveAndKeep(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	filled(t, dir+"/old")
-	Run(t, onDisk(t, dir, change.Act{Remove: &change.Remove{Thing: change.Thing{Path: dir + "/old"}, Keep: true}}, aDirectory(dir+"/old")))
-}
-
-func TestRemoveForGood(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	c := onDisk(t, dir, change.Act{Remove: &change.Remove{Thing: change.Thing{Path: dir + "/old"}}})
-	c.Lost = func(_, now string) bool { return now == "" } // whole or not at all, and nothing left aside
-	c.State = func() string {
-		out := everything(t, dir)
-		if strings.Contains(out, "./old/large1 -rw------- 2500000 ") && !strings.Contains(out, "plumb-") {
-			return "there"
-		}
-		return out
-	}
-	c.Reset = func() {
-		if c.State() != "there" {
-			filled(t, dir+"/old")
-		}
-	}
-	Run(t, c)
-}
-
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -246,8 +219,6 @@ func TestDatasets(t *testing.T) {
 		}
 		return string(out)
 	}
-	run(zfs.Create(pool.Name+"/old", "mountpoint=none")...)
-	run(zfs.TakeSnapshot(pool.Name + "/old@was")...)
 	dataset := func(name, point string) change.Act {
 		return change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name}, Empty: true,
 			Do: []change.Op{{Argv: zfs.Create(name, "mountpoint="+point, "org.plumb:act={mark}")}}, Undo: []change.Op{{Argv: zfs.Destroy(name)}}}}
@@ -255,9 +226,7 @@ func TestDatasets(t *testing.T) {
 	snapshot := change.Act{Make: &change.Make{Thing: change.Thing{Dataset: name + "@first"},
 		Do:   []change.Op{{Argv: []string{"zfs", "snapshot", "-o", "org.plumb:act={mark}", name + "@first"}}},
 		Undo: []change.Op{{Argv: zfs.Destroy(name + "@first")}}}}
-	remove := change.Act{Remove: &change.Remove{Thing: change.Thing{Dataset: pool.Name + "/old@was"}, Keep: true}}
-	removeAll := change.Act{Remove: &change.Remove{Thing: change.Thing{Dataset: pool.Name + "/old"}, Keep: true}}
-	c := onDisk(t, box.Dir, dataset(name, filepath.Join(box.Dir, "db")), snapshot, remove, removeAll)
+	c := onDisk(t, box.Dir, dataset(name, filepath.Join(box.Dir, "db")), snapshot)
 	c.State = func() string {
 		all := run("zfs", "get", "-H", "-p", "-r", "-o", "name,value", "guid", pool.Name)
 		all = regexp.MustCompile(`(/db\S*)\s.*`).ReplaceAllString(all, "$1") // made anew, it is another
@@ -295,11 +264,11 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// busyAtFirst is a machine on which others look at the datasets all the time: whatever is renamed or destroyed is busy at first.
+// busyAtFirst is a machine on which others look at the datasets all the time: whatever is destroyed is busy at first.
 func busyAtFirst(of host.Doer) host.Doer {
 	tried := map[string]bool{}
 	return &host.Hooked{Behind: of, Around: func(_ context.Context, c host.Call, do func() error) error {
-		if c.Op != "do" || c.Of[0] != "zfs" || c.Of[1] != "rename" && c.Of[1] != "destroy" || tried[c.Key()] {
+		if c.Op != "do" || c.Of[0] != "zfs" || c.Of[1] != "destroy" || tried[c.Key()] {
 			return do()
 		}
 		tried[c.Key()] = true

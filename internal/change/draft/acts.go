@@ -81,8 +81,6 @@ func (p *drafting) rightsTo(ctx context.Context, a change.Act) {
 	switch {
 	case a.Make != nil && a.Make.Path != "":
 		p.writable(ctx, a.Make.Path, "to make it")
-	case a.Remove != nil && a.Remove.Path != "":
-		p.writable(ctx, a.Remove.Path, "to remove it")
 	case a.Copy != nil:
 		p.writable(ctx, a.Copy.To, "to copy there")
 	case a.Switch != nil:

@@ -1,4 +1,4 @@
-// Package archive is the commands that ship the logs of servers to a store as they are written.
+// Package archive has the commands that ship the logs of servers to a store as they are written.
 package archive
 
 import (
@@ -30,7 +30,7 @@ const exits = `Exit codes:
   2  the command line is wrong
   3  refused, or failed: nothing was archived`
 
-// Directory is where a service's socket is, unless it is told otherwise. Nobody but root can put another there.
+// Directory is where a service has its socket by default. Only root can put another one there.
 const Directory = "/run/plumb-archive"
 
 func socketOf(name string) string { return filepath.Join(Directory, name+".sock") }
@@ -61,7 +61,7 @@ plumb backup prune removes old parts with the base backups that needed them.`,
 	return c
 }
 
-// asked is what the command line asks of the service.
+// asked is what the command line says about the service.
 type asked struct {
 	backupcli.Place
 	name, socket          string
@@ -130,7 +130,7 @@ it belongs.
 	fl.IntVar(&o.lockDays, "lock-days", 0, "have the store lock every object for this many days, against anybody who wants to remove it")
 	fl.StringVar(&o.emit, "emit", "", "print a unit that runs it as a service, and stop: systemd")
 	c.MarkFlagsOneRequired("wal-user", "binlog-index")
-	if err := fl.MarkHidden("json"); err != nil { // a service answers nothing
+	if err := fl.MarkHidden("json"); err != nil { // a service prints no answer
 		panic(err)
 	}
 	shell.Offer(c, map[string]shell.Words{"emit": func() []string { return []string{"systemd"} }})
@@ -157,7 +157,7 @@ func (o *asked) check() error {
 	return err
 }
 
-// accounts sees that the users are there, before anything is written.
+// accounts is an error if a user does not exist. It is called before anything is written.
 func (o asked) accounts() error {
 	var err error
 	if o.walUser != "" {
@@ -179,7 +179,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	at, err := o.Directory()
 	if err != nil {
@@ -221,10 +221,10 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	return s.Run(ctx, in, follow)
 }
 
-// patience is short: a server that waits for its answer is told soon, and tries again itself.
+// patience is short, as a server waits for the answer, and tries again by itself.
 var patience = store.Patience{For: 20 * time.Second, First: 100 * time.Millisecond, Most: 2 * time.Second}
 
-// keeper makes what pieces are kept with.
+// keeper makes what keeps the pieces of logs.
 func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o asked, at string) (*archive.Keeper, error) {
 	to, err := backupcli.Recipients(o.recipients, o.recipientsFile)
 	if err != nil {
@@ -232,7 +232,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	}
 	locked, err := backupcli.LockFor(o.lockDays)
 	if err == nil && locked > 0 {
-		err = store.MayLock(ctx, s)
+		err = store.MayLock(ctx, s, locked)
 	}
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (v *verbs) keeper(ctx context.Context, d *host.LiveDoer, s store.Store, o a
 	return &archive.Keeper{Store: s, Sign: sign, Public: public, To: to, Host: name, Plumb: shell.Version(), Now: time.Now, Lock: locked, Still: still, Past: own[1:]}, nil
 }
 
-// inlet opens the socket; nil when no server hands anything over.
+// inlet opens the socket for servers that hand over their logs; nil when there are none.
 func (o asked) inlet() (*archive.Inlet, error) {
 	if o.walUser == "" {
 		return nil, nil
@@ -284,7 +284,7 @@ func (o asked) followers(d *host.LiveDoer) ([]archive.Follower, error) {
 	return []archive.Follower{&mysqlpitr.Follower{Do: d, Server: o.logOf, Index: o.index, As: as}}, nil
 }
 
-// say tells what happened: it is read in a journal, which has the time.
+// say prints what happened, without the time, which the journal adds.
 func (v *verbs) say(text string) {
 	fmt.Fprintf(v.Err, "%s\n", shell.OneLine(text))
 }

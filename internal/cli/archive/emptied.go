@@ -15,8 +15,8 @@ import (
 	"plumb/internal/host"
 )
 
-// emptied refuses a directory to which this service has archived before, and of which nothing is there now: so looks the mount
-// point of a disk that is not mounted, and the server would give its log to the disk of its data, and remove it.
+// emptied is an error if this service has archived to a directory before and finds nothing of it now. This is what the mount point of a
+// disk looks like that is not mounted: the log would go to the disk of the data, and the server would remove its own copy.
 func (o asked) emptied(ctx context.Context, d host.Doer, s store.Store, state string) error {
 	dir, is := strings.CutPrefix(s.URL(), "file://")
 	if !is {
@@ -27,21 +27,21 @@ func (o asked) emptied(ctx context.Context, d host.Doer, s store.Store, state st
 	}
 	all, err := archive.Statuses(ctx, d, state)
 	if err != nil || !slices.ContainsFunc(all, func(one archive.Status) bool { return one.Name == o.name && one.To == s.URL() }) {
-		return nil // nothing is known of it: it may be new
+		return nil // nothing is known about it, so it may be new
 	}
 	if _, err := backup.Ours(ctx, d, state, s); !errors.Is(err, store.ErrNotFound) {
-		return nil // who goes on says what is wrong with it
+		return nil // the caller goes on, and finds out what is wrong with it
 	}
 	return hint.With(fmt.Errorf("%s had the archive of this host, and has nothing of it now", dir),
 		"mount the disk that belongs there; if it was emptied on purpose, remove "+archive.StatusFile(state, o.name))
 }
 
-// taken refuses the name of a log that another service of this host follows and archives to the same place: each would take what the
-// other archived for the end of its own.
+// taken is an error if another service of this host archives a log of the same name to the same place: each would take the end of the
+// other's log for the end of its own.
 func (o asked) taken(ctx context.Context, d host.Doer, s store.Store, state string, now time.Time) error {
 	all, err := archive.Statuses(ctx, d, state)
 	if err != nil || o.index == "" {
-		return nil // what cannot be read says nothing
+		return nil // nothing is known if it cannot be read
 	}
 	for _, one := range all {
 		if one.Name == o.name || one.To != s.URL() || now.Sub(one.Alive) > archive.Old {

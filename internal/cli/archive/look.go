@@ -66,7 +66,7 @@ binary log whose newest part is not archived, a log that broke off.
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "read the state of the services in `DIR` instead of "+backup.Directory)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &asJSON, "")
 	c.Flags().DurationVar(&lag, "lag", lag, "how long written data may stay unarchived")
 	return c
 }
@@ -100,7 +100,7 @@ Whether they are complete and signed by a trusted host is checked by a restore.
 	return c
 }
 
-// stretches finds what is archived, and what was pruned: a beginning that is gone is no hole.
+// stretches finds what is archived without gaps, and what was pruned: that the beginning is missing is no gap.
 func stretches(ctx context.Context, shelf archive.Shelf) (found []archive.Stretch, pruned []view.Pruned, err error) {
 	all, err := shelf.List(ctx, "")
 	if err != nil {

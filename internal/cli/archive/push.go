@@ -44,7 +44,7 @@ If the file is in the archive already, push succeeds if its bytes are the same.
 	return c
 }
 
-// hand hands a file over.
+// hand hands a file over to the service.
 func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	o := archive.Offer{File: filepath.Base(name)}
 	if !pitr.IsFile(o.File) {
@@ -59,7 +59,7 @@ func (v *verbs) hand(name, socket, data string, within time.Duration) error {
 	}
 	st, err := os.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name) // opening a pipe would wait
+		err = fmt.Errorf("%s is not a regular file", name) // opening a pipe could wait for ever
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"plumb/internal/protect/policy"
 )
 
-// unit is a service of systemd that runs the same command.
+// unit is a systemd service that runs the same command.
 func (o asked) unit() (string, error) {
 	if o.emit != "systemd" {
 		return "", hint.Usage(fmt.Sprintf("nothing is known of %q", o.emit), "want systemd")
@@ -28,7 +28,7 @@ func (o asked) unit() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o.recipientsFile != "" { // a service runs in another directory
+	if o.recipientsFile != "" { // as a service runs in another directory
 		if o.recipientsFile, err = filepath.Abs(o.recipientsFile); err != nil {
 			return "", err
 		}
@@ -57,7 +57,7 @@ WantedBy=multi-user.target
 `, o.name, o.mounts(), line), nil
 }
 
-// mounts has systemd wait for the disk of a directory, where its path needs no quoting.
+// mounts makes systemd wait until the disk of a directory is mounted, if the path needs no quoting.
 func (o asked) mounts() string {
 	dir, is := strings.CutPrefix(o.URL(), "file://")
 	if !is || strings.ContainsAny(dir, " \t\n\"'\\%$") {
@@ -66,7 +66,7 @@ func (o asked) mounts() string {
 	return "RequiresMountsFor=" + dir + "\n"
 }
 
-// more are the flags that were given besides.
+// more are the other flags that were given.
 func (o asked) more() (argv []string) {
 	all := [][2]string{{"--recipients-file", o.recipientsFile}, {"--wal-user", o.walUser}, {"--binlog-index", o.index}}
 	if o.index != "" {

@@ -33,11 +33,11 @@ const exits = `Exit codes:
   2  the command line is wrong
   3  refused, or failed`
 
-// verbs are the commands, with what they need of the process.
+// verbs makes the commands, and holds what they need of the process.
 type verbs struct {
 	machine.Opener
 	moments    Moments
-	unattended func() // ends what tells that nothing moves; nil for nothing to end
+	unattended func() // stops the watch for a run in which nothing moves; nil when there is none
 }
 
 // Commands makes the commands, the most used first.
@@ -46,7 +46,7 @@ func Commands(s *shell.Shell, a machine.Adapters, m Moments) []*cobra.Command {
 	return []*cobra.Command{v.backup(), v.restore(), v.verify()}
 }
 
-// asked is what the command line asks of a backup.
+// asked is what the command line says about a backup.
 type asked struct {
 	place
 	recipients     []string
@@ -108,7 +108,7 @@ recipient, age1….
 	return c
 }
 
-// check refuses what says nothing about what is backed up.
+// check is a usage error if flags have no effect on what is backed up.
 func (o asked) check(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
@@ -123,7 +123,7 @@ func (o asked) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// LockFor is for how long objects are locked; 0 for not.
+// LockFor returns how long objects are locked for a number of days; 0 for not at all. It is a usage error if the number makes no sense.
 func LockFor(days int) (time.Duration, error) {
 	if days < 0 || days > 36500 {
 		return 0, hint.Usage(fmt.Sprintf("--lock-days %d makes no sense", days), "1 to 36500; without it nothing is locked")
@@ -133,7 +133,7 @@ func LockFor(days int) (time.Duration, error) {
 
 // make makes a backup.
 func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked, point string) error {
-	debug.SetGCPercent(20) // what is alive is a few large buffers, which cost the collector nothing
+	debug.SetGCPercent(20) // the heap is a few large buffers, which are cheap to collect: less garbage saves memory
 	to, err := o.present(ctx, d, to)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	r, err := b.Run(ctx, job)
 	v.wipe()
 	if err != nil {
-		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup of it; the same command goes on with what was sent"))
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no backup yet; the same command continues with what was not sent"))
 	}
 	own, err := backup.Vault{}.Own(ctx, d, b.Dir)
 	if err != nil {
@@ -170,7 +170,7 @@ func (v *verbs) make(ctx context.Context, d *host.LiveDoer, to []store.Store, o 
 	return v.finish(ctx, d, o, m)
 }
 
-// ready makes all that a backup is made with.
+// ready makes the Backup from the flags.
 func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o asked) (b backup.Backup, err error) {
 	if o.recipients, err = named(o.recipients, o.recipientsFile); err != nil {
 		return b, err
@@ -194,7 +194,7 @@ func (v *verbs) ready(ctx context.Context, d *host.LiveDoer, to []store.Store, o
 	return b, err
 }
 
-// job says what is backed up.
+// job finds out what is backed up.
 func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b backup.Backup, point string) (backup.Job, error) {
 	if o.command != "" {
 		name := cmp.Or(o.name, backup.NameOf(o.command))
@@ -209,14 +209,14 @@ func (o asked) job(ctx context.Context, d *host.LiveDoer, tops backup.Tops, b ba
 	if err != nil {
 		return backup.Job{}, err
 	}
-	all, err := o.vaults(ctx, d, append([]store.Store{b.Store}, b.Also...))
+	all, err := o.vaults(ctx, d, b.Stores())
 	if err != nil {
 		return backup.Job{}, err
 	}
 	return backup.Point(ctx, d, tops, p, told, backup.Full{Asked: o.full, In: all, For: b.Words})
 }
 
-// tops finds the storage that knows where a btrfs is mounted.
+// tops returns the storage that knows where a btrfs filesystem is mounted.
 func (v *verbs) tops() (t backup.Tops) {
 	for _, s := range v.Storages("", "") {
 		if top, is := s.(backup.Tops); is {
@@ -226,7 +226,7 @@ func (v *verbs) tops() (t backup.Tops) {
 	return t
 }
 
-// vaults opens those stores that answer: the others will not have this backup, and the run says so.
+// vaults opens the stores that answer. The others will not have this backup, which the run reports. It is an error if none answers.
 func (o asked) vaults(ctx context.Context, d host.Doer, stores []store.Store) (all []backup.Vault, err error) {
 	var away []error
 	for _, s := range stores {
@@ -243,10 +243,11 @@ func (o asked) vaults(ctx context.Context, d host.Doer, stores []store.Store) (a
 	return all, nil
 }
 
-// ErrNoPoint says that no server of this host has a point, or not the one that is meant.
+// ErrNoPoint says that there is no point of the server that is meant, or of any server of this host.
 var ErrNoPoint = errors.New("there is no point to back up")
 
-// find gives the point that is meant: by its ID, the newest whole one of a server, or the newest where all are of one.
+// find returns the point that of names by its ID, or the newest whole point of the server that of names. If of is "" all points must be of
+// one server.
 func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, of string) (protect.Point, error) {
 	if of != "" && value.KindOf(of) == "" {
 		return points.Get(ctx, d, of)
@@ -264,16 +265,16 @@ func (o asked) find(ctx context.Context, d host.Doer, points protect.Store, of s
 	case len(all) == 0:
 		err = ErrNoPoint
 	case slices.ContainsFunc(all, func(p protect.Point) bool { return p.Server.Ref != all[0].Server.Ref }):
-		return protect.Point{}, hint.With(errors.New("there are points of several servers, and which is meant is not said"), "name the server, for its newest, or a point: plumb protect list shows them")
+		return protect.Point{}, hint.With(errors.New("there are points of several servers"), "name a server to use its newest point, or name a point: plumb protect list shows them")
 	default:
 		return all[len(all)-1], nil
 	}
 	return protect.Point{}, hint.With(err, "on ZFS and btrfs plumb snapshot takes one; --command backs up what a command gives")
 }
 
-// trouble tells what is tried again, not too often.
+// trouble reports on standard error what is being tried again, but not too often.
 func (v *verbs) trouble() func(error) {
-	var one sync.Mutex // several objects are on their way
+	var one sync.Mutex // several objects are sent at the same time
 	var last time.Time
 	return func(err error) {
 		one.Lock()

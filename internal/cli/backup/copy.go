@@ -20,7 +20,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// copying is what the command line asks of a copy.
+// copying is what the command line says about a copy.
 type copying struct {
 	place
 	server   string
@@ -35,11 +35,11 @@ func (v *verbs) copy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "copy [ID | --all] --from URL --to URL",
 		Short: "copy backups to another store, without decrypting them",
-		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs, from
-one store to another. Nothing is decrypted, so no key is needed. Each object is
+		Long: `Copy takes the newest backup, the one with an ID or all, and what it needs,
+from one store to another. Nothing is decrypted, so no key is needed. Each object is
 compared with what was signed before it is written, and the manifest is written
 last. Objects that are there already, by name and size, are read and compared, and
-sent again only if they are others.
+sent again only if they differ.
 
 Only backups signed by a trusted host are copied.
 
@@ -76,7 +76,7 @@ Only backups signed by a trusted host are copied.
 	return c
 }
 
-// carry copies backups.
+// carry copies the backups.
 func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Store, o copying, id string) error {
 	m, err := o.memory(d)
 	if err != nil {
@@ -106,7 +106,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 		err = fmt.Errorf("%w (%d of %d backups were copied)", err, len(done), len(wanted))
 	}
 	if err != nil {
-		return hint.With(err, "the same command goes on where this one was")
+		return hint.With(err, "run the same command again to continue")
 	}
 	took := time.Since(began)
 	if err := o.copied(ctx, d, from, to, wanted, done); err != nil {
@@ -120,7 +120,7 @@ func (v *verbs) carry(ctx context.Context, d *host.LiveDoer, from, to store.Stor
 	return err
 }
 
-// lacksLogs warns of bases that were copied to where their log is not.
+// lacksLogs warns of bases that were copied to a store without the log that brings them to a moment.
 func (v *verbs) lacksLogs(ctx context.Context, vault backup.Vault, to store.Store, wanted []manifest.Manifest, done []backup.Copied) {
 	vault.Store = to
 	behind, err := v.moments.Logs.Behind(ctx, []backup.Vault{vault}, there(wanted, done)...)
@@ -130,7 +130,7 @@ func (v *verbs) lacksLogs(ctx context.Context, vault backup.Vault, to store.Stor
 	}
 }
 
-// there gives those of some backups that the target of a copy has now.
+// there returns those of some backups that the target of a copy has now.
 func there(wanted []manifest.Manifest, done []backup.Copied) []manifest.Manifest {
 	return slices.DeleteFunc(slices.Clone(wanted), func(m manifest.Manifest) bool {
 		return !slices.ContainsFunc(done, func(c backup.Copied) bool { return c.ID == m.ID && !c.Pruned })

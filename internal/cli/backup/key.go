@@ -19,7 +19,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// lines gives those of a file that say something: a line that begins with # is for people.
+// lines returns the lines of a file that are neither empty nor comments, which begin with #.
 func lines(text []byte) (all []string) {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -41,7 +41,7 @@ with the key that opens them, on paper or on another machine: plumb restore
 --trust takes it. plumb backup sheet prints everything that should be kept.
 
 --rotate makes a new key. Both keys sign the change, and the next backup puts it
-into the store: whoever trusts the old key then believes what the new one signs,
+into the store: whoever trusts the old key then trusts what the new one signs too,
 and of what the old one signs only what ended before. The old private key is
 removed. If it was stolen, trust only the new one: print the sheet again.
 
@@ -54,7 +54,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 			if err != nil {
 				return err
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer d.Close()
 			if !rotate {
 				_, public, err := backup.HostKey(c.Context(), d, at, shell.Hostname())
@@ -78,7 +78,7 @@ removed. If it was stolen, trust only the new one: print the sheet again.
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key in `DIR` instead of "+backup.Directory)
 	c.Flags().BoolVar(&rotate, "rotate", false, "make a new key, which the old one vouches for")
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	return c
 }
 
@@ -101,7 +101,7 @@ backup prints it by itself when it is new or has changed.
 			if err != nil {
 				return err
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer d.Close()
 			all, err := backup.Sheets(c.Context(), d, at)
 			if err != nil {
@@ -111,11 +111,11 @@ backup prints it by itself when it is new or has changed.
 		},
 	}
 	c.Flags().StringVar(&p.state, "state", "", "read this host's key and sheets in `DIR` instead of "+backup.Directory)
-	c.Flags().BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.json, "")
 	return c
 }
 
-// near warns when the keys that open the backup are on this machine, and nobody else's can. It gives the files.
+// near warns if all keys that can open the backup are on this machine. It returns their files.
 func (v *verbs) near(ctx context.Context, d *host.LiveDoer, o asked, recipients []string) []string {
 	dirs := []string{".", "/etc/age", "/etc/plumb"}
 	if home, err := os.UserHomeDir(); err == nil {

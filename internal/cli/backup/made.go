@@ -21,11 +21,11 @@ type made struct {
 	backup.Result
 	by   backup.Backup
 	to   []store.Store  // where it was to go, in the order of the command line
-	have []backup.Vault // those that have it
+	have []backup.Vault // the places that have it
 	keys []string       // files of this machine that open it
 }
 
-// kept gives the URLs of the places that have it.
+// kept returns the URLs of the places that have it.
 func (m made) kept() (urls []string) {
 	for _, v := range m.have {
 		urls = append(urls, v.Store.URL())
@@ -33,9 +33,9 @@ func (m made) kept() (urls []string) {
 	return urls
 }
 
-// finish writes down that a backup was made, shows it, and says what is not as it was asked for.
+// finish writes down that a backup was made, prints it, and returns an error for what is not as it was asked for.
 func (v *verbs) finish(ctx context.Context, d *host.LiveDoer, o asked, m made) error {
-	noted := o.note(ctx, d, m) // before the log is looked for, which may take hours or never end
+	noted := o.note(ctx, d, m) // first, as the search for the log may take hours or never end
 	behind, err := v.moments.Logs.Behind(ctx, m.have, m.Manifest)
 	v.Warn("look for the log behind the backup", err)
 	if err := v.Answer(o.json, view.Document(m.kept(), m.Result, behind), view.Made(m.kept(), m.Result, shell.Screen(v.Out))); err != nil {
@@ -49,13 +49,16 @@ func (v *verbs) finish(ctx context.Context, d *host.LiveDoer, o asked, m made) e
 		bad = append(bad, fmt.Errorf("the backup is made: %w", err))
 	}
 	bad = append(bad, m.lacking()...)
+	if m.Twin != nil {
+		bad = append(bad, m.Twin)
+	}
 	if bad == nil {
 		return nil
 	}
-	return policy.Done(errors.Join(bad...)) // it is made, and not all places have it
+	return policy.Done(errors.Join(bad...)) // the backup is made, but not all places have it
 }
 
-// lacking says of each place that does not have it why, and how it gets it.
+// lacking says of each place that does not have the backup why, and how to bring it there.
 func (m made) lacking() (all []error) {
 	for _, l := range m.Lost {
 		mend := fmt.Sprintf("plumb backup copy %s --from %s --to %s", m.ID, m.kept()[0], l.URL)
@@ -67,7 +70,7 @@ func (m made) lacking() (all []error) {
 	return all
 }
 
-// note writes down where it was made.
+// note writes down which places have the backup.
 func (o asked) note(ctx context.Context, d host.Doer, m made) error {
 	memory, err := o.memory(d)
 	if err != nil {
@@ -81,7 +84,7 @@ func (o asked) note(ctx context.Context, d host.Doer, m made) error {
 	return err
 }
 
-// remember keeps the recovery sheets of the places that have it, and prints them when they say something new.
+// remember keeps the recovery sheets of the places that have the backup, and prints those that have changed.
 func (v *verbs) remember(ctx context.Context, d *host.LiveDoer, o asked, m made) error {
 	var news []backup.Sheet
 	for i, at := range o.urls {

@@ -12,7 +12,7 @@ import (
 	"plumb/internal/host"
 )
 
-// spot is a place that was opened, as the command line names it: at is its URL there.
+// spot is a place that was opened. at is its URL on the command line.
 func (p *place) spot(s store.Store, at string) (spot upkeep.Spot) {
 	sheet := p.sheet(at)
 	spot.Store = s
@@ -20,13 +20,14 @@ func (p *place) spot(s store.Store, at string) (spot upkeep.Spot) {
 	return spot
 }
 
-// memory is where this host writes down what it sees of its backups.
+// memory is where this host keeps what it knows of its backups.
 func (p *place) memory(d host.Doer) (upkeep.Memory, error) {
 	at, err := backup.At(p.state)
 	return upkeep.Memory{Do: d, Dir: at}, err
 }
 
-// present leaves out the places that were emptied, for several as one that is not there at all.
+// present replaces the places that were emptied by store.Missing, so that they are treated like places that do not answer. It is an error
+// if all were emptied.
 func (o asked) present(ctx context.Context, d host.Doer, to []store.Store) ([]store.Store, error) {
 	m, err := o.memory(d)
 	if err != nil {

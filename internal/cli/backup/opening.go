@@ -18,7 +18,7 @@ import (
 	"plumb/internal/host"
 )
 
-// opening is what a command needs that opens backups.
+// opening holds the flags of commands that open backups.
 type opening struct {
 	place
 	identity string
@@ -35,10 +35,10 @@ func (o *opening) flags(c *cobra.Command) {
 	c.Flags().Var(&o.rate, "limit-rate", "fetch at most this many bytes of objects a second: 50M")
 }
 
-// pace is that of what is fetched.
+// pace limits how fast data is fetched.
 func (o *opening) pace() *stream.Pace { return &stream.Pace{PerSecond: int64(o.rate)} }
 
-// keys reads the identities; none when no file is named.
+// keys reads the files of secret keys; none when no file is named.
 func (o *opening) keys() ([]age.Identity, error) {
 	if o.identity == "" {
 		return nil, nil
@@ -57,17 +57,17 @@ func (o *opening) keys() ([]age.Identity, error) {
 	return all, nil
 }
 
-// opened is a store with backups, and what they are opened with, for one command.
+// opened is a store with backups and the keys for them, for one command.
 type opened struct {
 	*verbs
 	o     opening
-	id    string // of the backup that is meant; "" for the newest
+	id    string // ID of the backup that is meant; "" for the newest
 	do    *host.LiveDoer
 	vault backup.Vault
 	keys  []age.Identity
 }
 
-// opened opens a store for a command whose arguments name a backup, or none. A newer one that is not believed is warned of.
+// opened opens a store for a command with at most one argument, which names a backup. It warns if a newer backup is not believed.
 func (v *verbs) opened(ctx context.Context, o opening, args []string, do func(opened) error) error {
 	return v.on(o.place, func(d *host.LiveDoer, s store.Store) error {
 		keys, err := o.keys()
@@ -83,12 +83,12 @@ func (v *verbs) opened(ctx context.Context, o opening, args []string, do func(op
 	})
 }
 
-// find gives the backup that is meant.
+// find returns the backup that is meant.
 func (v opened) find(ctx context.Context) (manifest.Manifest, error) {
 	return v.vault.Find(ctx, v.id, v.o.server)
 }
 
-// restoring says how backups are brought back.
+// restoring makes what restores backups.
 func (v opened) restoring(doing func(backup.Progress)) backup.Restore {
 	return backup.Restore{Vault: v.vault, Do: v.do, Keys: v.keys, Workers: v.o.parallel, Pace: v.o.pace(), Doing: doing, Home: home()}
 }

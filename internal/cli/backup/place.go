@@ -1,4 +1,4 @@
-// Package backup is the commands that take backups to a store and bring them back.
+// Package backup has the commands that send backups to a store and bring them back.
 package backup
 
 import (
@@ -27,7 +27,7 @@ import (
 	"plumb/internal/store/s3"
 )
 
-// place is where backups are kept, and whose are believed.
+// place is where backups are kept, and whose keys are trusted for them.
 type place struct {
 	urls             []string
 	endpoint, region string
@@ -54,10 +54,10 @@ func (p *place) common(c *cobra.Command) {
 	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; default: $AWS_REGION")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and the record of what was sent, in `DIR` instead of "+backup.Directory)
-	fl.BoolVar(&p.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.json, "")
 }
 
-// parallelFlag is for the commands that move whole backups.
+// parallelFlag adds the flag of commands that move whole backups.
 func (p *place) parallelFlag(c *cobra.Command) {
 	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects in flight at once; each takes about 40 MB of memory")
 }
@@ -66,7 +66,7 @@ func (p *place) trustFlag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe backups signed with this public `KEY`, or with those in a file; can be given several times. This host's own are always believed")
 }
 
-// open opens a store. It is closed by the caller.
+// open opens a store. The caller must close it.
 func (p *place) open(at string) (store.Store, func() error, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.User != nil || u.Fragment != "" {
@@ -93,7 +93,7 @@ func (p *place) open(at string) (store.Store, func() error, error) {
 	return nil, nil, hint.Usage(fmt.Sprintf("%q is not a place for backups", at), help)
 }
 
-// bucket opens one of S3. Of several stores each has its own endpoint, region and login, which its URL says.
+// bucket opens a bucket of S3. Its URL can name an endpoint, a region and a login of its own, as several stores can have different ones.
 func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 	o := s3.Options{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/")}
 	o.Endpoint, o.Region = shell.EndpointOfAWS(p.endpoint, p.region)
@@ -118,13 +118,13 @@ func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 	return s3.Open(o)
 }
 
-// sheet says of a store what who restores must know.
+// sheet says what somebody must know about a store to restore from it.
 func (p *place) sheet(at string) (s backup.Sheet) {
 	s.URL = at
 	if strings.HasPrefix(at, "s3:") {
 		s.Endpoint, s.Region = shell.EndpointOfAWS(p.endpoint, p.region)
 	}
-	if u, err := url.Parse(at); err == nil && u.RawQuery != "" { // the login is another machine's own
+	if u, err := url.Parse(at); err == nil && u.RawQuery != "" { // the login of the URL is only for this machine
 		q := u.Query()
 		s.Endpoint, s.Region = cmp.Or(q.Get("endpoint"), s.Endpoint), cmp.Or(q.Get("region"), s.Region)
 		u.RawQuery = ""
@@ -153,7 +153,7 @@ func (p *place) vault(ctx context.Context, d host.Doer, s store.Store) (v backup
 	return v.Through(ctx)
 }
 
-// trusted reads a key, or a file of keys.
+// trusted reads a public key, or a file of public keys.
 func trusted(given string) (all []note.Verifier, err error) {
 	switch {
 	case backup.IsSecret(given):
@@ -171,15 +171,15 @@ func trusted(given string) (all []note.Verifier, err error) {
 	return all, err
 }
 
-// errShown is the error of a secret key in the place of what a flag takes. It does not repeat the key.
+// errShown is the error of a flag that was given a secret key. It does not repeat the key.
 func errShown(flag, takes string) error {
 	return hint.Usage(flag+" was given a secret key itself", flag+" takes "+takes+". What is on a command line, others on this machine can read: make another key if they must not have it")
 }
 
-// mostKeys is more than a file of keys, or of those who can open backups, has, in bytes.
+// mostKeys is the largest file of keys that is read, in bytes.
 const mostKeys = 1 << 20
 
-// on opens this machine and the store for one command.
+// on calls a command with this machine and the store, and closes both.
 func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err error) {
 	if len(p.urls) > 1 {
 		return hint.Usage("this reads one place at a time, and several were given", "name one")
@@ -187,13 +187,13 @@ func (v *verbs) on(p place, do func(d *host.LiveDoer, s store.Store) error) (err
 	return v.onAll(p, p.urls, func(d *host.LiveDoer, all []store.Store) error { return do(d, all[0]) })
 }
 
-// onAll opens this machine and stores.
+// onAll calls a command with this machine and all stores, and closes them.
 func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []store.Store) error) (err error) {
 	if p.parallel < 1 || p.parallel > 64 {
 		return hint.Usage(fmt.Sprintf("--parallel %d makes no sense", p.parallel), "1 to 64")
 	}
 	patience := store.DefaultPatience
-	if len(p.urls) > 1 { // the others are not to wait for one as long as for the only one
+	if len(p.urls) > 1 { // do not try one store for as long as if it were the only one, as the others wait
 		patience.For = 10 * time.Minute
 	}
 	var all []store.Store
@@ -209,7 +209,7 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 			return hint.Usage(at+" is named twice", "name each place once")
 		}
 		plain, end, err := p.open(at)
-		if _, is := errors.AsType[*fs.PathError](err); is && len(p.urls) > 1 { // a disk that is not mounted spoils none of the others
+		if _, is := errors.AsType[*fs.PathError](err); is && len(p.urls) > 1 { // a disk that is not mounted is no reason not to use the others
 			away = append(away, fmt.Errorf("%s: %w", at, err))
 			all = append(all, &store.Missing{At: at, Why: err})
 			continue
@@ -223,13 +223,13 @@ func (v *verbs) onAll(p place, urls []string, do func(d *host.LiveDoer, all []st
 	if len(away) == len(urls) {
 		return errors.Join(away...)
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	defer v.rest()
 	return do(d, all)
 }
 
-// doubt warns of a backup that is passed over.
+// doubt warns of a backup that is ignored because it is not believed.
 func (v *verbs) doubt(f backup.Found) {
 	v.Warn("backup "+f.ID+" is newer, and not believed", f.Err)
 }

@@ -13,7 +13,7 @@ import (
 	"plumb/internal/protect"
 )
 
-// Regular is a backup that is made again and again.
+// Regular is a backup that a policy asks for at intervals.
 type Regular struct {
 	To         []string // URLs
 	Recipients string   // file of those who can open it
@@ -21,7 +21,7 @@ type Regular struct {
 	LockDays   int      // 0: nothing is locked
 }
 
-// Point backs a point up, as a policy asks for.
+// Point backs up a point for a policy.
 func Point(ctx context.Context, s *shell.Shell, m *machine.Machine, point string, r Regular) error {
 	v := &verbs{Opener: machine.Opener{Shell: s, Adapters: machine.Adapters{Storages: func(string, string) []protect.Storage { return m.Keeper.Storages }}}}
 	o := asked{recipientsFile: r.Recipients, points: m.Keeper.Store.Dir, rate: value.Size(r.LimitRate), lockDays: r.LockDays}

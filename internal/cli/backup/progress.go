@@ -10,30 +10,30 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// How often it is told how far a run is: to a person who watches, and to a log, where what ends sooner needs no line.
+// How often progress is shown: to a person who watches, and in a log, where a run that ends sooner needs no line.
 const (
 	watched = 200 * time.Millisecond
 	logged  = 5 * time.Minute
 )
 
-// course is how a run goes: how far it is, and how fast it got there.
+// course is the progress of a run, and how fast it goes.
 type course struct {
-	every time.Duration // between two lines
+	every time.Duration // time between two lines
 	told  time.Time     // the last, or when it began
 	at    backup.Progress
 	when  time.Time // it was there
 	pace  stats.Pace
 }
 
-// moved notes how far it is, and gives the line that is due now; "" for none. Where it goes back another work begins, whose pace is
-// another: what a server is told of the point comes before the data.
+// moved notes how far the run is, and returns the line that is due now; "" for none. If the run goes back, another part of it begins,
+// which has a pace of its own: a server is first sent the description of the point, and then the data.
 func (c *course) moved(p backup.Progress, now time.Time) string {
 	did := (p.Bytes - p.Skipped) - (c.at.Bytes - c.at.Skipped)
 	switch {
 	case c.when.IsZero():
 	case p.Bytes < c.at.Bytes || p.Total != c.at.Total:
 		c.pace = stats.Pace{}
-	case did > 0: // what was there already tells nothing
+	case did > 0: // nothing that was there before says how fast it goes
 		c.pace.Add(float64(did), now.Sub(c.when).Seconds())
 	}
 	c.at, c.when = p, now
@@ -44,15 +44,15 @@ func (c *course) moved(p backup.Progress, now time.Time) string {
 	return view.Progress(p, c.pace.PerSecond(), c.pace.Left(float64(p.Total-p.Bytes)))
 }
 
-// doing says how far it is, and tells when it stands still, until wipe is called.
+// doing shows progress, and warns when nothing moves, until wipe is called.
 func (v *verbs) doing(quiet bool) func(backup.Progress) {
 	at := new(standing)
 	at.moved(backup.Progress{}, time.Now())
 	return v.follow(at, quiet)
 }
 
-// follow does so of what may do something else before: then it stands still only when it has begun. A person sees one line that is
-// rewritten, and a log gets one now and then.
+// follow is doing for a run that may do something else first: it warns only once something has moved. A person sees one line that is
+// rewritten; a log gets a line now and then.
 func (v *verbs) follow(at *standing, quiet bool) func(backup.Progress) {
 	v.rest()
 	v.unattended = v.attend(at)
@@ -71,7 +71,7 @@ func (v *verbs) follow(at *standing, quiet bool) func(backup.Progress) {
 	}
 }
 
-// rest ends what tells that nothing moves.
+// rest stops the watch for a run in which nothing moves.
 func (v *verbs) rest() {
 	if v.unattended != nil {
 		v.unattended()

@@ -286,9 +286,12 @@ func (v opened) one(ctx context.Context, r backup.Restore, m manifest.Manifest, 
 	case t.output == "-":
 		err = write(v.Out)
 	case t.output != "":
-		if err = t.fits(ctx, v.do, s.Bytes); err == nil {
-			err = shell.WriteFile(t.output, t.force, write)
-		}
+		err = shell.WriteFile(t.output, t.force, func(w io.Writer) error { // which has removed what a killed run left
+			if err := t.fits(ctx, v.do, s.Bytes); err != nil {
+				return err
+			}
+			return write(w)
+		})
 	default:
 		err = r.Command(ctx, m, number, t.command)
 	}

@@ -20,30 +20,30 @@ import (
 	"plumb/internal/host"
 )
 
-// Place is where backups and archives are kept, for the commands about archives.
+// Place holds the flags that say where backups and archives are kept, for the commands about archives.
 type Place struct{ place }
 
-// ToFlags adds the flags of a command that writes there.
+// ToFlags adds the flags of a command that writes to the place.
 func (p *Place) ToFlags(c *cobra.Command) {
 	p.place.flags(c, "to", "`URL` to archive to: s3://bucket/prefix or file:///directory")
 }
 
-// FromFlags adds those of one that reads there.
+// FromFlags adds the flags of a command that reads from it.
 func (p *Place) FromFlags(c *cobra.Command) {
 	p.place.flags(c, "from", oneURL)
 	p.trustFlag(c)
 }
 
-// URL is where it is.
+// URL is the place that was named.
 func (p *Place) URL() string { return p.urls[0] }
 
-// JSON tells whether an answer is wanted as JSON.
+// JSON tells whether --json was given.
 func (p *Place) JSON() bool { return p.json }
 
-// Directory is where this host's key is.
+// Directory returns the directory of this host's key.
 func (p *Place) Directory() (string, error) { return backup.At(p.state) }
 
-// Open opens the store as it is: it tries nothing again.
+// Open opens the store so that nothing is tried again when it fails.
 func (p *Place) Open() (store.Store, func() error, error) {
 	if len(p.urls) != 1 {
 		return nil, nil, hint.Usage("an archive is kept in one place, and several were given", "name one")
@@ -51,7 +51,7 @@ func (p *Place) Open() (store.Store, func() error, error) {
 	return p.open(p.urls[0])
 }
 
-// Emptied tells why a directory that has backups of this host, as far as it knows, is not written to: nothing of them is there.
+// Emptied is an error if the place should have backups of this host and has none; see upkeep.Memory.Emptied.
 func (p *Place) Emptied(ctx context.Context, d host.Doer, s store.Store) error {
 	m, err := p.memory(d)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Place) Emptied(ctx context.Context, d host.Doer, s store.Store) error {
 	return m.Emptied(ctx, p.spot(s, p.urls[0]))
 }
 
-// On opens this machine and the store for one command.
+// On calls a command with this machine and the store, and closes both.
 func (p *Place) On(s *shell.Shell, do func(d *host.LiveDoer, s store.Store) error) error {
 	v := &verbs{Opener: machine.Opener{Shell: s}}
 	return v.on(p.place, do)
@@ -71,7 +71,7 @@ func (p *Place) Vault(ctx context.Context, d host.Doer, s store.Store) (backup.V
 	return p.vault(ctx, d, s)
 }
 
-// home is that of whoever runs this; "" when nobody knows. A timer of systemd may not say it.
+// home is the home directory of the user who runs this; "" when it is not known. A systemd timer may not set $HOME.
 func home() string {
 	if dir := os.Getenv("HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -82,7 +82,7 @@ func home() string {
 	return ""
 }
 
-// Account gives the numbers of a user that a server runs as.
+// Account returns the user and group IDs of a user that a server runs as.
 func Account(name string) (uid, gid int, err error) {
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func Account(name string) (uid, gid int, err error) {
 	return uid, gid, errors.Join(err, err2)
 }
 
-// Recipients reads who can open what is kept: those that are named, and those of a file.
+// Recipients returns the recipients that are named and those of a file, who can open what is kept.
 func Recipients(words []string, file string) ([]age.Recipient, error) {
 	words, err := named(words, file)
 	if err != nil {
@@ -119,7 +119,8 @@ func named(words []string, file string) ([]string, error) {
 	return words, nil
 }
 
-// Words are the flags of the place as they were given, but for the URL. They are for who runs elsewhere: a path is given whole.
+// Words returns the flags of the place as they were given, except the URL, for a command that runs in another directory: paths are
+// absolute.
 func (p *Place) Words() (argv []string, err error) {
 	state := p.state
 	if state != "" {

@@ -18,10 +18,10 @@ func (v *verbs) show() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [ID] --from URL",
 		Short: "show one backup, and what it needs",
-		Long: `Show tells of the newest backup, or of the one with an ID, whose it is, when it was
-made, what its streams are, which backups it needs, who signed it, and whether a
-server was started on it. With --json it is the list of the backup and of those it
-needs, the full one first.
+		Long: `Show describes the newest backup, or the one with an ID: which server it is of, when
+it was made, what its streams are, which backups it needs, who signed it, and
+whether a server was started on it. With --json it prints the backup and those that
+it needs, the full one first.
 
 ` + shell.ReadExits,
 		Example: `  plumb backup show --from s3://backups/db1

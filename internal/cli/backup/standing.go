@@ -11,8 +11,8 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// standing tells when nothing has moved for a while: a producer that waits for a lock, a file server that hangs. What a store
-// refuses is told by who tries it again.
+// standing warns when nothing has moved for a while, as when a producer waits for a lock or a file server hangs. Errors of stores are
+// reported by what tries again.
 type standing struct {
 	mu    sync.Mutex
 	at    backup.Progress
@@ -20,18 +20,18 @@ type standing struct {
 	next  time.Duration // of that until it is told
 }
 
-// stands is how long nothing may move before that is told; then it is told each time that it has stood twice as long. One
-// object on a slow line may take some minutes.
+// stands is how long nothing may move before the first warning. Each further one comes after twice the time. One object may take
+// some minutes on a slow line.
 const stands = 3 * time.Minute
 
-// moved notes how far it is.
+// moved notes how far the run is.
 func (s *standing) moved(p backup.Progress, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at, s.since, s.next = p, now, stands
 }
 
-// due gives what is to be told now; "" for nothing. What comes after the last byte of what is known is told by others.
+// due returns the warning that is due now; "" for none. Once everything that was known to come has been sent there are no more warnings.
 func (s *standing) due(now time.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *standing) due(now time.Time) string {
 	return view.Standing(s.at, stood)
 }
 
-// attend has it told on standard error, until end is called.
+// attend prints warnings on standard error until end is called.
 func (v *verbs) attend(s *standing) (end func()) {
 	ctx, end := context.WithCancel(context.Background())
 	go func() {

@@ -52,7 +52,7 @@ Exit codes:
   plumb verify --from s3://backups/db1 --restore /srv/scratch --identity key.txt --trust db1.pub`,
 		Args: oneID,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !(percent >= 0 && percent <= 100) { // nor what is no number
+			if !(percent >= 0 && percent <= 100) { // written so that NaN is refused too
 				return hint.Usage(fmt.Sprintf("--sample %g is not a percentage", percent), "0 to 100")
 			}
 			if under != "" && o.identity == "" {
@@ -74,7 +74,7 @@ Exit codes:
 	return c
 }
 
-// prove restores a backup, and starts a server on it.
+// prove restores a backup and starts a server on it.
 func (v opened) prove(ctx context.Context, under string) error {
 	m, err := v.find(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (v opened) proof(ctx context.Context, here *machine.Machine, m manifest.Man
 	return base.Run(ctx, m)
 }
 
-// mark writes down in the store what came of it, so that prune and lists know, and here, so that a check does.
+// mark writes down the result: in the store for prune and lists, and on this host for checks.
 func (v opened) mark(ctx context.Context, m manifest.Manifest, got protect.Drill) error {
 	at, err := backup.At(v.o.state)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v opened) mark(ctx context.Context, m manifest.Manifest, got protect.Drill
 	return errors.Join(v.vault.Mark(ctx, proof, key), memory.Tried(ctx, v.o.spot(v.vault.Store, v.o.urls[0]), m, proof))
 }
 
-// again reads backups again.
+// again reads backups from the store again.
 func (v opened) again(ctx context.Context, all bool, percent float64) error {
 	chain, err := chosen(ctx, v.vault, v.id, v.o.server, all)
 	if err != nil {
@@ -146,8 +146,8 @@ func (v opened) again(ctx context.Context, all bool, percent float64) error {
 	return errors.Join(err, v.Answer(v.o.json, view.VerifyDocument(v.vault.Store.URL(), got, took), view.Verified(got, took, shell.Screen(v.Out))))
 }
 
-// chosen gives the backups that are meant: one with what it needs, or all. Of all, one that is not believed
-// is an error: it may be the one that is needed.
+// chosen returns the backups that are meant: one with those it needs, or all. If all are meant it is an error if
+// one is not believed, as it may be the one that will be needed.
 func chosen(ctx context.Context, vault backup.Vault, id, server string, all bool) ([]manifest.Manifest, error) {
 	if !all {
 		m, err := vault.Find(ctx, id, server)

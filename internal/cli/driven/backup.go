@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"plumb/internal/cli/driven/memory"
 	"plumb/internal/cli/protect/machine"
 	"plumb/internal/cli/shell"
+	"plumb/internal/cli/value"
 	"plumb/internal/engine/dsn"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -26,7 +28,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// backup makes a backup; the first time it writes what the tool needs to know.
+// backup makes a backup. The first time it also writes the configuration of the tool.
 func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 	o.server = server
 	if err := o.place("to"); err != nil {
@@ -42,7 +44,10 @@ func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 	whole, is := t.(driven.Whole)
 	if !is {
 		return v.on(func(d *host.LiveDoer) error {
-			s := driven.Set{Tool: o.with, Name: o.with, URL: o.url, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: server}}}
+			s, err := v.told(ctx, d, t, o)
+			if err != nil {
+				return err
+			}
 			return v.run(ctx, d, t, s, o)
 		})
 	}
@@ -55,7 +60,34 @@ func (v *verbs) backup(ctx context.Context, o asked, server string) error {
 	})
 }
 
-// Backup makes a backup of a server that was backed up before, as a policy asks for.
+// told gives the set of a tool that keeps itself where its backups go, and tells it that if a person says it.
+func (v *verbs) told(ctx context.Context, d *host.LiveDoer, t driven.Tool, o asked) (s driven.Set, err error) {
+	_, name, _ := strings.Cut(o.server, ":")
+	if kind := value.KindOf(o.server); kind == "" {
+		name = o.server
+	} else if kind != t.Kind() {
+		return s, notOf(t, stack.Ref{Kind: kind, Name: name})
+	}
+	ref := stack.Ref{Kind: t.Kind(), Name: cmp.Or(name, o.with)}
+	s = driven.Set{Tool: o.with, Name: o.with, URL: o.url, Server: protect.Server{Ref: ref}}
+	tool, is := t.(driven.Told)
+	if !is || o.url == "" && !o.archiving {
+		return s, nil
+	}
+	o.reach(&s)
+	did, err := tool.Tell(ctx, d, s, memory.Login(s), o.archiving)
+	if did {
+		fmt.Fprintf(v.Err, "plumb: %s was told where its backups go, and whether the log does; all its agents go by that\n", t.Name())
+	}
+	return s, err
+}
+
+// notOf is the error of a server that a tool is not for.
+func notOf(t driven.Tool, server stack.Ref) error {
+	return hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), server), "leave out --with")
+}
+
+// Backup makes a backup for a policy. The server must have been backed up before.
 func Backup(ctx context.Context, s *shell.Shell, a Adapters, here *machine.Machine, server stack.Ref, with string) error {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a.Adapters}, a}
 	o := asked{with: with, server: server.String(), state: filepath.Join(here.Base(), filepath.Base(backup.Directory)), kind: "auto", fullEvery: 7 * day, diffEvery: day, flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
@@ -86,7 +118,7 @@ func (o asked) check() error {
 	return nil
 }
 
-// run makes the backup, and says what there is then.
+// run makes the backup, and prints what there is afterwards.
 func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driven.Set, o asked) error {
 	before, err := t.Look(ctx, d, s)
 	if err != nil {
@@ -107,7 +139,7 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 		defer v.Done()
 	}
 	if err := t.Run(ctx, d, s, kind); err != nil {
-		return hint.With(err, cmp.Or(hint.Of(err), "there is no new backup; the same command goes on with what was copied"))
+		return hint.With(err, cmp.Or(hint.Of(err), "there is no new backup yet; the same command continues with what was not copied"))
 	}
 	f, err := t.Look(ctx, d, s)
 	if err != nil {
@@ -125,7 +157,7 @@ func (v *verbs) run(ctx context.Context, d *host.LiveDoer, t driven.Tool, s driv
 	return v.Answer(o.json, shown.Document(), shown.Text(shell.Screen(v.Out)))
 }
 
-// ready finds the server, and has the tool know it.
+// ready finds the server, and makes it known to the tool.
 func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole, o asked) (s driven.Set, err error) {
 	if _, err := t.Have(ctx, here.Doer); err != nil {
 		return s, err
@@ -168,14 +200,14 @@ func (v *verbs) ready(ctx context.Context, here *machine.Machine, t driven.Whole
 	return s, books.Put(ctx, s)
 }
 
-// located is a server in the picture of its machine.
+// located is a server, with the picture of its machine.
 type located struct {
 	server protect.Server
 	target host.Target
 	seen   *stack.Stack
 }
 
-// find finds the server in the picture of this machine.
+// find finds the server on this machine.
 func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, name string) (at located, err error) {
 	if at.seen, err = here.Look(ctx); err != nil {
 		return at, err
@@ -185,7 +217,7 @@ func (v *verbs) find(ctx context.Context, here *machine.Machine, t driven.Tool, 
 		return at, err
 	}
 	if ref.Kind != t.Kind() {
-		return at, hint.Usage(fmt.Sprintf("%s backs up %s, and %s is none", t.Name(), t.Kind(), ref), "leave out --with")
+		return at, notOf(t, ref)
 	}
 	e, err := here.Keeper.EngineOf(protect.Server{Ref: ref})
 	if err != nil {
@@ -216,7 +248,7 @@ func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s dri
 		s.Keep = was.Keep
 	}
 	if was != nil && s.URL != was.URL {
-		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin anew elsewhere: plumb undo takes the configuration away, and --stanza NAME begins another")
+		return s, hint.With(fmt.Errorf("%s is backed up to %s", server.Ref, was.URL), "to begin elsewhere: plumb undo removes the configuration, and --stanza NAME begins another")
 	}
 	if was != nil && was.Server.Identity != "" && server.Identity != was.Server.Identity {
 		return s, hint.With(fmt.Errorf("%s is not the server that was backed up as %s: its identifier is %s, and that one's is %s", server.Ref, name, server.Identity, was.Server.Identity), "--stanza NAME begins backups of its own")
@@ -224,7 +256,7 @@ func (o asked) fresh(was *driven.Set, server protect.Server, name string) (s dri
 	return s, nil
 }
 
-// write writes what the tool needs, and has the server archive its log when a person agreed.
+// write writes the configuration of the tool, and makes the server archive its log if a person agreed to that.
 func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup, s driven.Set, o asked, at located) error {
 	wants, err := u.Tool.Wants(ctx, here.Doer, at.target, s)
 	if err != nil {
@@ -267,7 +299,7 @@ func (v *verbs) write(ctx context.Context, here *machine.Machine, u driven.Setup
 	return nil
 }
 
-// settings makes the draft of what the server is to be set to.
+// settings drafts the change of the server's settings.
 func (v *verbs) settings(ctx context.Context, here *machine.Machine, seen *stack.Stack, s driven.Set, wants []driven.Setting) (change.Draft, error) {
 	if len(wants) == 0 {
 		return change.Draft{}, nil

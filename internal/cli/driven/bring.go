@@ -21,7 +21,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// verify proves a backup: it is restored, a server is started on it, and all of that is taken away.
+// verify proves a backup: it restores it, starts a server on it, and removes everything again.
 func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 	t, err := v.whole(o.with, "prove backups")
 	if err != nil {
@@ -70,7 +70,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 	})
 }
 
-// noted notes here what the store says after a proof, so that a check knows.
+// noted writes down on this host what the store says after a proof, so that a check knows.
 func (v *verbs) noted(ctx context.Context, d *host.LiveDoer, t driven.Whole, s driven.Set, o asked) error {
 	f, err := t.Look(ctx, d, s)
 	if err != nil {
@@ -134,7 +134,7 @@ func (v *verbs) restore(ctx context.Context, o asked, label string) error {
 	})
 }
 
-// moment reads where to and up to when a restore goes.
+// moment parses the directory and the moment of a restore.
 func (o asked) moment() (directory string, a moment.Asked, err error) {
 	directory = o.flags.Lookup("dir").Value.String()
 	to := o.flags.Lookup("to").Value.String()
@@ -152,7 +152,7 @@ func (o asked) moment() (directory string, a moment.Asked, err error) {
 	return directory, a, nil
 }
 
-// owned finds as whom the server of a set will run.
+// owned finds the user that the server of a set will run as.
 func (o asked) owned(s *driven.Set, root bool) (err error) {
 	if user := o.flags.Lookup("user").Value.String(); user != "" {
 		if s.Server.UID, s.Server.GID, err = backupcli.Account(user); err != nil {
@@ -216,5 +216,5 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	return s, err
 }
 
-// mostKey is more than the configuration with a tool's key has, in bytes.
+// mostKey is the largest configuration with a tool's key that is read, in bytes.
 const mostKey = 1 << 16

@@ -27,7 +27,7 @@ import (
 	"plumb/internal/stack"
 )
 
-// Adapters are the tools, and what Plumb sets a server's settings with.
+// Adapters holds the tools, and what sets a server's settings.
 type Adapters struct {
 	machine.Adapters
 	Tools   []driven.Tool
@@ -41,10 +41,10 @@ type verbs struct {
 	Adapters
 }
 
-// asked is what the command line asks.
+// asked is what the command line says.
 type asked struct {
 	with, stanza  string
-	server        string // or what else the argument names
+	server        string // the argument, which can also name something else
 	url           string
 	endpoint      string
 	region, state string
@@ -58,7 +58,7 @@ type asked struct {
 	flags         *pflag.FlagSet
 }
 
-// day is that of a clock.
+// day is a time of day.
 const day = 24 * time.Hour
 
 // Extend adds --with to the commands about backups.
@@ -68,7 +68,7 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 		switch c.Name() {
 		case "backup":
 			v.extend(c, v.backup, []string{"to", "endpoint", "region"}, func(o *asked, fl *pflag.FlagSet) {
-				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: set archive_mode and archive_command, if the server has none")
+				fl.BoolVar(&o.archiving, "set-archiving", false, "with --with: have the server's log archived too, if nothing does: pgbackrest by archive_mode and archive_command, pbm by pitr.enabled")
 				fl.StringVar(&o.kind, "type", "auto", "with --with: `full`, diff or incr; auto goes by --full-every and --diff-every")
 				fl.DurationVar(&o.fullEvery, "full-every", 7*day, "with --with: make a full backup when the last one is this old")
 				fl.DurationVar(&o.diffEvery, "diff-every", day, "with --with: make a differential backup when the last one is this old")
@@ -89,7 +89,7 @@ func Extend(s *shell.Shell, a Adapters, all []*cobra.Command) {
 	}
 }
 
-// names lists the tools.
+// names lists the names of the tools.
 func (v *verbs) names() (all []string) {
 	for _, t := range v.Tools {
 		all = append(all, t.Name())
@@ -137,7 +137,7 @@ func (v *verbs) extend(c *cobra.Command, run func(context.Context, asked, string
 	}
 }
 
-// ways names the tools and what they are for.
+// ways says of each tool what it is for.
 func (v *verbs) ways() string {
 	var all []string
 	for _, t := range v.Tools {
@@ -146,7 +146,7 @@ func (v *verbs) ways() string {
 	return strings.Join(all, ", ")
 }
 
-// read reads the flags that the command had.
+// read reads the flags that the command had before it was extended.
 func (o *asked) read() {
 	text := func(name string) string {
 		if f := o.flags.Lookup(name); f != nil && f.Value.Type() == "string" {
@@ -158,7 +158,7 @@ func (o *asked) read() {
 	o.json, _ = o.flags.GetBool("json")
 }
 
-// place reads where the backups are.
+// place parses where the backups are.
 func (o *asked) place(flag string) error {
 	all, err := o.flags.GetStringArray(flag)
 	if err != nil || len(all) > 1 {
@@ -170,7 +170,7 @@ func (o *asked) place(flag string) error {
 	return nil
 }
 
-// usual is where configurations are.
+// usual is the default directory of configurations.
 const usual = "/etc/plumb/"
 
 // reach notes how a bucket is reached, of a set that has its backups in one.
@@ -181,7 +181,7 @@ func (o asked) reach(s *driven.Set) {
 	}
 }
 
-// files is the directory of a tool's configurations, through which servers' users pass.
+// files returns the directory of a tool's configurations. Servers' users must be able to reach files in it.
 func (o asked) files() (string, error) {
 	if o.state == "" || o.state == backup.Directory {
 		return usual + o.with, nil
@@ -190,7 +190,7 @@ func (o asked) files() (string, error) {
 	return dir + "-" + o.with, err
 }
 
-// tool finds the one that is meant.
+// tool finds the tool that is meant.
 func (v *verbs) tool(name string) (driven.Tool, error) {
 	for _, t := range v.Tools {
 		if t.Name() == name {
@@ -200,7 +200,7 @@ func (v *verbs) tool(name string) (driven.Tool, error) {
 	return nil, hint.Usage(fmt.Sprintf("nothing is known of a tool %q", name), "want "+hint.OneOf(v.names()))
 }
 
-// whole finds one that Plumb also configures and restores with.
+// whole finds the tool that is meant, which must be one that Plumb can also configure and restore with.
 func (v *verbs) whole(name, verb string) (driven.Whole, error) {
 	t, err := v.tool(name)
 	if err != nil {
@@ -213,7 +213,7 @@ func (v *verbs) whole(name, verb string) (driven.Whole, error) {
 	return w, nil
 }
 
-// sets is where it is written down what is backed up how.
+// sets is where the sets are written down: what is backed up, and how.
 func (o asked) sets(d host.Doer) (driven.Sets, error) {
 	at, err := backup.At(o.state)
 	return driven.Sets{Do: d, Dir: driven.Directory(at)}, err
@@ -232,14 +232,14 @@ func (o asked) set(ctx context.Context, d host.Doer) (driven.Set, error) {
 	return driven.Find(all, o.with, o.stanza)
 }
 
-// on opens this machine without looking at it.
+// on calls a command with this machine, without looking at it first.
 func (v *verbs) on(do func(d *host.LiveDoer) error) (err error) {
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(d)
 }
 
-// stanzaOf is what the backups of a server are called where nobody said.
+// stanzaOf is the name of a server's backups unless a flag names them.
 func stanzaOf(server stack.Ref) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {

@@ -17,7 +17,7 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// list says what there is, and what is wrong with it.
+// list prints the backups there are, and what is wrong with them.
 func (v *verbs) list(ctx context.Context, o asked, _ string) error {
 	t, err := v.tool(o.with)
 	if err != nil {
@@ -53,7 +53,7 @@ func (v *verbs) list(ctx context.Context, o asked, _ string) error {
 	})
 }
 
-// setOf finds the set; of a tool that Plumb does not configure there is one, which nobody wrote down.
+// setOf finds the set. A tool that Plumb does not configure has one, which is not written down.
 func (v *verbs) setOf(ctx context.Context, d host.Doer, t driven.Tool, o asked) (driven.Set, error) {
 	if _, is := t.(driven.Whole); is {
 		return o.set(ctx, d)
@@ -61,7 +61,7 @@ func (v *verbs) setOf(ctx context.Context, d host.Doer, t driven.Tool, o asked) 
 	return driven.Set{Tool: o.with, Name: o.with, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: o.stanza}}}, nil
 }
 
-// note writes down what there is, so that a check knows; made is a backup that was just made, or nil.
+// note writes down which backups there are, so that a check knows. made is a backup that was just made, or nil.
 func (o asked) note(ctx context.Context, d host.Doer, s driven.Set, f driven.Found, made *driven.Taken) error {
 	at, err := backup.At(o.state)
 	if err != nil {
@@ -70,7 +70,7 @@ func (o asked) note(ctx context.Context, d host.Doer, s driven.Set, f driven.Fou
 	return memory.Note(ctx, d, at, s, f, made)
 }
 
-// found asks the tool what there is to restore.
+// found asks the tool for the backups it can restore.
 func found(ctx context.Context, d host.Streamer, t driven.Tool, s driven.Set) (driven.Found, error) {
 	f, err := t.Look(ctx, d, s)
 	if err == nil && len(f.Backups) == 0 && f.Wrong != "" {
@@ -79,7 +79,7 @@ func found(ctx context.Context, d host.Streamer, t driven.Tool, s driven.Set) (d
 	return f, err
 }
 
-// chosen finds the backup of a label, the newest without one.
+// chosen finds the backup with a label, or the newest if label is "".
 func chosen(f driven.Found, s driven.Set, label string) (driven.Taken, error) {
 	if label == "" && f.Last() != nil {
 		return *f.Last(), nil

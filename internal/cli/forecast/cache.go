@@ -60,7 +60,7 @@ line; with --ghosts from the ARC's ghost lists in a recording of plumb watch.
 	fl.Var(&f.block, "block", "`SIZE` of a block of the trace")
 	fl.BoolVar(&f.ghosts, "ghosts", false, "use the hits of the ARC's ghost lists in a recording of plumb watch")
 	f.recording.flag(c)
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 
@@ -86,7 +86,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 		return hint.Usage("no size is named", "--at 60G names one")
 	}
 	least := int64(leastOfAll)
-	if f.trace != "" { // of which a cache can be as small as a block
+	if f.trace != "" { // with a trace, a cache can be as small as one block
 		least = leastBlock
 	}
 	for _, at := range sizes {
@@ -114,7 +114,7 @@ func count(given ...bool) (n int) {
 	return n
 }
 
-// predictor reads the cache's past.
+// predictor reads the past of the cache.
 func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Result, error) {
 	switch {
 	case f.trace != "":
@@ -138,7 +138,7 @@ func (f cacheFlags) predictor(ctx context.Context) (func(at float64) model.Resul
 	return curve.Predict, nil
 }
 
-// learn reads a trace that the command line names.
+// learn reads a trace that a flag names.
 func learn(name string) (t *model.Trace, err error) {
 	file, err := os.Open(name)
 	if err != nil {

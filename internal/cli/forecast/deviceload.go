@@ -20,7 +20,7 @@ const (
 	bySecond  = 1500 * time.Millisecond // the longest time that a sample of each second may stand for
 )
 
-// flow is a device's load for some time that ended at a moment.
+// flow is a device's load over some time that ended at a moment.
 type flow struct {
 	until time.Time
 	model.Spell
@@ -59,18 +59,18 @@ func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, er
 	return l, nil
 }
 
-// rates are those between the samples of a counter.
+// rates returns the rates between the samples of a counter.
 func rates(all []sampled) (out []flow) {
 	for i := 1; i < len(all); i++ {
 		passed, rose := all[i].at.Sub(all[i-1].at), all[i].value-all[i-1].value
-		if passed > 0 && rose >= 0 { // what began anew tells nothing
+		if passed > 0 && rose >= 0 { // a counter that began anew gives no rate
 			out = append(out, flow{all[i].at, model.Spell{PerSecond: rose / passed.Seconds(), For: passed}})
 		}
 	}
 	return out
 }
 
-// added sums two loads where both are known of the same time.
+// added adds two loads for the times at which both are known.
 func added(a, b []flow) []flow {
 	if a == nil {
 		return b
@@ -93,7 +93,7 @@ func added(a, b []flow) []flow {
 	return out
 }
 
-// lasted is how much time a load is known of.
+// lasted is the total time for which a load is known.
 func lasted(all []flow) (sum time.Duration) {
 	for _, s := range all {
 		sum += s.For
@@ -116,7 +116,7 @@ func peak(all []flow) stats.Estimate {
 	return e
 }
 
-// timely is the load that is not passed in a part of the time.
+// timely is the load that is not exceeded in a part of the time.
 func timely(all []flow, part float64) float64 {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b flow) int { return cmp.Compare(a.PerSecond, b.PerSecond) })
 	want := time.Duration(part * float64(lasted(all)))
@@ -128,7 +128,7 @@ func timely(all []flow, part float64) float64 {
 	return sorted[len(sorted)-1].PerSecond
 }
 
-// apart parts what was sampled each second from means of a longer time.
+// apart divides loads into those of single seconds and means over a longer time.
 func apart(all []flow) (seconds, means []flow) {
 	for _, s := range all {
 		if s.For <= bySecond {
@@ -140,7 +140,7 @@ func apart(all []flow) (seconds, means []flow) {
 	return seconds, means
 }
 
-// hidden is how many times the peak of minutes that of seconds is.
+// hidden is the ratio of the peak of seconds to that of minutes.
 func hidden(seconds []flow) (more float64, known bool) {
 	if lasted(seconds) < leastLoad {
 		return 0, false
@@ -165,7 +165,7 @@ func hidden(seconds []flow) (more float64, known bool) {
 	return max(1, timely(seconds, 0.99)/ofMinutes), true
 }
 
-// doubts says what is not sure of a load.
+// doubts says what makes a load uncertain.
 func doubts(all []flow) (list []string) {
 	seconds, means := apart(all)
 	if len(means) > 0 {

@@ -1,4 +1,4 @@
-// Package forecast is the commands that say what will be: one file each.
+// Package forecast has the commands that say what will be, with a file for each.
 package forecast
 
 import (

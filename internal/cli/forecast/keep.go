@@ -22,7 +22,7 @@ import (
 const (
 	keptEnding    = ".json"
 	mostKeptFiles = 1000     // the oldest go
-	mostKeptBytes = 64 << 20 // of one file, with as many forecasts as there can be
+	mostKeptBytes = 64 << 20 // enough for as many forecasts as one run can make
 )
 
 // keptPlace is where forecasts are kept.
@@ -50,7 +50,7 @@ func private(dir string) error {
 	return nil
 }
 
-// keepAll keeps what is not refused, whole or not at all.
+// keepAll writes all forecasts that are not refused, or none.
 func keepAll(s *shell.Shell, where string, results []space.Result) error {
 	dir, err := keptPlace().In(where)
 	if err == nil {
@@ -82,7 +82,7 @@ func keepAll(s *shell.Shell, where string, results []space.Result) error {
 	return trimKept(dir)
 }
 
-// keepFile writes a file of a name that no other run uses.
+// keepFile writes a file with a name that no other run uses.
 func keepFile(dir, day string, text []byte) error {
 	return shell.WriteWhole(filepath.Join(dir, fmt.Sprintf("%s-%016x%s", day, rand.Uint64(), keptEnding)), false, text)
 }
@@ -94,7 +94,7 @@ func keptNames(dir string) (names []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.Sort(names) // they begin with the day
+	slices.Sort(names) // names begin with the day
 	return names, err
 }
 

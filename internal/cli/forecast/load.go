@@ -32,7 +32,7 @@ type loadFlags struct {
 	json    bool
 }
 
-// What a load is foretold over.
+// What is varied in the forecast of a load.
 const (
 	overThreads = "threads"
 	overIOPS    = "iops"
@@ -77,7 +77,7 @@ the rate without misses.
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
 	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as in the 80-20 rule; default: any skew is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 
@@ -133,7 +133,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 	return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
 }
 
-// More than any server serves at once: a network of queues is solved client by client.
+// The most clients to ask for. Solving a network of queues takes time for each client.
 const (
 	mostThreads = 100_000
 	mostClients = 10_000
@@ -162,7 +162,7 @@ func (f loadFlags) validate() error {
 // isRate tells whether a number can be one of operations a second, or was not given.
 func isRate(x float64) bool { return x >= 0 && x < 1e15 }
 
-// extra asks for rates with something that is done besides.
+// extra asks for rates when something else is done at the same time.
 func (f loadFlags) extra(s *shell.Shell, at []float64) error {
 	if f.csv == "" {
 		return hint.Usage("--over extra reads a CSV file", "--csv FILE with the columns with and without")
@@ -205,7 +205,7 @@ func device(points []point) (d model.Device) {
 	return d
 }
 
-// shards asks for each number of nodes.
+// shards asks for the rates with each number of nodes.
 func (f loadFlags) shards() (all []view.Asked) {
 	n := model.Nodes{Clients: f.clients, Data: float64(f.data), Cache: float64(f.cache), One: f.one, Ceiling: f.ceiling, Popularity: model.Pareto(0.2)}
 	if f.hot > 0 {

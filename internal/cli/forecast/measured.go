@@ -41,7 +41,7 @@ func (m *measured) flags(c *cobra.Command, columns string) {
 	}
 }
 
-// given tells whether any is named, and what is wrong with them.
+// given tells whether any of the flags is given. It is a usage error if they make no sense.
 func (m measured) given() (bool, error) {
 	switch {
 	case m.csv != "" && m.ledger != "":
@@ -54,7 +54,7 @@ func (m measured) given() (bool, error) {
 	return m.csv != "" || m.ledger != "", nil
 }
 
-// place is where it was measured, for messages.
+// place says in messages where the curve was measured.
 func (m measured) place() string { return cmp.Or(m.csv, ledger.Apart(m.ledger)) }
 
 // point is what was measured at one level.
@@ -63,7 +63,7 @@ type point struct{ x, rate, off float64 }
 // sizeColumn is the column of the levels that are sizes.
 const sizeColumn = "size"
 
-// levelOf gives one of those that x names.
+// levelOf parses a level of what x names.
 func levelOf(x, text string) (float64, error) {
 	if x == sizeColumn {
 		return forecast.Size(text)
@@ -71,7 +71,7 @@ func levelOf(x, text string) (float64, error) {
 	return model.ReadNumber(text)
 }
 
-// points reads them. x is the name of the column beside rate.
+// points reads the curve. x is the name of the column beside rate.
 func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	if m.ledger != "" {
 		return m.fromLedger(ctx, x)
@@ -101,7 +101,7 @@ func (m measured) points(ctx context.Context, x string) ([]point, error) {
 	return joined(all), nil
 }
 
-// column reads the column of what was varied.
+// column finds the column of what was varied.
 func (m measured) column(t model.Table, x string) ([]float64, error) {
 	if x != sizeColumn {
 		return t.Numbers(x)
@@ -218,7 +218,7 @@ func unfit(x experiment.Experiment, asked []experiment.Record) error {
 	return nil
 }
 
-// nothing says why no arm is a point of a curve over sizes, or over numbers of what else of names.
+// nothing is the error if no arm is a point of a curve. It says why.
 func (m measured) nothing(x experiment.Experiment, of string) error {
 	own, _ := m.levelsOf(x)
 	if slices.ContainsFunc(own, func(l string) bool { _, err := levelOf(of, l); return err == nil }) {
@@ -231,7 +231,7 @@ func (m measured) nothing(x experiment.Experiment, of string) error {
 	return hint.Usage(fmt.Sprintf("the levels of axis %s of experiment %s are not %s: %s", m.axis, x.Name, kind, strings.Join(own, ", ")), "--axis names an axis whose levels are "+kind)
 }
 
-// distinct lists what the trials that count ran on, as far as it is known.
+// distinct lists what the trials that count ran on, as far as that is known.
 func distinct(records []experiment.Record, on func(experiment.Record) string) (all []string) {
 	for _, r := range records {
 		if what := on(r); r.Valid() && what != "" && !slices.Contains(all, what) {
@@ -241,7 +241,7 @@ func distinct(records []experiment.Record, on func(experiment.Record) string) (a
 	return all
 }
 
-// takes gives the level of an arm on the axis as a number, if it is asked for.
+// takes returns the level of an arm on the axis as a number, and false if the arm is not asked for.
 func (m measured) takes(a experiment.Arm, of string) (float64, bool) {
 	for _, w := range m.with {
 		if !slices.ContainsFunc(levels(a, m.axis), func(l string) bool { return l == w }) {
@@ -252,7 +252,7 @@ func (m measured) takes(a experiment.Arm, of string) (float64, bool) {
 	return x, err == nil
 }
 
-// levels are those of an arm on all axes but one.
+// levels returns the levels of an arm on all axes but one.
 func levels(a experiment.Arm, axis string) (all []string) {
 	for name, l := range a.Levels {
 		if name != axis {

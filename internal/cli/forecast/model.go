@@ -18,19 +18,19 @@ import (
 // Read reads the machine that the flags name.
 type Read func(ctx context.Context, src shell.Source) (*stack.Stack, error)
 
-// modelExits are the exit codes of the commands that ask a model.
+// modelExits lists the exit codes of the commands that ask a model.
 const modelExits = `Exit codes:
   0  done
   1  done, and a forecast was refused
   2  the command line is wrong
   3  what was to be read could not be read`
 
-// models are the commands that ask a model.
+// models makes the commands that ask a model.
 func models(s *shell.Shell, read Read) []*cobra.Command {
 	return []*cobra.Command{cacheCommand(s), loadCommand(s), zfsCommand(s, read), volumeCommand(s), monitorCommand(s), wearCommand(s)}
 }
 
-// told shows what a model says. A refusal is something about it.
+// told prints what a model says, which can be that it refuses to say anything.
 func told(s *shell.Shell, of, title string, asJSON bool, all []view.Asked) error {
 	if err := s.Answer(asJSON, view.ModelDocument(of, all), view.ModelText(title, all, shell.Screen(s.Out))); err != nil {
 		return err
@@ -43,10 +43,6 @@ func told(s *shell.Shell, of, title string, asJSON bool, all []view.Asked) error
 	return nil
 }
 
-func jsonFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "json", false, "print JSON v1 (plumb schema forecast-model describes it)")
-}
-
 // table reads a CSV file that the command line names.
 func table(name string) (model.Table, error) {
 	data, err := contents(name)
@@ -56,7 +52,7 @@ func table(name string) (model.Table, error) {
 	return model.ReadTable(name, data)
 }
 
-// contents gives a file that the command line names.
+// contents reads a file that the command line names.
 func contents(name string) ([]byte, error) {
 	data, err := shell.ReadFile(name, nil, shell.MostFile)
 	if err != nil {
@@ -65,7 +61,7 @@ func contents(name string) ([]byte, error) {
 	return data, nil
 }
 
-// numbers reads the values of a flag that takes several, such as the one that is named.
+// numbers parses the values of a flag that takes several.
 func numbers(flag string, texts []string, read func(string) (float64, error), such string) (all []float64, err error) {
 	for _, t := range texts {
 		n, err := read(t)
@@ -77,15 +73,15 @@ func numbers(flag string, texts []string, read func(string) (float64, error), su
 	return all, nil
 }
 
-// inBytes is a flag that takes a size, the least one that can be meant, and one that has a unit.
+// inBytes is a flag for a size in bytes, with the least size that can be meant.
 type inBytes struct {
 	flag  string
-	given value.Size // 0: it was not
+	given value.Size // 0 when it was not given
 	least int64
 	such  string
 }
 
-// unitless is the error of a size whose unit was forgotten: --io 16 are 16 bytes.
+// unitless is a usage error for a size whose unit was probably forgotten: --io 16 is 16 bytes.
 func unitless(flags ...inBytes) error {
 	for _, f := range flags {
 		if f.given > 0 && int64(f.given) < f.least {
@@ -95,7 +91,7 @@ func unitless(flags ...inBytes) error {
 	return nil
 }
 
-// Less than these nobody means.
+// Sizes below which nobody means bytes.
 const (
 	leastBlock = 512
 	leastOfAll = 1 << 20

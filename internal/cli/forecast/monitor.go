@@ -44,16 +44,16 @@ installations: count the lines that your exporters return, and give them with
 	fl.Float64Var(&f.series, "series", 0, "measured `NUMBER` of series per host")
 	fl.DurationVar(&f.interval, "interval", 15*time.Second, "scrape interval of each host")
 	fl.IntVar(&f.days, "days", 15, "samples are kept for this many `DAYS`")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 
-// More than anybody monitors with one server.
+// Limits of the flags, beyond what anybody monitors with one server.
 const (
 	mostHosts  = 10_000_000
 	mostDays   = 36_500
 	mostSeries = 1e9
-	// nor does anybody ask an exporter more often than this
+	// the shortest interval at which anybody scrapes an exporter
 	leastInterval = 100 * time.Millisecond
 )
 

@@ -65,12 +65,12 @@ func (f source) fromPrometheus(ctx context.Context, now time.Time) ([]known, err
 	return all, nil
 }
 
-// areBytes refuses what is no space: all of it fits into a hundred bytes, as a ratio or per cent does.
+// areBytes is an error if no value is more than a hundred: those are ratios or percentages, not bytes.
 func areBytes(all []forecast.Answer) error {
 	most := 0.0
 	for _, a := range all {
 		for _, d := range a.Days {
-			if d.Value > most { // no number is not
+			if d.Value > most { // false for NaN
 				most = d.Value
 			}
 		}
@@ -81,7 +81,7 @@ func areBytes(all []forecast.Answer) error {
 	return hint.With(fmt.Errorf("the query gives at most %g, which are no bytes that fill a disk", most), "want bytes, such as node_filesystem_size_bytes - node_filesystem_free_bytes, and no ratio or per cent")
 }
 
-// noNumbers says how many samples are no number of bytes, and refuses what has no others.
+// noNumbers notes how many samples are not a number of bytes. If all are not, nothing is forecast.
 func (k *known) noNumbers(samples []forecast.Day) {
 	n := 0
 	for _, d := range samples {
@@ -99,7 +99,7 @@ func (k *known) noNumbers(samples []forecast.Day) {
 	}
 }
 
-// within takes how much fits, day by day.
+// within notes the last limit, and the days on which the limit was reached.
 func (k *known) within(sizes []forecast.Day) {
 	of := map[time.Time]float64{}
 	for _, d := range sizes {
@@ -135,7 +135,7 @@ func (f source) ask(ctx context.Context, query string, now time.Time) ([]forecas
 	return all, nil
 }
 
-// api is the address of a part of the HTTP API.
+// api returns the URL of a part of the HTTP API.
 func (f source) api(part string) (*url.URL, error) {
 	u, err := url.Parse(f.prometheus)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -144,7 +144,7 @@ func (f source) api(part string) (*url.URL, error) {
 	return u.JoinPath("api/v1", part), nil
 }
 
-// keeps says how much of the past the server keeps; "" where it does not tell.
+// keeps says how much of the past the server keeps; "" if it does not say.
 func (f source) keeps(ctx context.Context) string {
 	u, err := f.api("status/runtimeinfo")
 	if err != nil {
@@ -152,7 +152,7 @@ func (f source) keeps(ctx context.Context) string {
 	}
 	text, err := get(ctx, u)
 	if err != nil {
-		return "" // who answers queries and not this is no less of a source
+		return "" // a server that does not answer this can still answer queries
 	}
 	return forecast.ParseRetention(text)
 }
@@ -164,12 +164,12 @@ func get(ctx context.Context, u *url.URL) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("the address cannot be asked")
 	}
-	// Another address could be told the password of this one.
+	// A redirection could send the password to another address.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the address
+			err = e.Err // without the URL, which may have a password
 		}
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (f source) fromRecording(ctx context.Context) (all []known, err error) {
 	return all, err
 }
 
-// Before the end of each day so much of it is read.
+// How much is read before the end of each day.
 var looks = []time.Duration{5 * time.Minute, 24 * time.Hour}
 
 func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.Time) ([]known, error) {
@@ -60,7 +60,7 @@ func readDays(ctx context.Context, r *record.Reader, until func(time.Time) time.
 	return g.all(), nil
 }
 
-// gathered is what was read until now.
+// gathered is what has been read so far.
 type gathered struct {
 	of      map[series.ID]*known
 	order   []series.ID
@@ -72,7 +72,7 @@ type gathered struct {
 	changed []noted
 }
 
-// noted is a change of a thing.
+// noted is a change of a thing that was recorded.
 type noted struct {
 	of   stack.Ref
 	fact string
@@ -111,7 +111,7 @@ func (g *gathered) lacks(day, first time.Time) bool {
 	return false
 }
 
-// close ends a day.
+// close ends a day, and makes its readings.
 func (g *gathered) close() {
 	for id, d := range g.today {
 		k := g.of[id]
@@ -144,7 +144,7 @@ func (g *gathered) all() (list []known) {
 	return list
 }
 
-// isSpace says which readings are forecast.
+// isSpace tells whether a quantity is space, and so is forecast.
 func isSpace(id series.ID) bool {
 	switch id.Of.Kind {
 	case "filesystem", "dataset":
@@ -159,12 +159,12 @@ func isLimit(id series.ID) bool {
 	return slices.Contains([]string{"free", "available", "size"}, id.Name) && slices.Contains([]string{"filesystem", "dataset", "pool"}, id.Of.Kind)
 }
 
-// isBounded says of what leaves again: what is kept for a time, and not for good.
+// isBounded tells whether something is kept only for a time.
 func isBounded(id series.ID) bool {
 	return slices.Contains([]string{"usedbysnapshots", "space_redo", "space_wal", "space_journal", "space_undo", "space_binlog", "space_relaylog", "space_temporary"}, id.Name)
 }
 
-// rank is the order in which things are told: what can be full first.
+// rank is the order in which things are listed: those that can be full first.
 func rank(id series.ID) int {
 	if i := slices.Index([]string{"filesystem", "dataset", "pool"}, id.Of.Kind); i >= 0 {
 		return i
@@ -172,7 +172,7 @@ func rank(id series.ID) int {
 	return 3
 }
 
-// limit is where a thing is full, as of the last reading.
+// limit is the size at which a thing is full, in its last reading.
 func (g *gathered) limit(id series.ID) *space.Limit {
 	of := func(thing stack.Ref, name string) (float64, bool) {
 		v, is := g.last[series.ID{Of: thing, Name: name}]
@@ -229,7 +229,7 @@ var retaining = map[string][]string{
 	"space_redo":   {"innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group"},
 }
 
-// watched are all facts whose changes are noted.
+// watched lists all facts whose changes are noted.
 func watched() []string {
 	all := slices.Clone(deciding)
 	for _, name := range slices.Sorted(maps.Keys(retaining)) {
@@ -238,12 +238,12 @@ func watched() []string {
 	return all
 }
 
-// decides tells whether a change of a fact makes the past of a quantity another.
+// decides tells whether a change of a fact means that the past of a quantity says nothing about its future.
 func decides(fact, quantity string) bool {
 	return slices.Contains(deciding, fact) || slices.Contains(retaining[quantity], fact)
 }
 
-// keeps says by which settings something is kept, as of the last picture.
+// keeps says which settings decide how long something is kept, in the last picture.
 func (g *gathered) keeps(id series.ID) string {
 	var list []string
 	for _, name := range retaining[id.Name] {
@@ -258,7 +258,7 @@ func (g *gathered) keeps(id series.ID) string {
 }
 
 func (g *gathered) picture(at time.Time, s *stack.Stack) {
-	if !at.After(g.seen) { // one of a day that is looked at again
+	if !at.After(g.seen) { // it belongs to a day that is looked at again
 		return
 	}
 	g.seen = at
@@ -268,7 +268,7 @@ func (g *gathered) picture(at time.Time, s *stack.Stack) {
 		for _, name := range facts {
 			v, is := t.Get(name)
 			if !is {
-				continue // not known, which is no change
+				continue // that it is not known is no change
 			}
 			now := v.String()
 			key := t.Ref.String() + " " + name

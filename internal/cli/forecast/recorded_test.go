@@ -101,7 +101,7 @@ func asOfTheTenthDay(t *testing.T, dir string, start time.Time) {
 		t.Errorf("%d days, of %+v with the limit %+v and changes %+v", n, data.series.Last(), data.limit, data.changes)
 	}
 	_, _, err = source{dir: dir, end: start}.read(t.Context(), nil)
-	if err == nil || err.Error() != "the recording tells of no space before 2026-03-01" || hint.Of(err) == "" {
+	if err == nil || err.Error() != "the recording has no figures on disk space before 2026-03-01" || hint.Of(err) == "" {
 		t.Errorf("before the first day: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ func (r *recording) flag(c *cobra.Command) {
 	shell.Recording().Var(c, &r.dir, "the recording of plumb watch is in")
 }
 
-// sampled is one value at a moment.
+// sampled is a value at a moment.
 type sampled struct {
 	at    time.Time
 	value float64
@@ -59,7 +59,7 @@ func (r recording) read(ctx context.Context, thing stack.Ref, pictures bool, nam
 	return all, r.each(ctx, each)
 }
 
-// each gives all that is recorded, oldest first.
+// each passes on everything that is recorded, oldest first.
 func (r recording) each(ctx context.Context, take func(record.Item) error) error {
 	return shell.ReadRecording(ctx, r.dir, func(rec *record.Reader) error {
 		from, to, err := rec.Span(ctx)

@@ -22,9 +22,10 @@ func scoreCommand(s *shell.Shell) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "score",
 		Short: "compare kept forecasts with what came",
-		Long: `Score compares the forecasts that plumb forecast space --keep kept with what came:
-how many values were within the 80 and the 95 % interval, which should be 80 and
-95 % of them, and by how much they were off. Days without data are not judged.
+		Long: `Score compares the forecasts that plumb forecast space --keep saved with
+what happened: how many values were within the 80 and the 95 % interval, which
+should be 80 and 95 % of them, and by how much they were off. Days without data are
+not judged.
 
 It reads the same sources as plumb forecast space, and changes nothing.
 
@@ -36,7 +37,7 @@ It reads the same sources as plumb forecast space, and changes nothing.
 	}
 	f.source.flags(c)
 	keptPlace().Var(c, &f.kept, "forecasts are kept in")
-	c.Flags().BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -202,7 +202,7 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 	}
 	if t.Percent {
 		if f.limit.Size == 0 {
-			return k, hint.With(errors.New("what is used is in per cent, and of what size is not told"), "add a column with the size, or give --limit 500G")
+			return k, hint.With(errors.New("the space used is in per cent, and the size is not given"), "add a column with the size, or give --limit 500G")
 		}
 		for i := range t.Days {
 			t.Days[i].Value *= float64(f.limit.Size) / 100
@@ -220,10 +220,10 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 // nothing is said when a source has nothing that is forecast.
 func (f source) nothing(from string) error {
 	if !f.end.IsZero() {
-		return hint.With(fmt.Errorf("%s tells of no space before %s", from, f.end.Format(time.DateOnly)), "name a later day")
+		return hint.With(fmt.Errorf("%s has no figures on disk space before %s", from, f.end.Format(time.DateOnly)), "name a later day")
 	}
 	if f.prometheus != "" {
 		return hint.With(errors.New(from+" has no series for the query"), "does it scrape node_exporter? --query EXPR asks for other metrics")
 	}
-	return hint.With(errors.New(from+" tells of no space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
+	return hint.With(errors.New(from+" has no figures on disk space"), "plumb watch record records it; --csv and --prometheus read it from elsewhere")
 }

@@ -72,7 +72,7 @@ Exit codes:
 	fl.StringVar(&f.html, "html", "", "also write an HTML page to `FILE`")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")
 	fl.BoolVar(&f.keep, "keep", false, "keep the forecast for plumb forecast score")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	keptPlace().Var(c, &f.kept, "forecasts are kept in")
 	return c
 }

@@ -66,7 +66,7 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 	fl.DurationVar(&f.lasts, "lasts", 0, "duration of the peak; default: for ever")
 	fl.StringVar(&f.instance, "instance", "", "attached to this instance `TYPE`, whose own limit counts too")
 	fl.StringSliceVar(&f.cloud, "cloud", nil, "compare the volumes in `FILE` instead of the built-in ones")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

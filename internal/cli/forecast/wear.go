@@ -41,7 +41,7 @@ has risen by two.
 	}
 	f.recording.flag(c)
 	c.Flags().StringVar(&f.csv, "csv", "", "read what the drives reported from `FILE`, with a header and the columns date, percent and, for several drives, device")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 
@@ -90,7 +90,7 @@ func (f wearFlags) recorded(ctx context.Context) ([]drive, error) {
 		return nil, err
 	}
 	if len(w.names) == 0 {
-		return nil, hint.With(errors.New("forecast wear: the recording has no SSD that tells its wear"), "NVMe drives tell it to root where nvme-cli is installed; clouds' volumes tell none")
+		return nil, hint.With(errors.New("forecast wear: the recording has no SSD that reports its wear"), "NVMe drives report it to root if nvme-cli is installed; cloud volumes do not")
 	}
 	return w.drives(), nil
 }

@@ -69,7 +69,7 @@ there is any.
 	fl.Var(&f.small, "special-small-blocks", "blocks up to this `SIZE` go to the special vdevs; default: the dataset's, or none")
 	fl.IntVar(&f.ashift, "ashift", 0, "smallest write to a device, as a power of two; default: the pool's, or 12")
 	fl.StringVar(&f.raidz, "raidz", "", "`PARITY/DISKS` of each vdev, such as 2/6 for raidz2 of six disks; default: the pool's")
-	jsonFlag(c, &f.json)
+	shell.JSONFlag(c, &f.json, "")
 	return c
 }
 

@@ -41,7 +41,7 @@ more about the generator than about a server.`, loginHelp, exits),
 	threads, each = value.Numbers{1, 8}, value.Seconds(2*time.Second)
 	c.Flags().Var(&threads, "threads", "`N` sessions, or several numbers with commas")
 	c.Flags().Var(&each, "time", "measure each for this `TIME`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-calibrate describes it)")
+	shell.JSONFlag(c, &asJSON, "")
 	sysbenchNames(c, &notes)
 	return c
 }

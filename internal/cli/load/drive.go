@@ -51,7 +51,7 @@ func (d *drive) flags(c *cobra.Command) {
 	fl.Var(&d.interval, "interval", "print a line each `TIME` while running")
 	fl.IntVar(&d.percentile, "percentile", 95, "`N`th percentile for the lines of --interval and --report sysbench")
 	fl.StringVar(&d.report, "report", "", "print the report of `FORM` sysbench (1.0.20) instead of ours")
-	fl.BoolVar(&d.json, "json", false, "print JSON v1 with histograms and series (plumb schema load describes it)")
+	shell.JSONFlag(c, &d.json, ", with histograms and series")
 	fl.BoolVar(&d.strict, "strict", false, "exit 1 when the result has warnings")
 	hide(c, "retries", "reconnect", "percentile")
 	shell.Offer(c, map[string]shell.Words{

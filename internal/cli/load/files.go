@@ -260,7 +260,7 @@ without a battery, whether the disk was asked to flush at all, and so on.`, exit
 	}
 	each = value.Seconds(1500 * time.Millisecond)
 	c.Flags().Var(&each, "time", "measure each line for this `TIME`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-fsync describes it)")
+	shell.JSONFlag(c, &asJSON, "")
 	return c
 }
 

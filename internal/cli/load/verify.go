@@ -40,7 +40,7 @@ Exits with 1 when a commit is lost.`, loginHelp, exits),
 	}
 	l.flags(c)
 	c.Flags().StringVar(&book, "ledger", "", "the `FILE` that a run wrote")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON v1 (plumb schema load-verify describes it)")
+	shell.JSONFlag(c, &asJSON, "")
 	hide(c, "isolation")
 	sysbenchNames(c, &notes)
 	return c

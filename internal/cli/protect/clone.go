@@ -101,7 +101,7 @@ directories of the source. clone list shows the clones, clone drop removes one.
 	return c
 }
 
-// cloneName is what a clone may be called: it is a part of paths and of control groups.
+// cloneName matches the names a clone may have, which become part of paths and of names of control groups.
 var cloneName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,40}$`)
 
 func (f cloneFlags) validate() error {
@@ -120,7 +120,7 @@ func (f cloneFlags) validate() error {
 	return nil
 }
 
-// sourceOf reads whom a replica follows.
+// sourceOf parses the server that a replica follows.
 func sourceOf(url, slot string) (*protect.Source, error) {
 	if url == "" {
 		return nil, nil
@@ -258,7 +258,7 @@ was written in it is lost. The point stays.
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	return c
 }
 
@@ -311,7 +311,7 @@ and mask. What was written in it is lost.
 		},
 	}
 	p.Flags(c)
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &yes)
 	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
 	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
 	shell.OnlyWith(c, "slot", "source")

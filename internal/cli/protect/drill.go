@@ -17,7 +17,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// drilling are the flags that say how a copy is tried.
+// drilling holds the flags that say how a copy is tried.
 type drilling struct {
 	checks string
 	ready  bool
@@ -96,7 +96,7 @@ func (v *verbs) runDrill(ctx context.Context, m *machine.Machine, p machine.Plac
 	return verdict(point)
 }
 
-// prove drills a point, and gives it as it is then.
+// prove drills a point, and returns it as it is afterwards.
 func (v *verbs) prove(ctx context.Context, m *machine.Machine, d drilling, point protect.Point, quiet bool) (protect.Point, error) {
 	defer v.Done()
 	run := drill.Drill{Maker: m.Copies, Full: d.checks == "full", Ready: d.ready, Limit: d.limit, Memory: int64(d.memory), Doing: v.Doing(quiet)}

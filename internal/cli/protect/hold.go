@@ -13,7 +13,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// ownerName is what the owner of a hold may be called. Those of plumb replicate have a blank in their names.
+// ownerName matches the names the owner of a hold may have. The owners that plumb replicate makes have a blank in their names, and so are never the same.
 var ownerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,60}$`)
 
 func (v *verbs) hold() *cobra.Command {

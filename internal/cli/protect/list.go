@@ -12,7 +12,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// protect is the command about the points of a host as a whole.
+// protect makes the command about all points of a host.
 func (v *verbs) protect() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "protect",
@@ -34,11 +34,11 @@ func (v *verbs) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "list the points of this host, oldest first",
-		Long: `List shows each recorded point of this host, with its label and its server's
-position; one whose snapshots somebody destroyed is shown as gone, and counts
-nowhere. With --foreign it also shows snapshots that others took of what the servers
-of this host keep data on: of unknown consistency, never pruned by Plumb, and usable
-with plumb clone and plumb drill. It changes nothing.
+		Long: `List shows each recorded point of this host, with its label and its
+server's position; one whose snapshots somebody destroyed is shown as gone, and does
+not count. With --foreign it also shows snapshots that others took of what the
+servers of this host keep data on: of unknown consistency, never pruned by Plumb,
+and usable with plumb clone and plumb drill. It changes nothing.
 
 ` + exits,
 		Example: "  plumb protect list\n  plumb protect list --json",
@@ -57,7 +57,7 @@ with plumb clone and plumb drill. It changes nothing.
 				facts := prune.Pruner{Keeper: m.Keeper}.Facts(c.Context(), m.Doer, all)
 				text := view.Points(all, facts, shell.Screen(v.Out)) + view.Foreign(others, shell.Screen(v.Out))
 				if unread != nil && len(all)+len(others) == 0 {
-					text = "" // whether there is none is not known
+					text = "" // there may be points that could not be read
 				}
 				return errors.Join(v.Answer(p.JSON, view.PointsDocument(m.Keeper.Store.Dir, all, facts, others, unread), text), unread)
 			})

@@ -1,4 +1,4 @@
-// Package protect is the commands about points in time: snapshot, drill, clone,
+// Package protect has the commands about points in time: snapshot, drill, clone,
 // prune and protect. Engines and storages are passed in.
 package protect
 
@@ -10,7 +10,7 @@ import (
 	"plumb/internal/cli/shell"
 )
 
-// verbs are the commands, with what they need of the process.
+// verbs makes the commands, and holds what they need of the process.
 type verbs struct{ machine.Opener }
 
 // Commands makes the commands, the most used first.
@@ -25,7 +25,7 @@ const exits = `Exit codes:
   2  the command line is wrong
   3  refused, or failed`
 
-// Hidden makes the commands that no person types.
+// Hidden makes the commands that only programs call.
 func Hidden(s *shell.Shell, a machine.Adapters) []*cobra.Command {
 	v := &verbs{machine.Opener{Shell: s, Adapters: a}}
 	return append(inner.Commands(v.Opener), v.receive(), v.proveReceived())

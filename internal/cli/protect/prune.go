@@ -43,24 +43,25 @@ separated by commas:
 All times are in UTC. Within an hour or a day, a proven point is preferred.
 
 A snapshot is destroyed by its name, its GUID and its birth: another one of the same
-name is left alone. A point that is held, also by a target that still needs it, or
-that has clones, stays. Nothing at all is destroyed if a clock jumped, if more than
-two points and more than a quarter would go (--all-right N allows exactly N), or if
-the last proven point would. Of a point of which nothing is there any more only the
-record goes; one whose storage does not answer stays.
+name is left alone. A point stays if it has clones or is held, for example for a
+target that still needs it. Nothing at all is destroyed if a clock jumped, if more
+than two points and more than a quarter would go (--all-right N allows exactly N),
+or if the last proven point would. If nothing of a point exists any more, only its
+record is dropped; a point whose storage does not answer stays.
 
-Snapshots that a command took (plumb snapshot --with) are also looked up and removed
-by a command: with PLUMB_DO=look it prints the identity of what has the name in
-PLUMB_POINT, or nothing if it does not exist; with PLUMB_DO=remove it removes that,
+Snapshots that a command took (plumb snapshot --with) are looked up and removed by a
+command too. With PLUMB_DO=look it must print the identity of what has the name in
+PLUMB_POINT, or nothing if there is none; with PLUMB_DO=remove it must remove that,
 if it is still PLUMB_IDENTITY. Without --with, or if no identity was printed when
 they were taken, such points stay.
 
 --forget is for a POINT whose storage is gone for good: a pool that is lost, a disk
-that died. What answers of it is destroyed. What does not is not destroyed: it is
-listed, and only what is written of the point goes. Should that storage come back,
-its snapshots are still there, and for you to remove. While all of it answers, and
-while somebody holds the point, it is refused. Whether what does not answer is gone,
-or only hangs, is for you to know.
+that died. Only you can know whether storage that does not answer is gone, or only
+hangs. Snapshots on storage that answers are destroyed. Those on storage that does
+not answer are listed but not destroyed: only Plumb's record of the point is
+dropped. If that storage comes back, its snapshots still exist, and you must remove
+them by hand. It is refused while all of the storage answers, and while somebody
+holds the point.
 
 ` + exits,
 		Example: `  plumb prune --keep last=3,24h,7d,4w,12m,verified=2 --dry-run
@@ -87,11 +88,11 @@ or only hangs, is for you to know.
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would go and why, and destroy nothing")
 	fl.BoolVar(&f.forget, "forget", false, "drop the record of the named point although its storage does not answer; snapshots there are not destroyed")
 	fl.IntVar(&f.allRight, "all-right", 0, "exactly `N` points of each server may go, even if that is more than a quarter")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	return c
 }
 
-// options reads what is to go: by rules, or one point by its name.
+// options reads from the flags what goes: one named point, or what rules say.
 func (f pruneFlags) options() (o prune.Options, err error) {
 	if protect.LikeID(f.server) {
 		if f.keep != "" || f.allRight != 0 {
@@ -119,7 +120,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	if f.with != "" {
 		m.Keeper.Storages = v.Storages("", f.with)
 	}
-	if !f.dryRun && !f.forget { // which would ask the lost storage again for each point
+	if !f.dryRun && !f.forget { // with --forget, sweeping would ask the lost storage again about each point
 		v.settle(ctx, m)
 	}
 	pruner := prune.Pruner{Keeper: m.Keeper}
@@ -150,7 +151,7 @@ func (v *verbs) runPrune(ctx context.Context, m *machine.Machine, f pruneFlags, 
 	return stopped(plans)
 }
 
-// question asks for what goes; "" when nothing does.
+// question is the text that asks whether to destroy what goes; "" when nothing does.
 func (f pruneFlags) question(plans []keep.Plan) string {
 	going := 0
 	for _, plan := range plans {
@@ -165,7 +166,7 @@ func (f pruneFlags) question(plans []keep.Plan) string {
 	return fmt.Sprintf("Destroy what goes (%d)?", going)
 }
 
-// carry destroys what goes by some plans, but by those that are stopped.
+// carry carries out the plans, except those that a brake stops.
 func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []prune.Outcome, failed error) {
 	for _, plan := range plans {
 		if len(plan.Brakes) > 0 {
@@ -177,7 +178,7 @@ func carry(ctx context.Context, pruner prune.Pruner, plans []keep.Plan) (done []
 	return done, failed
 }
 
-// stopped says by the exit code that a brake held.
+// stopped is the error whose exit code says that a brake stopped a plan.
 func stopped(plans []keep.Plan) error {
 	if slices.ContainsFunc(plans, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) {
 		return shell.ErrMarked

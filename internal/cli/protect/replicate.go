@@ -34,16 +34,16 @@ pool, or ssh://user@host/pool/dataset. It sends an increment to the newest point
 that the target has, resumes a stream that was cut off, and overwrites or rolls back
 nothing there. The target dataset is created if it does not exist, and must be one
 that plumb replicate made. What is received is read-only and not mounted. If TARGET
-lies in the pool of the source, the result says so: both are lost with that pool.
+is in the pool of the source, the result says so: both would be lost with that pool.
 
 Encrypted datasets are sent raw, so that the target needs no key, unless --decrypted
 was given the first time. The target needs sshd and zfs; with plumb receive --only
 DATASET as its forced command, the key can do nothing else there.
 
---verify then has a copy started of what the target received, as plumb drill does
-here, and records the result. That needs Plumb at the target, the server's program
-of the same release, the user plumb-verify as whom it runs, and, if the key has a
-forced command, --verify in that. The program is one of the target's own.
+--verify then has the target start a copy of what it received, as plumb drill does
+here, and records the result. The target needs Plumb, the server's program of the
+same release, and the user plumb-verify, who runs it; if the key has a forced
+command, that needs --verify too. The program is one of the target's own.
 
 ` + exits,
 		Example: `  plumb replicate 20261123T2105 tank2/copies
@@ -92,13 +92,13 @@ forced command, --verify in that. The program is one of the target's own.
 	return c
 }
 
-// replicator sends points by the ZFS that this one is on.
+// replicator makes what sends points by the ZFS that a point is on.
 func replicator(m *machine.Machine, p protect.Point, ssh []string) replicate.Replicator {
 	fuse := slices.ContainsFunc(p.Members, func(m protect.Member) bool { return m.Storage == "zfs-fuse" })
 	return replicate.Replicator{Keeper: m.Keeper, Fuse: fuse, SSH: ssh}
 }
 
-// send does what a policy asks for.
+// send sends a point for a policy.
 func (a *acts) send(ctx context.Context, act policy.Act) error {
 	to := act.Rule.Replicate[slices.IndexFunc(act.Rule.Replicate, func(t policy.Target) bool { return t.To == act.Target })]
 	target, err := replicate.ParseTarget(to.To)
@@ -122,12 +122,12 @@ func (a *acts) send(ctx context.Context, act policy.Act) error {
 		err = fmt.Errorf("%s has point %s, and a copy of it did not prove that: %s", target, point.ID, came.Short())
 	}
 	if err != nil {
-		return policy.Done(err) // it was sent
+		return policy.Done(err) // it was sent, and need not be again
 	}
 	return nil
 }
 
-// prover starts copies of what was received.
+// prover makes what starts copies of what was received.
 func (v *verbs) prover(m *machine.Machine, quiet bool) replicate.Prover {
 	return drill.Drill{Maker: m.Copies, Replica: true, Doing: v.Doing(quiet)}.Run
 }
@@ -148,7 +148,7 @@ func (v *verbs) proverOfStrangers(m *machine.Machine) replicate.Prover {
 	}
 }
 
-// receive is the forced command of an SSH key. It is hidden: no person types it.
+// receive is the forced command of an SSH key. It is hidden, as no person types it.
 func (v *verbs) receive() *cobra.Command {
 	var p machine.Place
 	only, verify := "", false
@@ -174,7 +174,7 @@ network.
 			if verify {
 				return v.received(c.Context(), p, only, command)
 			}
-			d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+			d := shell.Machine()
 			defer func() { err = errors.Join(err, d.Close()) }()
 			return replicate.Receiver{Do: d, Only: only}.Receive(c.Context(), command, v.In, v.Out)
 		},
@@ -185,14 +185,14 @@ network.
 	return c
 }
 
-// received answers a key that may have copies started.
+// received answers requests with a key that may start copies.
 func (v *verbs) received(ctx context.Context, p machine.Place, only, command string) error {
 	return v.On(p, func(m *machine.Machine) error {
 		return replicate.Receiver{Do: m.Doer, Only: only, Prove: v.proverOfStrangers(m)}.Receive(ctx, command, v.In, v.Out)
 	})
 }
 
-// proveReceived is what plumb replicate --verify types where no forced command stands before it.
+// proveReceived is the command that plumb replicate --verify runs on a target where the key has no forced command.
 func (v *verbs) proveReceived() *cobra.Command {
 	var p machine.Place
 	c := &cobra.Command{

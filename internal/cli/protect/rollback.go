@@ -22,7 +22,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// rollbackFlags are the flags of rollback.
+// rollbackFlags holds the flags of rollback.
 type rollbackFlags struct {
 	machine.Place
 	o           rollback.Options
@@ -45,11 +45,12 @@ of their own, with everything written since. It is a change in the journal: plum
 undo reverses it, and keeps what the server wrote meanwhile, too.
 
 With --to it replays the log from the point on: while the server runs, its binary
-log or WAL is replayed into a copy without network, which then takes its place. A
-time ends before the first transaction committed in that second or later, a GTID or
-FILE:POSITION before that transaction. --dry-run lists the transactions on both
-sides. What was written later stays with the replaced datasets. Without POINT it
-starts from the newest proven point whose snapshots were all there before that time.
+log or WAL is replayed into a copy without network, which then takes its place. With
+a time, the replay ends before the first transaction committed in that second or
+later; with a GTID or FILE:POSITION, before that transaction. --dry-run lists the
+transactions on both sides. What was written later stays with the replaced datasets.
+Without POINT it starts from the newest proven point whose snapshots were all there
+before that time.
 
 With --table it brings back one table while the server runs: a copy of the point is
 started, the table copied under another name, compared, and renamed. What others
@@ -57,9 +58,10 @@ wrote since stays. plumb undo removes it while it is unchanged.
 
 It needs a proven point on ZFS or btrfs, and a server that a systemd unit starts, or
 --service, or --stop and --start. A server with replicas, slots or archiving is
-refused unless --replicas says that they need not follow, and one on whose datasets
-files of others changed since the point unless --others says that these may go back
-too. It shows what it will do, and asks. PostgreSQL continues on a new timeline.
+refused unless --replicas says that they need not follow. If files that are not the
+server's changed on its datasets since the point, the rollback is refused unless
+--others says that they may be reverted too. It shows what it will do, and asks.
+PostgreSQL continues on a new timeline.
 
 ` + exits,
 		Example: `  plumb rollback 20261123T2105 --dry-run
@@ -97,7 +99,7 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	fl.StringVar(&f.table.As, "as", "", "give the table another `NAME`")
 	fl.Var(&f.memory, "memory", "memory limit of the copy's server, a `SIZE`, with --to or --table")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.StringVar(&f.o.Service, "service", "", "stop and start it with service(8), as `NAME`")
 	fl.StringVar(&f.stop, "stop", "", "stop it with `COMMAND`, which returns when it has ended")
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
@@ -113,7 +115,7 @@ func (f *rollbackFlags) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("service", "stop")
 }
 
-// validate refuses flags that say nothing about one table, and wants to know from which point.
+// validate is a usage error for flags that have no effect on one table, and if no point is named.
 func (f rollbackFlags) validate(of string) error {
 	const which = "plumb protect list shows the points; without one, --to TIME finds it"
 	switch {
@@ -131,7 +133,7 @@ func (f rollbackFlags) validate(of string) error {
 	return nil
 }
 
-// planRollback plans the way back to a point, or to a time from the point that is nearest.
+// planRollback plans the way back to a point, or to a time, for which it starts from the nearest point.
 func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, o rollback.Options, of string) (plan rollback.Plan, err error) {
 	if protect.LikeID(of) {
 		point, err := m.Keeper.Store.Get(ctx, m.Doer, of)
@@ -215,7 +217,7 @@ func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	}
 }
 
-// Rollbacks are those of a machine, for who takes changes back; state is the directory of the journal.
+// Rollbacks returns the rollbacks of a machine, for commands that undo changes. state is the directory of the journal.
 func Rollbacks(d protect.Machine, a machine.Adapters, state string, warn func(string, error)) rollback.Rollback {
 	k := &protect.Keeper{Do: d, Storages: a.Storages("", ""), Now: time.Now, Warn: warn,
 		Store: protect.Store{Dir: filepath.Join(state, filepath.Base(protect.Directory)), Guard: host.Guarded}}

@@ -29,7 +29,7 @@ type runFlags struct {
 	backups bool
 }
 
-// kinds are what a run does, and file is where it writes that down.
+// kinds returns the kinds of acts a run does, and file where it keeps its memory.
 func (f runFlags) kinds(m *machine.Machine) (kinds []policy.Kind, file string) {
 	if f.backups {
 		return policy.Long(), policy.BackupsOf(m.Memory)
@@ -93,7 +93,7 @@ begins with its name. A policy is a file such as:
 	return c
 }
 
-// policyOf reads the file of a policy. Its name is absolute: a timer calls it from elsewhere.
+// policyOf reads the file of a policy. Its name becomes absolute, as a timer runs in another directory.
 func policyOf(name string) (*policy.Policy, error) {
 	file, err := filepath.Abs(name)
 	if err != nil {
@@ -152,14 +152,14 @@ func (v *verbs) runPolicy(ctx context.Context, m *machine.Machine, f runFlags, p
 	return nil
 }
 
-// acts does what a policy asks for.
+// acts does the acts of a policy.
 type acts struct {
 	v *verbs
 	m *machine.Machine
 	s *stack.Stack
 }
 
-// due gives what a run would do now, as far as it does not depend on what it does first.
+// due returns what a run would do now. Acts on points that the run itself would take are not in it.
 func (a *acts) due(ctx context.Context, p *policy.Policy, file string, kinds []policy.Kind) ([]policy.Act, error) {
 	memory, err := policy.Remember(ctx, a.m.Doer, file)
 	if err != nil {
@@ -230,7 +230,7 @@ func (a *acts) prove(ctx context.Context, act policy.Act) error {
 	return err
 }
 
-// backup backs a point up. What it would print goes beside: the answer is that of the run.
+// backup backs up a point. What that prints goes to standard error, as standard output is for the answer of the run.
 func (a *acts) backup(ctx context.Context, act policy.Act) error {
 	for _, s := range act.Rule.Backup {
 		if s.Target() == act.Target {

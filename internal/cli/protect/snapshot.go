@@ -15,7 +15,7 @@ import (
 	view "plumb/internal/view/protect"
 )
 
-// snapshotFlags are the flags of snapshot.
+// snapshotFlags holds the flags of snapshot.
 type snapshotFlags struct {
 	machine.Place
 	drilling
@@ -23,7 +23,7 @@ type snapshotFlags struct {
 	dryRun bool
 	with   string
 	drill  bool
-	waits  bool // --wait is given
+	waits  bool // --wait was given
 }
 
 func (v *verbs) snapshot() *cobra.Command {
@@ -145,7 +145,7 @@ func (v *verbs) dryRun(plan protect.Plan, f snapshotFlags) error {
 	return nil
 }
 
-// verdict says by the exit code that a point is less than was asked.
+// verdict is the error whose exit code says that less was proven of a point than was asked for.
 func verdict(p protect.Point) error {
 	if p.Fell() != "" || p.Drill != nil && !p.Drill.OK {
 		return shell.ErrMarked

@@ -42,7 +42,7 @@ Exit codes:
 	return c
 }
 
-// policyNow reads the policy that was named, or else that of the last run; nil where there is neither.
+// policyNow reads the policy that was named, or else that of the last run; nil if there is neither.
 func policyNow(named, last string) (p *policy.Policy, err error) {
 	switch {
 	case named != "":
@@ -50,7 +50,7 @@ func policyNow(named, last string) (p *policy.Policy, err error) {
 	case last == "":
 		return nil, nil
 	}
-	if p, err = policyOf(last); err != nil { // which is no mistake on the command line
+	if p, err = policyOf(last); err != nil { // which is no usage error, as nobody named the file
 		err = hint.With(errors.New(err.Error()), "it is the policy of the last plumb protect run; --policy FILE names another")
 	}
 	return p, err
@@ -75,7 +75,7 @@ func (v *verbs) runStatus(ctx context.Context, m *machine.Machine, p machine.Pla
 		in.Unseen = err.Error()
 	} else {
 		in.Servers = m.Servers(s)
-		others, _ := m.Foreign(ctx, s, in.Points) // what cannot be read is no part of what is asked for
+		others, _ := m.Foreign(ctx, s, in.Points) // errors are ignored, as snapshots of others are only additional information
 		in.Foreign = policy.Count(others)
 	}
 	in.Facts = prune.Pruner{Keeper: m.Keeper}.Facts(ctx, m.Doer, in.Points)

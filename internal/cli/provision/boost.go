@@ -19,7 +19,7 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// boosting is boost, with its flags.
+// boosting is the command boost, with its flags.
 type boosting struct {
 	lending
 	also   []string
@@ -70,8 +70,8 @@ the servers that may lose commits.
 	fl.StringVar(&b.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.StringArrayVar(&b.also, "also", nil, "this `SERVER` may lose commits, although it is one of several or others rely on it; can be given several times")
 	fl.BoolVar(&b.dryRun, "dry-run", false, "show what would be set, and run nothing")
-	fl.BoolVar(&b.yes, "yes", false, "do not ask")
-	fl.BoolVar(&b.json, "json", false, "with --dry-run: print JSON v1 (plumb schema describes it)")
+	shell.YesFlag(c, &b.yes)
+	shell.JSONFlag(c, &b.json, "; goes with --dry-run")
 	return c
 }
 
@@ -80,7 +80,7 @@ const (
 	mostBoost  = 24 * time.Hour
 )
 
-// arguments reads what is sped up, for how long, and the command.
+// arguments parses what is sped up, for how long, and the command to run meanwhile.
 func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
 	const how = "such as plumb boost tank/db 20m -- sh -c 'mysql app <dump.sql'"
 	at := c.ArgsLenAtDash()
@@ -163,7 +163,7 @@ func (b *boosting) run(ctx context.Context) error {
 	return nil
 }
 
-// show says what would be done. Standard output is the command's.
+// show prints what would be done, on standard error, as standard output belongs to the command that runs meanwhile.
 func (b *boosting) show(p boost.Plan, d change.Draft, unit bool) error {
 	switch {
 	case b.json:

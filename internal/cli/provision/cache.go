@@ -19,13 +19,13 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// caching is the commands below cache, with their flags.
+// caching holds the flags of the commands below cache.
 type caching struct {
 	lending
 	log  bool
 	disk spec.Disk
 	emit string
-	// datasets are read at each start of the machine, by what is emitted.
+	// datasets are read into the cache at each start of the machine, by the unit that is emitted.
 	datasets []string
 	limit    time.Duration
 	runs     int
@@ -43,8 +43,9 @@ func Cache(s *shell.Shell, l Lending) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "manage and measure cache (L2ARC) and log (SLOG) devices of a pool",
-		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once so that
-the cache holds them, measures what the device brings, and removes it again.`,
+		Long: `Cache adds a cache device or a separate log to a ZFS pool, reads files once
+so that the cache holds them, measures what the device contributes, and removes it
+again.`,
 		Example: `  plumb provision cache add tank /dev/disk/by-id/nvme-instance-store
   plumb provision cache warm tank tank/mariadb/data
   plumb provision cache judge`,
@@ -69,7 +70,7 @@ func (v *caching) changing(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &v.yes)
 }
 
 func (v *caching) add() *cobra.Command {
@@ -151,10 +152,10 @@ func (v *caching) runAdd(ctx context.Context, pool, device string) error {
 	if err != nil {
 		return err
 	}
-	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s takes it away.\n", out.Number, pool, device))
+	return v.Print(fmt.Sprintf("Added: change %d. plumb provision cache remove %s %s removes it.\n", out.Number, pool, device))
 }
 
-// printUnit prints the unit of an ephemeral cache. It is warmed by hand where no dataset is named.
+// printUnit prints the unit of an ephemeral cache. If no dataset is named the unit does not warm the cache.
 func (v *caching) printUnit(pool, device string) error {
 	if v.emit != "systemd" {
 		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "want systemd")
@@ -231,11 +232,11 @@ func (v *caching) withdraw(ctx context.Context, o opened, pool, device string) e
 	n := cache.Added(all, pool, device)
 	switch {
 	case n == 0:
-		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" takes out what others added")
+		return hint.With(fmt.Errorf("the journal does not say that Plumb added %s to the pool %s", device, pool), "zpool remove "+pool+" "+device+" removes a device that others added")
 	case v.dryRun:
 		return nil
 	}
-	// Of one that is gone nothing can be read any more; that no other disk is behind its path is looked at on the way out.
+	// A device that is gone cannot be read any more. That its path does not lead to another disk is checked when it is removed.
 	_, state, err := cache.Find(ctx, o.doer, cache.Fuse(o.Stack), pool, device)
 	if err != nil {
 		return err
@@ -296,7 +297,7 @@ func (v *caching) runWarm(ctx context.Context, pool string, datasets []string) e
 	return v.read(ctx, o, w, draft)
 }
 
-// read reads the files under the raised rates, and says what came of it.
+// read reads the files with the raised rates, and prints the result.
 func (v *caching) read(ctx context.Context, o opened, w cache.Warming, draft change.Draft) error {
 	within, cancel := context.WithTimeout(ctx, v.limit)
 	defer cancel()
@@ -313,7 +314,7 @@ func (v *caching) read(ctx context.Context, o opened, w cache.Warming, draft cha
 		return err
 	}
 	began := time.Now()
-	if len(draft.Steps) == 0 { // they are as high already
+	if len(draft.Steps) == 0 { // the rates are as high already
 		_, err = o.Command(ctx)
 	} else {
 		_, err = o.Lend(ctx, w.Plan, draft)

@@ -133,7 +133,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 		return err
 	}
 	if cache.Added(all, pool, device) == 0 {
-		return hint.With(fmt.Errorf("it does not stand in the journal that Plumb added %s to the pool %s, so that it is not taken out", device, pool), "zpool remove and cache add make it one that Plumb added")
+		return hint.With(fmt.Errorf("the journal does not say that Plumb added %s to the pool %s, so it is not removed", device, pool), "use zpool remove, then plumb provision cache add: it is then one that Plumb added")
 	}
 	order := cache.Order(v.times)
 	if err := v.Print(view.CacheTurns(pool, device, order, v.every, shell.Screen(v.Out))); err != nil || v.dryRun {
@@ -149,7 +149,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 	return v.Print(view.CacheCompared(turns, cache.Compare(turns), shell.Screen(v.Out)))
 }
 
-// turns measures with the device and without it, and leaves it in its pool.
+// turns measures with the device and without it, in turns. In the end the device is in its pool.
 func (v *caching) turns(ctx context.Context, o opened, pool, device, dir string, order []bool) (all []cache.Turn, err error) {
 	in := true
 	put := func(ctx context.Context, with bool) (err error) {
@@ -184,7 +184,7 @@ func (v *caching) turns(ctx context.Context, o opened, pool, device, dir string,
 	return all, nil
 }
 
-// putIn adds a log device that was just taken out.
+// putIn adds the log device again that was just removed.
 func (v *caching) putIn(ctx context.Context, o opened, pool, device string) error {
 	v.disk.Path = device
 	a, err := cache.Add(ctx, o.doer, o.Stack, pool, cache.Log, v.disk)

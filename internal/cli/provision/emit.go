@@ -15,7 +15,7 @@ import (
 	"plumb/internal/view/playbook"
 )
 
-// emitForms lists the forms in which a plan is written for hosts without plumb.
+// emitForms lists the forms in which a plan can be written for hosts without plumb.
 func emitForms() []string { return []string{"shell", "ansible", "k8s"} }
 
 // emit prints the plan for hosts without plumb. It does nothing.

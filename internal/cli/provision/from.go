@@ -13,10 +13,10 @@ import (
 	"plumb/internal/stack"
 )
 
-// live is the word for this host in place of a tape.
+// live is the word that stands for this host where a tape can be named.
 const live = "live"
 
-// fromHost prints the spec of a host as it is.
+// fromHost prints the spec that describes a host as it is.
 func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
 	if f.from != live {
 		f.Tape = f.from
@@ -40,7 +40,7 @@ func (v *verbs) fromHost(ctx context.Context, f flags, server string) error {
 	return v.Print(head.String() + string(spec.Text(sp)))
 }
 
-// look reads this host, or a tape. A tape has no other names of disks.
+// look reads this host or a tape. Other names of disks are only known of this host.
 func (v *verbs) look(ctx context.Context, f flags) (*stack.Stack, propose.Names, error) {
 	cat, err := check.Catalog(check.All, v.Warn)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"plumb/internal/stack"
 )
 
-// Lending is what boost and cache need to know of servers and storages.
+// Lending holds what boost and cache need to know of servers and storages.
 type Lending struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
@@ -38,7 +38,7 @@ type lending struct {
 	state string
 }
 
-// opened is this machine, read, with what lends.
+// opened is this machine as it was read, with what changes it for a while.
 type opened struct {
 	*boost.Lender
 	doer  *host.LiveDoer
@@ -69,7 +69,7 @@ func (b *lending) open(ctx context.Context) (o opened, err error) {
 	return o, nil
 }
 
-// anew opens this machine once more: sessions of before may be broken.
+// anew opens this machine once more, as earlier sessions may be broken.
 func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
 	live, _, err := b.Live(b.Dialers)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
 	return d, b.Executor(d, b.state), nil
 }
 
-// heir is the command that gives back what we cannot. A password comes to it by its input.
+// heir is the command of the process that gives everything back if we cannot. It gets a password on its standard input.
 func (b *lending) heir(number int) (argv []string, first []byte, err error) {
 	argv, err = shell.Itself(b.state, "undo", strconv.Itoa(number), "--heir", "--yes")
 	if b.DSN != "" {
@@ -92,8 +92,8 @@ const unitDirectory = "/etc/systemd/system"
 
 // unit gives back at the next boot, where systemd runs. Root runs this program then: one that others can change is refused.
 func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) {
-	if _, err := d.Stat(ctx, "/run/systemd/system"); err != nil || !d.About().Root {
-		return nil, nil
+	if runs, err := host.RunsSystemd(ctx, d); err != nil || !runs || !d.About().Root {
+		return nil, err
 	}
 	argv, err := shell.Itself(b.state, "undo", "--stranded", "--yes")
 	if err == nil {
@@ -110,7 +110,7 @@ func (b *lending) unit(ctx context.Context, d host.Reader) (*boost.Unit, error) 
 	return &boost.Unit{Dir: unitDirectory, Command: argv, State: state, Alone: errors.Is(err, fs.ErrNotExist)}, nil
 }
 
-// before lists the units of servers.
+// before lists the units of servers, before which the unit must run.
 func before(ctx context.Context, h host.Reader, s *stack.Stack, servers []stack.Ref) (units []string) {
 	for _, ref := range servers {
 		t := s.Find(ref)

@@ -1,4 +1,4 @@
-// Package provision is the command that lays a host out from a spec, and those below it. Engines and
+// Package provision has the command that lays out a host from a spec, and those below it. Engines and
 // storages are passed in.
 package provision
 
@@ -30,7 +30,7 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// Adapters are what the commands know of engines and storages.
+// Adapters holds what the commands know of engines and storages.
 type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
@@ -42,13 +42,13 @@ type Adapters struct {
 	Tape    func(name string) (host.Reader, error) // opens a recorded host
 }
 
-// verbs are the commands, with what they need of the process.
+// verbs makes the commands, and holds what they need of the process.
 type verbs struct {
 	*shell.Shell
 	Adapters
 }
 
-// flags are those of provision itself.
+// flags holds the flags of provision itself.
 type flags struct {
 	shell.Source
 	state       string
@@ -78,7 +78,7 @@ check reports nothing above a note afterwards.
 It shows every step, what of it cannot be taken back and what check will say, and
 asks. Each stage is a change in the journal. If it is killed at any moment, plumb
 provision again continues; --undo takes it back, the last stage first, from the
-journal alone. A second run does 0 acts.
+journal alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second
@@ -109,12 +109,12 @@ time, and started on the copy; undoing that copies back what was written since.
 	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
 	fl.StringSliceVar(&f.skip, "skip", nil, "do not apply these `RULES`; * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&f.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.takeAway, "undo", false, "undo everything that provision did for this spec, the last stage first")
 	fl.BoolVar(&f.force, "force", false, "with --undo, also take back what somebody changed since")
 	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved: it is not copied back")
 	fl.BoolVar(&f.keep, "keep", false, "with --undo, leave what somebody changed since as it is")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &f.json, "")
 	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
 	c.MarkFlagsMutuallyExclusive("from", "emit", "undo")
@@ -179,7 +179,7 @@ func (v *verbs) run(ctx context.Context, f flags, name string) error {
 // over a minute on a cold cache or a busy machine.
 const aptTime = 5 * time.Minute
 
-// flow opens this machine.
+// flow opens this machine for a command.
 func (v *verbs) flow(f flags) (propose.Flow, error) {
 	know, err := check.Load(check.Choice{Skip: f.skip}, nil, v.Warn)
 	if err != nil {
@@ -218,7 +218,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 
 func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.Spec) error {
 	if os.Geteuid() != 0 && !f.dryRun {
-		return hint.With(errors.New("only root can lay a host out"), "try sudo plumb provision; --dry-run shows what it would do")
+		return hint.With(errors.New("only root can set up a host"), "try sudo plumb provision; --dry-run shows what it would do")
 	}
 	if err := v.goOn(ctx, flow, f, propose.Of(sp)); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.S
 	return nil
 }
 
-// goOn ends what an earlier run began, once a person has said so.
+// goOn finishes or undoes what an earlier run began, once a person has agreed.
 func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string) error {
 	torn, err := flow.Torn(ctx, of)
 	if f.dryRun {
@@ -293,7 +293,7 @@ func (v *verbs) propose(ctx context.Context, flow propose.Flow, sp spec.Spec) (p
 	return flow.Propose(ctx, d, k.Dir, sp)
 }
 
-// doing shows the act that is being done, where a person watches.
+// doing shows on a terminal the act that is being done.
 func (v *verbs) doing(quiet bool) func(string, change.Act, bool) {
 	if quiet || !shell.IsTerminal(v.Err) {
 		return nil
@@ -307,7 +307,7 @@ func (v *verbs) doing(quiet bool) func(string, change.Act, bool) {
 	}
 }
 
-// away takes all of a provision back.
+// away undoes everything of a provision.
 func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string) error {
 	all, err := flow.InForce(ctx, of)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// Swapping is what swap alone needs to know of servers.
+// Swapping holds what only swap needs to know of servers.
 type Swapping struct {
 	Engines  func(*catalog.Catalog, dsn.Given) []provision.Engine
 	Swappers func(*catalog.Catalog, dsn.Given) []provision.Swapper
-	// Rehearse gives what tries a swap before it is carried out; nil where that cannot be done.
+	// Rehearse returns what tries a swap before it is carried out; nil if that cannot be done.
 	Rehearse func(*shell.Shell, provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
-// swapping is swap, with its flags.
+// swapping is the command swap, with its flags.
 type swapping struct {
 	lending
 	Swapping
@@ -80,7 +80,7 @@ For other upgrades it lists what to do.
 				return err
 			}
 			v.CommandTime = aptTime
-			if v.at != "" { // a script goes to a directory of its own, and cuts names at their last /
+			if v.at != "" { // a script changes to a directory of its own, and so needs an absolute path
 				at, err := filepath.Abs(v.at)
 				if err != nil {
 					return err
@@ -97,17 +97,17 @@ For other upgrades it lists what to do.
 	fl.BoolVar(&v.back, "undo", false, "go back to what was before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	fl.BoolVar(&v.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &v.yes)
 	return c
 }
 
-// swap is one server, on its way.
+// swap is the swap of one server.
 type swap struct {
 	opened
 	run    provision.Run
 	home   provision.Home
 	engine provision.Engine
-	by     provision.Swapper // nil: only a person does it
+	by     provision.Swapper // nil if only a person can do it
 	try    func(ctx context.Context, source shell.Source, state string, w provision.Swap) error
 }
 
@@ -140,7 +140,7 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 	}
 	err = v.find(ctx, w, ref, given)
 	switch {
-	case v.back: // which needs no server that answers
+	case v.back: // for this the server need not answer
 		return v.goBack(ctx, w, err)
 	case err != nil:
 		return err
@@ -165,7 +165,7 @@ func (v *swapping) find(ctx context.Context, w *swap, ref stack.Ref, given dsn.G
 	return err
 }
 
-// goOn ends what a killed run began, and tells whether there was something.
+// goOn finishes or undoes what a killed run began, and tells whether there was anything.
 func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	all, err := w.run.Stages(ctx)
 	if err != nil || len(all) == 0 || !provision.Torn(all[len(all)-1]) {
@@ -178,7 +178,7 @@ func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	if err := v.Print(view.Torn(all[len(all)-1:], shell.Screen(v.Out)) + "\n"); err != nil {
 		return false, err
 	}
-	if v.back { // which takes back also what was only begun
+	if v.back { // the way back also undoes what was only begun
 		return false, nil
 	}
 	if err := v.Ask("Go on with it?", v.yes); err != nil {
@@ -189,10 +189,10 @@ func (v *swapping) goOn(ctx context.Context, w *swap) (bool, error) {
 	return !only, err
 }
 
-// programsOf begins the name of the change that only brings what a rehearsal needs.
+// programsOf begins the name of a change that only fetches the programs a rehearsal needs.
 const programsOf = "programs of "
 
-// isFirst tells whether a change is that one.
+// isFirst tells whether a change only fetched programs.
 func isFirst(c *change.Change) bool {
 	if len(c.Steps) == 0 {
 		return false
@@ -201,11 +201,11 @@ func isFirst(c *change.Change) bool {
 	return strings.HasPrefix(name, programsOf)
 }
 
-// forth brings the server under another release.
+// forth brings the server to another release.
 func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	from, to, way := provision.WayTo(w.home, text)
 	if way.No != "" {
-		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "what there is: "+way.Else)
+		return hint.With(fmt.Errorf("there is no way from %s to %s in place: %s", from, to, way.No), "possible instead: "+way.Else)
 	}
 	swap := provision.Swap{Home: w.home, Stack: w.Stack, To: to, At: v.at}
 	var course provision.Course
@@ -243,7 +243,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	return v.Print(view.Swapped(w.home.Server, out.Number, course.Next, shell.Screen(v.Out)))
 }
 
-// prepare brings the programs of the new version, and tries them. Where that fails, they go again.
+// prepare fetches the programs of the new version, and tries the swap. If that fails it removes them again.
 func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, to provision.Swap) error {
 	if !first.Done {
 		if err := w.dropFirst(ctx); err != nil {
@@ -266,7 +266,7 @@ func (v *swapping) prepare(ctx context.Context, w *swap, first provision.Stage, 
 	return err
 }
 
-// dropFirst takes back what was fetched for a swap that has not come: packages that have been updated since are others.
+// dropFirst removes the programs that were fetched for a swap which has not come about, as packages may have been updated since.
 func (w *swap) dropFirst(ctx context.Context) error {
 	all, err := w.run.Stages(ctx)
 	if err != nil || len(all) == 0 || !isFirst(all[len(all)-1]) {
@@ -282,7 +282,7 @@ func stageOf(w *swap, name, why string, m provision.Making) provision.Stage {
 	return s
 }
 
-// goBack starts what was before.
+// goBack brings the server back to what it was before.
 func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	all, err := w.run.Stages(ctx)
 	if err != nil {
@@ -305,7 +305,7 @@ func (v *swapping) goBack(ctx context.Context, w *swap, unseen error) error {
 	return v.Print("Gone back.\n")
 }
 
-// ofLast gives the changes of the last swap, the last first: what brought its programs goes after it. Those of earlier swaps stay.
+// ofLast returns the changes of the last swap, the last first: the swap itself, and the one that fetched its programs.
 func ofLast(all []*change.Change) (last []*change.Change) {
 	for _, c := range slices.Backward(all) {
 		if len(last) > 0 && !isFirst(c) {
@@ -319,7 +319,7 @@ func ofLast(all []*change.Change) (last []*change.Change) {
 	return last
 }
 
-// lost says what would be lost by going back. unseen is why the server was not found.
+// lost says what going back would lose. unseen is why the server was not found.
 func (v *swapping) lost(ctx context.Context, w *swap, unseen error) string {
 	if unseen == nil && w.by == nil {
 		unseen = errors.New("nobody counts it")

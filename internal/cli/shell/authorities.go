@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// mostAuthorities is more than a file of certificates has, in bytes: that of a whole distribution has a quarter of a million.
+// mostAuthorities is the largest file of certificates that is read, in bytes. That of a whole distribution has a quarter of a million.
 const mostAuthorities = 16 << 20
 
-// Authorities reads the certificates of those who are believed when they say who is at the other end. named is what names the file: a
-// flag, or a variable. As everywhere else, one that is not understood is passed over when others are.
+// Authorities reads a file with the certificates of trusted authorities, in PEM form. named is the flag or variable that names the file,
+// for errors. Certificates that cannot be parsed are ignored, as everywhere else, but it is an error if none can.
 func Authorities(named, file string) (*x509.CertPool, error) {
 	text, err := ReadFile(file, nil, mostAuthorities)
 	if err != nil {
@@ -24,13 +24,13 @@ func Authorities(named, file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// EndpointOfAWS completes what flags say of where a bucket is by the variables of the tools of AWS.
+// EndpointOfAWS returns the endpoint and region that flags name, or else those in the environment variables of the AWS tools.
 func EndpointOfAWS(endpoint, region string) (string, string) {
 	return cmp.Or(endpoint, os.Getenv("AWS_ENDPOINT_URL")), cmp.Or(region, os.Getenv("AWS_REGION"))
 }
 
-// AuthoritiesOfAWS is the file from which the tools of AWS take the authorities, and the variable that names it; nothing where they
-// believe those of the machine.
+// AuthoritiesOfAWS returns the file from which the AWS tools take trusted authorities, and the environment variable that names it. Both
+// are "" if the tools trust those of the machine.
 func AuthoritiesOfAWS() (named, file string) {
 	for _, name := range []string{bundle, "SSL_CERT_FILE"} {
 		if file := os.Getenv(name); file != "" {
@@ -42,8 +42,9 @@ func AuthoritiesOfAWS() (named, file string) {
 
 const bundle = "AWS_CA_BUNDLE"
 
-// AuthoritiesOfS3 are those that are believed of a bucket: of $AWS_CA_BUNDLE alone, where it is set, as the tools of AWS do; nil for those of the
-// machine. Of these $SSL_CERT_FILE names the file, which the standard library takes by itself, and without a word when it cannot.
+// AuthoritiesOfS3 returns the authorities that are trusted for a bucket: if $AWS_CA_BUNDLE is set only those in it, as with the AWS
+// tools, and otherwise nil for those of the machine. $SSL_CERT_FILE names a file for these. The standard library reads it by itself,
+// but silently ignores errors: the file is read here only to report them.
 func AuthoritiesOfS3() (*x509.CertPool, error) {
 	named, file := AuthoritiesOfAWS()
 	if file == "" {

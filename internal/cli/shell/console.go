@@ -7,9 +7,9 @@ import (
 	"plumb/internal/view/page"
 )
 
-// console is standard error. Nothing that is written to it can drive a
-// terminal: messages name files, hosts and places that come from a stranger's
-// tape, plan or journal. What Plumb itself does to a line goes through Rewrite.
+// console is standard error, without control characters: messages name files, hosts and places that can come
+// from a stranger's tape, plan or journal, and must not control the terminal. Rewrite
+// goes past it.
 type console struct{ to io.Writer }
 
 // Write implements io.Writer.
@@ -20,27 +20,27 @@ func (c *console) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Rewrite puts a text in place of the line that is shown; "" wipes it.
+// Rewrite replaces the current line of a terminal with a text; "" clears it.
 func Rewrite(w io.Writer, text string) {
 	if c, ok := w.(*console); ok {
 		w = c.to
 	}
-	// A terminal that is gone changes nothing for what is being done.
+	// That the terminal is gone is no reason to stop what is being done.
 	_, _ = io.WriteString(w, "\r"+OneLine(text)+"\x1b[K")
 }
 
-// Done wipes the line that rewrites itself, where a person watches.
+// Done clears the line that Rewrite wrote, if standard error is a terminal.
 func (s *Shell) Done() {
 	if IsTerminal(s.Err) {
 		Rewrite(s.Err, "")
 	}
 }
 
-// OneLine is a text of which others may have written part, as one line that
-// cannot be taken for two.
+// OneLine makes one line of a text that may come from others, so that they cannot
+// add lines that look like ours.
 func OneLine(text string) string { return page.OneLine(text) }
 
-// fileOf gives the file behind a writer, nil for none.
+// fileOf returns the file behind a writer; nil for none.
 func fileOf(w io.Writer) *os.File {
 	if c, ok := w.(*console); ok {
 		w = c.to

@@ -13,11 +13,11 @@ import (
 	"plumb/internal/host/self"
 )
 
-// Ending makes the context of a command. Whatever asks it to end, it ends as
-// by an interrupt, and takes away what it made. A person's second interrupt
-// ends the program at once, whatever hangs. The system repeats itself: a
-// terminal that is closed, and timeout(1), send their signal twice, and the
-// second one must not stop the clearing up.
+// Ending makes the context of a command. Any signal that asks the program to end
+// cancels it, so that the command removes what it made. A second Ctrl-C
+// ends the program at once, in case something hangs. Other signals are ignored
+// from then on: a terminal that is closed and timeout(1) send theirs twice, and the
+// second one must not stop the command from cleaning up.
 func Ending() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	asked := make(chan os.Signal, 16)
@@ -35,10 +35,9 @@ func Ending() (ctx context.Context, stop func()) {
 	}
 }
 
-// Outlive makes a command, if it is one of those that make things, end as by an
-// interrupt when nobody reads its output any more: the kernel's answer to that,
-// the end at once, would leave them behind. What only reads ends as any program
-// does.
+// Outlive cancels the context of a command when nobody reads its output any more,
+// if it is one of the makers: commands that make things, and must remove them.
+// Other commands end at once, as any program does when it writes to a broken pipe.
 func Outlive(c *cobra.Command, makers ...string) {
 	words := strings.Fields(c.CommandPath())
 	if len(words) < 2 || !slices.Contains(makers, words[1]) {
@@ -49,7 +48,7 @@ func Outlive(c *cobra.Command, makers ...string) {
 	signal.Notify(broken, host.BrokenPipe)
 	out, errs := os.Stdout, os.Stderr
 	go func() {
-		for range broken { // also of a server's connection that broke, which is no reason to end
+		for range broken { // can also mean that a connection to a server broke, which is no reason to end
 			if self.Unread(out) || self.Unread(errs) {
 				cancel()
 				return

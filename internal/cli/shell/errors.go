@@ -15,32 +15,32 @@ import (
 	"plumb/internal/hint"
 )
 
-// ErrFound ends a check that found what --fail-on asked about. It is not
-// printed: the findings have been.
+// ErrFound ends a check that found something at or above --fail-on. It is not
+// printed, as the findings have been.
 var ErrFound = errors.New("findings at or above --fail-on")
 
-// ErrMarked ends a run whose result is marked, with --strict.
+// ErrMarked ends a run with --strict whose result is marked.
 var ErrMarked = errors.New("the result is marked")
 
-// Ended ends a command with a code of its own, when all there is to say was said.
+// Ended ends a command with an exit code of its own, and without a message.
 type Ended struct{ Code int }
 
 // Error implements error.
 func (e Ended) Error() string { return fmt.Sprintf("ended with code %d", e.Code) }
 
-// partly is the error of what did a part of what was asked, and said what is left.
+// partly is the error of a command that did a part of what was asked, and said what is left to do.
 type partly interface {
 	error
 	Partly()
 }
 
-// Describe gives the line, the hint and the exit code of an error.
+// Describe returns the message, the hint and the exit code for an error.
 func Describe(err error) (text, help string, code int) {
 	text, help, code = describe(err)
 	return text, cmp.Or(help, forRoot(err, os.Geteuid())), code
 }
 
-// forRoot is the hint of what a user may not do, and root may.
+// forRoot is the hint for an error of missing permissions, if we are not root.
 func forRoot(err error, uid int) string {
 	if uid == 0 || !errors.Is(err, fs.ErrPermission) {
 		return ""
@@ -62,7 +62,7 @@ func describe(err error) (text, help string, code int) {
 	return text, hint.Of(err), ExitUnread
 }
 
-// FlagError words what pflag says, and suggests the flag that was meant.
+// FlagError puts an error of pflag into our words, and suggests the flag that was probably meant.
 func FlagError(c *cobra.Command, err error) error {
 	help := c.CommandPath() + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
@@ -79,7 +79,7 @@ func FlagError(c *cobra.Command, err error) error {
 	return hint.Usage(err.Error(), help)
 }
 
-// wanted is what a flag would take.
+// wanted says which values a flag takes; "" when that is not known.
 func wanted(wrong *pflag.InvalidValueError) string {
 	switch wrong.GetFlag().Value.Type() {
 	case "int", "int64", "uint64":
@@ -99,7 +99,7 @@ func flagNames(c *cobra.Command) []string {
 	return names
 }
 
-// NoArgs refuses arguments in our words.
+// NoArgs is cobra.NoArgs with our errors.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -117,8 +117,8 @@ func OneArg(what string) cobra.PositionalArgs { return Args(1, 1, "one "+what) }
 // AtMostOneArg takes one argument or none.
 func AtMostOneArg(what string) cobra.PositionalArgs { return Args(0, 1, "one "+what) }
 
-// Args wants from least to most arguments; what names them, such as "a POOL and a
-// DEVICE".
+// Args accepts from least to most arguments. what names them in the error, such as "a
+// POOL and a DEVICE".
 func Args(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

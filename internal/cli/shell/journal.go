@@ -12,8 +12,8 @@ import (
 	"plumb/internal/units"
 )
 
-// Executor changes a host, and keeps the journal of that in a directory, "" for the usual one. A journal that others could
-// have written to is refused. It says on standard error what it waits for.
+// Executor makes the executor for changes of this host, with its journal in the directory state, "" for the usual one. It refuses a
+// journal that other users could have written to, and says on standard error what it waits for.
 func (s *Shell) Executor(d host.Doer, state string) *change.Executor {
 	waits := func(on, until string, most time.Duration) {
 		s.Done()
@@ -22,8 +22,8 @@ func (s *Shell) Executor(d host.Doer, state string) *change.Executor {
 	return &change.Executor{Doer: d, Dir: cmp.Or(state, change.Directory), Plumb: Version(), Now: time.Now, Guard: host.Guarded, Waits: waits}
 }
 
-// Itself is a command of this program that works with the journal in a directory, "" for the usual one: for who is to run it
-// later, from elsewhere.
+// Itself returns the words of a command line that runs this program later, from any directory, with the same journal: the absolute path
+// of the program, words, and --state unless state is "" for the usual directory.
 func Itself(state string, words ...string) ([]string, error) {
 	self, err := os.Executable()
 	argv := append([]string{self}, words...)

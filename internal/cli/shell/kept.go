@@ -15,9 +15,9 @@ import (
 // Kept is what Plumb keeps on a machine, in a directory that a flag can name.
 type Kept struct {
 	Of   string // what it is, for people: "the recording"
-	Flag string // that names another directory, without the dashes
-	Root string // where root and services keep it
-	Own  string // where an ordinary user does, below what lasts of his programs: "plumb/watch"
+	Flag string // the flag that names another directory, without dashes
+	Root string // the directory for root and for services
+	Own  string // the directory for other users, below $XDG_STATE_HOME: "plumb/watch"
 }
 
 // Var adds the flag that names another directory.
@@ -28,7 +28,7 @@ func (k Kept) Var(c *cobra.Command, named *string, says string) {
 	}
 }
 
-// In is the directory: the one that was named, or the usual one.
+// In returns the directory as an absolute path: the one that was named, or the usual one if named is "".
 func (k Kept) In(named string) (string, error) {
 	if named != "" {
 		return filepath.Abs(named)
@@ -36,7 +36,7 @@ func (k Kept) In(named string) (string, error) {
 	return k.usual(os.Getuid())
 }
 
-// usual is where a user keeps it. A service has no home, and is told by systemd.
+// usual is the directory of a user when no flag names one.
 func (k Kept) usual(uid int) (string, error) {
 	if uid == 0 {
 		return k.Root, nil

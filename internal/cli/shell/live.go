@@ -6,7 +6,13 @@ import (
 	"plumb/internal/host"
 )
 
-// Live makes the reader of this machine, and the server that --dsn names.
+// Machine returns this machine for a command that changes it, and does not log in to servers. The caller must close it.
+func Machine() *host.LiveDoer {
+	return host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: Version()}))
+}
+
+// Live makes the reader of this machine, which the caller must close, and returns the server that --dsn names. A data source name that
+// cannot be parsed is a usage error.
 func (s Source) Live(dialers func(dsn.Given) map[string]host.Dialer) (*host.Live, dsn.Given, error) {
 	g, err := dsn.Read(OrEnvironment(s.DSN))
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"plumb/internal/hint"
 )
 
-// How cobra notes on a flag the groups that it is in: the names of each, with
-// spaces between them.
+// Annotations by which cobra notes on a flag the groups it is in. Each value is a
+// group: names of flags with spaces between them.
 const (
 	together    = "cobra_annotation_required_if_others_set"
 	oneRequired = "cobra_annotation_one_required"
 	exclusive   = "cobra_annotation_mutually_exclusive"
 )
 
-// Instead marks a flag with which a command does something else, for which it needs none of its usual flags.
+// Instead is the annotation of a flag with which a command does something else, and needs none of its usual flags.
 const Instead = "plumb_instead"
 
-// instead tells whether such a flag is given. Cobra, which looks too, is to want nothing then either.
+// instead tells whether a flag annotated with Instead is given. It removes all annotations then, so that cobra, which checks them after
+// us, demands no flags either.
 func instead(c *cobra.Command) (is bool) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		is = is || f.Annotations[Instead] != nil && f.Value.String() != ""
@@ -32,19 +33,19 @@ func instead(c *cobra.Command) (is bool) {
 	return is
 }
 
-// onlyWith is how OnlyWith notes on a flag those without which it says nothing.
+// onlyWith is the annotation that OnlyWith makes.
 const onlyWith = "plumb_only_with"
 
-// OnlyWith marks a flag that says nothing unless one of others is given. Needs refuses it then.
+// OnlyWith marks a flag that has no effect unless one of the others is given too. Needs refuses it without them.
 func OnlyWith(c *cobra.Command, flag string, others ...string) {
 	if err := c.Flags().SetAnnotation(flag, onlyWith, others); err != nil {
 		panic(err)
 	}
 }
 
-// Needs says which flags a command lacks, and which of those given do not go
-// together. Cobra looks too, but its errors are no mistakes on the command line
-// to us, and have no hint.
+// Needs is an error if a command lacks flags, or if flags are given that do not go
+// together. Cobra checks this too, but with errors that are no usage errors of ours
+// and have no hint.
 func Needs(c *cobra.Command) error {
 	help := c.CommandPath() + " --help shows how it is used"
 	var lacks []string
@@ -78,7 +79,7 @@ func Needs(c *cobra.Command) error {
 	return idle(c)
 }
 
-// idle refuses a flag that says nothing without another that was not given.
+// idle is an error if a flag has no effect because those it goes with are not given.
 func idle(c *cobra.Command) (err error) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		others := f.Annotations[onlyWith]
@@ -92,13 +93,13 @@ func idle(c *cobra.Command) (err error) {
 	return err
 }
 
-// withValue writes a flag as its help does: --to URL.
+// withValue writes a flag as the help does: --to URL.
 func withValue(f *pflag.Flag) string {
 	value, _ := pflag.UnquoteUsage(f)
 	return strings.TrimSpace("--" + f.Name + " " + value)
 }
 
-// flagGroups gives the groups of a kind that a command's flags are in, each once.
+// flagGroups returns the groups that a command's flags are in by an annotation, each once.
 func flagGroups(c *cobra.Command, kind string) (all [][]string) {
 	var seen []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -112,7 +113,7 @@ func flagGroups(c *cobra.Command, kind string) (all [][]string) {
 	return all
 }
 
-// parted gives the flags of a group that were given, and those that were not.
+// parted divides the flags of a group into those that were given and those that were not.
 func parted(c *cobra.Command, names []string) (given, missing []string) {
 	for _, name := range names {
 		if c.Flags().Changed(name) {

@@ -7,27 +7,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plumb/internal/host"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 )
 
-// Place is the flag that says where the lists of what Plumb makes are kept.
+// Place is the flag --state of commands that work on what Plumb made: it says where the list of that is kept.
 type Place struct {
 	State string // a directory; "" for the usual one
 }
 
-// StateFlag adds the flag.
+// StateFlag adds --state.
 func (p *Place) StateFlag(c *cobra.Command) {
 	c.Flags().StringVar(&p.State, "state", "", "keep the list of what was made in `DIR` instead of the default place")
 }
 
-// Books is the directory of the books of what is made.
+// Books returns the directory of the inventory's books.
 func (p *Place) Books() (string, error) {
 	return Kept{Of: "the book of what is made", Flag: "state", Root: inventory.Directory, Own: "plumb/lab"}.In(p.State)
 }
 
-// Note says on standard error what a list leaves out: of an ordinary user it is his own.
+// Note says on standard error that a list of an ordinary user leaves out what root made.
 func (p Place) Note(s *Shell) {
 	if text := p.note(os.Getuid()); text != "" {
 		fmt.Fprintln(s.Err, "note: "+text)
@@ -41,13 +40,13 @@ func (p Place) note(uid int) string {
 	return "this is what you made; with sudo it is what root made"
 }
 
-// OnBooks opens this machine for a command that works on what Plumb made.
+// OnBooks calls do with the inventory's books, of which it reads and removes things on this machine.
 func (p Place) OnBooks(do func(inventory.Books) error) (err error) {
 	directory, err := p.Books()
 	if err != nil {
 		return err
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: Version()}))
+	d := Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return do(kinds.Books(d, directory))
 }

@@ -10,14 +10,14 @@ import (
 	"plumb/internal/units"
 )
 
-// MostFile is more than any plan, spec, policy or experiment has, in bytes.
+// MostFile is the largest plan, spec, policy or experiment that is read, in bytes.
 const MostFile = 64 << 20
 
-// ErrLarge is the error of a file that is larger than it may be.
+// ErrLarge says that a file is larger than it may be.
 var ErrLarge = errors.New("it is too large")
 
-// ReadFile reads a file that the command line names, with - for standard input where in is that. A device or a wrong file of more
-// than most bytes is an error, and takes no memory from the databases beside us. The error does not name the file.
+// ReadFile reads a file that the command line names. The name - stands for in, unless that is nil. More than most bytes are ErrLarge, so
+// that a device or a wrong file does not use up memory that databases need. The error does not name the file.
 func ReadFile(name string, in io.Reader, most int64) ([]byte, error) {
 	if name != "-" || in == nil {
 		f, err := os.Open(name)

@@ -7,12 +7,12 @@ import (
 	"plumb/internal/watch/record"
 )
 
-// Recording is what plumb watch records.
+// Recording is where plumb watch keeps what it records.
 func Recording() Kept {
 	return Kept{Of: "the recording", Flag: "dir", Root: record.Directory, Own: "plumb/watch"}
 }
 
-// ReadRecording opens the recording, or the one in the directory that was named.
+// ReadRecording calls do with the recording in the directory that was named; "" for the usual one.
 func ReadRecording(ctx context.Context, named string, do func(*record.Reader) error) error {
 	dir, err := Recording().In(named)
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 	"plumb/internal/product"
 )
 
-// FromEnvironment holds the data source name of a command that is given none:
-// on a command line every user of the machine could read its password.
+// FromEnvironment is the environment variable with the data source name for commands that get none as a flag:
+// every user of the machine can read the password in a command line.
 const FromEnvironment = "PLUMB_DSN"
 
-// DSNUsage is the end of the sentence about every flag that may hold a password.
+// DSNUsage ends the usage of every flag whose value may hold a password.
 const DSNUsage = "@FILE or - reads it from a file or standard input, where no ps shows it"
 
-// secretFlag is a flag whose value may hold a password, so that it can be given
-// apart from the command line: @FILE for the first line of a file, - for that
-// of standard input.
+// secretFlag is a flag whose value may hold a password, and so need not be on the
+// command line: @FILE stands for the first line of a file, - for that of standard
+// input.
 type secretFlag struct {
 	into *string
 	c    *cobra.Command
 }
 
-// SecretVar makes such a flag.
+// SecretVar adds a flag whose value may hold a password.
 func SecretVar(c *cobra.Command, into *string, name, usual, usage string) {
 	*into = usual
 	c.Flags().Var(&secretFlag{into, c}, name, usage+"; "+DSNUsage)
@@ -67,8 +67,8 @@ func lineOfFile(name string) (string, error) {
 	return lineOf(f)
 }
 
-// lineOf reads the first line, and no byte of the next: a question may be
-// answered there.
+// lineOf reads the first line, and no byte of the next, which may be
+// the answer to a question.
 func lineOf(r io.Reader) (string, error) {
 	const most = 64 << 10
 	var line strings.Builder
@@ -92,11 +92,11 @@ func lineOf(r io.Reader) (string, error) {
 	return text, nil
 }
 
-// OrEnvironment gives the data source name of the command line, or else that
+// OrEnvironment returns the data source name of the command line, or else that
 // of the environment.
 func OrEnvironment(name string) string { return cmp.Or(name, os.Getenv(FromEnvironment)) }
 
-// WarnUnverified tells that nobody can be sure who answers at the server that was given.
+// WarnUnverified says on standard error if the connection to the server does not verify who answers.
 func (s *Shell) WarnUnverified(g dsn.Given) {
 	if g.Engine == "" || g.Verified() {
 		return

@@ -13,13 +13,13 @@ import (
 
 // Source says which machine is read: this one, a server elsewhere, or a tape.
 type Source struct {
-	CommandTime time.Duration // for one command; what package host gives it when 0
+	CommandTime time.Duration // for one command; 0 for the default of package host
 	Tape        string        // a file or directory; - for standard input
-	DSN         string        // of a server to log in to besides
-	Timeout     time.Duration // of all reading
+	DSN         string        // of a server to log in to in addition to those that are found
+	Timeout     time.Duration // for all reading
 }
 
-// Flags are the flags of a command that reads a machine or a tape.
+// Flags adds the flags of a command that reads a machine or a tape.
 func (s *Source) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&s.Tape, "tape", "", "read a recorded host from `FILE` instead of this one; - for standard input, a directory for many")
 	if err := c.MarkFlagFilename("tape", "tape", "tape.gz", "gz"); err != nil {
@@ -28,13 +28,13 @@ func (s *Source) Flags(c *cobra.Command) {
 	s.LiveFlags(c)
 }
 
-// LiveFlags are the flags that concern this machine.
+// LiveFlags adds only those flags that are about this machine.
 func (s *Source) LiveFlags(c *cobra.Command) {
 	SecretVar(c, &s.DSN, "dsn", "", "log in to the server at `URL` too, such as postgres://user@host/db or mysql://user@host:3306/; $PLUMB_DSN otherwise")
 	c.Flags().DurationVar(&s.Timeout, "timeout", check.DefaultTimeout, "end after this time and say what was not seen")
 }
 
-// Validate finds what is wrong with them.
+// Validate is a usage error if the flags make no sense.
 func (s Source) Validate() error {
 	if s.Tape != "" && s.DSN != "" {
 		return hint.Usage("--dsn logs in to a server, and --tape reads none", "give one of them")
@@ -45,7 +45,7 @@ func (s Source) Validate() error {
 	return nil
 }
 
-// IsDirectory tells whether many tapes are named.
+// IsDirectory tells whether --tape names a directory, which stands for all tapes in it.
 func (s Source) IsDirectory() bool {
 	if s.Tape == "" || s.Tape == "-" {
 		return false

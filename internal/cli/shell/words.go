@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Words is what a shell offers for an argument or a flag.
+// Words lists what a shell offers as completions of an argument or a flag.
 type Words func() []string
 
-// Offer makes a shell complete flags from lists. A flag of the list that the
-// command does not have is our own mistake.
+// Offer makes a shell complete flags from lists. It panics if the command has no
+// flag of a name.
 func Offer(c *cobra.Command, flags map[string]Words) {
 	for name, list := range flags {
 		if err := c.RegisterFlagCompletionFunc(name, list.Complete); err != nil {
@@ -19,8 +19,8 @@ func Offer(c *cobra.Command, flags map[string]Words) {
 	}
 }
 
-// Complete offers words, and for a list with commas the words for what comes
-// after the last one.
+// Complete returns the words that begin with what was typed. In a list with commas it completes
+// what comes after the last one.
 func (w Words) Complete(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before, last := "", typed
 	if i := strings.LastIndexByte(typed, ','); i >= 0 {

@@ -9,15 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"plumb/internal/hint"
 	"plumb/internal/view/page"
 )
 
-// WriteFile makes a file that only its owner can read, whole or not at all:
-// it is written beside its place and put there when it is complete. A file
-// that is there already is replaced only if replace says so. A device or a
-// pipe is written to as it is, and never removed.
+// WriteFile makes a file that only its owner can read. It is written under another name
+// first, and renamed when it is complete; what a killed run left of the same file is removed first.
+// If there is a file already and replace is not set, the error is fs.ErrExist. A device or a pipe is
+// written to as it is.
 func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 	switch st, err := os.Stat(name); {
 	case err == nil && st.IsDir():
@@ -31,24 +32,30 @@ func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	f, err := aside(name)
 	if err != nil {
 		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), hint.Cause(err))
 	}
-	err = errors.Join(write(f), f.Sync())
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(write(f), f.Sync()); err == nil {
 		err = publish(f.Name(), name, replace)
 	}
-	if errors.Is(err, fs.ErrExist) { // it may have taken hours
-		return fmt.Errorf("%w: it appeared meanwhile, and what was to be in it is in %s", err, f.Name())
+	switch {
+	case errors.Is(err, fs.ErrExist): // it may have taken hours
+		kept := filepath.Join(filepath.Dir(name), strings.TrimPrefix(filepath.Base(f.Name()), ".")) // or the next run removes it
+		if bad := publish(f.Name(), kept, false); bad != nil {
+			kept = f.Name()
+		}
+		err = fmt.Errorf("%w: it appeared meanwhile, and what was to be in it is in %s", err, kept)
+	case err != nil:
+		os.Remove(f.Name()) // nobody needs half a file
 	}
-	if err != nil {
-		os.Remove(f.Name()) // ours, and half a file is of no use
+	if bad := f.Close(); err == nil { // only now: while it is open nobody takes it for left
+		err = bad
 	}
 	return err
 }
 
-// publish gives a file its name. What has appeared there meanwhile is replaced only if replace says so.
+// publish gives a complete file its name. If a file has appeared there meanwhile and replace is not set, the error is fs.ErrExist.
 func publish(made, name string, replace bool) error {
 	if replace {
 		return os.Rename(made, name)
@@ -60,20 +67,20 @@ func publish(made, name string, replace bool) error {
 	case errors.Is(err, fs.ErrExist):
 		return fs.ErrExist
 	}
-	// Not every filesystem has links, so we look ourselves.
+	// The filesystem may not have hard links.
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, fs.ErrExist)
 	}
 	return os.Rename(made, name)
 }
 
-// WriteWhole writes a file that is known as a whole.
+// WriteWhole is WriteFile for contents that are in memory.
 func WriteWhole(name string, replace bool, text []byte) error {
 	return WriteFile(name, replace, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// NotWritten says that a file could not be written. Only where one is there already
-// would --force help.
+// NotWritten adds to the error of a file what was being done. If there is a file already,
+// the hint is --force.
 func NotWritten(doing string, err error) error {
 	err = fmt.Errorf("%s: %w", doing, hint.Cause(err))
 	if errors.Is(err, fs.ErrExist) {
@@ -82,7 +89,7 @@ func NotWritten(doing string, err error) error {
 	return err
 }
 
-// Document prints an answer as JSON.
+// Document prints a document as JSON.
 func (s *Shell) Document(doc any) error {
 	text, err := page.JSON(doc)
 	if err == nil {
@@ -91,7 +98,7 @@ func (s *Shell) Document(doc any) error {
 	return err
 }
 
-// Answer prints an answer in the form that was asked for.
+// Answer prints doc as JSON, or text for people, as asked for.
 func (s *Shell) Answer(asJSON bool, doc any, text string) error {
 	if asJSON {
 		return s.Document(doc)
@@ -99,13 +106,13 @@ func (s *Shell) Answer(asJSON bool, doc any, text string) error {
 	return s.Print(text)
 }
 
-// Print prints an answer for people.
+// Print prints text for people.
 func (s *Shell) Print(text string) error {
 	_, err := io.WriteString(s.Out, text)
 	return err
 }
 
-// WritePage writes a page for a browser, and says where it is.
+// WritePage writes an HTML page to a file, and says so on standard error.
 func (s *Shell) WritePage(name string, replace bool, html []byte) error {
 	if err := WriteWhole(name, replace, html); err != nil {
 		return NotWritten("write the page to "+name, err)
@@ -114,8 +121,8 @@ func (s *Shell) WritePage(name string, replace bool, html []byte) error {
 	return nil
 }
 
-// RoomFor sees that a file which a flag names can be written in the end,
-// before anything is read or measured.
+// RoomFor is a usage error if the file that a flag names cannot be written. It is called
+// before anything is read or measured, as that may take hours.
 func RoomFor(flag, name string, replace bool) error {
 	if name == "" {
 		return nil
@@ -140,7 +147,7 @@ func writeStream(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// Packed compresses what is written, as names that end in .gz say.
+// Packed wraps a function that writes so that its output is compressed with gzip.
 func Packed(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		z := gzip.NewWriter(w)

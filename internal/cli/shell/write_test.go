@@ -53,7 +53,7 @@ func TestWriteFileWhileAnotherAppears(t *testing.T) {
 			}
 			continue
 		}
-		left, _ := filepath.Glob(filepath.Join(dir, ".out.*"))
+		left, _ := filepath.Glob(filepath.Join(dir, "out.*"))
 		if !errors.Is(err, fs.ErrExist) || string(text) != "theirs" || len(left) != 1 || !strings.Contains(err.Error(), left[0]) {
 			t.Errorf("%q, %v, left: %q", text, err, left)
 		} else if ours, err := os.ReadFile(left[0]); err != nil || string(ours) != "ours" {

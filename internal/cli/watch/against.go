@@ -14,7 +14,7 @@ import (
 // against compares the statements of the minutes before a moment with those before another one.
 type against struct{ now, then *watch.StatementSpan }
 
-// newAgainst makes one that has seen nothing. long is how long each of the two spans is.
+// newAgainst makes an against that has seen nothing yet. long is the length of each of the two spans.
 func newAgainst(at, other time.Time, long time.Duration) (*against, error) {
 	if apart := at.Sub(other).Abs(); apart < long {
 		return nil, hint.Usage(fmt.Sprintf("the %s before --at and before --against overlap", units.Span(long)), "take moments that are further apart, or a shorter --before")
@@ -22,7 +22,7 @@ func newAgainst(at, other time.Time, long time.Duration) (*against, error) {
 	return &against{watch.NewStatementSpan(at.Add(-long), at), watch.NewStatementSpan(other.Add(-long), other)}, nil
 }
 
-// take takes what is recorded of either span.
+// take adds what is recorded of either span.
 func (a *against) take(i record.Item) {
 	if a != nil && i.Batch != nil {
 		a.now.Batch(*i.Batch)
@@ -30,7 +30,7 @@ func (a *against) take(i record.Item) {
 	}
 }
 
-// read reads what is recorded of the other span.
+// read adds what is recorded of the other span.
 func (a *against) read(ctx context.Context, r *record.Reader) error {
 	if a == nil {
 		return nil
@@ -38,7 +38,7 @@ func (a *against) read(ctx context.Context, r *record.Reader) error {
 	return r.Each(ctx, a.then.From, a.then.To, func(i record.Item) error { a.take(i); return nil })
 }
 
-// compare puts into a moment what its servers' statements cost against the other span, and says of which that is not known.
+// compare adds to a moment what its servers' statements cost compared with the other span. It returns the servers for which that is not known.
 func (a *against) compare(m *watch.Moment, by watch.Order) (notes []string, err error) {
 	if a == nil {
 		return nil, nil

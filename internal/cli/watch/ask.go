@@ -13,10 +13,10 @@ import (
 	"plumb/internal/watch"
 )
 
-// asking is a sink that asks servers what a person wants to know: plans when they
-// are asked for, and now and then which indexes could be done without.
+// asking is a sink that asks servers for plans when a person wants one, and now and
+// then for indexes that they could do without.
 type asking struct {
-	powerful bool // plans also with the rights of a user who can do more than read
+	powerful bool // ask for plans even if our user can do more than read
 
 	mu      sync.Mutex
 	q       *feed.Questions
@@ -38,12 +38,12 @@ func (a *asking) Answers(q *feed.Questions) {
 	a.q, a.indexes, a.asked = q, map[stack.Ref]*watch.Indexes{}, map[stack.Ref]time.Time{}
 }
 
-// indexesEvery is how often it is asked which indexes could be done without: it
-// reads a server's whole list of them.
+// indexesEvery is how often a server is asked for indexes that it could do without, which
+// reads its whole list of indexes.
 const indexesEvery = 30 * time.Minute
 
-// with adds to a moment what is known of indexes, and has it asked for when that
-// is too long ago. It waits for nobody.
+// with adds to a moment what is known of indexes, and starts to ask again when that
+// is too old. It does not wait for answers.
 func (a *asking) with(m watch.Moment) watch.Moment {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,8 +59,8 @@ func (a *asking) with(m watch.Moment) watch.Moment {
 	return m
 }
 
-// learn asks one server for its indexes. What ends before the answer is there
-// ends it too: the reader is closed.
+// learn asks one server for its indexes. If watch ends first the reader is closed, which ends
+// the question too.
 func (a *asking) learn(q *feed.Questions, of stack.Ref) {
 	known := indexesOf(context.Background(), q, of)
 	a.mu.Lock()
@@ -92,11 +92,11 @@ func (a *asking) plan(ctx context.Context, server, id string) series.Plan {
 	return series.Plan{Statement: id, Why: "this statement is shown no more"}
 }
 
-// mostPlans is of how many statements --once --plans asks for plans.
+// mostPlans is for how many statements --once --plans asks for plans.
 const mostPlans = 5
 
-// everything adds to a last moment what can be asked: indexes, and plans if they
-// are wanted.
+// everything adds to the last moment the indexes, and plans if they are wanted. It waits for
+// the answers.
 func (a *asking) everything(ctx context.Context, m watch.Moment, plans bool) watch.Moment {
 	a.mu.Lock()
 	q := a.q

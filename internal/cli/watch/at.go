@@ -8,8 +8,8 @@ import (
 	"plumb/internal/hint"
 )
 
-// Forms of a moment on the command line: with a date and without, with seconds
-// and without, with a zone and without.
+// Forms of a moment on the command line: each with or without a date, seconds and a
+// time zone.
 var (
 	dayForms  = []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"}
 	hourForms = []string{"15:04:05", "15:04"}
@@ -18,8 +18,8 @@ var (
 
 const momentHelp = `want a time such as 03:12, "03:12 UTC", "2026-10-25 03:12", "2026-10-25 02:30 +0100" or 2026-10-25T01:30Z`
 
-// parseMoment reads a moment of the flag name. Without a date it is the latest
-// past one; without a zone it is that of the place.
+// parseMoment parses the moment that a flag was given. Without a date it is the latest one
+// in the past; without a time zone it is in that of the place.
 func parseMoment(name, text string, now time.Time, place *time.Location) (time.Time, error) {
 	for _, form := range dayForms {
 		if zoned, ok := withZone(form, text); ok {
@@ -59,29 +59,28 @@ func withZone(form, text string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// latest gives the latest past moment at which a clock showed an hour: today's,
-// or that of a day before.
+// latest returns the latest moment in the past at which a clock showed a time of day.
 func latest(name, text string, hour, now time.Time, place *time.Location) (time.Time, error) {
 	local := now.In(place)
 	for back := range 3 {
 		wall := time.Date(local.Year(), local.Month(), local.Day()-back, hour.Hour(), hour.Minute(), hour.Second(), 0, time.UTC)
 		all := instants(wall, place)
 		if len(all) == 0 && back == 0 && wall.After(time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), 0, time.UTC)) {
-			continue // it does not exist today, and would not be past
+			continue // clocks will skip this time later today: it means a day before
 		}
 		if len(all) > 0 && all[0].After(now) {
 			continue
 		}
 		if len(all) == 2 && all[1].After(now) {
-			return all[0].UTC(), nil // the second is not past yet
+			return all[0].UTC(), nil // clocks show this time twice, and the second is still to come
 		}
 		return onTheClock(name, text, wall, place)
 	}
 	return time.Time{}, hint.Usage(fmt.Sprintf("--%s %q was not in the last days", name, text), momentHelp)
 }
 
-// onTheClock gives the moment at which a clock of the place showed a date and
-// time. When clocks are set back, there are two; when they are set forward, none.
+// onTheClock returns the moment at which a clock of the place showed a date and
+// time. It is an error if there are two, as clocks were set back, or none, as they were set forward.
 func onTheClock(name, text string, wall time.Time, place *time.Location) (time.Time, error) {
 	switch all := instants(wall, place); len(all) {
 	case 1:
@@ -95,7 +94,7 @@ func onTheClock(name, text string, wall time.Time, place *time.Location) (time.T
 	}
 }
 
-// zone is what a place is called. Of the machine's own, Go knows a name only where TZ has it.
+// zone is the name of a time zone. Go knows the name of the machine's own only from $TZ.
 func zone(place *time.Location) string {
 	if name := place.String(); name != "Local" {
 		return name
@@ -103,8 +102,8 @@ func zone(place *time.Location) string {
 	return "this machine's time zone"
 }
 
-// instants gives the moments at which a clock of the place shows what wall
-// shows in UTC. Offsets differ by three hours at most when clocks are set.
+// instants returns the moments at which a clock of the place shows what wall
+// shows in UTC. When clocks are set, it is by three hours at most.
 func instants(wall time.Time, place *time.Location) (all []time.Time) {
 	seen := map[int]bool{}
 	for _, near := range []time.Duration{-26 * time.Hour, 0, 26 * time.Hour} {

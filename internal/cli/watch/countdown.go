@@ -10,8 +10,8 @@ import (
 	"plumb/internal/units"
 )
 
-// waiting says on a terminal for how long is still watched, until end is called.
-// Elsewhere it says nothing: a log wants no line a second.
+// waiting shows on a terminal for how long watch still looks, until end is called.
+// Anywhere else it shows nothing, as nobody wants a line each second in a log.
 func waiting(ctx context.Context, s *shell.Shell, span time.Duration) (end func()) {
 	if !shell.IsTerminal(s.Err) {
 		return func() {}
@@ -25,7 +25,7 @@ func waiting(ctx context.Context, s *shell.Shell, span time.Duration) (end func(
 	return func() { cancel(); <-done }
 }
 
-// countdown rewrites one line every second, and wipes it when the context ends.
+// countdown rewrites one line every second, and clears it when the context ends.
 func countdown(ctx context.Context, to io.Writer, span time.Duration) {
 	began, tick := time.Now(), time.NewTicker(time.Second)
 	defer tick.Stop()

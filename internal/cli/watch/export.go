@@ -58,7 +58,7 @@ literals, and names of users, clients and databases.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runExport(c.Context(), s, f) },
 	}
-	f.flag(c)
+	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "", "the first `TIME`")
 	fl.StringVar(&f.to, "to", "now", "the `TIME` at which it ends")
@@ -70,7 +70,7 @@ literals, and names of users, clients and databases.
 	return c
 }
 
-// span reads the times.
+// span parses the times.
 func (f exportFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
 		return from, to, hint.Usage("no time is named", "--from 03:00 names the first")
@@ -84,7 +84,7 @@ func (f exportFlags) span(now time.Time) (from, to time.Time, err error) {
 	return from, to, err
 }
 
-// plainLabel is what a label may be called; those with __ are Prometheus' own.
+// plainLabel matches the names a label may have. Those that begin with __ are reserved by Prometheus.
 var plainLabel = regexp.MustCompile(`^[a-zA-Z_]?[a-zA-Z0-9][a-zA-Z0-9_]*$`)
 
 func (f exportFlags) validate() error {
@@ -133,10 +133,10 @@ func runExport(ctx context.Context, s *shell.Shell, f exportFlags) error {
 	})
 }
 
-// errOver ends reading.
+// errOver ends the reading of a recording.
 var errOver = errors.New("there is something")
 
-// something finds a span of which nothing is recorded before a file is made of it.
+// something is an error if nothing is recorded of a span. It is called before a file is made.
 func something(ctx context.Context, r *record.Reader, from, to time.Time) error {
 	var lost *record.Lost
 	err := r.Each(ctx, from, to, func(i record.Item) error {

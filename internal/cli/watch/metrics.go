@@ -38,7 +38,7 @@ type metricsFlags struct {
 	statements int
 }
 
-// usualListen is where metrics are offered when nobody says otherwise.
+// usualListen is where to listen unless a flag says otherwise.
 const usualListen = "127.0.0.1:9931"
 
 // metricsCommand makes the command plumb watch metrics.
@@ -95,7 +95,7 @@ files.
 
 func writeVersions() []string { return []string{"1.0", "2.0"} }
 
-// validate finds what is wrong with the flags before anything is read.
+// validate is a usage error if the flags make no sense.
 func (f *metricsFlags) validate() error {
 	if f.listen.Address == "" && f.textfile.Path == "" && f.target.URL == "" && !f.once {
 		f.listen.Address = usualListen
@@ -167,7 +167,7 @@ func runMetrics(ctx context.Context, s *shell.Shell, a feed.Adapters, from feed.
 	}
 }
 
-// exporter makes what keeps the last samples.
+// exporter makes what keeps the last samples for metrics.
 func (f *metricsFlags) exporter(s *shell.Shell) (*metrics.Exporter, error) {
 	cat := feed.Windows(s)
 	compat, err := metrics.LoadCompat(knowledge.FS, cat, f.compat)
@@ -177,13 +177,13 @@ func (f *metricsFlags) exporter(s *shell.Shell) (*metrics.Exporter, error) {
 	return metrics.New(metrics.Options{Catalog: cat, Verdicts: verdict.IDs(knowledge.FS), Compat: compat, MostSeries: f.mostSeries, Statements: f.statements, Version: shell.Version()}), nil
 }
 
-// opened is everything through which metrics leave.
+// opened holds all the ways by which metrics leave.
 type opened struct {
 	runs  []func(context.Context) error
 	close func() error
 }
 
-// open opens all that was asked for, before the first sample is taken.
+// open opens all outlets that flags ask for. It is called before the first sample is taken.
 func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err error) {
 	o.close = func() error { return nil }
 	if f.listen.Address != "" {
@@ -228,8 +228,8 @@ func (f *metricsFlags) common() map[string]string {
 	return all
 }
 
-// repeat makes a run that does something again and again, at multiples of the
-// period after its start.
+// repeat returns a run that calls do at each multiple of the period after its
+// start.
 func (f *metricsFlags) repeat(do func() error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(f.every)
@@ -247,14 +247,14 @@ func (f *metricsFlags) repeat(do func() error) func(context.Context) error {
 	}
 }
 
-// errPrinted ends a run of --once.
+// errPrinted ends a run with --once.
 var errPrinted = errors.New("the page is printed")
 
-// fullWindow is how long --once waits: a window, and the first reading of
-// sources that are asked every 10 s.
+// fullWindow is how long --once waits: for one window, and for the first reading of
+// sources that are sampled every 10 s.
 const fullWindow = 12 * time.Second
 
-// untilJudged is for how long it waits beyond that for the first verdicts, on a host where looking for servers takes long.
+// untilJudged is how much longer it waits for the first verdicts, on a host where finding the servers takes long.
 const untilJudged = time.Minute
 
 func printOnce(ctx context.Context, s *shell.Shell, e *metrics.Exporter, full time.Duration) error {

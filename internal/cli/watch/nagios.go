@@ -72,10 +72,10 @@ Exit codes, as plugins have them:
 	return c
 }
 
-// nagiosTime is how long the metrics may take to come; plugins are killed after 10 s.
+// nagiosTime is how long to wait for the metrics. Nagios kills plugins after 10 s.
 const nagiosTime = 8 * time.Second
 
-// validate finds limits by which nothing would ever be bad.
+// validate is a usage error if nothing could ever exceed the limits.
 func (f *nagiosFlags) validate() error {
 	switch {
 	case !(f.limits.Critical >= 0 && f.limits.Critical <= 1):
@@ -118,7 +118,7 @@ func (f *nagiosFlags) open(ctx context.Context) (io.ReadCloser, error) {
 	return os.Open(f.from)
 }
 
-// said prints the line of a plugin and ends with its state.
+// said prints the line of a plugin, and returns the error that ends the command with its state as exit code.
 func said(s *shell.Shell, line string, state metrics.State) error {
 	if err := s.Print(line); err != nil {
 		return err

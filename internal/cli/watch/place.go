@@ -9,17 +9,17 @@ import (
 	"plumb/internal/watch/record"
 )
 
-// place is the flag that says where a recording is.
+// place holds the flag that says where a recording is.
 type place struct{ dir string }
 
-func (p *place) flag(c *cobra.Command) {
-	shell.Recording().Var(c, &p.dir, "the recording is in")
+func (p *place) flag(c *cobra.Command, says string) {
+	shell.Recording().Var(c, &p.dir, says)
 }
 
-// directory is where it is.
+// directory returns the directory of the recording.
 func (p place) directory() (string, error) { return shell.Recording().In(p.dir) }
 
-// recorded opens the recording.
+// recorded calls do with the recording.
 func (p place) recorded(ctx context.Context, do func(*record.Reader) error) error {
 	return shell.ReadRecording(ctx, p.dir, do)
 }

@@ -29,7 +29,7 @@ type recordFlags struct {
 	emit string
 }
 
-// leastRecording is the smallest limit that makes sense.
+// leastRecording is the smallest size limit that makes sense, in bytes.
 const leastRecording = 32 << 20
 
 func recordForms() []string { return []string{view.Systemd} }
@@ -60,7 +60,7 @@ creates that user; each file begins with its name.
 		RunE: func(c *cobra.Command, _ []string) error { return runRecord(c.Context(), s, from, f) },
 	}
 	f.LiveFlags(c)
-	f.flag(c)
+	f.flag(c, "keep the recording in")
 	c.Flags().Var(&f.most, "max-size", "maximum size of the recording, such as 512M or 4G")
 	c.Flags().StringVar(&f.emit, "emit", "", "print a unit that runs it, in the `FORM` "+hint.OneOf(recordForms()))
 	shell.Offer(c, map[string]shell.Words{"emit": recordForms})
@@ -82,8 +82,7 @@ func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlag
 		return err
 	}
 	j, cat := feed.NewJudge(s)
-	name, _ := os.Hostname() // only to be shown
-	w, err := record.Open(ctx, record.Options{Dir: dir, Plumb: shell.Version(), Host: name, Cap: int64(f.most), Counter: counterIn(cat),
+	w, err := record.Open(ctx, record.Options{Dir: dir, Plumb: shell.Version(), Host: shell.Hostname(), Cap: int64(f.most), Counter: counterIn(cat),
 		Say: func(text string) { fmt.Fprintln(s.Err, shell.OneLine(text)) }})
 	if err != nil {
 		return err
@@ -92,7 +91,7 @@ func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlag
 	j.Learned(w.Before())
 	err = from(ctx, f.Source, &keeping{Writer: w, judge: j})
 	if ctx.Err() != nil {
-		err = nil // it was told to end
+		err = nil // somebody ended it
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
@@ -121,7 +120,7 @@ func counterIn(cat *catalog.Catalog) func(of stack.Ref, name string) bool {
 	}
 }
 
-// keeping records what is seen, judges it, and records what that says.
+// keeping is a sink that records samples, judges them, and records the verdicts.
 type keeping struct {
 	*record.Writer
 	judge  *watch.Judge
@@ -129,8 +128,8 @@ type keeping struct {
 	learnt time.Time
 }
 
-// learnedEach is how often what was learned of the devices is recorded. A replay
-// begins at one of these moments.
+// learnedEach is how often what the judge has learned of the devices is recorded. A replay
+// begins at such a moment.
 const learnedEach = 10 * time.Minute
 
 // Picture implements watch.Sink.

@@ -64,21 +64,21 @@ one value a minute, so much less can be concluded.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runReplay(c.Context(), s, f) },
 	}
-	f.flag(c)
+	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
 	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
 	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
 	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")
-	fl.BoolVar(&f.json, "json", false, "print JSON v1 (plumb schema describes it); goes with --at")
+	shell.JSONFlag(c, &f.json, "; goes with --at")
 	return c
 }
 
 const (
 	usualBefore = 10 * time.Minute
 	mostBefore  = 24 * time.Hour
-	afterwards  = 15 * time.Second // of batches are needed until a window is closed
+	afterwards  = 15 * time.Second // how much must be read after the moment until its window is closed
 	stale       = 2 * time.Minute  // a moment that is further away is another one
 )
 
@@ -141,7 +141,7 @@ func runReplay(ctx context.Context, s *shell.Shell, f replayFlags) error {
 	return s.Answer(f.json, view.Document(all[len(all)-1], cat), text)
 }
 
-// other is what the statements are compared with; nil: nothing was asked for.
+// other returns what the statements are compared with; nil when no flag asks for that.
 func (f replayFlags) other(at time.Time) (*against, error) {
 	if f.against == "" {
 		return nil, nil
@@ -153,27 +153,27 @@ func (f replayFlags) other(at time.Time) (*against, error) {
 	return newAgainst(at, then, f.before)
 }
 
-// player gives a judge what is recorded, and keeps what it says of the moment.
+// player passes what is recorded to a judge, and keeps its verdicts of the moment.
 type player struct {
 	judge   *watch.Judge
 	at      time.Time
 	moment  *watch.Moment
 	earlier []watch.Moment       // what it said of that time before the clock was set back over it
 	over    bool                 // nothing more is said of that time, unless the clock is set back
-	beyond  map[string]time.Time // the last batch of each source that is after it
+	beyond  map[string]time.Time // the last batch of each source after the moment
 	known   time.Time
-	lost    *record.Lost // the last one at that time
+	lost    *record.Lost // what was last lost at that time
 	coarse  time.Time    // of the last batch of which only some values are left
 	anew    bool         // what was learned by then is damaged
-	span    [2]time.Time // that is recorded; zero: not known
+	span    [2]time.Time // the first and last time that is recorded; zero when not known
 	file    string       // that is read instead of a recording
 	against *against     // what statements are compared with
 }
 
-// mostPasses is how often a clock that is set back again and again shows a moment.
+// mostPasses limits how often the same moment is looked for, in case the clock was set back again and again.
 const mostPasses = 10
 
-// notes are what a reader of the moment must know.
+// notes returns what a reader of the moment must know.
 func (p *player) notes() (all []string) {
 	if p.at.Sub(p.coarse) < stale {
 		all = append(all, "of this time only some values are left: what shows itself within seconds cannot be told")
@@ -187,8 +187,8 @@ func (p *player) notes() (all []string) {
 	return all
 }
 
-// play replays a recording from a moment at which it is known what watch had
-// learned.
+// play replays a recording from a place in it where it is recorded what watch had
+// learned by then.
 func (p *player) play(ctx context.Context, r *record.Reader, before time.Duration) error {
 	from := p.at.Add(-before)
 	known, since, err := r.Learned(ctx, from)
@@ -229,14 +229,14 @@ func (p *player) playFile(ctx context.Context, name string, in io.Reader) error 
 		}
 		return cmp.Or(ctx.Err(), p.item(i))
 	})
-	whole := p.over && p.moment != nil // what is wrong is behind the moment
+	whole := p.over && p.moment != nil // an error then is about what comes after the moment
 	if err != nil && (ctx.Err() != nil || !whole) {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	return nil
 }
 
-// item takes the next of the recording.
+// item takes the next item of the recording.
 func (p *player) item(i record.Item) error {
 	p.against.take(i)
 	switch {
@@ -261,7 +261,7 @@ func (p *player) item(i record.Item) error {
 	return nil
 }
 
-// batch has one judged.
+// batch passes a batch to the judge.
 func (p *player) batch(b series.Batch) {
 	p.judge.Batch(b)
 	known := p.judge.Known()
@@ -275,11 +275,11 @@ func (p *player) batch(b series.Batch) {
 	}
 }
 
-// setBack is by how much a source's time goes back at least when the clock was set.
+// setBack is by how much a source's time must go back to mean that the clock was set.
 const setBack = 3 * time.Second
 
-// turnedBack tells that the clock was set back over the moment: a source that was
-// beyond it is before it again.
+// turnedBack tells whether the clock was set back over the moment: a source that was
+// after it is before it again.
 func (p *player) turnedBack(b series.Batch) bool {
 	if p.beyond == nil {
 		p.beyond = map[string]time.Time{}
@@ -292,7 +292,7 @@ func (p *player) turnedBack(b series.Batch) bool {
 	return was && last.Sub(b.At) >= setBack
 }
 
-// again begins another time at which the clock showed the moment.
+// again starts anew, for another time when the clock showed the moment.
 func (p *player) again() {
 	clear(p.beyond)
 	p.over = false
@@ -301,7 +301,7 @@ func (p *player) again() {
 	}
 }
 
-// found says why there is no moment to show.
+// found is an error that says why there is no moment to show; nil if there is one.
 func (p *player) found() error {
 	if n := len(p.earlier); n > 0 && p.moment == nil {
 		p.moment, p.earlier = &p.earlier[n-1], p.earlier[:n-1]
@@ -315,11 +315,11 @@ func (p *player) found() error {
 	return nothing("of "+shown(p.at), "the recording", p.lost, p.span, "plumb watch replay lists what is recorded")
 }
 
-// shown is a moment in the time zone of the machine, as a person can give it again.
+// shown writes a moment in the time zone of the machine, in a form that the command line takes.
 func shown(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -0700") }
 
-// nothing says of a time that nothing is recorded of it, why if that is known, and of
-// which time there is something.
+// nothing is the error for a time of which nothing is recorded. It says why if that is known, and for
+// which times there is something.
 func nothing(of, what string, lost *record.Lost, span [2]time.Time, todo string) error {
 	text := "nothing is recorded " + of
 	if lost != nil {
@@ -331,7 +331,7 @@ func nothing(of, what string, lost *record.Lost, span [2]time.Time, todo string)
 	return hint.With(errors.New(text), todo)
 }
 
-// list tells what a recording holds.
+// list prints what a recording holds.
 func list(ctx context.Context, s *shell.Shell, r *record.Reader) error {
 	from, to, err := r.Span(ctx)
 	if err != nil {

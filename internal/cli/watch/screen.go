@@ -15,7 +15,7 @@ import (
 	"plumb/internal/watch"
 )
 
-// teller is a sink that only wants to know what watch says.
+// teller is a sink that only wants the verdicts.
 type teller struct{ show func(watch.Moment) error }
 
 // Picture implements [watch.Sink].
@@ -27,7 +27,7 @@ func (*teller) Batch(series.Batch) {}
 // Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
 func (t *teller) Moment(m watch.Moment) { _ = t.show(m) }
 
-// shower is one that shows what a person asks besides, too.
+// shower is a teller that also shows answers to what a person asks.
 type shower struct {
 	asking
 	show func(watch.Moment) error
@@ -36,8 +36,8 @@ type shower struct {
 // Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
 func (s *shower) Moment(m watch.Moment) { _ = s.show(s.with(m)) }
 
-// runScreen shows what watch says until a person ends it: on a terminal that can
-// be drawn on as a screen, elsewhere as lines.
+// runScreen shows the verdicts until a person ends it: as a screen on a terminal that can
+// be drawn on, and as lines anywhere else.
 func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source, powerful bool) error {
 	cat := feed.Windows(s)
 	if !shell.IsTerminal(s.Out) || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
@@ -65,7 +65,7 @@ func runScreen(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.So
 	return err
 }
 
-// runLines writes a line each time what limits a server becomes something else.
+// runLines writes a line each time what limits a server changes.
 func runLines(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Source, cat *catalog.Catalog) error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -73,7 +73,7 @@ func runLines(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Sou
 	err := from(own, src, &teller{func(m watch.Moment) error {
 		b := view.MakeBoard(m, cat)
 		if err := s.Print(tui.Lines(before, b, shell.Screen(s.Out))); err != nil {
-			cancel(err) // who reads is gone
+			cancel(err) // nobody reads it any more
 		}
 		before = &b
 		return nil

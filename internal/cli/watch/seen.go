@@ -12,7 +12,7 @@ import (
 	"plumb/internal/view/metrics"
 )
 
-// seen gives an exporter what is seen, and has each picture checked.
+// seen passes what is seen to an exporter, and has each picture of the host checked.
 type seen struct {
 	*metrics.Exporter
 	look *looker
@@ -26,10 +26,10 @@ func (s seen) Picture(at time.Time, st *stack.Stack) {
 	s.look.at(st)
 }
 
-// looker checks a picture and reads what is written down of points and backups, beside the sampling and
-// never twice at a time.
+// looker checks a picture of the host, and reads what is written down about points and backups, beside the sampling and
+// once at a time.
 type looker struct {
-	ctx   context.Context // of the command
+	ctx   context.Context // the command's
 	e     *metrics.Exporter
 	shell *shell.Shell
 	with  feed.Adapters
@@ -39,7 +39,7 @@ type looker struct {
 	done sync.WaitGroup
 }
 
-// at looks at a picture, unless the one before is still looked at.
+// at starts to look at a picture, unless the one before is still being looked at.
 func (l *looker) at(s *stack.Stack) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,10 +36,10 @@ type serveFlags struct {
 	powerful  bool
 }
 
-// usualPort is one that no exporter and no server of databases is known to use.
+// usualPort is a port that no exporter and no database server is known to use.
 const usualPort = 7583
 
-// mostConnections is how many are open at once: the streams, and as many that
+// mostConnections is how many may be open at once: the streams, and as many again to
 // fetch the page.
 const mostConnections = 4 * web.MostStreams
 
@@ -99,7 +99,7 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, feed.Windows(s), f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
 }
 
-// newToken makes a token that nobody guesses.
+// newToken makes a token that nobody can guess.
 func newToken() (string, error) {
 	b := make([]byte, 32)
 	if _, err := rand.Read(b); err != nil {
@@ -108,8 +108,8 @@ func newToken() (string, error) {
 	return hex.EncodeToString(b), nil
 }
 
-// keepToken writes it where nobody has a file: what is there could be a link, or be read by another user. It gives the
-// path without links, so that what is removed in the end is this file: nobody else can put another in its place.
+// keepToken writes the token to a new file; an existing one could be a link, or open to another user. It returns the path without
+// links, so that it is this file that is removed in the end: nobody else can put another one in its place.
 func keepToken(name, token string) (kept string, err error) {
 	dir, err := host.OnlyOurs(filepath.Dir(name))
 	if err != nil {
@@ -125,15 +125,15 @@ func keepToken(name, token string) (kept string, err error) {
 	}
 	_, err = f.WriteString(token + "\n")
 	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(kept) // ours, and half a token is of no use
+		os.Remove(kept) // nobody needs half a token
 		return "", fmt.Errorf("write the token to %s: %w", name, hint.Cause(err))
 	}
 	return kept, nil
 }
 
-// listen opens the port on this machine's own addresses. Where there is no IPv6, that of
-// IPv4 is enough. Where somebody else has the port there, it is not: localhost leads to
-// him, and a page like this one would be given the token.
+// listen opens the port on the loopback addresses. If there is no IPv6, IPv4 is enough. It is not
+// if another program has the port on IPv6: localhost can lead to that one, and with a page like ours it would be
+// given the token.
 func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
 	var c net.ListenConfig
 	taken := func(err error) ([]net.Listener, int, error) {
@@ -163,7 +163,7 @@ func closeAll(all []net.Listener) {
 	}
 }
 
-// serve answers until the context or the feed ends.
+// serve answers requests until the context or the feed ends.
 func serve(ctx context.Context, s *web.Server, listeners []net.Listener, cat *catalog.Catalog, powerful bool, from func(context.Context, watch.Sink) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,8 +198,8 @@ func serve(ctx context.Context, s *web.Server, listeners []net.Listener, cat *ca
 	return err
 }
 
-// limited takes so many connections and closes the rest at once: a client that
-// opens many must not use up our files.
+// limited accepts so many connections and closes the rest at once: a client that
+// opens many must not use up our file descriptors.
 type limited struct {
 	net.Listener
 	open *atomic.Int64

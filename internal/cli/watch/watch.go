@@ -1,4 +1,4 @@
-// Package watch is the commands that watch a host: one file each.
+// Package watch has the commands that watch a host, with a file for each.
 package watch
 
 import (
@@ -32,8 +32,8 @@ type watchFlags struct {
 	span     time.Duration
 }
 
-// How long is looked before something is said: a verdict wants three windows of
-// the last five.
+// How long to look before saying something: a verdict needs three of the last
+// five windows.
 const (
 	usualSpan = 30 * time.Second
 	leastSpan = 3*watch.Length + 2*time.Second
@@ -73,7 +73,7 @@ queries a second.
 	}
 	f.LiveFlags(c)
 	c.Flags().BoolVar(&f.once, "once", false, "print one screen, and end")
-	c.Flags().BoolVar(&f.json, "json", false, "print it as JSON v1 (plumb schema describes it); goes with --once")
+	shell.JSONFlag(c, &f.json, "; goes with --once")
 	c.Flags().DurationVar(&f.span, "for", usualSpan, "watch for this long; goes with --once")
 	c.Flags().BoolVar(&f.plans, "plans", false, "ask the servers for the plans of the most expensive statements; goes with --once (on the terminal: the key e)")
 	sortFlag(c, &f.sort)
@@ -84,13 +84,13 @@ queries a second.
 	return c
 }
 
-// sortFlag lets a person say by what statements are listed.
+// sortFlag adds the flag for the order of statements.
 func sortFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVar(to, "sort", string(watch.ByTime), "list the statements by `ORDER` "+hint.OneOf(watch.Orders()))
 	shell.Offer(c, map[string]shell.Words{"sort": watch.Orders})
 }
 
-// sortable says what is wrong with an order.
+// sortable is a usage error if there is no such order.
 func sortable(by string) error {
 	if !slices.Contains(watch.Orders(), by) {
 		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "want "+hint.OneOf(watch.Orders()))
@@ -98,7 +98,7 @@ func sortable(by string) error {
 	return nil
 }
 
-// powerfulFlag lets a person say that plans may be asked for with all our rights.
+// powerfulFlag adds the flag with which a person allows to ask for plans even if our user can do more than read.
 func powerfulFlag(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "plans-as-superuser", false, "ask for plans also as a user who can do more than read: explaining runs functions that others may have written")
 }
@@ -140,8 +140,8 @@ func runWatch(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags
 	return s.Answer(f.json, view.Document(m, cat), view.Text(m, cat, shell.Screen(s.Out)))
 }
 
-// once looks for a while, and gives the last moment. What is asked of servers then
-// is asked while they are still watched.
+// once looks for a while, and returns the last moment. Servers are asked for plans and indexes
+// while they are still being watched.
 func once(ctx context.Context, s *shell.Shell, a feed.Adapters, f watchFlags) (watch.Moment, *catalog.Catalog, error) {
 	j, cat := feed.NewJudge(s)
 	own, cancel := context.WithCancel(ctx)

@@ -45,6 +45,11 @@ func (s changeSession) Exec(ctx context.Context, statement string) error {
 			return err
 		}
 	}
+	return s.exec(ctx, statement)
+}
+
+// exec runs a statement that may change the server.
+func (s *session) exec(ctx context.Context, statement string) error {
 	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
 		return meaning("", err)
 	}

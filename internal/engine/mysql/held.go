@@ -41,10 +41,7 @@ type heldSession struct{ *session }
 
 // Exec implements host.HeldSession.
 func (s heldSession) Exec(ctx context.Context, statement string) error {
-	if _, err := s.conn.ExecContext(ctx, statement); err != nil {
-		return meaning("", err)
-	}
-	return nil
+	return s.exec(ctx, statement)
 }
 
 // ID implements host.HeldSession.

@@ -72,7 +72,7 @@ func misread(err error) string {
 	if errors.Is(err, csv.ErrFieldCount) {
 		return "each line has as many columns as the first; a number has no commas in it, as 1234567.8"
 	}
-	return "a quote within quotes is written twice, and quotes are around all of a cell"
+	return "write a quote within quotes twice, and put quotes around the whole cell"
 }
 
 // Has tells whether there is a column.

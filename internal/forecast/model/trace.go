@@ -152,7 +152,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	}
 	switch {
 	case !(block > 0):
-		return refused("give it with --block 16K", "how large a block of the trace is is not known")
+		return refused("give it with --block 16K", "the size of a block of the trace is not known")
 	case sampled < leastReads || t.seen < leastReads:
 		return refused(fmt.Sprintf("trace until there are %d reads and most blocks were read twice", leastReads), "%.0f reads are too few", t.seen)
 	case bytes > 2*t.Blocks()*block:

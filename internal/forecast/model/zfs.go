@@ -59,7 +59,7 @@ func Blocks(bytes, record, indirect float64) (levels []float64) {
 // Predict forecasts what the data needs of memory and devices.
 func (z ZFS) Predict() Result {
 	if !(z.Data > 0) {
-		return refused("give its size before compression: zfs get logicalused, or --data", "how much data there is is not known")
+		return refused("give its size before compression: zfs get logicalused, or --data", "it is not known how much data there is")
 	}
 	if !(z.Record > 0) {
 		return refused("give it with --recordsize, or read the host on which the dataset is", "the recordsize is not known")

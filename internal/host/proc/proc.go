@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Sysctl is the file of a setting of the kernel, such as vm.swappiness.
+func Sysctl(key string) string { return "/proc/sys/" + strings.ReplaceAll(key, ".", "/") }
+
 // SplitStat splits /proc/PID/stat: the number before the parentheses, the name
 // in them, and the fields after them, of which the first is the state. The name
 // can hold blanks, newlines and parentheses itself, so its end is the last one.

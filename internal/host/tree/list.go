@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/walk"
 )
 
 // Entry is one name below a directory.
@@ -204,7 +206,7 @@ func namesIn(dir int) (names []string, err error) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n := 0
-		err := retry(func() (err error) { n, err = unix.ReadDirent(fd, buffer); return err })
+		err := walk.Retry(func() (err error) { n, err = unix.ReadDirent(fd, buffer); return err })
 		if err != nil || n == 0 {
 			slices.Sort(names)
 			return names, err

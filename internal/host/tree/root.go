@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/walk"
 )
 
 // Root is a directory that is held open.
@@ -18,17 +20,8 @@ type Root struct {
 	dev  uint64
 }
 
-// retry does a system call again that a signal has ended.
-func retry(call func() error) error {
-	for {
-		if err := call(); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
 func openAt(dir int, name string, flags int, perm uint32) (fd int, err error) {
-	err = retry(func() (err error) {
+	err = walk.Retry(func() (err error) {
 		fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, perm)
 		return err
 	})

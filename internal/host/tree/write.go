@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/host/walk"
 )
 
 // MakeDir makes a directory that only root can enter, unless there is one. What else has the name is removed.
@@ -57,7 +59,7 @@ func (r *Root) RemoveEmpty(name string) {
 }
 
 func (r *Root) removeAt(dir int, base string) error {
-	err := retry(func() error { return unix.Unlinkat(dir, base, 0) })
+	err := walk.Retry(func() error { return unix.Unlinkat(dir, base, 0) })
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}

@@ -14,12 +14,12 @@ import (
 	"plumb/internal/hint"
 )
 
-// ErrNotRegular is the error of what is no regular file.
+// ErrNotRegular says that something is not a regular file.
 var ErrNotRegular = errors.New("not a regular file")
 
-// Open opens the file itself, a regular one, and no link.
+// Open opens the file, which must be a regular one; a link is not followed.
 func (p Place) Open(flags int, perm uint32) (*os.File, error) {
-	// Without O_NONBLOCK a pipe in its place would hold us for ever.
+	// Without O_NONBLOCK we would wait for ever if there were a pipe.
 	fd, err := openAt(p.dir, p.base, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, perm)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (p Place) Open(flags int, perm uint32) (*os.File, error) {
 	return os.NewFile(uintptr(fd), p.base), nil
 }
 
-// Look opens what is there for a look alone.
+// Look opens whatever is there as an O_PATH descriptor, which the caller must close.
 func (p Place) Look() (fd int, st unix.Stat_t, err error) {
 	if fd, err = openAt(p.dir, p.base, unix.O_PATH|unix.O_NOFOLLOW, 0); err != nil {
 		return -1, st, err
@@ -50,7 +50,7 @@ func (p Place) Look() (fd int, st unix.Stat_t, err error) {
 	return fd, st, nil
 }
 
-// Remove removes a file or an empty directory durably.
+// Remove removes a file or an empty directory, and syncs the directory it was in.
 func (p Place) Remove() error {
 	if err := p.unlink(); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (p Place) unlink() error {
 	return err
 }
 
-// Replace puts a new file in the place of the old one, with its owner, mode and extended attributes: it is written beside
-// it, synced, and renamed over it, and then the directory is synced. When the context has ended by then, nothing is renamed.
+// Replace puts a new file in the place of the old one, with the same owner, mode and extended attributes. The new file is written beside
+// the old one, synced and renamed over it; then the directory is synced. If the context ends before the rename, nothing is replaced.
 func (p Place) Replace(ctx context.Context, data []byte, perm fs.FileMode) error {
 	beside := leftover(p.base)
 	if err := unix.Unlinkat(p.dir, beside, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +80,7 @@ func (p Place) Replace(ctx context.Context, data []byte, perm fs.FileMode) error
 	if err != nil {
 		return err
 	}
-	defer unix.Unlinkat(p.dir, beside, 0) // is gone when all went well
+	defer unix.Unlinkat(p.dir, beside, 0) // after the rename there is nothing to remove
 	f := os.NewFile(uintptr(fd), beside)
 	_, err = f.Write(data)
 	if err == nil {
@@ -102,8 +102,8 @@ func (p Place) Replace(ctx context.Context, data []byte, perm fs.FileMode) error
 }
 
 // likeOld gives a new file the mode, owner and extended attributes (labels,
-// access lists) of the one it will replace. Where there is none, it is his
-// whose directory it is in: root owns nothing under a name that another chose.
+// access lists) of the one it will replace. If there is none, the new file gets the owner
+// of its directory: root must own nothing under a name that another user chose.
 func (p Place) likeOld(f *os.File, perm fs.FileMode) error {
 	old, st, err := p.Look()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -130,8 +130,8 @@ func (p Place) likeOld(f *os.File, perm fs.FileMode) error {
 	return copyAttributes(fmt.Sprintf("/proc/self/fd/%d", old), int(f.Fd()))
 }
 
-// give gives a file to the owner of its directory, if we are root and it is
-// another's.
+// give gives a file to the owner of its directory, if we are root and the owner is
+// somebody else.
 func (p Place) give(f *os.File) error {
 	if p.under == 0 || os.Geteuid() != 0 {
 		return nil
@@ -143,8 +143,8 @@ func (p Place) give(f *os.File) error {
 	return f.Chown(int(st.Uid), int(st.Gid))
 }
 
-// copyAttributes copies extended attributes. A filesystem without them has
-// none to lose.
+// copyAttributes copies extended attributes. It is no error if the filesystem does
+// not have any.
 func copyAttributes(old string, to int) error {
 	names := make([]byte, 64<<10)
 	n, err := unix.Listxattr(old, names)
@@ -170,15 +170,15 @@ func copyAttributes(old string, to int) error {
 	return nil
 }
 
-// leftover is the name under which a new file is written. It is always the
-// same, so that one which a killed Plumb left can be found. None of the
-// programs that read whole directories takes a name like this.
+// leftover is the name under which the new file is written. It is always the
+// same, so that Tidy can find what a killed Plumb left. Programs that read all files
+// of a directory ignore names like this.
 func leftover(base string) string { return "." + base + ".plumb-new" }
 
 // Tidy removes what a Replace left beside the file when it was killed.
 func (p Place) Tidy() error { return unix.Unlinkat(p.dir, leftover(p.base), 0) }
 
-// Append adds to the end of a file, durably. It is made when it is missing, readable by its owner alone.
+// Append adds to the end of a file, and syncs it. A missing file is made, readable by its owner alone.
 func (p Place) Append(data []byte) error {
 	f, err := p.Open(unix.O_WRONLY|unix.O_APPEND, 0)
 	made := errors.Is(err, fs.ErrNotExist)
@@ -208,10 +208,10 @@ func (p Place) Write(data []byte) error {
 	return err
 }
 
-// Writable tells whether the file could be written in place.
+// Writable is an error unless the file could be written in place.
 func (p Place) Writable() error { return unix.Faccessat(p.dir, p.base, unix.W_OK, 0) }
 
-// Replaceable tells whether there is room, and the right, to put another file in its place.
+// Replaceable is an error unless we have the permissions, and there is the space, to put another file in its place.
 func (p Place) Replaceable() error {
 	if err := unix.Faccessat(p.dir, ".", unix.W_OK|unix.X_OK, 0); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (p Place) Replaceable() error {
 	return nil
 }
 
-// MakeDir makes a directory durably, with its mode and owner; -1 for our own. Until it has its owner nobody else can enter it.
+// MakeDir makes a directory and syncs it. A uid or gid of -1 is our own. Nobody else can enter the directory before it has its owner.
 func (p Place) MakeDir(perm fs.FileMode, uid, gid int) error {
 	if err := unix.Mkdirat(p.dir, p.base, 0o700); err != nil {
 		return err
@@ -249,7 +249,8 @@ func (p Place) MakeDir(perm fs.FileMode, uid, gid int) error {
 	return errors.Join(f.Sync(), syncAt(p.dir))
 }
 
-// Rename gives a file or directory another name on the same filesystem, durably. It replaces nothing: fs.ErrExist.
+// Rename gives a file or directory another name on the same filesystem, and syncs both directories. If the name is taken the error is
+// fs.ErrExist.
 func (p Place) Rename(to Place) error {
 	if err := p.rename(to); err != nil {
 		return err

@@ -13,14 +13,14 @@ import (
 // MaxLinks is how many symbolic links one path may go through, as in Linux.
 const MaxLinks = 40
 
-// A path /proc/PID/root/etc/my.cnf is the process's own /etc/my.cnf. The
+// The path /proc/PID/root/etc/my.cnf is the process's own /etc/my.cnf. The
 // kernel would follow an absolute link in there from our root, not from the
-// process's: in a container that is another file. So paths below a process's
+// process's, which in a container is another file. So paths below a process's
 // root are resolved here, link by link.
 
 // SplitRoot divides a path below a process's root or working directory into
-// the directory the walk starts from, the root that absolute links start
-// from, and the rest. root is "" for all other paths.
+// the directory where the walk starts, the root for absolute links, and the
+// rest. For all other paths root is "".
 func SplitRoot(name string) (start, root, rest string) {
 	if !strings.HasPrefix(name, "/proc/") {
 		return "", "", name
@@ -40,9 +40,9 @@ func isPID(s string) bool {
 	return s == "self" || s == "thread-self" || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// InRoot gives the path to open for a name: the name itself, or for one
-// below a process's root the path with all links resolved inside that root, the
-// last element only if last is set.
+// InRoot returns the path to open for a name: the name itself, or, below a
+// process's root, the path with all links resolved inside that root. If the last element
+// is a link it is resolved only if last is set.
 func InRoot(name string, last bool) (string, error) {
 	start, root, rest := SplitRoot(name)
 	if root == "" || strings.Trim(rest, "/") == "" {
@@ -51,8 +51,8 @@ func InRoot(name string, last bool) (string, error) {
 	return Resolve(start, root, rest, last)
 }
 
-// Resolve resolves rest from start, with absolute links and ".." held inside
-// root. The last element is followed only if last is set.
+// Resolve resolves the links of the path rest, which begins at start. Absolute links begin at root. ".." leads no higher than start, or
+// than root once an absolute link was followed. If the last element is a link it is resolved only if last is set.
 func Resolve(start, root, rest string, last bool) (string, error) {
 	at, floor := start, start
 	todo := strings.Split(rest, "/")
@@ -95,8 +95,8 @@ func Resolve(start, root, rest string, last bool) (string, error) {
 	return at, nil
 }
 
-// IsMagic reports whether a path is one of the links of /proc that lead to an
-// open file or another namespace: what they read as is not a path from here.
+// IsMagic tells whether a path is one of the links of /proc that lead to an
+// open file or another namespace, and whose text is not a path of ours.
 func IsMagic(name string) bool {
 	parts := strings.Split(name, "/") // "", proc, PID, kind, …
 	if len(parts) > 5 && parts[1] == "proc" && parts[3] == "task" {

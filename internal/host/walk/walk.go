@@ -1,9 +1,8 @@
-// Package walk follows a path to a file as the kernel does, but is not led there by another user: a link that somebody
-// put on the way could send root to any file. A path below a process's root, /proc/PID/root/…, it follows as that process
-// would.
+// Package walk follows a path to a file as the kernel does, but does not trust links of other users: such a link on the
+// way could send root to any file. A path below a process's root, /proc/PID/root/…, it follows as that process would.
 //
-// It arrives at a [Place]: a directory that is held open, and a name in it. Files are read and changed there: what others
-// rename on the way afterwards leads nobody elsewhere.
+// The result is a [Place]: a directory that is kept open, and a name in it. Files are read and changed there, so that it
+// no longer matters if somebody renames a directory on the way.
 package walk
 
 import (
@@ -17,47 +16,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Place is where a file is: its directory, held open, and its name there.
+// Place is where a file is: its directory, kept open, and its name there.
 type Place struct {
-	dir   int // O_PATH
+	dir   int // an O_PATH descriptor
 	base  string
-	under uint32 // who owns the directory
+	under uint32 // the user who owns the directory
 }
 
-// Close lets it go.
+// Close closes the directory.
 func (p Place) Close() { unix.Close(p.dir) }
 
 // How says how a path is walked.
 type How struct {
-	Follow bool // links are followed also where the last name is one
+	Follow bool // if the last name is a link, follow it too
 	Gone   Missing
 }
 
-// Missing is what becomes of a directory that is not there.
+// Missing is what to do about a directory on the way that is missing.
 type Missing int
 
-// What can become of it.
+// What to do about it.
 const (
 	IsError  Missing = iota
-	IsMade           // durably
-	IsTheEnd         // the place is that of the first thing that is missing
+	IsMade           // make it
+	IsTheEnd         // end the walk: the place is that of the missing directory
 )
 
-// errLed says that a path is not gone any further: who put the link there could
+// errLed says that a path is not followed any further: whoever put the link there could
 // send root to any file.
 var errLed = errors.New("a link of another user is on the way to it")
 
-// To walks to a file. Links of root and our own are followed. Anybody else's
-// leads only to what is his own as well: a link in a directory that he can
-// write to may be another by the time the file is written.
+// To walks to a file. Links of root and our own are followed. A link of another user is
+// only followed to a file of the same user: by the time we write, it may lead elsewhere.
 func To(name string, how How) (Place, error) {
 	return walkTo(name, &walker{How: how, led: -1})
 }
 
-// OpenBelow opens a path below a process's root, /proc/PID/root/…, to be
-// connected to or asked about, not read. Every link on the way is followed
-// from that root, whoever made it: the kernel would follow an absolute one from
-// ours, and lead from a container to a socket of the host.
+// OpenBelow opens a path below a process's root, /proc/PID/root/…, as an O_PATH descriptor, with which one can
+// connect to a socket or ask about a file, but not read it. All links on the way are followed
+// within that root, whoever made them. The kernel would follow absolute links from
+// our own root, and so lead from a container to a socket of the host.
 func OpenBelow(name string) (int, error) {
 	p, err := walkTo(name, &walker{How: How{Follow: true}, anybody: true, led: -1})
 	if err != nil {
@@ -92,11 +90,11 @@ func walkTo(name string, w *walker) (Place, error) {
 // walker goes along a path, directory by directory.
 type walker struct {
 	How
-	anybody bool  // links of all users are followed: nothing is written there
-	root    int   // where absolute links begin
-	dirs    []int // from the floor to where we are
+	anybody bool  // follow links of all users, as nothing will be written
+	root    int   // the directory where absolute links begin
+	dirs    []int // the directories from where we began, above which .. does not lead, to where we are
 	todo    []string
-	links   int
+	links   int   // how many were followed
 	led     int64 // the other user whose link was followed; -1 for none
 }
 
@@ -132,14 +130,14 @@ func (w *walker) walk(path string) (Place, error) {
 	return Place{}, ErrNotRegular // the root, or a path that ends in ..
 }
 
-// step goes on to the next name; done tells that it is the place.
+// step follows the next name. done tells that it names the place.
 func (w *walker) step(part string) (done bool, err error) {
 	last := len(w.todo) == 0
 	fd, err := openAt(w.here(), part, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && (last || w.Gone == IsTheEnd):
 		if w.led >= 0 {
-			return false, errLed // what is not there is nobody's own
+			return false, errLed // a missing file does not belong to the owner of the link
 		}
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist) && w.Gone == IsMade:
@@ -184,7 +182,7 @@ func (w *walker) make(part string) (int, error) {
 	return openAt(w.here(), part, unix.O_PATH|unix.O_NOFOLLOW, 0)
 }
 
-// link goes where a link of somebody leads.
+// link follows a link.
 func (w *walker) link(fd int, owner uint32) error {
 	if w.links++; w.links > MaxLinks {
 		return syscall.ELOOP
@@ -231,23 +229,24 @@ func Names(path string) []string {
 	return all
 }
 
-// OpenRetry opens a path, however often a signal interrupts that.
-func OpenRetry(name string, flags int) (int, error) {
+// Retry repeats a system call for as long as signals interrupt it.
+func Retry(call func() error) error {
 	for {
-		fd, err := unix.Open(name, flags, 0)
-		if err != unix.EINTR {
-			return fd, err
+		if err := call(); err != unix.EINTR {
+			return err
 		}
 	}
 }
 
-func openAt(dir int, name string, flags int, perm uint32) (int, error) {
-	for {
-		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm)
-		if err != unix.EINTR {
-			return fd, err
-		}
-	}
+// OpenRetry opens a path, and again if a signal interrupts that.
+func OpenRetry(name string, flags int) (fd int, err error) {
+	err = Retry(func() (err error) { fd, err = unix.Open(name, flags, 0); return err })
+	return fd, err
+}
+
+func openAt(dir int, name string, flags int, perm uint32) (fd int, err error) {
+	err = Retry(func() (err error) { fd, err = unix.Openat(dir, name, flags|unix.O_CLOEXEC, perm); return err })
+	return fd, err
 }
 
 func readlinkAt(fd int) (string, error) {

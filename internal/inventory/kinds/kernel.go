@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"plumb/internal/inventory"
 	"regexp"
 	"slices"
 	"strings"
+
+	"plumb/internal/host/proc"
+	"plumb/internal/inventory"
 )
 
 // limit takes a limit on a device back. Its lab may have changed it since
@@ -82,7 +84,11 @@ func (h holder) ownDevice(ctx context.Context, device string) bool {
 		if e.Thing.Kind != inventory.Loop || e.Gone {
 			continue
 		}
-		for _, name := range h.ownLoops(ctx, e) {
+		ours, err := h.ownLoops(ctx, e)
+		if err != nil {
+			continue // then it is not proven
+		}
+		for _, name := range ours {
 			text, err := h.Do.ReadFile(ctx, path.Join("/sys/block", name, "dev"))
 			if err == nil && strings.TrimSpace(string(text)) == device {
 				return true
@@ -98,7 +104,7 @@ func (h holder) sysctl(ctx context.Context, e inventory.Entry) error {
 	if h.rebooted(ctx) {
 		return nil
 	}
-	file := path.Join("/proc/sys", strings.ReplaceAll(e.Thing.Name, ".", "/")) // without dots no way leads out
+	file := proc.Sysctl(e.Thing.Name) // without dots no way leads out
 	text, err := h.Do.ReadFile(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // with the part of the kernel that had it

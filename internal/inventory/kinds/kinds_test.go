@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"plumb/internal/host"
@@ -150,6 +151,36 @@ func TestSysctlAndLimits(t *testing.T) {
 			done, err := takenAway(t, newFake(hosttest.Map{Files: files}), c.live, c.thing, loop)
 			if done != c.done || errors.Is(err, inventory.ErrForeign) != c.foreign || err != nil && !c.foreign {
 				t.Errorf("did %q, %v", done, err)
+			}
+		})
+	}
+}
+
+// What the kernel does not answer about in time, as on a busy machine, is not gone: it stays in the book.
+func TestUnreadIsNotGone(t *testing.T) {
+	const kill = `sh -c kill -s "$1" -- "$2" sh `
+	late := func(what string) func(hosttest.Map) {
+		return func(m hosttest.Map) { m.Errors[what] = context.DeadlineExceeded }
+	}
+	stat := "77 (mariadbd) S 1 77 77" + strings.Repeat(" 0", 15) + " 900" + strings.Repeat(" 0", 30) + "\n"
+	for name, c := range map[string]struct {
+		thing inventory.Thing
+		first func(hosttest.Map)
+		does  map[string]func(hosttest.Map)
+	}{
+		"loop device":           {thing: thingOf(inventory.Loop, "/dev/loop0", map[string]string{"file": "/lab/image"}), first: late("file /sys/block/loop0/loop/backing_file")},
+		"loop device, detached": {thing: thingOf(inventory.Loop, "/dev/loop0", map[string]string{"file": "/lab/image"}), does: map[string]func(hosttest.Map){"losetup -d /dev/loop0": late("file /sys/block/loop0/loop/backing_file")}},
+		"process": {thing: thingOf(inventory.Process, "77", map[string]string{"start": "900", "boot": "now"}),
+			does: map[string]func(hosttest.Map){kill + "TERM -77": late("file /proc/77/stat"), kill + "KILL -77": func(hosttest.Map) {}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake(hosttest.Map{Errors: map[string]error{}, Files: map[string]string{bootFile: "now\n", "/proc/77/stat": stat, "/sys/block/loop0/loop/backing_file": "/lab/image\n"}})
+			f.does = c.does
+			if c.first != nil {
+				c.first(f.Map)
+			}
+			if done, err := takenAway(t, f, false, c.thing); err == nil || errors.Is(err, inventory.ErrForeign) {
+				t.Errorf("%s: did %q, and %v", name, done, err)
 			}
 		})
 	}

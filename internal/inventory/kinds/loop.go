@@ -2,6 +2,8 @@ package kinds
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -11,34 +13,38 @@ import (
 )
 
 // backing gives the file behind a loop device such as loop0, "" for none.
-func (h holder) backing(ctx context.Context, name string) string {
+func (h holder) backing(ctx context.Context, name string) (string, error) {
 	text, err := h.Do.ReadFile(ctx, path.Join("/sys/block", name, "loop/backing_file"))
-	if err != nil {
-		return ""
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
+	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)"), err
 }
 
 // ownLoops gives the names of the loop devices of an entry that are there:
 // the one it names, or when its lab died before it knew, all on our file.
-func (h holder) ownLoops(ctx context.Context, e inventory.Entry) []string {
+func (h holder) ownLoops(ctx context.Context, e inventory.Entry) (own []string, err error) {
 	file := e.Thing.Proof["file"]
 	if file == "" {
-		return nil
+		return nil, nil
 	}
 	ours := []string{file, resolved(ctx, h.Do, file)}
-	names := []string{path.Base(e.Thing.Name)}
+	devices := []string{e.Thing.Name}
 	if !e.Whole {
-		found, err := h.Do.Glob(ctx, "/sys/block/loop*")
-		if err != nil {
-			return nil
-		}
-		names = nil
-		for _, f := range found {
-			names = append(names, path.Base(f))
+		if devices, err = h.Do.Glob(ctx, "/sys/block/loop*"); err != nil {
+			return nil, err
 		}
 	}
-	return slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(ours, h.backing(ctx, n)) })
+	for _, device := range devices {
+		of, err := h.backing(ctx, path.Base(device))
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(ours, of) {
+			own = append(own, path.Base(device))
+		}
+	}
+	return own, nil
 }
 
 // loop detaches a loop device. The kernel puts that off while somebody holds
@@ -48,18 +54,22 @@ func (h holder) loop(ctx context.Context, e inventory.Entry) error {
 	if e.Whole && (e.Thing.Name != "/dev/"+name || !strings.HasPrefix(name, "loop")) {
 		return foreign("it is not a loop device")
 	}
-	if len(h.ownLoops(ctx, e)) == 0 {
-		if there := h.backing(ctx, name); e.Whole && there != "" {
-			return foreign("its file is %s", there)
+	ours, err := h.ownLoops(ctx, e)
+	if err != nil {
+		return err
+	}
+	if len(ours) == 0 {
+		there, err := h.backing(ctx, name)
+		if err == nil && e.Whole && there != "" {
+			err = foreign("its file is %s", there)
 		}
-		return nil
+		return err
 	}
 	return await.Until(ctx, patience, func() (bool, error) {
-		ours := h.ownLoops(ctx, e)
+		ours, err := h.ownLoops(ctx, e)
 		if len(ours) == 0 {
-			return true, nil
+			return err == nil, err
 		}
-		var err error
 		for _, name := range ours {
 			_, err = h.Do.Run(ctx, "losetup", "-d", "/dev/"+name)
 		}

@@ -145,7 +145,10 @@ func (h holder) ownVdev(ctx context.Context, e inventory.Entry, vdev string) boo
 		return h.belowTree(ctx, vdev)
 	}
 	for _, l := range h.Entries {
-		if l.Thing.Kind == inventory.Loop && !l.Gone && slices.Contains(h.ownLoops(ctx, l), path.Base(vdev)) {
+		if l.Thing.Kind != inventory.Loop || l.Gone {
+			continue
+		}
+		if ours, err := h.ownLoops(ctx, l); err == nil && slices.Contains(ours, path.Base(vdev)) {
 			return true
 		}
 	}

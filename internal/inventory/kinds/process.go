@@ -151,6 +151,9 @@ func (h holder) unnamedProcess(ctx context.Context, e inventory.Entry) error {
 	var all []error
 	for _, file := range files {
 		text, err := h.Do.Raw(ctx, file)
+		if errors.Is(err, context.DeadlineExceeded) { // it may be the one
+			all = append(all, err)
+		}
 		argv := joinArgv(text)
 		if err != nil || !h.begunAs(ctx, argv, want) {
 			continue
@@ -188,10 +191,12 @@ func (h holder) end(ctx context.Context, pid int, was stat) error {
 		if was.group == pid {
 			to = "-" + to
 		}
-		if err := h.kill(ctx, signal, to); err != nil && h.runs(ctx, pid, was) {
-			return err
+		if err := h.kill(ctx, signal, to); err != nil {
+			if runs, look := h.runs(ctx, pid, was); runs || look != nil {
+				return errors.Join(err, look)
+			}
 		}
-		err := await.Until(ctx, patience, func() (bool, error) { return !h.runs(ctx, pid, was), nil })
+		err := await.Until(ctx, patience, func() (bool, error) { runs, err := h.runs(ctx, pid, was); return !runs && err == nil, err })
 		if err == nil {
 			return h.endRest(ctx, pid, was)
 		}
@@ -226,9 +231,12 @@ func (h holder) endRest(ctx context.Context, pid int, was stat) error {
 }
 
 // runs tells whether a process is still the one it was and runs.
-func (h holder) runs(ctx context.Context, pid int, was stat) bool {
+func (h holder) runs(ctx context.Context, pid int, was stat) (bool, error) {
 	st, err := readStat(ctx, h.Do, pid)
-	return err == nil && st.start == was.start && !st.ended()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && st.start == was.start && !st.ended(), err
 }
 
 // kill sends a signal. The shell has the command; small systems have no other.

@@ -125,9 +125,9 @@ func explainSQLite(err error) error {
 	help := ""
 	switch e.Code() & 0xff {
 	case sqliteBusy:
-		help = "another process writes into it for a minute now; is it stopped?"
+		help = "another process has been writing into it for a minute; is that process stopped?"
 	case sqliteReadOnly, sqliteCantOpen:
-		help = "it needs the right to write the directory and what is in it, also to read: run it as the user who made it"
+		help = "it needs the right to write to the directory and its files, even to read them: run it as the user who made it"
 	case sqliteIO:
 		help = "look into the kernel's log for errors of the disk; a full disk may do it too"
 	case sqliteCorrupt, sqliteNotADB:

@@ -319,7 +319,7 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	replica := was.Purpose == protect.ForReplica
 	switch {
 	case was.State != Made && was.State != Refreshing:
-		return hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", was.Name, was.State), "plumb clone drop takes it away")
+		return hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", was.Name, was.State), "plumb clone drop removes it")
 	case replica && source == nil:
 		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL says it")
 	case replica && p.ByOthers():

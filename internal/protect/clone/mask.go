@@ -39,7 +39,7 @@ func (m Maker) Statements(sv protect.Server, masks []Mask) (all []string, err er
 	for _, mask := range masks {
 		statements, err := divide(mask)
 		if err == nil && len(statements) == 0 { // who gives a mask must not get a clone without
-			err = hint.With(errors.New("it holds no statement"), "leave it out, or look what was to be in it")
+			err = hint.With(errors.New("it holds no statement"), "leave it out, or check what should be in it")
 		}
 		if err != nil {
 			return nil, hint.Usage(fmt.Sprintf("--mask %s: %v", cmp.Or(mask.File, "SQL"), err), hint.Of(err))

@@ -89,7 +89,7 @@ func Verifier(ctx context.Context, d host.Streamer) (uid, gid int, err error) {
 			*to, err = strconv.Atoi(strings.TrimSpace(string(out)))
 		}
 		if err != nil {
-			return 0, 0, hint.With(fmt.Errorf("the user %s, as whom copies of other hosts' servers run, is not known here: %w", Account, err),
+			return 0, 0, hint.With(fmt.Errorf("the user %s, who runs copies of other hosts' servers, does not exist here: %w", Account, err),
 				"useradd --system --no-create-home --shell /usr/sbin/nologin "+Account)
 		}
 	}

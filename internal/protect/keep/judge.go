@@ -13,22 +13,22 @@ import (
 	"plumb/internal/units"
 )
 
-// Facts are what is known of a point besides what is written of it.
+// Facts are what storage says about a point, in addition to what is written of it.
 type Facts struct {
 	Unread  string   // why its snapshots could not be looked at; "" when they were
-	Unasked bool     // that is because nobody said how they are looked at
-	Gone    []string // snapshots of it that are not there, or are others now
-	Moved   []string // those of them that are there under another name, each with it
-	Ended   bool     // all of them are gone, and those of its ready copy: nothing of it is there but what is written
-	Clones  []string // made of its snapshots, but for its own ready copy
-	Held    bool     // by somebody in the storage
-	Kept    []string // why it stays besides, each a reason
-	Needs   []string // IDs of those that it is worth nothing without: they stay as long as it does
-	Space   int64    // bytes that only it keeps; -1 when not known
+	Unasked bool     // Unread is because nobody said how to look at them
+	Gone    []string // its snapshots that are not there, or whose names belong to others now
+	Moved   []string // its snapshots that are there under another name: "NAME is NEW NAME now"
+	Ended   bool     // all of them are gone, as are those of its ready copy: nothing but the record is left
+	Clones  []string // made of its snapshots, except its own ready copy
+	Held    bool     // somebody holds one of its snapshots in the storage
+	Kept    []string // further reasons why it stays
+	Needs   []string // IDs of points that it is worth nothing without: they stay as long as it does
+	Space   int64    // bytes that would be free without it; -1 when not known
 }
 
-// Lost says which snapshots of a point are gone, or are others now: it is no point any more, whatever was proven of it
-// once. "" when none is known to be.
+// Lost says which snapshots of a point are gone, or have another name now; "" when none is known to be. A lost point is no point any
+// more, whatever was once proven of it.
 func (f Facts) Lost() string {
 	why := slices.Clone(f.Moved)
 	if len(f.Gone) > 0 {
@@ -37,8 +37,8 @@ func (f Facts) Lost() string {
 	return strings.Join(why, "; ")
 }
 
-// Doubtful says why it is not known whether a point still is one: its storage was asked in vain, or nobody could ask it.
-// "" when it answered.
+// Doubtful says why it is not known whether a point is lost: its storage did not answer, or could not be asked. It is "" when storage
+// answered.
 func (f Facts) Doubtful() string {
 	if f.Unread == "" {
 		return ""
@@ -46,16 +46,15 @@ func (f Facts) Doubtful() string {
 	return "its snapshots could not be looked at: " + f.Unread
 }
 
-// Unusable says why no copy of a point can be started now, as far as is known, whatever was proven of it once. "" when
-// its snapshots were there.
+// Unusable says why no copy of a point can be started now, as far as is known; "" when all its snapshots are there.
 func (f Facts) Unusable() string { return cmp.Or(f.Lost(), f.Doubtful()) }
 
-// Standing leaves out the points that are none any more.
+// Standing returns the points that are not lost.
 func Standing(points []protect.Point, facts map[string]Facts) []protect.Point {
 	return slices.DeleteFunc(slices.Clone(points), func(p protect.Point) bool { return facts[p.ID].Lost() != "" })
 }
 
-// Words are how a plan speaks of what it judges; zero for points.
+// Words are how a plan names what it judges. The zero value is for points.
 type Words struct {
 	Thing  string // "point"
 	Remove string // what a person does with one by name: "destroy"
@@ -64,12 +63,12 @@ type Words struct {
 
 // Options of a judgement.
 type Options struct {
-	// AllRight is how many points of each server a person said may go: more than
-	// a quarter go only with their exact number. 0: nobody said.
+	// AllRight is how many points of a server somebody agreed to lose; 0 when nobody did. More than a quarter are only removed if this is
+	// their exact number.
 	AllRight int
 	Words    Words
 
-	agreed []string // IDs of those that a person said may go: they still may, but no others with them
+	agreed []string // IDs of the points that somebody agreed to lose before: these may go, but no others with them
 }
 
 func (o Options) words() Words {
@@ -87,11 +86,11 @@ type Plan struct {
 	Brakes   []Brake   `json:"safety_stops,omitempty"`
 
 	words  Words
-	rules  *Rules   // by which it was made; nil where a person named what goes
-	agreed []string // IDs of what goes, where a person said that all of it may
+	rules  *Rules   // by which it was made; nil if somebody named what goes
+	agreed []string // IDs of what goes, if somebody agreed to lose all of it
 }
 
-// Named tells whether a person named what goes, whatever rules would say.
+// Named tells whether somebody named what goes, so that no rules apply.
 func (p Plan) Named() bool { return p.rules == nil }
 
 // Fate is what is to become of one point, and why.
@@ -101,12 +100,12 @@ type Fate struct {
 	Why   []string      `json:"why"`   // never empty
 	Space int64         `json:"space"` // bytes that only it keeps; -1 when not known
 
-	counts bool // among those that rules count
+	counts bool // the rules count it
 	facts  Facts
 	births []birth // at least one
 }
 
-// Record tells whether it goes with nothing but what is written of it.
+// Record tells whether the point goes and nothing but its record is left of it.
 func (f Fate) Record() bool { return f.Goes && f.facts.Ended }
 
 // Brake says why a plan is not carried out.
@@ -115,7 +114,7 @@ type Brake struct {
 	Hint string `json:"hint"`
 }
 
-// Going gives the fates of those that go; none when there is a brake.
+// Going returns the fates of the points that go; none when there is a brake.
 func (p Plan) Going() []Fate {
 	if len(p.Brakes) > 0 {
 		return nil
@@ -132,7 +131,7 @@ func (p Plan) going() (out []Fate) {
 	return out
 }
 
-// At is the moment of a point.
+// At is the moment a point is of: when its snapshots were taken, or when it was begun if that is not known.
 func At(p protect.Point) time.Time {
 	if p.Times.Snapshot.IsZero() {
 		return p.Times.Began.UTC()
@@ -140,8 +139,8 @@ func At(p protect.Point) time.Time {
 	return p.Times.Snapshot.UTC()
 }
 
-// Judge decides for each server alone. A server that was made anew under its old name
-// is another. facts are by point ID; a point without is judged by what is written of it.
+// Judge makes a plan for each server. A server that was created anew under its old name
+// counts as another. facts are by point ID; a point without is judged by its record alone.
 func Judge(now time.Time, points []protect.Point, facts map[string]Facts, rules Rules, o Options) []Plan {
 	plans := group(points, facts)
 	for i := range plans {
@@ -171,8 +170,8 @@ func (p Plan) Stopped() error {
 	return hint.With(fmt.Errorf("nothing of %s is pruned: %s", p.Server, strings.Join(why, "; ")), strings.Join(help, "; "))
 }
 
-// Again is an error unless a point that goes by the plan does so by its rules and brakes as all of its server's are by now: meanwhile
-// others may have gone, or failed a drill, or the clock was set. What a person named goes.
+// Again judges a point of the plan once more, with all points of its server as they are now, and is an error if the point must not go any
+// more: meanwhile other points may have gone or failed a drill, or the clock was set. A point that somebody named always goes.
 func (p Plan) Again(now time.Time, id string, points []protect.Point, facts map[string]Facts) error {
 	if p.Named() {
 		return nil
@@ -190,7 +189,7 @@ func (p Plan) Again(now time.Time, id string, points []protect.Point, facts map[
 	return nil
 }
 
-// endsProven tells whether one that is proven goes, and none stays.
+// endsProven tells whether proven points go and none stays.
 func (p Plan) endsProven() (ends bool) {
 	for _, f := range p.Fates {
 		switch proven := f.counts && f.Point.Label == protect.Proven; {
@@ -203,7 +202,7 @@ func (p Plan) endsProven() (ends bool) {
 	return ends
 }
 
-// Named makes plans by which those go that a person has named, whatever rules would say.
+// Named makes plans by which exactly those points go whose ID is in goes. No rules apply.
 func Named(points []protect.Point, facts map[string]Facts, goes map[string]bool, w Words) []Plan {
 	plans := group(points, facts)
 	for i := range plans {
@@ -243,7 +242,7 @@ func group(points []protect.Point, facts map[string]Facts) []Plan {
 	return plans
 }
 
-// chain keeps what those that stay need, and what that needs, of whatever server it is.
+// chain keeps the points that others which stay need, and those that these need in turn, of any server.
 func chain(plans []Plan) {
 	all := map[string]*Fate{}
 	var stay []*Fate
@@ -265,7 +264,7 @@ func chain(plans []Plan) {
 	}
 }
 
-// end decides about what nothing keeps.
+// end decides that what nothing keeps goes, and whether there is a brake.
 func (p *Plan) end(now time.Time, o Options) {
 	p.words = o.words()
 	for i := range p.Fates {
@@ -279,7 +278,7 @@ func (p *Plan) end(now time.Time, o Options) {
 	p.brake(now, o)
 }
 
-// first decides what no rule is asked about, and what keeps a point whatever the rules say.
+// first decides about points that rules do not count, and finds what keeps a point whatever the rules say.
 func (f *Fate) first() {
 	switch {
 	case f.Point.State == protect.Destroying:
@@ -361,8 +360,7 @@ func keepPeriods(all []*Fate, n int, unit period) {
 	}
 }
 
-// worth orders points of one period: a copy that started is worth more than one nobody
-// tried, and that more than one which did not start.
+// worth ranks the points of one period: proven ones before those that nobody tried, and these before those whose drill failed.
 func worth(p protect.Point) int {
 	switch {
 	case p.Label == protect.Proven:
@@ -373,8 +371,8 @@ func worth(p protect.Point) int {
 	return 1
 }
 
-// Space adds up what points keep alone, and tells whether that of all is known. Blocks that
-// several of them share are counted in none, so it is the least that their end frees.
+// Space adds up the bytes that each point alone keeps, and tells whether they are known of all. Removing the points frees at least as
+// much; blocks that several of them share are not counted.
 func Space(fates []Fate) (bytes int64, known bool) {
 	known = true
 	for _, f := range fates {
@@ -387,7 +385,7 @@ func Space(fates []Fate) (bytes int64, known bool) {
 	return bytes, known
 }
 
-// Summary says in one line what a plan comes to.
+// Summary says in one line what would go by the plan.
 func (p Plan) Summary() string {
 	n := len(p.going())
 	thing := cmp.Or(p.words.Thing, "point")

@@ -10,17 +10,17 @@ import (
 	"plumb/internal/protect"
 )
 
-// slack is how far a clock that is set right now and then may be off: less is no jump.
+// slack is how far a clock may be off without having jumped, as it is set right now and then.
 const slack = 5 * time.Minute
 
-// birth is where a storage counted a snapshot: numbers of one pool grow with time,
+// birth is a snapshot's number in its pool. Within a pool the numbers grow with time,
 // whatever the clock says.
 type birth struct {
 	pool string
 	n    uint64
 }
 
-// births of a point, by pool.
+// births returns the births of a point's snapshots that have a number.
 func births(p protect.Point) (all []birth) {
 	for _, m := range p.Members {
 		n, err := strconv.ParseUint(m.Birth, 10, 64)
@@ -32,8 +32,8 @@ func births(p protect.Point) (all []birth) {
 	return all
 }
 
-// inOrder sorts by birth those of one pool, and merges the pools by time: a server can
-// have moved from one to another.
+// inOrder sorts points, the oldest first: by birth within a pool, and by time between pools, as a server can
+// have moved from one pool to another.
 func inOrder(fates []Fate) []Fate {
 	groups := map[string][]*Fate{}
 	var pools []string
@@ -71,8 +71,8 @@ func byTime(a, b *Fate) int {
 	return cmp.Or(At(a.Point).Compare(At(b.Point)), cmp.Compare(a.Point.ID, b.Point.ID))
 }
 
-// jumped says how the clock that dated these points, or the one of now, cannot have been
-// right; "" when nothing speaks against it. They are in order.
+// jumped says why the clock that dated these points, or the one that tells now, must have been
+// wrong; "" when nothing shows that. The points must be in order.
 func jumped(now time.Time, fates []Fate, thing string) string {
 	last := map[string]*Fate{} // with the latest time so far, by pool
 	for i := range fates {

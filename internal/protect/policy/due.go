@@ -25,28 +25,28 @@ const (
 // proven, and sent before an older one goes.
 func Kinds() []Kind { return []Kind{Take, Prove, Replicate, Prune} }
 
-// Long lists those that take hours, and so have runs of their own: no point is late because of them.
+// Long lists those that take hours. They have runs of their own, so that no point is late because of them.
 func Long() []Kind { return []Kind{Backup} }
 
 // Act is one thing that is due.
 type Act struct {
 	Kind   Kind      `json:"kind"`
 	Server stack.Ref `json:"server"`
-	Point  string    `json:"point,omitempty"`  // to prove, to send
-	Target string    `json:"target,omitempty"` // to send it to
+	Point  string    `json:"point,omitempty"`  // ID of the point to prove or send
+	Target string    `json:"target,omitempty"` // where to send it
 	Rule   *Rule     `json:"-"`
 }
 
-// slack is how much earlier than asked something is due: a timer that comes every 15
-// minutes must not find an hour to be a second short, and wait for the next one.
+// slack is how much earlier than asked something is due. Without it a timer that fires every 15
+// minutes could find that an hour lacks a second, and wait for another 15 minutes.
 func slack(every time.Duration) time.Duration { return min(every/10, 5*time.Minute) }
 
-// ahead is by how much a point's time may be later than now. What is later still was
-// dated by a clock that ran ahead, and puts nothing off.
+// ahead is by how much a point's time may be later than now. A later time comes from a clock that was
+// wrong, and is no reason to put anything off.
 const ahead = 5 * time.Minute
 
-// Due gives the acts of some kinds that are due. A point whose snapshots are gone puts nothing off, but is there for a
-// prune. One whose storage does not answer does, as it may be there.
+// Due returns the acts of some kinds that are due, in the order of kinds. A point whose snapshots are gone counts for pruning only. One
+// whose storage does not answer counts for everything, as it may be there.
 func Due(in Seen, kinds []Kind) (acts []Act) {
 	for _, ref := range in.Policy.Servers(in.Servers) {
 		d := due{now: in.Now, rule: in.Policy.For(ref), act: Act{Server: ref}, memory: in.Memory, facts: in.Facts}
@@ -64,7 +64,7 @@ func Due(in Seen, kinds []Kind) (acts []Act) {
 	return acts
 }
 
-// Servers gives those that the policy is about: all that run and have a rule, and all it names.
+// Servers returns the servers the policy is about: the running ones that have a rule, and all that rules name.
 func (p *Policy) Servers(running []stack.Ref) (refs []stack.Ref) {
 	refs = p.Named()
 	for _, ref := range running {
@@ -76,7 +76,7 @@ func (p *Policy) Servers(running []stack.Ref) (refs []stack.Ref) {
 	return refs
 }
 
-// due looks at one server.
+// due finds what is due for one server.
 type due struct {
 	now    time.Time
 	rule   *Rule
@@ -103,13 +103,11 @@ func (d due) acts() (acts []Act) {
 	}
 	for _, b := range d.rule.Backup {
 		last, _ := d.memory.Last(Backup, d.act.Server, b.Target())
-		if b.With != "" {
-			if d.passed(last.OK, b.Every) {
-				acts = append(acts, d.of(Backup, "", b.Target()))
-			}
-			continue
-		}
-		if newest != nil && newest.ID != last.Point && d.passed(last.OK, b.Every) {
+		switch {
+		case !d.passed(last.OK, b.Every):
+		case b.With != "":
+			acts = append(acts, d.of(Backup, "", b.Target()))
+		case newest != nil && newest.ID != last.Point:
 			acts = append(acts, d.of(Backup, newest.ID, b.Target()))
 		}
 	}
@@ -125,8 +123,8 @@ func (d due) of(kind Kind, point, target string) Act {
 	return a
 }
 
-// untried tells whether a point was not drilled for long enough to be drilled again. One that could not be judged, which may
-// have taken all the time of a drill, is tried again after a day at most.
+// untried tells whether a point was not drilled yet, or so long ago that it is due again. After a drill that came to no result, which can
+// take as long as any, a day is long enough.
 func (d due) untried(p protect.Point) bool {
 	every := d.rule.Drill.Every
 	if last, _ := d.memory.Last(Prove, d.act.Server, ""); last.Failed.After(keep.At(p)) && !d.passed(last.Failed, min(every, 24*time.Hour)) {
@@ -135,14 +133,14 @@ func (d due) untried(p protect.Point) bool {
 	return p.Drill == nil || d.passed(p.Drill.At, every)
 }
 
-// passed tells whether something that was done at a time, zero for never, is due again. A
-// time of the future says nothing: the clock was wrong then or is wrong now.
+// passed tells whether something that was done at a time, zero for never, is due again. It also is
+// if the time is in the future, as the clock was wrong then or is wrong now.
 func (d due) passed(at time.Time, every time.Duration) bool {
 	age := d.now.Sub(at)
 	return at.IsZero() || age < -ahead || age >= every-slack(every)
 }
 
-// prunes tells whether there is anything to prune, or to say about it.
+// prunes tells whether a prune would remove anything, or be stopped by a brake.
 func (d due) prunes() bool {
 	for _, plan := range keep.Judge(d.now, d.all, d.facts, d.rule.Keep, keep.Options{}) {
 		if len(plan.Brakes) > 0 || len(plan.Going()) > 0 {
@@ -152,7 +150,7 @@ func (d due) prunes() bool {
 	return false
 }
 
-// newest gives the newest whole point that is not of the future; nil when there is none.
+// newest returns the newest whole point that is not in the future; nil when there is none.
 func newest(now time.Time, points []protect.Point) (found *protect.Point) {
 	for i, p := range points {
 		if p.State == protect.Taken && keep.At(p).Sub(now) <= ahead && (found == nil || keep.At(p).After(keep.At(*found))) {

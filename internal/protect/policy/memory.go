@@ -16,95 +16,87 @@ import (
 	"plumb/internal/stack"
 )
 
-// File is where runs write down what came of them.
+// File is where runs keep their Memory.
 const File = "/var/lib/plumb/protect/status.json"
 
-// BackupsOf is where runs of backups write theirs, beside the file of the others: they last long, and are in nobody's way.
+// BackupsOf returns the file for runs that make backups, beside that of the other runs. As such runs take hours, they have a file and a
+// lock of their own, so that the others need not wait.
 func BackupsOf(file string) string { return path.Join(path.Dir(file), "backups.json") }
 
-// form of the file. A newer one is refused.
+// form is the version of the file. A file of a later one is refused.
 const form = 1
 
-// Memory is what came of the runs so far.
+// Memory is what is kept of the runs so far.
 type Memory struct {
 	Form   int       `json:"form"`
 	Policy string    `json:"policy"` // the file of the last run
-	Began  time.Time `json:"began"`  // the last run that was not the second at once
-	Ended  time.Time `json:"ended"`  // before Began: it runs, or was killed
+	Began  time.Time `json:"began"`  // the last run, not counting those that found another one at work
+	Ended  time.Time `json:"ended"`  // before Began if the last run is still at work, or was killed
 	Lasts  []Last    `json:"acts"`
 }
 
-// Last is what came of an act when it was last done. The zero time stands for never.
+// Last is the result of an act when it was last done. The zero time stands for never.
 type Last struct {
 	Kind   Kind      `json:"kind"`
 	Server stack.Ref `json:"server"`
 	Target string    `json:"target,omitempty"`
-	Point  string    `json:"point,omitempty"` // the last with which it went well
+	Point  string    `json:"point,omitempty"` // ID of the point with which it last went well
 	OK     time.Time `json:"ok,omitzero"`     // when it last went well
-	Failed time.Time `json:"failed,omitzero"` // when it last did not
-	Since  time.Time `json:"since,omitzero"`  // when it began to fail; zero while it does not
-	Times  int       `json:"times,omitempty"` // it failed since
+	Failed time.Time `json:"failed,omitzero"` // when it last failed
+	Since  time.Time `json:"since,omitzero"`  // since when it has failed every time; zero if it went well the last time
+	Times  int       `json:"times,omitempty"` // how often it has failed since then
 	Why    string    `json:"why,omitempty"`
 	Hint   string    `json:"hint,omitempty"`
 }
 
-// Fails tells whether it failed the last time.
+// Fails tells whether the act failed the last time.
 func (l Last) Fails() bool { return !l.Since.IsZero() }
 
-// Last gives what is known of an act.
+// index finds an act in Lasts; -1 when it was never done.
+func (m Memory) index(kind Kind, server stack.Ref, target string) int {
+	return slices.IndexFunc(m.Lasts, func(l Last) bool { return l.Kind == kind && l.Server == server && l.Target == target })
+}
+
+// Last returns what is known of an act, and false when it was never done.
 func (m Memory) Last(kind Kind, server stack.Ref, target string) (Last, bool) {
-	for _, l := range m.Lasts {
-		if l.Kind == kind && l.Server == server && l.Target == target {
-			return l, true
-		}
+	if i := m.index(kind, server, target); i >= 0 {
+		return m.Lasts[i], true
 	}
 	return Last{}, false
 }
 
-// note writes down what came of an act.
+// note remembers the result of an act.
 func (m *Memory) note(a Act, at time.Time, err error) {
-	l, known := m.Last(a.Kind, a.Server, a.Target)
-	l.Kind, l.Server, l.Target = a.Kind, a.Server, a.Target
+	i := m.index(a.Kind, a.Server, a.Target)
+	if i < 0 {
+		i, m.Lasts = len(m.Lasts), append(m.Lasts, Last{Kind: a.Kind, Server: a.Server, Target: a.Target})
+	}
+	l := &m.Lasts[i]
 	if _, is := errors.AsType[*done](err); err == nil || is {
 		l.OK, l.Point = at, a.Point
 	}
 	if err == nil {
 		l.Since, l.Times, l.Why, l.Hint = time.Time{}, 0, "", ""
-	} else {
-		if l.Since.IsZero() {
-			l.Since = at
-		}
-		l.Failed, l.Why, l.Hint = at, err.Error(), hint.Of(err)
-		l.Times++
-	}
-	if !known {
-		m.Lasts = append(m.Lasts, l)
 		return
 	}
-	for i, had := range m.Lasts {
-		if had.Kind == l.Kind && had.Server == l.Server && had.Target == l.Target {
-			m.Lasts[i] = l
-		}
+	if l.Since.IsZero() {
+		l.Since = at
 	}
+	l.Failed, l.Why, l.Hint = at, err.Error(), hint.Of(err)
+	l.Times++
 }
 
-// Done marks the error of an act that was done, but not whole: it is told as one that failed, and not done again.
+// Done marks the error of an act that was done, but not all of it. The act is reported as failed, but is not due again because of it.
 func Done(err error) error { return &done{err} }
 
 type done struct{ error }
 
-// Unwrap gives what went wrong.
+// Unwrap returns the error that was marked.
 func (d *done) Unwrap() error { return d.error }
 
-// forget drops what the policy no longer asks for, so that it is not missed for ever.
+// forget drops the acts that the policy no longer asks for, whose failures would be reported for ever.
 func (m *Memory) forget(p *Policy) {
-	var kept []Last
-	for _, l := range m.Lasts {
-		if asked(p, l) {
-			kept = append(kept, l)
-		}
-	}
-	m.Lasts = kept
+	m.Lasts = slices.DeleteFunc(m.Lasts, func(l Last) bool { return !asked(p, l) })
 }
 
 func asked(p *Policy, l Last) bool {
@@ -123,7 +115,7 @@ func asked(p *Policy, l Last) bool {
 	return true
 }
 
-// Remember reads what runs wrote down; nothing when none ever ran.
+// Remember reads the memory of a file. It is empty if there is no such file.
 func Remember(ctx context.Context, h host.Reader, file string) (m Memory, err error) {
 	text, err := h.ReadFile(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {

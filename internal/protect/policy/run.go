@@ -15,13 +15,13 @@ import (
 	"plumb/internal/stack"
 )
 
-// Acts is what a run calls on.
+// Acts is what a run needs of the host.
 type Acts interface {
-	// Servers gives those of this host that run and can have points.
+	// Servers lists the running servers of this host that can have points.
 	Servers(ctx context.Context) ([]stack.Ref, error)
-	// Points gives all that are written down, and what is known of their snapshots, by ID.
+	// Points lists all points of this host, and what storage says about them, by ID.
 	Points(ctx context.Context) ([]protect.Point, map[string]keep.Facts, error)
-	// Do does one act. A drill whose copy did not start is an error here.
+	// Do does one act. A drill that does not prove its point is an error.
 	Do(ctx context.Context, a Act) error
 }
 
@@ -29,10 +29,10 @@ type Acts interface {
 type Runner struct {
 	Do    host.Doer
 	Acts  Acts
-	File  string // where it is written down: File, but for tests
+	File  string // of the Memory: File, except in tests
 	Now   func() time.Time
-	Kinds []Kind    // what is done, in this order; nil for Kinds()
-	Doing func(Act) // is told before each act; nil for nobody
+	Kinds []Kind    // kinds of acts to do, in this order; nil for Kinds()
+	Doing func(Act) // is called before each act; may be nil
 }
 
 func (r Runner) kinds() []Kind {
@@ -42,7 +42,7 @@ func (r Runner) kinds() []Kind {
 	return r.Kinds
 }
 
-// lock is the name of the lock of a run: those that do other things have another file, and run beside it.
+// lock is the path of the lock of a run. Runs with another file do other kinds of acts, and may run at the same time.
 func (r Runner) lock() string {
 	if path.Base(r.File) == path.Base(File) {
 		return path.Join(path.Dir(r.File), "lock")
@@ -50,7 +50,7 @@ func (r Runner) lock() string {
 	return r.File + ".lock"
 }
 
-// Outcome is what came of one act of a run.
+// Outcome is the result of one act.
 type Outcome struct {
 	Act
 	Took time.Duration `json:"took_ns"`
@@ -60,8 +60,8 @@ type Outcome struct {
 
 // Report is what a run did.
 type Report struct {
-	// Busy says that another run was still at work: nothing was done, which is
-	// no failure, since whatever is due then is due at the next run too.
+	// Busy says that nothing was done because another run was still at work. This is
+	// no failure, as whatever was due is still due at the next run.
 	Busy bool      `json:"busy,omitempty"`
 	Done []Outcome `json:"done"`
 }
@@ -76,11 +76,11 @@ func (r Report) Failed() (n int) {
 	return n
 }
 
-// Run does what is due now: one act after the other, each failing alone. After each what
-// came of it is written down, so that a run that is killed has told what it did.
-// The error is of what kept it from doing anything, or from writing that down, and of points that could not be read.
+// Run does what is due now, one act after the other. One that fails does not keep it from the others. The result of each is written down
+// at once, so that it is known even if the run is killed. Run fails if it could do nothing, could not write results down, or could not
+// read all points; that an act failed is no error but in the report.
 func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
-	// Who can write a policy says to which host a database is sent, with our rights.
+	// Whoever can write a policy decides to which host a database is sent with our rights.
 	for _, file := range []string{p.File, r.File} {
 		if err := host.Guarded(path.Dir(file), host.Verbatim(path.Base(file))); err != nil {
 			return report, hint.With(fmt.Errorf("run the policy %s: %w", p.File, err), "give it, and its directory, to root or to the user who runs this, for nobody else to write")
@@ -110,9 +110,9 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 	if err := m.write(ctx, r.Do, r.File); err != nil {
 		return report, err
 	}
-	var unread error // one damaged file must not keep the others from being protected; a prune looks for itself, and stops
+	var unread error // is no reason to stop: one damaged file must not keep other servers from being protected. A prune checks by itself, and stops
 	for _, kind := range r.kinds() {
-		// What was just taken is proven, sent and counted in the same run.
+		// Read again for each kind, so that a point taken just now is proven and sent in the same run.
 		in := Seen{Now: r.Now(), Policy: p, Servers: servers, Memory: m}
 		in.Points, in.Facts, unread = r.Acts.Points(ctx)
 		for _, a := range Due(in, []Kind{kind}) {
@@ -133,7 +133,7 @@ func (r Runner) end(ctx context.Context, m Memory) error {
 	return m.write(ctx, r.Do, r.File)
 }
 
-// do does one act. A panic is our mistake, and must not cost the other servers their points.
+// do does one act. A panic in it is a bug of ours, and must not cost the other servers their points.
 func (r Runner) do(ctx context.Context, a Act, m *Memory) Outcome {
 	if r.Doing != nil {
 		r.Doing(a)
@@ -149,7 +149,7 @@ func (r Runner) do(ctx context.Context, a Act, m *Memory) Outcome {
 	if err != nil {
 		o.Why, o.Hint = err.Error(), hint.Of(err)
 	}
-	if ctx.Err() == nil || err == nil { // what was interrupted says nothing
+	if ctx.Err() == nil || err == nil { // an act that was interrupted neither failed nor went well
 		m.note(a, r.Now().UTC(), err)
 	}
 	return o

@@ -15,7 +15,7 @@ import (
 // Seen is what a status is made of.
 type Seen struct {
 	Now     time.Time
-	Policy  *Policy // nil: there is none, and nothing is unmet
+	Policy  *Policy // nil when there is none; then nothing is unmet
 	Servers []stack.Ref
 	Unseen  string // why the servers could not be listed; "" when they were
 	Points  []protect.Point
@@ -26,7 +26,7 @@ type Seen struct {
 	Foreign []Foreign
 }
 
-// Status says how the points of a host stand.
+// Status says which points a host has, and what of its policy is not met.
 type Status struct {
 	At      time.Time      `json:"at"`
 	Policy  string         `json:"policy,omitempty"` // its file; "" without one
@@ -36,20 +36,20 @@ type Status struct {
 	Foreign []Foreign      `json:"foreign,omitempty"`
 }
 
-// ServerStatus says how the points of one server stand.
+// ServerStatus says which points one server has, and what of its rule is not met.
 type ServerStatus struct {
 	Server  stack.Ref   `json:"server"`
-	Rule    *Rule       `json:"rule,omitempty"` // nil: no policy is about it
-	Runs    bool        `json:"runs"`           // it was seen; not seen is not stopped: see Status.Unmet
-	Points  int         `json:"points"`         // whole ones, whose snapshots are there
-	Unasked int         `json:"unchecked"`      // others, of which nobody said how to look whether their snapshots are there
-	Lost    string      `json:"lost,omitempty"` // a point that is not among them, and why
+	Rule    *Rule       `json:"rule,omitempty"` // nil when no rule is about it
+	Runs    bool        `json:"runs"`           // it was seen running; if the servers could not be listed, see Status.Unmet
+	Points  int         `json:"points"`         // how many are whole, with their snapshots there
+	Unasked int         `json:"unchecked"`      // how many others cannot be checked, as nobody said how to look for their snapshots
+	Lost    string      `json:"lost,omitempty"` // the first point that does not count, and why
 	Newest  *Aged       `json:"newest,omitempty"`
 	Proven  *Aged       `json:"proven,omitempty"` // the newest that is proven
-	Space   int64       `json:"space"`            // the least that its points keep alone; -1 when that of one is not known
+	Space   int64       `json:"space"`            // bytes: the least that removing all its points frees; -1 when not known
 	Targets []Sent      `json:"targets,omitempty"`
 	Backups []Sent      `json:"backups,omitempty"`
-	Prune   []keep.Plan `json:"prune,omitempty"` // what the next prune would do; none without rules to keep
+	Prune   []keep.Plan `json:"prune,omitempty"` // what the next prune would do; none without keep rules
 	Unmet   []Unmet     `json:"unmet,omitempty"`
 }
 
@@ -60,25 +60,25 @@ type Aged struct {
 	Age time.Duration `json:"age_ns"`
 }
 
-// Sent is what a target has.
+// Sent says what was last sent to a target.
 type Sent struct {
 	To    string    `json:"to"`
 	Point string    `json:"point,omitempty"` // "" when nothing is known to have been sent
-	At    time.Time `json:"at,omitzero"`     // it was sent
+	At    time.Time `json:"at,omitzero"`     // when it was sent
 }
 
-// Unmet is something that was asked for and is not there, or not known.
+// Unmet is something that the policy asks for and that is missing, or not known to be there.
 type Unmet struct {
 	Why  string `json:"why"`
 	Hint string `json:"hint,omitempty"`
 }
 
-// Met tells whether nothing is missing. What is not known is missing.
+// Met tells whether nothing is unmet.
 func (s Status) Met() bool {
 	return len(s.Unmet) == 0 && !slices.ContainsFunc(s.Servers, func(v ServerStatus) bool { return len(v.Unmet) > 0 })
 }
 
-// Assess says how the points of a host stand, and what is missing.
+// Assess makes the status of a host.
 func Assess(in Seen) Status {
 	s := Status{At: in.Now.UTC(), LastRun: in.Memory.Began, Foreign: in.Foreign}
 	refs := slices.Clone(in.Servers)
@@ -100,7 +100,7 @@ func Assess(in Seen) Status {
 	return s
 }
 
-// runs tells whether the policy is carried out at all.
+// runs adds what is unmet if the policy is not run, or not often enough.
 func (s *Status) runs(in Seen) {
 	missing := func(hint, format string, args ...any) { s.Unmet = append(s.Unmet, unmet(hint, format, args...)) }
 	if in.Unseen != "" {
@@ -121,7 +121,7 @@ func unmet(hint, format string, args ...any) Unmet {
 	return Unmet{Why: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// assess looks at one server.
+// assess makes the status of one server.
 func assess(in Seen, ref stack.Ref) ServerStatus {
 	v := ServerStatus{Server: ref, Runs: slices.Contains(in.Servers, ref)}
 	var points []protect.Point
@@ -146,7 +146,7 @@ func assess(in Seen, ref stack.Ref) ServerStatus {
 			continue
 		}
 		if why := known.Unusable(); why != "" {
-			v.Lost = cmp.Or(v.Lost, fmt.Sprintf("point %s does not count: %s", p.ID, why)) // the first tells of most
+			v.Lost = cmp.Or(v.Lost, fmt.Sprintf("point %s does not count: %s", p.ID, why)) // one is enough to say what is wrong
 			continue
 		}
 		whole = append(whole, p)
@@ -180,11 +180,11 @@ func aged(now time.Time, p *protect.Point) *Aged {
 	return &Aged{ID: p.ID, At: keep.At(*p), Age: max(0, now.Sub(keep.At(*p)))}
 }
 
-// late is how old something may become that is wanted every so often: half as old again,
-// since it takes its time, and one miss is no alarm yet.
+// late is how old something may become that is wanted at an interval: half as old again, since it takes some time to make, and one that
+// is missed is no reason for an alarm yet.
 func late(every time.Duration) time.Duration { return every + every/2 + slack(time.Hour) }
 
-// judge says what of the rule is not met.
+// judge adds what of the rule is unmet.
 func (v *ServerStatus) judge(in Seen, points []protect.Point) {
 	if !v.Runs && in.Unseen == "" {
 		v.missing("start it; if it is gone for good, take it out of the policy and destroy its points by name (plumb prune POINT)", "it does not run, so that no points are taken of it")
@@ -210,10 +210,10 @@ func (v *ServerStatus) missing(hint, format string, args ...any) {
 
 func old(age time.Duration) string { return units.Age(int64(age.Seconds())) }
 
-// runHint is what carries out what is due.
+// runHint says what to do when something due was not done.
 const runHint = "plumb protect run takes, proves and sends what is due: look whether its timer runs, and what it said"
 
-// taken says what is not met of how often points are taken and proven.
+// taken adds what is unmet because points are not taken or proven often enough.
 func (v *ServerStatus) taken() {
 	switch {
 	case v.Rule.Every == 0:
@@ -231,7 +231,7 @@ func (v *ServerStatus) taken() {
 	}
 }
 
-// sent says what was sent to the targets of points, and what of that is not met.
+// sent says what was last sent to each target of points, and adds what of that is unmet.
 func (v *ServerStatus) sent(in Seen) {
 	for _, t := range v.Rule.Replicate {
 		last, _ := in.Memory.Last(Replicate, v.Server, t.To)
@@ -245,7 +245,7 @@ func (v *ServerStatus) sent(in Seen) {
 	}
 }
 
-// backups does so for backups.
+// backups does the same for backups.
 func (v *ServerStatus) backups(in Seen) {
 	const backupHint = "plumb protect run --backups backs up what is due"
 	for _, s := range v.Rule.Backup {
@@ -260,7 +260,7 @@ func (v *ServerStatus) backups(in Seen) {
 	}
 }
 
-// failures says which runs failed, and why nothing is pruned.
+// failures adds the acts that failed when they were last done, and the brakes that stop pruning.
 func (v *ServerStatus) failures(in Seen) {
 	braked := slices.ContainsFunc(v.Prune, func(p keep.Plan) bool { return len(p.Brakes) > 0 }) // said below
 	for _, l := range slices.Concat(in.Memory.Lasts, in.Backups.Lasts) {

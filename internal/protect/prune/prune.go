@@ -1,10 +1,10 @@
 // Package prune carries out what package keep decides: it looks at the snapshots of all
 // points, makes the plans, and destroys what goes, one point after the other.
 //
-// A plan is only read from the machine and can be shown ([Pruner.Plan]). When it is
-// carried out ([Pruner.Carry]) each point is read again under the lock of the store, and
-// only goes when it is as it was planned and would be planned again; the intent is written down first, so that a
-// run that is killed is finished by the next.
+// Making a plan ([Pruner.Plan]) only reads. When it is carried out ([Pruner.Carry]) each
+// point is read again under the lock of the store, and only goes if it has not changed
+// and would be planned to go again. That it goes is written down first, so that the next
+// run finishes what a killed run began.
 package prune
 
 import (
@@ -31,25 +31,25 @@ type Options struct {
 	Server   stack.Ref // zero for all
 	Rules    keep.Rules
 	AllRight int // see keep.Options
-	// Point is the one that a person names, by its ID or the beginning of it: it goes and no other, whatever rules would say.
+	// Point is the ID, or the beginning of it, of the one point that goes, whatever the rules say; "" to go by the rules.
 	Point string
-	// Forget lets it go although a part of its storage does not answer: that is left as it is. See protect.Keeper.Forget.
+	// Forget lets Point go although a part of its storage does not answer. See protect.Keeper.Forget.
 	Forget bool
 }
 
-// Outcome is what came of one point.
+// Outcome says what became of one point.
 type Outcome struct {
 	Point string `json:"point"`
 	Gone  bool   `json:"gone"`
-	Ended bool   `json:"ended,omitempty"` // nothing of it was there but its record
-	Why   string `json:"why,omitempty"`   // not
+	Ended bool   `json:"ended,omitempty"` // nothing but its record was left of it
+	Why   string `json:"why,omitempty"`   // it is not gone; "" when it is
 	Hint  string `json:"hint,omitempty"`
-	// Left are its snapshots that were not destroyed, and are on no list any more.
+	// Left are its snapshots that were left where they are, and are on no list any more.
 	Left []protect.Member `json:"left,omitempty"`
 }
 
-// Plan decides for each server what goes. It only reads. A file of a point that cannot be
-// read makes it fail: nobody knows what that point needs, nor which is the last proven one.
+// Plan decides for each server what goes. It only reads. It fails if the file of any point cannot be
+// read, as that point may need others, or be the last proven one.
 func (p Pruner) Plan(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
 	if o.Point != "" {
 		return p.named(ctx, h, o)
@@ -70,7 +70,7 @@ func (p Pruner) list(ctx context.Context, h host.Reader, server stack.Ref) ([]pr
 	return slices.DeleteFunc(all, func(pt protect.Point) bool { return !server.IsZero() && pt.Server.Ref != server }), nil
 }
 
-// named plans the end of one point. What keeps it is said at once.
+// named plans that one point goes. It is an error if something keeps the point.
 func (p Pruner) named(ctx context.Context, h host.Reader, o Options) ([]keep.Plan, error) {
 	pt, err := p.Keeper.Store.Get(ctx, h, o.Point)
 	if err == nil && o.Forget {
@@ -90,7 +90,7 @@ func (p Pruner) named(ctx context.Context, h host.Reader, o Options) ([]keep.Pla
 	return plans, nil
 }
 
-// free is an error when something keeps a point that is named.
+// free is an error if something keeps a point that was named.
 func (p Pruner) free(ctx context.Context, h host.Reader, pt protect.Point, unread string) error {
 	cannot := func(why, help string) error {
 		return hint.With(fmt.Errorf("point %s cannot go: %s", pt.ID, why), help)
@@ -113,7 +113,7 @@ func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point)
 	if pt.Label != protect.Proven {
 		return false
 	}
-	all, _ := p.Keeper.Store.List(ctx, h) // of those that cannot be read nobody knows
+	all, _ := p.Keeper.Store.List(ctx, h) // those that cannot be read do not count
 	others := slices.DeleteFunc(all, func(o protect.Point) bool {
 		return o.ID == pt.ID || o.State != protect.Taken || o.Label != protect.Proven || o.Server.Ref != pt.Server.Ref || o.Server.Identity != pt.Server.Identity
 	})
@@ -121,12 +121,13 @@ func (p Pruner) lastProven(ctx context.Context, h host.Reader, pt protect.Point)
 	return !slices.ContainsFunc(others, func(o protect.Point) bool { return facts[o.ID].Unusable() == "" })
 }
 
-// FactsBy tells what is known of the snapshots of points by what some storages tell. Of points on others nothing is known.
+// FactsBy is Facts for those who have no Keeper but only storages.
 func FactsBy(ctx context.Context, h host.Reader, storages []protect.Storage, points []protect.Point) map[string]keep.Facts {
 	return Pruner{Keeper: &protect.Keeper{Storages: storages}}.Facts(ctx, h, points)
 }
 
-// Facts looks at the snapshots of points. It only reads.
+// Facts asks storage about the snapshots of points, and returns what it says by point ID. It only reads. Points that are being taken or
+// destroyed have no facts.
 func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point) map[string]keep.Facts {
 	var all []protect.Member
 	first := map[string]int{} // of its snapshots, by point
@@ -137,7 +138,7 @@ func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point
 		first[pt.ID] = len(all)
 		for _, m := range slices.Concat(pt.Members, pt.Ready) {
 			if m.Left != "" || p.Keeper.Unable(m) != "" {
-				m.Snapshot = "" // it is not asked for
+				m.Snapshot = "" // so that storage is not asked about it
 			}
 			all = append(all, m)
 		}
@@ -152,13 +153,13 @@ func (p Pruner) Facts(ctx context.Context, h host.Reader, points []protect.Point
 	return facts
 }
 
-// facts are what the answers about its snapshots, in their order, say of a point.
+// facts sums up the answers about a point's snapshots, which are in the order of its members and then its ready copy's.
 func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts) {
-	there := len(pt.Members) == 0 // or may be: anything of it
+	there := len(pt.Members) == 0 // whether anything of it is there, or may be
 	all := slices.Concat(pt.Members, pt.Ready)
 	for i, m := range all {
 		if slices.ContainsFunc(all[:i], m.Same) {
-			continue // of what the server has mounted twice
+			continue // one snapshot of what the server has mounted twice
 		}
 		if m.Left != "" {
 			f.Space, there = -1, true
@@ -169,7 +170,7 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 			return f
 		}
 		s, err := answers[i].MemberState, answers[i].Err
-		if err != nil { // a tape is of a Plumb that did not look
+		if err != nil { // on a tape, an older Plumb may not have looked
 			f.Unread, f.Unasked, f.Space = err.Error(), errors.Is(err, host.ErrNotOnTape), -1
 			return f
 		}
@@ -205,7 +206,7 @@ func (p Pruner) facts(pt protect.Point, answers []protect.Answer) (f keep.Facts)
 	return f
 }
 
-// Carry destroys what goes by a plan, oldest first, each point failing alone. Of a plan with a
+// Carry destroys the points that go by a plan, the oldest first. One that fails does not keep it from the others. If the plan has a
 // brake nothing is destroyed, and the error says why.
 func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err error) {
 	if err := plan.Stopped(); err != nil {
@@ -236,8 +237,8 @@ func (p Pruner) Carry(ctx context.Context, plan keep.Plan) (done []Outcome, err 
 	return done, errors.Join(failed...)
 }
 
-// as is an error unless a point is as it was planned, and the others still are such that it goes. Of one that was gone its snapshots may
-// be back, and then it is one.
+// as is an error unless a point is as it was planned, and would be planned to go again. If only its record was to go, its snapshots must
+// still be gone: a pool can have come back.
 func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect.Point) error {
 	if err := same(f.Point, now); err != nil || plan.Named() && !f.Record() {
 		return err
@@ -255,7 +256,7 @@ func (p Pruner) as(ctx context.Context, plan keep.Plan, f keep.Fate, now protect
 	return plan.Again(p.Keeper.Now(), now.ID, all, facts)
 }
 
-// same tells in what a point is not as it was planned.
+// same is an error that says how a point differs from the one that was planned; nil when it does not.
 func same(planned, now protect.Point) error {
 	member := func(a, b protect.Member) bool {
 		return a.Storage == b.Storage && a.Snapshot == b.Snapshot && a.GUID == b.GUID && a.Birth == b.Birth && (a.Left == "") == (b.Left == "")

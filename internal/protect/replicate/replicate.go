@@ -84,7 +84,7 @@ func (r Replicator) Run(ctx context.Context, p protect.Point, t Target, o Option
 	return s.result, err
 }
 
-const rightsOfUser = "who is not root needs: zfs allow -u USER send,bookmark,destroy here, and receive,create,mount,userprop at the target (plumb replicate --grants)"
+const rightsOfUser = "a user other than root needs: zfs allow -u USER send,bookmark,destroy here, and receive,create,mount,userprop at the target (plumb replicate --grants)"
 
 // file is where what came of the last sending to a target is written, beside the points.
 func (s *sending) file(ending string) string {

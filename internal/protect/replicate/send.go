@@ -105,7 +105,7 @@ func (s *sending) send(ctx context.Context, m protect.Member) error {
 		return err
 	}
 	if here, ok := source.of(m.GUID); !ok || here.name != m.Snapshot {
-		return hint.With(fmt.Errorf("the snapshot %s is gone, or another of its name is there", m.Snapshot), "the point is of no more use; plumb protect list shows others")
+		return hint.With(fmt.Errorf("the snapshot %s is gone, or another of its name is there", m.Snapshot), "the point can no longer be used; plumb protect list shows others")
 	}
 	err = s.complete(ctx, source, m, &sent)
 	s.result.Sent = append(s.result.Sent, sent)
@@ -225,7 +225,7 @@ func (s *sending) resume(ctx context.Context, token string, source dataset, sent
 	}
 	if strings.Contains(err.Error(), "cannot resume send") {
 		_, err = s.at(ctx, abort(sent.Dataset)...)
-		err = hint.With(err, "what came of a stream that cannot be completed is in the way; root at the target throws it away: "+strings.Join(abort(sent.Dataset), " "))
+		err = hint.With(err, "the rest of a stream that cannot be completed is in the way; remove it as root at the target: "+strings.Join(abort(sent.Dataset), " "))
 	}
 	return err
 }

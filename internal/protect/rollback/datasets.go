@@ -111,7 +111,7 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 			}
 			err = hint.With(errors.New("its canmount is "+p.Value+": who mounts it is not known"), "Plumb swaps what ZFS itself mounts")
 		case p.Name == "encryptionroot" && p.Value == v.Name:
-			err = hint.With(errors.New("it has an encryption key of its own, and swapping such a one was never tried"), "plumb clone starts a copy of the point, beside the server")
+			err = hint.With(errors.New("it has an encryption key of its own, and a rollback of such a dataset was never tested"), "plumb clone starts a copy of the point, beside the server")
 		case p.Source == "temporary": // zfs mount -o nosuid
 			c.note(p.Name + "=" + p.Value + " of " + v.Name + " is set for its mount alone, and what takes its place is mounted without it: set it with zfs set")
 		case !set || slices.Contains(fixed, p.Name) || strings.HasPrefix(p.Name, ownPrefix) || none(p):

@@ -43,7 +43,7 @@ func Moment(text string) (replay.Target, error) { return replay.Parse(text) }
 // exactly.
 func (c *checking) way(ctx context.Context) error {
 	if c.o.To.Time.After(c.r.Keeper.Now()) {
-		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time that has passed")
+		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time in the past")
 	}
 	if !c.o.To.Time.IsZero() {
 		if err := later(*c.o.To, c.plan.Point); err != nil {

@@ -24,7 +24,7 @@ const tick = 20 * time.Millisecond
 // back with the server. They are listed in any case. What was removed since cannot be seen.
 func (c *checking) others(ctx context.Context) error {
 	if why := c.setBack(ctx); why != "" && !c.o.Others {
-		return hint.With(fmt.Errorf("which files of others changed on its datasets since the point cannot be told, as the clock was set back since: %s", why), "--others rolls back whatever changed")
+		return hint.With(fmt.Errorf("it is not known which files of others changed on its datasets since the point, because the clock was set back: %s", why), "--others rolls back whatever changed")
 	} else if why != "" {
 		c.note("the clock was set back since (" + why + "): other files than these can have changed, and would go back as well")
 	}
@@ -50,7 +50,7 @@ func (c *checking) others(ctx context.Context) error {
 		if n > len(first) {
 			text += fmt.Sprintf(" and %d more", n-len(first))
 		}
-		return hint.With(fmt.Errorf("%s not of the server changed on its datasets since the point, and would go back with it: %s", units.Count(n, "file"), text),
+		return hint.With(fmt.Errorf("%s that are not the server's changed on its datasets since the point, and would be reverted too: %s", units.Count(n, "file"), text),
 			"--others takes them along, and what is there now stays in the old datasets; or move them elsewhere first")
 	}
 	return nil

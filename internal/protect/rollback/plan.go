@@ -180,7 +180,7 @@ func (c *checking) same(context.Context) error {
 // alone refuses datasets on which others keep something too: that would go back with it.
 func (c *checking) alone(context.Context) error {
 	if len(c.now.Set.Others) > 0 {
-		return hint.With(fmt.Errorf("%s has files on its datasets too, and would go back with it", strings.Join(c.now.Set.Others, ", ")),
+		return hint.With(fmt.Errorf("%s has files on its datasets too, and would be rolled back with it", strings.Join(c.now.Set.Others, ", ")),
 			"plumb clone starts a copy of the point beside it")
 	}
 	return nil
@@ -193,7 +193,7 @@ func (c *checking) readable(ctx context.Context) error {
 		return err
 	}
 	if _, err := e.Position(ctx, c.h, c.plan.Target); err != nil {
-		return hint.With(fmt.Errorf("where it stands cannot be read: %w", err), "plumb rollback --grants shows the rights that this needs")
+		return hint.With(fmt.Errorf("its position cannot be read: %w", err), "plumb rollback --grants shows the rights that this needs")
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func (c *checking) cluster(context.Context) error {
 		return errors.New("who follows it is not known: it is not in the stack")
 	}
 	if role, _ := db.Get("replication_role"); c.plan.Point.Position.Timeline > 0 && role.String() == "standby" {
-		return hint.With(errors.New("it is a standby: rolled back it would be a server of its own"), "roll its primary back, or make it again with plumb clone --replica")
+		return hint.With(errors.New("it is a standby, and after a rollback it could no longer follow its primary"), "roll back its primary, or make the standby again with plumb clone --replica")
 	}
 	if c.o.Replicas {
 		return nil
@@ -215,7 +215,7 @@ func (c *checking) cluster(context.Context) error {
 			"--replicas does it nevertheless: it writes on a timeline of its own; take a new backup then")
 	}
 	if _, known := db.Facts["replicas"]; !known {
-		return hint.With(errors.New("whether replicas are connected to it is not known"), "plumb rollback --grants shows the rights that this needs; --replicas does it nevertheless")
+		return hint.With(errors.New("whether replicas are connected to it is not known"), "plumb rollback --grants shows the rights that this needs; --replicas rolls back anyway")
 	}
 	for _, f := range following {
 		v, known := db.Get(f.fact)
@@ -223,7 +223,7 @@ func (c *checking) cluster(context.Context) error {
 		yes, _ := v.Bool()
 		text, isText := v.Text()
 		if known && (number && n > 0 || yes || isText && slices.Contains(f.texts, text)) {
-			return hint.With(fmt.Errorf("%s: they would not go back with it", f.what), "--replicas does it nevertheless; what follows it must then be made again (plumb clone --replica)")
+			return hint.With(fmt.Errorf("%s: they would not be rolled back with it", f.what), "--replicas rolls back anyway; what follows it must then be made again (plumb clone --replica)")
 		}
 	}
 	return nil

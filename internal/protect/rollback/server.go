@@ -83,7 +83,7 @@ func (c *checking) used(ctx context.Context, links []string) error {
 			continue
 		}
 		comm, _ := c.h.ReadFile(ctx, "/proc/"+pid+"/comm")
-		return hint.With(fmt.Errorf("process %s (%s) has %s open, and would go back with it", pid, strings.TrimSpace(string(comm)), to), "end it first")
+		return hint.With(fmt.Errorf("process %s (%s) has %s open, and would be affected by the rollback", pid, strings.TrimSpace(string(comm)), to), "end it first")
 	}
 	return nil
 }

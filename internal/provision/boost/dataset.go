@@ -29,7 +29,7 @@ func Dataset(s *stack.Stack, name string, o Options) (Plan, error) {
 	_, unseen := s.GapFor(t.Ref, syncKnob)
 	switch {
 	case !known && !unseen:
-		return Plan{}, hint.With(errors.New("the ZFS of this host has no property sync: what is asked to be on disk always is before the writer goes on"), "plumb boost SERVER speeds up a server")
+		return Plan{}, hint.With(errors.New("the ZFS of this host has no property sync: every synchronous write waits for the disk"), "plumb boost SERVER speeds up a server")
 	case !known:
 		return Plan{}, hint.With(fmt.Errorf("whether %s waits for the disk could not be read", name), "run as root: zfs get sync "+name)
 	case now.String() == off:

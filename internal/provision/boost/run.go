@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,12 +71,7 @@ func (l *Lender) Prepare(ctx context.Context, p Plan) (change.Draft, error) {
 
 // Lasts tells whether a reboot leaves a draft's values as the load set them.
 func Lasts(d change.Draft) bool {
-	for _, s := range d.Steps {
-		if s.Recipe.Lasts != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Steps, func(s change.Prepared) bool { return s.Recipe.Lasts != "" })
 }
 
 // Lend sets the values, runs the command, and gives them back: when the command has ended, when
@@ -150,7 +146,7 @@ func (l *Lender) giveBack(ctx context.Context, number int) error {
 	gone := make(chan struct{})
 	close(gone)
 	if err := l.Undo.WhenEnded(context.WithoutCancel(ctx), number, gone); err != nil {
-		return hint.With(fmt.Errorf("give back what change %d lent: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
+		return hint.With(fmt.Errorf("restore the settings that change %d set for a time: %w", number, err), fmt.Sprintf("plumb undo %d tries again", number))
 	}
 	return nil
 }

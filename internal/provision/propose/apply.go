@@ -32,10 +32,11 @@ type Carried struct {
 	Took   time.Duration
 }
 
-// most bounds the stages of one run: a rule whose advice does not help would be followed for ever.
+// most bounds the stages of one run, because a rule whose advice changes nothing would be followed for ever.
 const most = 12
 
-// Apply carries a provision out, stage by stage. It goes on where an earlier run was killed.
+// Apply carries a provision out, stage by stage, and continues where an earlier run was killed. The error names the stage that
+// failed; what was done before it is in the result.
 func (f Flow) Apply(ctx context.Context, sp spec.Spec, doing func(stage string, a change.Act, done bool)) (res Result, err error) {
 	before := ""
 	for range most {
@@ -78,8 +79,8 @@ func acts(s *provision.Stage) (n int) {
 	return n
 }
 
-// session plans and does something with sessions of its own: those to a server that was restarted are
-// of no more use. A server that was just started may take a moment to answer.
+// session makes a plan and calls do with it, in database sessions of its own, because the restart of a server breaks earlier ones.
+// With started it waits a moment for a server that was just started.
 func (f Flow) session(ctx context.Context, sp spec.Spec, started bool, doing func(string, change.Act, bool), do func(provision.Run, Proposal) error) error {
 	end := time.Now().Add(startTime)
 	for {
@@ -103,13 +104,13 @@ func (f Flow) session(ctx context.Context, sp spec.Spec, started bool, doing fun
 	}
 }
 
-// How long a server that was started may take to answer, and how often it is asked.
+// How long a server that was just started may take to answer, and the pause between two tries.
 const (
 	startTime = time.Minute
 	pause     = 500 * time.Millisecond
 )
 
-// anew opens sessions, and gives what ends them.
+// anew opens new sessions, and gives the function that closes them.
 func (f Flow) anew() (*change.Executor, func() error, error) {
 	d, k, err := f.Open()
 	if err != nil {
@@ -118,13 +119,13 @@ func (f Flow) anew() (*change.Executor, func() error, error) {
 	return k, d.Close, nil
 }
 
-// earlier opens what earlier runs of a provision did.
+// earlier opens the journal of a provision's earlier runs, and gives the function that closes it.
 func (f Flow) earlier(of string) (provision.Run, func() error, error) {
 	k, end, err := f.anew()
 	return provision.Run{Executor: k, Of: of, Anew: f.anew}, end, err
 }
 
-// InForce gives what of a provision is in force, the oldest first.
+// InForce gives the changes of a provision that are in force, the oldest first.
 func (f Flow) InForce(ctx context.Context, of string) ([]*change.Change, error) {
 	r, end, err := f.earlier(of)
 	if err != nil {
@@ -134,7 +135,7 @@ func (f Flow) InForce(ctx context.Context, of string) ([]*change.Change, error) 
 	return r.Stages(ctx)
 }
 
-// Torn gives those of them that an earlier run began and did not end.
+// Torn gives those changes of a provision that an earlier run began and did not complete.
 func (f Flow) Torn(ctx context.Context, of string) (torn []*change.Change, err error) {
 	all, err := f.InForce(ctx, of)
 	for _, c := range all {
@@ -145,7 +146,8 @@ func (f Flow) Torn(ctx context.Context, of string) (torn []*change.Change, err e
 	return torn, err
 }
 
-// GoOn ends what an earlier run of the same provision began. It needs no server that answers: the journal is enough.
+// GoOn completes what an earlier run of the same provision began, from the journal alone: no server needs to answer. It gives the
+// number of changes that it completed.
 func (f Flow) GoOn(ctx context.Context, of string) (ended int, err error) {
 	r, end, err := f.earlier(of)
 	if err != nil {
@@ -155,7 +157,7 @@ func (f Flow) GoOn(ctx context.Context, of string) (ended int, err error) {
 	return r.GoOn(ctx)
 }
 
-// TakeAway takes a provision back, from the journal alone.
+// TakeAway undoes a provision, from the journal alone, and gives the changes that are undone.
 func (f Flow) TakeAway(ctx context.Context, of string, o change.UndoOptions) ([]*change.Change, error) {
 	r, end, err := f.earlier(of)
 	if err != nil {

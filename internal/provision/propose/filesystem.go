@@ -49,11 +49,11 @@ func (p *planning) onFilesystem(ctx context.Context, at string) (err error) {
 	return nil
 }
 
-// liesOn tells whether the server's data lie on a device.
+// liesOn tells whether the server's data are on a device.
 func (p *planning) liesOn(ctx context.Context, device string) (bool, error) {
 	want, err := p.d.Stat(ctx, device)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // who makes the filesystem says so
+		return false, nil // making the filesystem reports that
 	}
 	if err != nil {
 		return false, err
@@ -79,8 +79,8 @@ func (p *planning) holding(at string) *stack.Thing {
 	return nil
 }
 
-// overwrites is the mount option of a filesystem that would write each page to a new place (rules
-// cross/storage-btrfs-datacow-*). It is made for one server, so the option takes nothing from others.
+// overwrites is the mount option with which a copy-on-write filesystem overwrites pages in place (rules
+// cross/storage-btrfs-datacow-*). The filesystem is made for one server, so the option affects nobody else.
 var overwrites = map[string][]string{"btrfs": {"nodatacow"}}
 
 // filesystem is the stage of the filesystem.
@@ -113,8 +113,8 @@ func (p *planning) filesystem(ctx context.Context) error {
 	return nil
 }
 
-// copies tells whether the filesystem writes each page to a new place. One that is made is told not to; one that is there
-// already does as it is mounted.
+// copies tells whether the filesystem is copy-on-write. A new one is mounted so that it is not; for one that exists, its mount
+// options say.
 func (p *planning) copies(new bool) (cow stack.Value, known bool) {
 	if new {
 		return stack.Bool(false), true

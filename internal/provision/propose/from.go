@@ -13,8 +13,8 @@ import (
 	"plumb/internal/strictyaml"
 )
 
-// From gives the spec of a server that is there: what it lies on, as it was read, with the disks by the names that
-// lasting has for them. The notes say what a spec cannot.
+// From gives the spec of a server that exists: its storage as it was read, with the disks by their names in lasting. The notes
+// say what a spec cannot.
 func From(s *stack.Stack, name string, lasting Names) (sp spec.Spec, notes []string, err error) {
 	db, several, err := one(s, name)
 	if err != nil {
@@ -32,7 +32,7 @@ func From(s *stack.Stack, name string, lasting Names) (sp spec.Spec, notes []str
 	}
 	all, known := s.Follow(db, "data")
 	if !known || len(all) != 1 {
-		return sp, nil, hint.With(fmt.Errorf("on what %s keeps its data is not known, or several filesystems", db.Ref), "run as root; plumb stack shows what was seen")
+		return sp, nil, hint.With(fmt.Errorf("the filesystem of %s's data is not known, or there are several", db.Ref), "run as root; plumb stack shows what was seen")
 	}
 	fs := all[0]
 	if sets, _ := s.Follow(fs, "dataset"); len(sets) == 1 {
@@ -70,7 +70,7 @@ func one(s *stack.Stack, name string) (db *stack.Thing, several bool, err error)
 	return db, len(s.OfKind(db.Ref.Kind)) > 1, nil
 }
 
-// series is the version as far as a spec says it: 10.11.19 is 10.11, and of PostgreSQL 17.2 is 17.
+// series is the part of a version that a spec names: 10.11 of 10.11.19, and 17 of PostgreSQL's 17.2.
 func series(version string) string {
 	parts := strings.Split(version, ".")
 	keep := 2
@@ -80,7 +80,7 @@ func series(version string) string {
 	return strings.Join(parts[:min(keep, len(parts))], ".")
 }
 
-// fromDataset tells of which pool a dataset is. What a spec cannot say of it, it is asked to use as it is.
+// fromDataset adds the pool of a dataset. If a spec cannot describe that pool, the spec uses it as it is.
 func fromDataset(s *stack.Stack, ds *stack.Thing, sp *spec.Spec, lasting Names) (notes []string, err error) {
 	pools, _ := s.Follow(ds, "pool")
 	if len(pools) != 1 {

@@ -72,14 +72,14 @@ func (p *planning) dataAt() (string, error) {
 	return at, nil
 }
 
-// settled refuses another place for data that are on their volume already.
+// settled refuses to mount data elsewhere that are on their volume already.
 func (p *planning) settled(at string) error {
 	return hint.With(fmt.Errorf("the data are on %s already, at %s: they are given the place server.at (%s) only as they are moved there", p.to(), p.Home.Data, at),
 		"leave server.at out, or undo the provision first (--undo)")
 }
 
-// Of is what the stages of a spec's provision are called in the journal: the dataset above its others, named
-// by the product, and by the server where the spec names it.
+// Of names the provision of a spec in the journal: by the dataset above all others, or by the device of the filesystem, with the
+// product, and the server if the spec names one.
 func Of(sp spec.Spec) string {
 	name := nameOf(sp)
 	if sp.Pool != nil {
@@ -121,7 +121,7 @@ func (p *planning) on(at string) string {
 	return ""
 }
 
-// below finds the whole disks on which the data will lie, as far as they were seen: what the rules say of them counts too.
+// below finds the whole disks on which the data will be, as far as they were seen, because rules about disks apply too.
 func (p *planning) below(ctx context.Context) error {
 	if pool := p.Stack.Find(stack.Ref{Kind: "pool", Name: p.Layout.Pool}); pool != nil {
 		p.Layout.Disks = pool.Links["disks"]
@@ -146,7 +146,7 @@ func (p *planning) below(ctx context.Context) error {
 	return nil
 }
 
-// part gives the volume of a part. One that somebody has put elsewhere stays there.
+// part gives the volume of a part; none if somebody has put the part elsewhere, where it stays.
 func (p *planning) part(part provision.Part) (provision.Volume, bool) {
 	v := provision.Volume{Role: part.Roles[0], Dataset: p.Of + "/" + part.Name, At: part.At}
 	now := p.on(part.Now)
@@ -160,13 +160,13 @@ func (p *planning) part(part provision.Part) (provision.Volume, bool) {
 	return v, true
 }
 
-// aside is where a volume is mounted until it takes its place: with the journal, where nobody but root can put
-// anything in its way. What is above the data may be the server's user's own.
+// aside is where a volume is mounted until it takes its place: beside the journal, where only root can put anything in its way. The
+// directory above the data may belong to the server's user.
 func (p *planning) aside(dataset string) string {
 	return path.Join(p.dir, "new-"+strings.ReplaceAll(dataset, "/", "-"))
 }
 
-// made reads what a storage foretells of a thing as facts of its kind.
+// made gives what a storage says about a thing that it will make, as facts of a kind.
 func made(cat *catalog.Catalog, kind string, of map[string]string) map[string]stack.Value {
 	facts := map[string]stack.Value{}
 	for name, text := range of {

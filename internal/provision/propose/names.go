@@ -8,13 +8,13 @@ import (
 	"plumb/internal/host"
 )
 
-// Names are those of disks that stay: by what the kernel calls a disk today, the name in /dev/disk/by-id.
+// Names gives disks their lasting names: from what the kernel calls a disk today to its name in /dev/disk/by-id.
 type Names map[string]string
 
 // byID is where udev keeps names that are made of what a disk says of itself.
 const byID = "/dev/disk/by-id/"
 
-// LastingNames reads them. Where there are none, disks are called as they are.
+// LastingNames reads the names of this host.
 func LastingNames(ctx context.Context, h host.Reader) (Names, error) {
 	links, err := h.Glob(ctx, byID+"*")
 	if err != nil {
@@ -36,13 +36,13 @@ func LastingNames(ctx context.Context, h host.Reader) (Names, error) {
 	return all, nil
 }
 
-// dull tells names of numbers alone, in which a person finds no disk.
+// dull tells whether a name consists of numbers, by which a person recognises no disk.
 func dull(link string) bool {
 	name := strings.TrimPrefix(link, byID)
 	return strings.HasPrefix(name, "wwn-") || strings.HasPrefix(name, "nvme-eui.") || strings.HasPrefix(name, "nvme-nvme.")
 }
 
-// of gives the name of a device that stays, or the one it has where there is none.
+// of gives the lasting name of a device, or the name it has if there is none.
 func (n Names) of(device string) string {
 	if name, ok := n[device]; ok {
 		return name
@@ -50,7 +50,8 @@ func (n Names) of(device string) string {
 	return device
 }
 
-// disk is of a device in a pool. ZFS divides a disk that it is given whole, and shows the first of its two partitions.
+// disk gives the lasting name of a device in a pool. If ZFS is given a whole disk it divides it, and shows the first of the two
+// partitions.
 func (n Names) disk(device string) string {
 	name := n.of(device)
 	whole, first := strings.CutSuffix(name, "-part1")

@@ -1,10 +1,10 @@
 package propose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -150,8 +150,8 @@ func (p *planning) packages(ctx context.Context) (missing bool, err error) {
 	return true, nil
 }
 
-// usable refuses what a later stage could not make the place of the data from, before anything is installed. Without ZFS nobody
-// sees which pools there are.
+// usable checks, before anything is installed, whether a later stage could make the place of the data. bare: ZFS is not installed
+// yet, so that pools cannot be seen.
 func (p *planning) usable(ctx context.Context, bare bool) error {
 	switch {
 	case bare && p.Spec.Pool != nil:
@@ -163,8 +163,8 @@ func (p *planning) usable(ctx context.Context, bare bool) error {
 	return trial.place(ctx)
 }
 
-// source enters the makers' repository, where the server is to come from there. What it has is known once it was read. Of one
-// that is entered already there are notes.
+// source adds the repository of the server's makers, if the server is to come from there. What it offers is known only once it was
+// read, so the rest is planned later. entered are the notes about a repository that is there already.
 func (p *planning) source(ctx context.Context, flavor string) (entered []string, missing bool, err error) {
 	if p.Spec.From == "" || flavor == "" {
 		return nil, false, nil
@@ -178,13 +178,10 @@ func (p *planning) source(ctx context.Context, flavor string) (entered []string,
 	return nil, true, nil
 }
 
-// starts starts a server that was installed, where nobody else does: without systemd, Debian's packages start none.
+// starts gives the acts that start a server which was just installed. Without systemd, Debian's packages do not start it.
 func (p *planning) starts(ctx context.Context, flavor string) ([]change.Act, error) {
 	at := product.PackagesOf(flavor).Socket
-	switch _, err := p.d.Stat(ctx, "/run/systemd/system"); {
-	case err == nil || len(p.Start) == 0 || at == "":
-		return nil, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	if systemd, err := host.RunsSystemd(ctx, p.d); err != nil || systemd || len(p.Start) == 0 || at == "" {
 		return nil, err
 	}
 	look, shows, err := service.Listening("unix", at)
@@ -202,10 +199,8 @@ func (p *planning) server(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range []error{plays(t, want.Role), p.fits(t)} {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(plays(t, want.Role), p.fits(t)); err != nil {
+		return err
 	}
 	if p.Home, err = p.engine.Home(ctx, p.d, p.Stack, t.Ref); err != nil {
 		return err
@@ -216,20 +211,19 @@ func (p *planning) server(ctx context.Context) error {
 	return nil
 }
 
-// plays refuses a server that plays another part in replication than the spec says: then the spec is of another server.
+// plays refuses a server whose role in replication is not that of the spec: the spec is probably for another server.
 func plays(t *stack.Thing, want spec.Role) error {
 	followers, _ := t.Int("replicas")
 	switch is := role(t); {
 	case want == spec.Primary && is == spec.Replica:
-		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "look whether this is the host that is meant; server.role: replica in the spec")
+		return hint.With(fmt.Errorf("%s is a replica, and the spec is of a primary", t.Ref), "check whether this is the right host; server.role: replica in the spec")
 	case want == spec.Replica && is == spec.Primary && followers > 0:
-		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "look whether this is the host that is meant; server.role: primary in the spec")
+		return hint.With(fmt.Errorf("%s is the primary of %d replicas, and the spec is of a replica", t.Ref, followers), "check whether this is the right host; server.role: primary in the spec")
 	}
 	return nil
 }
 
-// fits refuses a server of another flavour than the spec names, and more memory than it has: its settings would be for less than
-// was asked for.
+// fits refuses a server of another flavour than the spec's, and a spec that gives the server more memory than there is.
 func (p *planning) fits(t *stack.Thing) error {
 	want := p.Spec.Server
 	if is := t.Text("flavor"); is != "" && is != want.Product {
@@ -239,7 +233,7 @@ func (p *planning) fits(t *stack.Thing) error {
 	all, _ := p.Stack.Follow(t, "memory")
 	for _, m := range all {
 		if limit, known := m.Int("limit"); known && want.Memory > limit {
-			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave it out: then the rules say what it gets")
+			return hint.With(fmt.Errorf("server.memory is %s, and there are %s for %s", units.Bytes(want.Memory), units.Bytes(limit), t.Ref), "give it less, or leave server.memory out: the rules then say what it gets")
 		}
 	}
 	return nil
@@ -277,7 +271,7 @@ func (p *planning) named(kind string) (found *stack.Thing, err error) {
 	}
 	switch {
 	case len(names) > 1:
-		return nil, hint.With(fmt.Errorf("%d servers of %s run here: %s", len(names), want.Product, strings.Join(names, ", ")), "say which with server.name in the spec")
+		return nil, hint.With(fmt.Errorf("%d servers of %s run here: %s", len(names), want.Product, strings.Join(names, ", ")), "name one with server.name in the spec")
 	case found == nil && want.Name != "":
 		return nil, hint.With(fmt.Errorf("%s does not run here", want.Name), "plumb stack shows which servers do")
 	case found == nil:

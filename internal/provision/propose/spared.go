@@ -11,8 +11,8 @@ import (
 	"plumb/internal/provision/disk"
 )
 
-// spared refuses to erase a disk on which an earlier change made what may still be there. The spec that let the disk be erased then
-// says so for ever; and a pool that is not imported just now, or a filesystem that is not mounted, may hold all data.
+// spared refuses to erase a disk on which an earlier change made something that may still be there. The spec that allowed the disk
+// to be erased still says so; and a pool that is not imported now, or a filesystem that is not mounted, may hold all the data.
 func (p *planning) spared(ctx context.Context, m provision.Making) error {
 	erased := map[string]bool{}
 	for _, a := range m.Acts {
@@ -44,8 +44,8 @@ func (p *planning) spared(ctx context.Context, m provision.Making) error {
 	return nil
 }
 
-// spares refuses to erase disks on which an act made something. Of what was left there, or forgotten, no undo knows any more: who
-// does not need it makes the disks empty, and they are not erased then.
+// spares refuses to erase disks on which an act made something. If that was left there or forgotten, no undo removes it any more:
+// a person who does not need it empties the disks by hand.
 func spares(number int, a change.Recorded, erased map[string]bool) error {
 	var empty []string
 	for _, op := range proofs(a.Act) {

@@ -33,8 +33,8 @@ func (p *planning) stage(name, why string, m provision.Making, extra ...change.A
 	p.Stages = append(p.Stages, s)
 }
 
-// accounts closes the ways into a new server, and makes the databases that are wanted. Where there is nothing to say of
-// it, it is no stage.
+// accounts closes the ways into a new server, and makes the databases that are wanted. If nothing is to be done and no databases are
+// wanted, it adds no stage.
 func (p *planning) accounts(ctx context.Context) error {
 	m, err := p.engine.Accounts(ctx, p.d, p.Stack, p.Home, p.Spec.Server.Databases)
 	if err != nil {
@@ -53,7 +53,8 @@ func (p *planning) accounts(ctx context.Context) error {
 	return nil
 }
 
-// strangers tells of owners of databases that are no users in /etc/passwd: the kernel vouches for nobody of their names.
+// strangers notes which owners of databases are not users in /etc/passwd. They log in as the user that the kernel says they are, so
+// until such a user exists nobody can.
 func strangers(users []byte, all []spec.Database) (notes []string) {
 	for _, d := range all {
 		note := fmt.Sprintf("there is no user %s in /etc/passwd: until the system has one, nobody comes in as %[1]s", d.Owner)
@@ -64,7 +65,7 @@ func strangers(users []byte, all []spec.Database) (notes []string) {
 	return notes
 }
 
-// place finds what makes the pool. What the rules say of it is known only when it is known what it will be.
+// place finds what makes the pool. With which properties is decided later, by rules that need to know what the pool will be.
 func (p *planning) place(ctx context.Context) (err error) {
 	switch {
 	case p.Spec.Filesystem != nil:
@@ -80,7 +81,7 @@ func (p *planning) place(ctx context.Context) (err error) {
 	return p.spared(ctx, p.made)
 }
 
-// uses refuses a dataset that is not there, or can have none below it.
+// uses refuses a dataset that does not exist, or that cannot have datasets below it.
 func (p *planning) uses() error {
 	t := p.Stack.Find(stack.Ref{Kind: "dataset", Name: p.Spec.Use})
 	switch {
@@ -88,12 +89,12 @@ func (p *planning) uses() error {
 	case t == nil:
 		return hint.With(fmt.Errorf("use: there is no pool or dataset %s on this host", p.Spec.Use), "zfs list shows them, zpool import those of pools that are not imported; pool makes a new one")
 	case t.Text("dataset_type") == "volume":
-		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name the dataset above it, or another")
+		return hint.With(fmt.Errorf("use: %s is a volume, and no dataset can be made below it", p.Spec.Use), "name its parent dataset, or another one")
 	}
 	return nil
 }
 
-// pool is the stage of the pool, made with what the rules say of it, and with what looks after it.
+// pool is the stage that makes the pool, with the properties that the rules advise, and what looks after it.
 func (p *planning) pool(ctx context.Context) (err error) {
 	if p.Spec.Pool == nil {
 		return nil
@@ -160,7 +161,7 @@ func (p *planning) volumes(ctx context.Context) error {
 	return nil
 }
 
-// locked says of a dataset that is used and encrypted what a start of the machine needs: the key is a person's affair.
+// locked says what a start of the machine needs if the dataset that is used is encrypted: its key must be loaded by somebody.
 func (p *planning) locked() []string {
 	t := p.Stack.Find(stack.Ref{Kind: "dataset", Name: p.Spec.Use})
 	if t == nil || t.Text("encryptionroot") == "" {
@@ -169,7 +170,7 @@ func (p *planning) locked() []string {
 	return []string{fmt.Sprintf("what is made in %s is encrypted: unless the key of %s is loaded before zfs-mount.service at each start of the machine, it is not mounted, and the server does not start", p.Spec.Use, t.Text("encryptionroot"))}
 }
 
-// once leaves out directories that an earlier volume makes too, and that of the journal, which is there by then.
+// once leaves out the directories that an earlier volume makes too, and that of the journal, which exists by then.
 func (p *planning) once(had, acts []change.Act) (left []change.Act) {
 	for _, a := range acts {
 		same := func(o change.Act) bool { return o.Make != nil && o.Make.Path == a.Make.Path }
@@ -181,7 +182,7 @@ func (p *planning) once(had, acts []change.Act) (left []change.Act) {
 	return left
 }
 
-// owner is whose the data directory is now: the volumes are that user's too.
+// owner gives the owner and mode of the data directory as it is; the volumes get the same.
 func (p *planning) owner(ctx context.Context) (o provision.Owner, err error) {
 	out, err := p.d.Output(ctx, "stat", "-c", "%U:%G %a", p.Home.Data)
 	if err != nil {
@@ -241,8 +242,8 @@ func (p *planning) move(ctx context.Context) error {
 	return nil
 }
 
-// settings are what the rules advise, of the host as it is once the data have moved, and before that
-// as it will be.
+// settings is the stage that sets what the rules advise: for the host as it is if the data have moved already, and otherwise for the
+// host as it will be.
 func (p *planning) settings(ctx context.Context) error {
 	steps := p.Prediction.Settings
 	if p.Moved {

@@ -110,8 +110,11 @@ func lasting(ctx context.Context, h host.Reader, w change.Want, line *Entry) (ch
 		value = options
 	}
 	e := &change.Edit{File: fstab, Form: edit.Fstab, Key: w.Knob.Of.Name, Value: value}
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err == nil && !w.Image {
-		e.Apply = &change.Op{Argv: []string{"systemctl", "daemon-reload"}} // its mount units are made of fstab
+	if !w.Image {
+		var err error
+		if e.Apply, err = change.ReloadUnits(ctx, h); err != nil { // systemd makes its mount units from fstab
+			return r, err
+		}
 	}
 	r.Acts = []change.Act{{Edit: e}}
 	return r, nil

@@ -48,8 +48,9 @@ func (l Layout) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem
 		out.Lasting = append(out.Lasting, fmt.Sprintf("what is on %s (serial %s) is lost: %s", f.Device.Path, d.Serial, strings.Join(d.On, ", ")))
 	}
 	options := strings.Join(append([]string{"defaults", "nofail"}, b.Mount...), ",")
-	out.Acts = append(out.Acts, mkfs(d, f, uuid, at, a.flags), mount(f, uuid, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), l.lasts(ctx, h, f.Type, uuid, at, options))
-	return out, nil
+	lasting, err := l.lasts(ctx, h, f.Type, uuid, at, options)
+	out.Acts = append(out.Acts, mkfs(d, f, uuid, at, a.flags), mount(f, uuid, at, strings.Join(append([]string{"rw"}, b.Mount...), ",")), lasting)
+	return out, err
 }
 
 func newUUID() string {
@@ -139,14 +140,15 @@ fi`, at)},
 
 // lasts enters the mount in fstab. A start does not wait for a disk that is missing: the machine can be reached
 // then, and the server does not start on the empty directory.
-func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, options string) change.Act {
+func (l Layout) lasts(ctx context.Context, h host.Reader, kind, uuid, at, options string) (change.Act, error) {
 	pass := "2"
 	if kind != "ext4" { // xfs and btrfs are checked by being mounted
 		pass = "0"
 	}
 	e := &change.Edit{File: l.Fstab, Form: edit.Mount, Key: at, Still: stillEmpty(at), Value: fmt.Sprintf("UUID=%s %s %s %s 0 %s", uuid, at, kind, options, pass)}
-	e.Apply = reload(ctx, h)
-	return change.Act{Edit: e}
+	reload, err := change.ReloadUnits(ctx, h) // systemd makes its mount units from fstab
+	e.Apply = reload
+	return change.Act{Edit: e}, err
 }
 
 // mountedThere tells whether the filesystem of the spec is mounted there already.

@@ -81,17 +81,11 @@ func (m *poolMaking) keyAtStart() error {
 	}
 	e := &change.Edit{File: path.Join(dir, "plumb-key-"+m.pool.Name+".conf"), Form: edit.Unit, Key: "Service/ExecStartPre",
 		Value: "-" + program + " load-key -r " + m.pool.Name, Ours: true, Note: "Loads the key of the pool before its datasets are mounted."}
-	e.Apply = reload(m.ctx, m.h)
+	if e.Apply, err = change.ReloadUnits(m.ctx, m.h); err != nil {
+		return err
+	}
 	m.out.Acts = append(m.out.Acts, change.Act{Edit: e})
 	return nil
-}
-
-// reload has systemd read its units again; nil where it does not run.
-func reload(ctx context.Context, h host.Reader) *change.Op {
-	if _, err := h.Stat(ctx, "/run/systemd/system"); err != nil {
-		return nil
-	}
-	return &change.Op{Argv: []string{"systemctl", "daemon-reload"}}
 }
 
 // firstOf gives the first file of a list that is there; "" for none.

@@ -72,7 +72,7 @@ func ebsInstance(ctx context.Context, h host.Reader) (string, error) {
 		err = fmt.Errorf("%q is not the ID of an EC2 instance", id)
 	}
 	if err != nil {
-		return "", hint.With(fmt.Errorf("find out which EC2 instance this is: %w", err), "instances before Nitro do not tell: use --with and a command of your own")
+		return "", hint.With(fmt.Errorf("find out which EC2 instance this is: %w", err), "instances older than Nitro do not say: use --with and a command of your own")
 	}
 	return id, nil
 }

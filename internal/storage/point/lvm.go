@@ -157,7 +157,7 @@ func thinRoom(s *stack.Stack, pool string) error {
 		}
 		return nil
 	}
-	return hint.With(fmt.Errorf("how full the thin pool %s is is not known", pool), "run as root, with dmsetup installed")
+	return hint.With(fmt.Errorf("it is not known how full the thin pool %s is", pool), "run as root, with dmsetup installed")
 }
 
 // thinNames are the names that the device mapper can have for a thin pool.

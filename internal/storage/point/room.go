@@ -25,12 +25,12 @@ func room(s *stack.Stack, vols []protect.Volume) error {
 			}
 		}
 		if at == nil {
-			return fmt.Errorf("how full the filesystem at %s is is not known", v.Mountpoint)
+			return fmt.Errorf("it is not known how full the filesystem at %s is", v.Mountpoint)
 		}
 		size, known := at.Int("size")
 		free, known2 := at.Int("free")
 		if !known || !known2 || size <= 0 {
-			return fmt.Errorf("how full the filesystem at %s is is not known", at.Text("mountpoint"))
+			return fmt.Errorf("it is not known how full the filesystem at %s is", at.Text("mountpoint"))
 		}
 		if float64(free) < leastFree*float64(size) {
 			return tight("of the filesystem at %s %s of %s are free: less than a tenth", at.Text("mountpoint"), units.Bytes(free), units.Bytes(size))

@@ -23,7 +23,7 @@ func TestRoomOfThinPools(t *testing.T) {
 		"metadata":             {name, "rw", 10, 99, "of the metadata of the thin pool vg-a/thin less than a tenth is free"},
 		"no writes":            {name, "ro", 10, 10, "takes no writes: its mode is ro"},
 		"failed":               {name, "fail", -1, -1, "takes no writes: its mode is fail"},
-		"not known":            {name, "", -1, -1, "how full the thin pool vg-a/thin is is not known"},
+		"not known":            {name, "", -1, -1, "it is not known how full the thin pool vg-a/thin is"},
 		"metadata not known":   {name, "rw", 10, -1, "is not known"},
 		"another pool's alone": {"vg--a-other", "rw", 10, 10, "is not known"},
 	} {
@@ -55,8 +55,8 @@ func TestRoomOfFilesystems(t *testing.T) {
 	}{
 		"room":       {"/srv", 1000, 100, ""},
 		"full":       {"/srv", 1000, 99, "less than a tenth"},
-		"not known":  {"/srv", 1000, -1, "how full the filesystem at /srv is is not known"},
-		"not seen":   {"/other", 1000, 900, "how full the filesystem at /srv/db is is not known"},
+		"not known":  {"/srv", 1000, -1, "it is not known how full the filesystem at /srv is"},
+		"not seen":   {"/other", 1000, 900, "it is not known how full the filesystem at /srv/db is"},
 		"of nothing": {"/srv", 0, 0, "is not known"},
 	} {
 		f := stack.NewThing("filesystem", test.at)

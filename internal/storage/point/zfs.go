@@ -75,13 +75,13 @@ func (z ZFS) Room(s *stack.Stack, vols []protect.Volume) error {
 	for _, v := range vols {
 		pool := s.Find(stack.Ref{Kind: "pool", Name: v.Pool})
 		if pool == nil {
-			return fmt.Errorf("how full the pool %s is is not known", v.Pool)
+			return fmt.Errorf("it is not known how full the pool %s is", v.Pool)
 		}
 		free, known := pool.Number("free")
 		size, known2 := pool.Number("size")
 		switch {
 		case !known || !known2 || size <= 0:
-			return fmt.Errorf("how full the pool %s is is not known", v.Pool)
+			return fmt.Errorf("it is not known how full the pool %s is", v.Pool)
 		case free < leastFree*size:
 			return tight("the pool %s has only %s of %s free, and what snapshots keep comes on top: a tenth must be free",
 				v.Pool, units.Bytes(int64(free)), units.Bytes(int64(size)))

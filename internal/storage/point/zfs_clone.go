@@ -18,16 +18,15 @@ import (
 	"plumb/internal/zfs"
 )
 
-// likeOrigin are the properties that a clone takes from its origin. Left alone, they would
-// come from whatever is above the clone.
+// likeOrigin lists the properties that a clone is given as its origin has them. Otherwise it would
+// inherit them from whatever is above it.
 func likeOrigin() []string {
 	return []string{"recordsize", "compression", "checksum", "primarycache", "secondarycache", "logbias", "sync", "atime", "relatime",
 		"xattr", "acltype", "aclinherit", "dnodesize", "redundant_metadata", "copies", "dedup", "special_small_blocks", "direct", "exec"}
 }
 
-// Clone implements protect.Storage. The clone is beside its origin, under the same quota, where whoever
-// may clone and create there may make it. It says that it is not to be snapshotted by others, and is mounted
-// by hand: nothing but Plumb mounts it.
+// Clone implements protect.Storage. The clone is made beside its origin, under the same quota, as that takes only the
+// permissions to clone and create there. Its properties keep others from snapshotting it, and ZFS from mounting it by itself.
 func (z ZFS) Clone(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt) error {
 	err := z.clone(ctx, d, m, at)
 	if err != nil {
@@ -57,7 +56,7 @@ func (z ZFS) clone(ctx context.Context, d host.Streamer, m protect.Member, at pr
 	return err
 }
 
-// cloneBeside makes a clone that is to be mounted, with options of its kind.
+// cloneBeside makes a clone that will be mounted, with further options.
 func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, m protect.Member, at protect.CloneAt, options ...string) (inventory.Thing, error) {
 	set := inventory.Thing{Kind: inventory.Dataset}
 	if err := emptyDirectory(ctx, d, at.Dir); err != nil {
@@ -72,9 +71,9 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, m protect.Member,
 	set.Name, set.Proof = name, map[string]string{"run": mark, storageProof: z.Name()}
 	return at.Make(ctx, set, func(t *inventory.Thing) error {
 		if _, err := d.Run(ctx, zfs.Clone(m.Snapshot, name, options...)...); err != nil {
-			return hint.With(err, "who is not root needs: zfs allow -u USER clone,create,mount DATASET")
+			return hint.With(err, "a user other than root needs: zfs allow -u USER clone,create,mount DATASET")
 		}
-		if err := z.clonedRight(ctx, d, m); err != nil { // from now on nobody can destroy it
+		if err := z.usable(ctx, d.Run, m); err != nil { // asked once more: from now on nobody can put another in its place
 			return err
 		}
 		if _, err := d.Run(ctx, zfs.Value("guid", name)...); err == nil {
@@ -84,7 +83,7 @@ func (z ZFS) cloneBeside(ctx context.Context, d host.Streamer, m protect.Member,
 	})
 }
 
-// storageProof is which ZFS made a dataset of the inventory.
+// storageProof is the proof that names the storage, ZFS or zfs-fuse, that made a dataset of the inventory.
 const storageProof = "storage"
 
 // CopyOf implements protect.Copier.
@@ -103,7 +102,7 @@ func inPoolOf(c protect.Copier, v protect.Volume, t inventory.Thing) bool {
 	return ok && made.Pool == v.Pool
 }
 
-// emptyDirectory is an error unless dir is one. What it holds would be hidden.
+// emptyDirectory is an error unless dir is an empty directory. A mount would hide what is in it.
 func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	st, err := h.Stat(ctx, dir)
 	if err == nil && !st.Mode.IsDir() {
@@ -119,13 +118,9 @@ func emptyDirectory(ctx context.Context, h host.Reader, dir string) error {
 	return err
 }
 
-// cloneOptions gives the properties with which a clone of any kind is made.
+// cloneOptions returns the properties with which a clone of any kind is made.
 func (z ZFS) cloneOptions(ctx context.Context, d host.Doer, m protect.Member) ([]string, error) {
-	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil {
-		err = s.Usable(m)
-	}
-	if err != nil {
+	if err := z.usable(ctx, d.Run, m); err != nil {
 		return nil, err
 	}
 	out, err := d.Run(ctx, zfs.Values(m.Name)...)
@@ -153,16 +148,7 @@ func (z ZFS) unmounted() string {
 	return "legacy"
 }
 
-// clonedRight makes sure that the snapshot that was cloned is the right one.
-func (z ZFS) clonedRight(ctx context.Context, d host.Doer, m protect.Member) error {
-	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil {
-		err = s.Usable(m)
-	}
-	return err
-}
-
-// cloneName gives a clone a name of its own beside its origin, or in a pool that is the origin.
+// cloneName returns a new name for a clone: beside its origin, or below it if the origin is a pool's own dataset.
 func cloneName(origin string) (name, mark string) {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -174,13 +160,13 @@ func cloneName(origin string) (name, mark string) {
 	return parent + "plumb-" + mark + "-" + leaf[:min(len(leaf), 60)], mark
 }
 
-// mount mounts a clone. What a server's user left in his files cannot give him root's rights there.
+// mount mounts a clone, with neither setuid programs nor devices, which a server's user could have left among the files to become root.
 func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
 	if !z.Fuse {
 		_, err := d.Run(ctx, "mount", "-t", "zfs", "-o", "nosuid,nodev", name, dir)
 		return err
 	}
-	// zfs-fuse mounts by itself, and heeds neither setuid=off nor devices=off.
+	// zfs-fuse does the mount itself, and ignores setuid=off and devices=off.
 	for _, argv := range [][]string{zfs.Set("mountpoint", dir, name), zfs.Mount(name), powerless(dir)} {
 		if _, err := d.Run(ctx, argv...); err != nil {
 			return err
@@ -189,7 +175,7 @@ func (z ZFS) mount(ctx context.Context, d host.Doer, name, dir string) error {
 	return nil
 }
 
-// inside shows of a mounted dataset only the directory that the server sees of it, on top of it.
+// inside mounts, on top of a mounted dataset, the directory of it that the server sees.
 func inside(ctx context.Context, d host.Doer, name, dir, within string) error {
 	st, err := d.Stat(ctx, dir)
 	if err != nil {
@@ -204,8 +190,8 @@ func inside(ctx context.Context, d host.Doer, name, dir, within string) error {
 	return mountedAt(ctx, d, name, dir)
 }
 
-// mountedAt is an error unless a dataset is what is seen at dir: a server that is started on an
-// empty directory makes itself a new, empty database.
+// mountedAt is an error unless a dataset is what one sees at dir. A server that is started on an
+// empty directory would make itself a new, empty database.
 func mountedAt(ctx context.Context, h host.Reader, name, dir string) error {
 	st, err := h.Stat(ctx, dir)
 	if err != nil {

@@ -54,7 +54,7 @@ func (z ZFS) destroyIn(ctx context.Context, d host.Streamer, pool string, member
 	}
 	for _, m := range members {
 		if err := z.destroyOne(ctx, d, m); err != nil {
-			return hint.With(fmt.Errorf("destroy the snapshot %s: %w", m.Snapshot, err), "who is not root needs: zfs allow -u USER destroy,rename,create,mount DATASET")
+			return hint.With(fmt.Errorf("destroy the snapshot %s: %w", m.Snapshot, err), "a user other than root needs: zfs allow -u USER destroy,rename,create,mount DATASET")
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"plumb/internal/zfs"
 )
 
-// runs is how a command is run: to read only, or not.
+// runs runs a command: Output of a reader, or Run of a doer.
 type runs func(ctx context.Context, argv ...string) ([]byte, error)
 
 // Snapshot implements protect.Storage: one command for each pool.
@@ -22,14 +22,14 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 	for _, vols := range byPool(vols) {
 		names := snapshotNames(vols, name)
 		argv := zfs.TakeSnapshots(kept(facts), names...)
-		if z.Fuse && len(names) > 1 {
+		if z.recursive(vols, name) {
 			argv = zfs.TakeSnapshotsBelow(kept(facts), above(vols)+"@"+name)
 		}
 		_, err := d.Run(ctx, argv...)
 		if err != nil {
-			err = hint.With(fmt.Errorf("snapshot %s: %w", strings.Join(names, " "), err), "who is not root needs: zfs allow -u USER snapshot,userprop DATASET")
+			err = hint.With(fmt.Errorf("snapshot %s: %w", strings.Join(names, " "), err), "a user other than root needs: zfs allow -u USER snapshot,userprop DATASET")
 		}
-		// With an error, too: a command that was given up can have done it.
+		// Also after an error: a command that we stopped waiting for can have made them.
 		late := context.WithoutCancel(ctx)
 		members, err2 := z.members(late, d.Run, vols, name)
 		all = append(all, members...)
@@ -43,7 +43,7 @@ func (z ZFS) Snapshot(ctx context.Context, d host.Streamer, vols []protect.Volum
 	return all, nil
 }
 
-// kept leaves out what a property cannot hold. It stands in the point's file.
+// kept returns the facts that fit into a property. The others are only in the point's file.
 func kept(facts map[string]string) map[string]string {
 	all := map[string]string{}
 	for k, v := range facts {
@@ -65,7 +65,13 @@ func byPool(vols []protect.Volume) (all [][]protect.Volume) {
 	return all
 }
 
-// snapshotNames names a snapshot of each dataset once: one can be mounted twice.
+// recursive tells whether the volumes of a pool are snapshotted with everything below the dataset above them: zfs-fuse has no other way to
+// take several at one moment.
+func (z ZFS) recursive(vols []protect.Volume, name string) bool {
+	return z.Fuse && len(snapshotNames(vols, name)) > 1
+}
+
+// snapshotNames names the snapshot of each dataset once, as a dataset can be mounted in two places.
 func snapshotNames(vols []protect.Volume, name string) (all []string) {
 	for _, v := range vols {
 		if of := v.Name + "@" + name; !slices.Contains(all, of) {
@@ -75,7 +81,7 @@ func snapshotNames(vols []protect.Volume, name string) (all []string) {
 	return all
 }
 
-// above gives the dataset that holds all volumes of a pool, or is one of them.
+// above returns the lowest dataset that is, or is above, each of the volumes. They must be of one pool.
 func above(vols []protect.Volume) string {
 	at := vols[0].Name
 	for _, v := range vols {
@@ -86,7 +92,7 @@ func above(vols []protect.Volume) string {
 	return at
 }
 
-// proofs reads what is known of snapshots; those that are gone are not among it.
+// proofs reads the proofs of snapshots by name. It leaves out those that do not exist.
 func (z ZFS) proofs(ctx context.Context, run runs, names ...string) (map[string]zfs.Proof, error) {
 	out, err := run(ctx, z.tools().Proofs(protect.FactPoint, names...)...)
 	if err == nil {
@@ -111,7 +117,7 @@ func (z ZFS) proofs(ctx context.Context, run runs, names ...string) (map[string]
 	return all, nil
 }
 
-// members gives the snapshots of a name that there are.
+// members returns the snapshots of the volumes that exist under a name.
 func (z ZFS) members(ctx context.Context, run runs, vols []protect.Volume, name string) (all []protect.Member, err error) {
 	proofs, err := z.proofs(ctx, run, snapshotNames(vols, name)...)
 	if err != nil {
@@ -135,8 +141,8 @@ func oneMoment(all []protect.Member) error {
 	return nil
 }
 
-// Find implements protect.Storage. What zfs-fuse took of other datasets and was not destroyed
-// yet comes last: then there are more than volumes.
+// Find implements protect.Storage. Snapshots of other datasets that zfs-fuse took with them, and that were not destroyed
+// yet, come last.
 func (z ZFS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, name string) ([]protect.Member, error) {
 	var all []protect.Member
 	for _, vols := range byPool(vols) {
@@ -151,11 +157,11 @@ func (z ZFS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, nam
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range members { // whose destruction was begun
+		for _, m := range members { // of these the destruction was begun
 			m.Snapshot = strings.TrimSuffix(m.Snapshot, asideMark)
 			all = append(all, m)
 		}
-		if !z.Fuse || len(snapshotNames(vols, name)) == 1 {
+		if !z.recursive(vols, name) {
 			continue
 		}
 		surplus, err := z.surplus(ctx, h.Output, vols, name)
@@ -167,8 +173,8 @@ func (z ZFS) Find(ctx context.Context, h host.Reader, vols []protect.Volume, nam
 	return all, nil
 }
 
-// surplus gives the snapshots of other datasets that came about with those of the volumes:
-// they have the point's name and say that they are of it.
+// surplus returns the snapshots of other datasets that were taken with those of the volumes. They have the same name, and
+// a property that names the point.
 func (z ZFS) surplus(ctx context.Context, run runs, vols []protect.Volume, name string) (all []protect.Member, err error) {
 	out, err := run(ctx, zfs.SnapshotsBelow(above(vols))...)
 	if err != nil {
@@ -192,22 +198,21 @@ func (z ZFS) surplus(ctx context.Context, run runs, vols []protect.Volume, name 
 	return all, nil
 }
 
-// Tidy implements protect.Tidier: it destroys the snapshots of other datasets that zfs-fuse took, of the moment of the
-// members.
+// Tidy implements protect.Tidier: it destroys the snapshots of other datasets that zfs-fuse took together with the members.
 func (z ZFS) Tidy(ctx context.Context, d host.Streamer, members []protect.Member, name string) error {
 	var vols []protect.Volume
 	for _, m := range members {
 		vols = append(vols, m.Volume)
 	}
 	for _, vols := range byPool(vols) {
-		if !z.Fuse || len(snapshotNames(vols, name)) == 1 {
+		if !z.recursive(vols, name) {
 			continue
 		}
 		all, err := z.surplus(ctx, d.Run, vols, name)
 		if err != nil {
 			return err
 		}
-		for _, m := range all { // with a protocol of the server's, members are not of one moment: each was taken alone
+		for _, m := range all { // in a mode with an order each member was taken alone, and so has a moment of its own
 			if !slices.ContainsFunc(members, func(of protect.Member) bool { return of.Pool == m.Pool && of.Birth == m.Birth }) {
 				return fmt.Errorf("%s is of transaction group %s, and no member of the point is: it is another's", m.Snapshot, m.Birth)
 			}
@@ -235,10 +240,10 @@ func (z ZFS) State(ctx context.Context, h host.Reader, m protect.Member) (protec
 	return s, nil
 }
 
-// names are those of all snapshots of a pool, by GUID and birth.
+// names holds the names of all snapshots of a pool, by GUID and birth.
 type names map[[2]string]string
 
-// of gives the name of a snapshot, whatever was renamed since it was taken; "" when there is none: only then it is gone.
+// of returns the present name of a snapshot, whatever was renamed since it was taken; "" when it is gone.
 func (n names) of(m protect.Member) string { return n[[2]string{m.GUID, m.Birth}] }
 
 func (z ZFS) names(ctx context.Context, h host.Reader, pool string) (names, error) {
@@ -259,8 +264,8 @@ func (z ZFS) names(ctx context.Context, h host.Reader, pool string) (names, erro
 	return all, err
 }
 
-// imported is an error where a pool is not there: the snapshots of one that is not imported
-// are unknown, and only those of one that is here can be gone.
+// imported is an error if a pool is not imported: nothing is known of its snapshots then, and they must not be taken to be
+// gone.
 func imported(ctx context.Context, h host.Reader, pool string) error {
 	_, err := h.Output(ctx, zfs.Exists(pool)...)
 	if zfs.Missing(err) {
@@ -269,7 +274,16 @@ func imported(ctx context.Context, h host.Reader, pool string) error {
 	return err
 }
 
-// state tells of what is there under a name now.
+// usable is an error unless a snapshot exists under its name and is the one that was taken.
+func (z ZFS) usable(ctx context.Context, run runs, m protect.Member) error {
+	s, err := z.state(ctx, run, m, m.Snapshot)
+	if err == nil {
+		err = s.Usable(m)
+	}
+	return err
+}
+
+// state tells what there is under a name, compared with the member.
 func (z ZFS) state(ctx context.Context, run runs, m protect.Member, name string) (protect.MemberState, error) {
 	all, err := z.proofs(ctx, run, name)
 	p, there := all[name]
@@ -283,7 +297,7 @@ func (z ZFS) state(ctx context.Context, run runs, m protect.Member, name string)
 	return s, err
 }
 
-// stateBy is the state of a snapshot of which a proof is known.
+// stateBy is the state of a member, given the proof of the snapshot that has its name.
 func stateBy(p zfs.Proof, m protect.Member) protect.MemberState {
 	return protect.MemberState{Other: p.GUID != m.GUID || p.Birth != m.Birth, Clones: p.Clones, Held: p.Holds > 0, Space: p.Used}
 }
@@ -300,12 +314,8 @@ func clonesOf(ctx context.Context, run runs, name string) (all []string, err err
 
 // Mark implements protect.Storage.
 func (z ZFS) Mark(ctx context.Context, d host.Streamer, m protect.Member, facts map[string]string) error {
-	facts = kept(facts)
-	s, err := z.state(ctx, d.Run, m, m.Snapshot)
-	if err == nil {
-		err = s.Usable(m)
-	}
-	for k, v := range facts {
+	err := z.usable(ctx, d.Run, m)
+	for k, v := range kept(facts) {
 		if err == nil {
 			_, err = d.Run(ctx, zfs.Set(k, v, m.Snapshot)...)
 		}

@@ -141,7 +141,7 @@ func (d *Dir) publish(ctx context.Context, made, name string, o store.Put) error
 // unlinked says of a filesystem that it has no links: FAT has none, and exFAT, and some that are reached over a network.
 func unlinked(err error) error {
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
-		return hint.With(errors.New("its filesystem makes no hard links, by which two who write at once are told apart"), "use ext4, XFS, btrfs, ZFS or NFS; FAT and exFAT have no hard links")
+		return hint.With(errors.New("its filesystem has no hard links, which Plumb needs to keep two writers apart"), "use ext4, XFS, btrfs, ZFS or NFS; FAT and exFAT have no hard links")
 	}
 	return err
 }

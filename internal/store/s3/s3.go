@@ -329,14 +329,14 @@ func means(err error) error {
 // no TLS.
 func misled(err error) error {
 	if c, is := errors.AsType[*tls.CertificateVerificationError](err); is {
-		help := "$AWS_CA_BUNDLE names a file of authorities that are believed in place of this machine's, and $SSL_CERT_FILE one for them"
+		help := "$AWS_CA_BUNDLE names a file of certificate authorities to trust in place of this machine's, and $SSL_CERT_FILE replaces this machine's"
 		if bad, is := errors.AsType[x509.CertificateInvalidError](c.Err); is && bad.Reason == x509.Expired {
 			help = "look at the clock of this machine; if it is right, the certificate must be renewed"
 		}
-		return hint.With(fmt.Errorf("the certificate of the endpoint is not believed: %w", c.Err), help)
+		return hint.With(fmt.Errorf("the certificate of the endpoint is not trusted: %w", c.Err), help)
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return hint.With(errors.New("the endpoint speaks no TLS"), "give it as http://HOST:PORT, where the line to it is yours alone")
+		return hint.With(errors.New("the endpoint speaks no TLS"), "write http://HOST:PORT, if nobody else can read that connection")
 	}
 	return nil
 }

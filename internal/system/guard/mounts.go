@@ -21,7 +21,7 @@ func Mounts(ctx context.Context, h host.Reader, unit string, dirs []string, zfs 
 	if !unitName.MatchString(unit) {
 		return nil, fmt.Errorf("%q is not a service name", unit)
 	}
-	reload, err := reload(ctx, h)
+	reload, err := change.ReloadUnits(ctx, h)
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +52,6 @@ func reread(acts []change.Act, reload *change.Op) []change.Act {
 		acts[0].Edit.Apply, acts[n-1].Edit.Apply = reload, reload
 	}
 	return acts
-}
-
-// reload is what makes systemd read its files again; nil where it does not run.
-func reload(ctx context.Context, h host.Reader) (*change.Op, error) {
-	runs, err := host.Exists(ctx, h, "/run/systemd/system")
-	if err != nil || !runs {
-		return nil, err
-	}
-	return &change.Op{Argv: []string{"systemctl", "daemon-reload"}}, nil
 }
 
 // plainPath wants a path that means the same in every file it is written to: units have

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/edit"
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
@@ -45,7 +46,7 @@ func (Setter) Recipe(ctx context.Context, h host.Reader, s *stack.Stack, w chang
 // sysctl sets one below /proc/sys, and for the next boot.
 func (l *look) sysctl(w change.Want) (change.Recipe, error) {
 	name := w.Fact.Shown
-	file := sysctlFile(name)
+	file := proc.Sysctl(name)
 	after := strings.Join(strings.Fields(w.To.String()), "\t") // as the kernel shows several numbers
 	r := change.Recipe{Effect: catalog.Now}
 	if !w.Image {
@@ -90,20 +91,20 @@ func patienceOf(name string) int64 {
 func (l *look) undoOf(name, now, after string) ([]change.Op, error) {
 	twin := twinOf(name)
 	if twin == "" {
-		return []change.Op{{Write: &change.Write{File: sysctlFile(name), Text: "{before}"}}}, nil
+		return []change.Op{{Write: &change.Write{File: proc.Sysctl(name), Text: "{before}"}}}, nil
 	}
 	if after == "0" {
 		return nil, &change.Refusal{Why: fmt.Sprintf("0 for %s means that %s is in force, which only setting that one does", name, twin),
 			What: "set " + twin}
 	}
 	if now != "0" {
-		return []change.Op{{Write: &change.Write{File: sysctlFile(name), Text: "{before}"}}}, nil
+		return []change.Op{{Write: &change.Write{File: proc.Sysctl(name), Text: "{before}"}}}, nil
 	}
-	other, err := l.h.ReadFile(l.ctx, sysctlFile(twin))
+	other, err := l.h.ReadFile(l.ctx, proc.Sysctl(twin))
 	if err != nil {
 		return nil, fmt.Errorf("read what is in force: %w", err)
 	}
-	return []change.Op{{Write: &change.Write{File: sysctlFile(twin), Text: strings.TrimSpace(string(other))}}}, nil
+	return []change.Op{{Write: &change.Write{File: proc.Sysctl(twin), Text: strings.TrimSpace(string(other))}}}, nil
 }
 
 // lastingFile gives the file in which a line decides: ours, unless a file that

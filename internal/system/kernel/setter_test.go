@@ -14,10 +14,10 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/chroot"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
-// a LiveDoer can change this machine.
 // looking reads the host as check does.
 func looking(t *testing.T, h host.Reader) func() *stack.Stack {
 	return func() *stack.Stack {
@@ -110,7 +110,7 @@ func shownFile(shown string) string {
 	if strings.HasPrefix(shown, "/") {
 		return shown
 	}
-	return sysctlFile(shown)
+	return proc.Sysctl(shown)
 }
 
 func TestSetterRefuses(t *testing.T) {

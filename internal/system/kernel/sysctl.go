@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
-
-// sysctlFile is where the kernel shows a sysctl.
-func sysctlFile(sysctl string) string { return "/proc/sys/" + strings.ReplaceAll(sysctl, ".", "/") }
 
 // sysctls reads the settings in force and what would set them at the next
 // boot.
@@ -26,7 +24,7 @@ func (l *look) sysctls() {
 		if strings.HasPrefix(name, "/") {
 			continue
 		}
-		src := sysctlFile(name)
+		src := proc.Sysctl(name)
 		data, err := l.h.ReadFile(l.ctx, src)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

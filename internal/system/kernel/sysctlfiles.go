@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plumb/internal/edit"
+	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -89,7 +90,8 @@ func (l *look) systemd() bool {
 	if l.image {
 		return l.exists("/usr/lib/systemd/systemd") || l.exists("/lib/systemd/systemd")
 	}
-	return l.exists("/run/systemd/system")
+	runs, _ := host.RunsSystemd(l.ctx, l.h)
+	return runs
 }
 
 // sysctlFiles lists the files of the directories in the order they count, and

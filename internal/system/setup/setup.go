@@ -51,8 +51,8 @@ func (System) Packages(ctx context.Context, h host.Reader, flavor, version, vend
 
 // Pool implements provision.System.
 func (System) Pool(ctx context.Context, h host.Reader, pool spec.Pool) (m provision.Making, err error) {
-	if !runsTimers(ctx, h) {
-		return m, nil
+	if runs, err := host.RunsSystemd(ctx, h); err != nil || !runs { // nobody runs the timers
+		return m, err
 	}
 	disks := guard.Disks{
 		Trims: slices.ContainsFunc(pool.Data, func(d spec.Disk) bool { return guard.Trims(ctx, h, d.Path) }),
@@ -64,16 +64,11 @@ func (System) Pool(ctx context.Context, h host.Reader, pool spec.Pool) (m provis
 
 // Filesystem implements provision.System.
 func (System) Filesystem(ctx context.Context, h host.Reader, f spec.Filesystem) (m provision.Making, err error) {
-	if !runsTimers(ctx, h) || !guard.Trims(ctx, h, f.Device.Path) {
-		return m, nil
+	if runs, err := host.RunsSystemd(ctx, h); err != nil || !runs || !guard.Trims(ctx, h, f.Device.Path) {
+		return m, err
 	}
 	m.Acts, m.Notes, err = guard.TrimTimer(ctx, h)
 	return m, err
-}
-
-func runsTimers(ctx context.Context, h host.Reader) bool {
-	_, err := h.Stat(ctx, "/run/systemd/system")
-	return err == nil
 }
 
 // Places implements provision.System.

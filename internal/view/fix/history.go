@@ -26,7 +26,7 @@ func History(all []*change.Change, now time.Time, s page.Screen) string {
 			p.Within(p.Width, page.Normal, row(fmt.Sprint(c.Number), "-", "-", "-", "-"), page.Yellow, "its journal cannot be read")
 			continue
 		}
-		p.Within(p.Width, page.Normal, row(fmt.Sprint(c.Number), c.At.UTC().Format("2006-01-02 15:04"), c.User, c.Host, fmt.Sprint(len(c.Steps))), page.Normal, changeState(c, now))
+		p.Within(p.Width, page.Normal, row(fmt.Sprint(c.Number), c.At.UTC().Format("2006-01-02 15:04"), c.User, c.Host, fmt.Sprint(len(c.Steps))), page.Normal, State(c, now))
 	}
 	return p.String()
 }
@@ -63,23 +63,15 @@ func stillOpen(c *change.Change) (open int, torn bool) {
 		case change.Begun, change.Undoing, change.Failed:
 			torn = true
 			open++
-		case change.Done, change.Gone:
+		case change.Done:
 			open++
 		}
 	}
 	return open, torn
 }
 
-// Closed says in a few words why nothing of a change can be undone.
-func Closed(c *change.Change, now time.Time) string {
-	if open, _ := stillOpen(c); open > 0 { // though nothing of it can be taken back
-		return "what it removed is gone for good"
-	}
-	return changeState(c, now)
-}
-
-// changeState says in a few words what is in force of a change.
-func changeState(c *change.Change, now time.Time) string {
+// State says in a few words what is in force of a change.
+func State(c *change.Change, now time.Time) string {
 	word := changeWord(c, now)
 	switch word {
 	case "overdue":
@@ -105,7 +97,7 @@ func HistoryOf(c *change.Change, now time.Time, s page.Screen) string {
 		p.Para(page.Normal, 0, c.Damage.Error())
 		return p.String()
 	}
-	p.Para(page.Bold, 0, fmt.Sprintf("Change %d · %s", c.Number, changeState(c, now)))
+	p.Para(page.Bold, 0, fmt.Sprintf("Change %d · %s", c.Number, State(c, now)))
 	p.Para(page.Dim, 0, fmt.Sprintf("%s · by %s on %s · plumb %s", c.At.UTC().Format("2006-01-02 15:04:05 UTC"), c.User, c.Host, c.Plumb))
 	for i, step := range c.Steps {
 		p.Blank()

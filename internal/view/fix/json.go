@@ -118,12 +118,12 @@ type ChangeJSON struct {
 // ActJSON is one act.
 type ActJSON struct {
 	Knob   string `json:"knob"`
-	Act    string `json:"act"`    // edit, switch, make, remove or copy
+	Act    string `json:"act"`    // edit, switch, make, copy or move
 	Place  string `json:"place"`  // what it changed: a file and its key, a setting, a directory, a dataset
 	Before string `json:"before"` // the state found, or the lines of a file; "not there" of what was made or copied
-	After  string `json:"after"`  // the state reached, or the lines written; of what was made, copied or removed, in words
+	After  string `json:"after"`  // the state reached, or the lines written; of what was made, copied or moved, in words
 	New    bool   `json:"new_file,omitempty"`
-	State  string `json:"state"`               // begun, done, failed, undoing, undone, left or gone, which is removed for good
+	State  string `json:"state"`               // begun, done, failed, undoing, undone or left
 	Why    string `json:"why,omitempty"`       // why it failed, or was left as others set it
 	Unseen bool   `json:"forgotten,omitempty"` // it was left by plumb undo --forget, which did not look at it: whether it is in force is not known
 }

@@ -126,10 +126,6 @@ func undoing(s change.Prepared) string {
 			add("removed, while as it was made")
 		case a.Copy != nil:
 			add("copy removed, while nobody changed it")
-		case a.Remove != nil && a.Remove.Keep:
-			add("put back")
-		case a.Remove != nil:
-			add("none: what is removed cannot be brought back")
 		case a.Edit.Ours:
 			add("line removed")
 		default:

@@ -28,7 +28,7 @@ func UndoPlan(todo []*change.Change, how fix.Undo, s page.Screen) string {
 		p.Para(page.Bold, 0, head+":")
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
-			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
+			if a.State == change.Undone || a.State == change.Left {
 				continue
 			}
 			if how.Forget {
@@ -83,10 +83,6 @@ func backValues(a change.Recorded, lose bool) string {
 		return "remove it, if it is as it was made"
 	case a.Act.Copy != nil:
 		return "remove the copy, if nobody changed it"
-	case a.Act.Remove != nil && a.Act.Remove.Keep:
-		return "put it back"
-	case a.Act.Remove != nil:
-		return "put it back, if none of it is gone yet"
 	case a.Act.Edit != nil:
 		if a.Made.New {
 			return "remove the file, unless others wrote into it"
@@ -160,9 +156,6 @@ func UndoOutcome(trail []fix.Undone, s page.Screen) string {
 		case u.Past.State == change.Left:
 			left++
 			p.Hang(page.Normal, "left        ", u.Past.Act.Place()+": "+u.Past.Why)
-		case u.Past.State == change.Gone:
-			_, after := u.Past.Words()
-			p.Hang(page.Yellow, "gone        ", u.Past.Act.Place()+": "+after)
 		default:
 			done++
 			if by := aside(u); by != "" {

@@ -18,7 +18,7 @@ type UndoJSON struct {
 type UndoActJSON struct {
 	Change int      `json:"change"`
 	Place  string   `json:"place"`
-	State  string   `json:"state"`                  // undone, left, gone (removed for good), or what it still is
+	State  string   `json:"state"`                  // undone, left, or what it still is
 	Unseen bool     `json:"forgotten,omitempty"`    // it was left by --forget, which did not look at it: whether it is in force is not known
 	To     string   `json:"to,omitempty"`           // of a dry run: what it goes back to, in words
 	Runs   []string `json:"runs,omitempty"`         // of a dry run: commands and statements, as the journal has them
@@ -49,7 +49,7 @@ func UndoPlanDocument(todo []*change.Change, how fix.Undo) UndoJSON {
 	for _, c := range todo {
 		for i := len(c.Acts) - 1; i >= 0; i-- {
 			a := c.Acts[i]
-			if a.State == change.Undone || a.State == change.Left || a.State == change.Gone {
+			if a.State == change.Undone || a.State == change.Left {
 				continue
 			}
 			doc.Acts = append(doc.Acts, undoPlanned(c, a, how))

@@ -37,7 +37,7 @@ type ProvisionStageJSON struct {
 
 // ProvisionActJSON is one act.
 type ProvisionActJSON struct {
-	Act   string   `json:"act"`   // edit, switch, make, remove or copy
+	Act   string   `json:"act"`   // edit, switch, make, copy or move
 	Place string   `json:"place"` // what it changes
 	Runs  []string `json:"runs"`  // commands and statements
 }

@@ -68,7 +68,7 @@ func Swapped(server stack.Ref, number int, next string, screen page.Screen) stri
 // Lost says what going back loses. unseen is why that is not known.
 func Lost(n provision.Lost, unseen error) string {
 	if unseen != nil {
-		return "what was written since is lost, and how much that is is not known: " + unseen.Error()
+		return "what was written since is lost, and it is not known how much that is: " + unseen.Error()
 	}
 	to := ""
 	if n.In != "" {

@@ -32,7 +32,7 @@ type minute struct {
 	listed   [2]int // how many sessions and statements these are
 }
 
-// full tells that no more should be added. One batch more never makes it too large.
+// full tells that no more should be added. The limits are half of what a block may hold, so one more batch never makes it too large.
 func (m *minute) full() bool {
 	cells := 0
 	for _, s := range m.sections {
@@ -41,7 +41,7 @@ func (m *minute) full() bool {
 	return cells >= mostValues/2 || len(m.order) >= mostRows/2 || m.listed[0] >= mostSessions/2 || m.listed[1] >= mostStatements/2
 }
 
-// cellsOf is what a section takes of what a block may hold, also where values are missing.
+// cellsOf is how much of what a block may hold a section takes. Missing values count too.
 func cellsOf(columns, rows int) int { return (columns + 1) * max(rows, 1) }
 
 func (m *minute) add(e entry, gaps int64) {
@@ -79,14 +79,13 @@ func (m *minute) encode() (plain, coded []byte) {
 	o := newOutput()
 	o.plain = binary.AppendUvarint(o.plain, uint64(len(m.order)))
 	o.plain = appendInts(o.plain, 0, 0, m.order)
-	var whole []int64
 	for _, s := range m.sections {
 		o.times(m.t0.UnixNano(), s.at)
 		o.times(0, s.took)
 		o.plain = appendInts(o.plain, 0, 0, s.gaps)
 		for i, values := range s.values {
 			o.plain = appendMissing(o.plain, s.missing[i])
-			o.column(values, whole)
+			o.column(values)
 		}
 	}
 	return o.plain, o.coder.end()
@@ -102,8 +101,7 @@ func appendMissing(dst []byte, rows []int64) []byte {
 	return dst
 }
 
-// Nanoseconds are rarely all meant: appendTimes writes the largest unit that
-// loses nothing, and then the numbers.
+// appendTimes writes times in the largest unit that loses nothing, because few are exact to the nanosecond, and the unit before them.
 func appendTimes(dst []byte, start int64, ns []int64) []byte {
 	unit, by := inUnits(start, ns)
 	return appendInts(append(dst, unit), 0, 0, by)
@@ -168,8 +166,8 @@ func (in *input) missing(n int) (present []bool, count int) {
 	return present, n - absent
 }
 
-// decode reads what encode wrote, in either form, in the order in which the
-// batches came. The gaps of batch i are the list of that id.
+// decode reads what encode wrote, in either form, in the order in which the batches came. gaps[i] is the id of the list of gaps of
+// batch i; 0 for none.
 func decode(in *input, t0 time.Time, schemas []schema) (entries []entry, gaps []int64, err error) {
 	n := in.count(mostRows)
 	order := in.ints(0, n)

@@ -29,7 +29,7 @@ var tens = [mostDecimals + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 
 
 // appendColumn writes values; base is a value that both sides know, near to the
 // first if possible.
-func appendColumn(dst []byte, base float64, values []float64, whole []int64) []byte {
+func appendColumn(dst []byte, base float64, values []float64) []byte {
 	decimals, ok := decimalsOf(values)
 	if !ok {
 		return appendXOR(append(dst, modeXOR), base, values)
@@ -38,12 +38,16 @@ func appendColumn(dst []byte, base float64, values []float64, whole []int64) []b
 	if !ok {
 		start = 0
 	}
-	whole = whole[:0]
-	for _, v := range values {
-		n, _ := scaled(v, decimals)
-		whole = append(whole, n)
+	return appendInts(dst, byte(decimals)<<2, start, wholeNumbers(values, decimals))
+}
+
+// wholeNumbers gives values in units of their last decimal, which decimalsOf has found.
+func wholeNumbers(values []float64, decimals int) []int64 {
+	whole := make([]int64, len(values))
+	for i, v := range values {
+		whole[i], _ = scaled(v, decimals)
 	}
-	return appendInts(dst, byte(decimals)<<2, start, whole)
+	return whole
 }
 
 // decimalsOf gives the fewest decimals with which all values can be written as

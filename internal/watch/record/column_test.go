@@ -23,7 +23,7 @@ func TestColumnsAreReadBackBitByBit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := anyFloat().Draw(t, "base")
 		values := rapid.SliceOf(anyFloat()).Draw(t, "values")
-		in := &input{data: appendColumn(nil, base, values, nil)}
+		in := &input{data: appendColumn(nil, base, values)}
 		got := in.column(base, len(values))
 		if in.bad || len(in.data) != 0 || len(got) != len(values) {
 			t.Fatalf("read %v of %v, %d bytes left, bad: %v", got, values, len(in.data), in.bad)
@@ -42,7 +42,7 @@ func TestColumnsOfForm2AreReadBackBitByBit(t *testing.T) {
 		columns := rapid.SliceOfN(rapid.SliceOf(anyFloat()), 1, 5).Draw(t, "columns")
 		whole := rapid.SliceOfN(rapid.SliceOf(rapid.Int64()), 1, 5).Draw(t, "whole")
 		for _, c := range columns {
-			o.column(c, nil)
+			o.column(c)
 		}
 		for _, c := range append(whole, whole[0]) { // one is there twice
 			o.ints(0, c)
@@ -87,7 +87,7 @@ func TestRoomThatColumnsTake(t *testing.T) {
 			for len(values) < 61 {
 				values = append(values, c.next(values[len(values)-1]))
 			}
-			o.column(values, nil)
+			o.column(values)
 		}
 		if got := 8 * float64(len(o.coder.end())) / float64(60*columns); got > c.bits {
 			t.Errorf("%s: %.3f bits a value, and %.3f are enough", name, got, c.bits)
@@ -100,7 +100,7 @@ func TestSteadyCounterTakesAByteAValue(t *testing.T) {
 	for i := range 60 {
 		values = append(values, 1e11+float64(i*70_000))
 	}
-	if n := len(appendColumn(nil, 0, values, nil)); n > 60+20 {
+	if n := len(appendColumn(nil, 0, values)); n > 60+20 {
 		t.Errorf("60 values of a steady counter take %d bytes", n)
 	}
 }

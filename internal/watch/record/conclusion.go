@@ -11,8 +11,8 @@ import (
 	"plumb/internal/watch"
 )
 
-// What watch concluded goes with the next block: spans of verdicts, and what
-// was learned of the devices. Of each only the newest waits.
+// conclusion is what watch concluded, and is written with the next block: the spans of verdicts, and what was learned of the
+// devices. Of each only the newest waits.
 type conclusion struct {
 	spans    map[spanKey]watch.Span
 	learned  []watch.Baseline
@@ -52,7 +52,7 @@ func (w *Writer) Learned(at time.Time, all []watch.Baseline) {
 	w.conclusion.learned, w.conclusion.learnedT = all, at
 }
 
-// take gives what waits. What could not be written comes back by giveBack.
+// take gives what waits to be written. If it cannot be written, giveBack puts it back.
 func (w *Writer) take() conclusion {
 	w.concluded.Lock()
 	defer w.concluded.Unlock()

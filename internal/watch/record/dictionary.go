@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// dictionary numbers what blocks have in common: schemas, lists of gaps,
-// digests, pictures. Numbers are given in memory, because the disk may hang; what
-// is new goes with the block that needs it first.
+// dictionary numbers what blocks have in common: schemas, lists of gaps, digests, pictures. The numbers are assigned in memory,
+// because the disk may hang, and a new word is written with the first block that needs it.
 type dictionary struct {
 	table string
 	mu    sync.Mutex
@@ -26,7 +25,7 @@ type word struct {
 	dirty bool   // used later than what is stored says
 }
 
-// lateBy is by how much the time of last use that is stored may be late.
+// lateBy is how far the stored time of last use may lag behind, in nanoseconds.
 const lateBy = int64(3600e9)
 
 func (d *dictionary) load(ctx context.Context, db *sql.DB) error {
@@ -72,8 +71,8 @@ func (d *dictionary) id(t tier, t0 int64, data []byte) int64 {
 	return w.id
 }
 
-// store writes what is new, or used again. Call done when it is durable. The
-// disk may hang meanwhile, so no lock is held.
+// store writes new words, and the times of those that were used again. done must be called once that is durable. No lock is held
+// meanwhile, because the disk may hang.
 func (d *dictionary) store(ctx context.Context, tx *sql.Tx) (done func(), err error) {
 	fresh, again := d.unsaved()
 	for _, w := range fresh {
@@ -112,8 +111,7 @@ func (d *dictionary) unsaved() (fresh, again map[[16]byte]word) {
 	return fresh, again
 }
 
-// forget removes what no block of its tier needs any more. Nothing that waits
-// to be written is that old.
+// forget removes the words that no block of their tier needs any more. Words that wait to be written are never that old.
 func (d *dictionary) forget(ctx context.Context, tx *sql.Tx, needed func(word) bool) error {
 	for _, id := range d.drop(needed) {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM `+d.table+` WHERE id = ?`, id); err != nil {

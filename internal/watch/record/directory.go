@@ -86,8 +86,6 @@ func kindOf(info fs.FileInfo) string {
 	switch m := info.Mode(); {
 	case m&fs.ModeSymlink != 0:
 		return "a link"
-	case m.IsRegular():
-		return "a file"
 	case m.IsDir():
 		return "a directory"
 	}

@@ -16,9 +16,8 @@ type picture struct {
 	stack *stack.Stack
 }
 
-// flush is a block as it is written, with all that belongs to it. Its place
-// among others is its number. The same number again replaces it: a minute is
-// written once when it is half over, and again when it is full.
+// flush is a block as it is written, with all that belongs to it. Blocks are ordered by number. A block with the same number
+// replaces the earlier one: a minute is written once when it is half over, and again when it is full.
 type flush struct {
 	number     int64
 	tier       tier
@@ -51,7 +50,7 @@ type bases struct {
 	at     base
 }
 
-// flushOf encodes a minute, or a block of a coarser tier.
+// flushOf encodes the batches of a minute, or of a block of a coarser tier.
 func (w *words) flushOf(number int64, t tier, m *minute, pictures []picture, b *bases) *flush {
 	t0 := m.t0.UnixNano()
 	f := &flush{number: number, tier: t, t0: t0, last: t0}

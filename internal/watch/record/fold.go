@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -70,11 +69,10 @@ func (f *folder) add(e entry) {
 		}
 		s.sum, s.n, s.last, s.least, s.most = s.sum+r.Value, s.n+1, r.Value, min(s.least, low), max(s.most, high)
 	}
-	took, stated := max(f.last.Took, e.Took), cmp.Or(len(e.Statements), len(f.last.Statements))
 	before := f.last
 	f.last = e
-	f.last.Took = took
-	if len(f.last.Statements) != stated {
+	f.last.Took = max(before.Took, e.Took)
+	if len(e.Statements) == 0 { // they are not asked for every time
 		f.last.Statements = before.Statements
 	}
 	for _, g := range e.Gaps {

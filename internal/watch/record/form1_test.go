@@ -20,7 +20,7 @@ func (m *minute) encode1() []byte {
 		dst = appendInts(dst, 0, 0, s.gaps)
 		for i, values := range s.values {
 			dst = appendMissing(dst, s.missing[i])
-			dst = appendColumn(dst, 0, values, nil)
+			dst = appendColumn(dst, 0, values)
 		}
 	}
 	return dst

@@ -41,18 +41,13 @@ func newOutput() *output {
 }
 
 // column writes the values of one series.
-func (o *output) column(values []float64, whole []int64) {
+func (o *output) column(values []float64) {
 	decimals, ok := decimalsOf(values)
 	if !ok {
 		o.plain = appendXOR(append(o.plain, closeXOR), 0, values)
 		return
 	}
-	whole = whole[:0]
-	for _, v := range values {
-		n, _ := scaled(v, decimals)
-		whole = append(whole, n)
-	}
-	o.ints(byte(decimals)<<3, whole)
+	o.ints(byte(decimals)<<3, wholeNumbers(values, decimals))
 }
 
 // times writes moments or durations in the largest unit that loses nothing.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -47,12 +48,7 @@ func (q *queue) put(f *flush) (lost bool) {
 	return lost
 }
 
-func (q *queue) reason() string {
-	if q.why == "" {
-		return "the disk did not answer"
-	}
-	return q.why
-}
+func (q *queue) reason() string { return cmp.Or(q.why, "the disk did not answer") }
 
 // lost notes a loss.
 func (q *queue) lost(l loss) {

@@ -78,7 +78,7 @@ func (s *store) rollSpan(ctx context.Context, lib *library, rows []blockRow, coa
 // coarser makes blocks of a tier, the first of which begins at t0.
 func (s *store) coarser(entries []entry, t tier, t0 time.Time) (blocks []*flush) {
 	m := &minute{t0: t0.UTC()}
-	end := func() { blocks = append(blocks, s.words.flushOf(s.numbers.next(), t, m, nil, &bases{})) }
+	end := func() { blocks = append(blocks, s.words.flushOf(s.numbers.Add(1), t, m, nil, &bases{})) }
 	for _, e := range fold(entries, t.step(), s.opt.Counter) {
 		if m.full() {
 			end()

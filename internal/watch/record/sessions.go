@@ -31,21 +31,10 @@ func (t *texts) of(s string) int64 {
 }
 
 func (t *texts) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(t.list)))
-	for _, s := range t.list {
-		dst = append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-	}
-	return dst
+	return appendStrings(binary.AppendUvarint(dst, uint64(len(t.list))), t.list...)
 }
 
-func (in *input) texts() []string {
-	n := in.count(len(in.data))
-	list := make([]string, 0, n)
-	for range n {
-		list = append(list, string(in.bytes(in.count(len(in.data)))))
-	}
-	return list
-}
+func (in *input) texts() []string { return in.strings(in.count(len(in.data))) }
 
 // The whole numbers that a session is written as, each a column of its own.
 const (

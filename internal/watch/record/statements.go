@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -75,7 +76,7 @@ func encodeStatements(rows []statementRow, against base, id func(digest) int64) 
 		from := against[c.id]
 		for i, values := range c.counts {
 			dst = appendMissing(dst, c.absent[i])
-			dst = appendColumn(dst, from[i], values, nil)
+			dst = appendColumn(dst, from[i], values)
 		}
 		first.take(c)
 	}
@@ -123,10 +124,7 @@ func gather(rows []statementRow, id func(digest) int64) (all []*counted, batches
 		}
 	}
 	slices.SortFunc(all, func(a, b *counted) int {
-		if a.id != b.id {
-			return int(max(-1, min(1, a.id-b.id)))
-		}
-		return a.again - b.again
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.again, b.again))
 	})
 	return all, batches
 }
@@ -182,7 +180,7 @@ func decodeStatements(data []byte, against base, digests func(int64) (digest, bo
 	}
 	rows = make([]statementRow, n)
 	for i, list := range ranked {
-		slices.SortStableFunc(list, func(a, b rankedStatement) int { return int(max(-1, min(1, a.rank-b.rank))) })
+		slices.SortStableFunc(list, func(a, b rankedStatement) int { return cmp.Compare(a.rank, b.rank) })
 		rows[i] = statementRow{batches[i], make([]series.Statement, len(list))}
 		for j, r := range list {
 			rows[i].statements[j] = r.Statement
@@ -219,21 +217,20 @@ func (in *input) counted(id int64, n int, d digest, from [statementCounts]float6
 		if c.since[nth] != unknownSince {
 			s.Since = time.Unix(0, c.since[nth]).UTC()
 		}
-		for i, to := range []**float64{countCalls: nil, countSeconds: nil, countExamined: &s.Examined, countReturned: &s.Returned, countBytes: &s.Bytes} {
-			if has[i] != nil && !has[i][nth] {
-				continue
-			}
-			v := c.counts[i][next[i]]
-			next[i]++
-			switch i {
-			case countCalls:
-				s.Calls = v
-			case countSeconds:
-				s.Seconds = v
-			default:
-				*to = &v
+		var counts [statementCounts]*float64 // nil: it was not counted
+		for i := range counts {
+			if has[i] == nil || has[i][nth] {
+				counts[i] = &c.counts[i][next[i]]
+				next[i]++
 			}
 		}
+		if n := counts[countCalls]; n != nil {
+			s.Calls = *n
+		}
+		if n := counts[countSeconds]; n != nil {
+			s.Seconds = *n
+		}
+		s.Examined, s.Returned, s.Bytes = counts[countExamined], counts[countReturned], counts[countBytes]
 		into[row] = append(into[row], rankedStatement{c.rank[nth], s})
 		nth++
 	}

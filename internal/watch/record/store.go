@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"plumb/internal/host/scratch"
@@ -14,7 +15,7 @@ import (
 type store struct {
 	db      *sql.DB
 	words   *words
-	numbers *numbers
+	numbers *atomic.Int64 // of the block that was begun last
 	opt     Options
 	tidied  int64 // t0 of the block after which the recording was tidied
 	rolled  bool  // what an earlier run left was rolled up

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plumb/internal/hint"
@@ -65,7 +66,7 @@ type Writer struct {
 	halved   bool      // it was written once
 	closed   bool
 	jobs     chan job
-	numbers  *numbers
+	numbers  *atomic.Int64 // of the block that was begun last
 	encoded  chan struct{} // closed when the encoder has ended
 	written  chan struct{} // closed when the writer has ended
 	ending   chan struct{} // closed when both are to end
@@ -75,19 +76,6 @@ type job struct {
 	number   int64
 	minute   *minute
 	pictures []picture
-}
-
-// numbers gives blocks their numbers.
-type numbers struct {
-	mu   sync.Mutex
-	last int64
-}
-
-func (n *numbers) next() int64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.last++
-	return n.last
 }
 
 // Open begins a recording, or goes on with one. The error is ErrLocked when
@@ -112,7 +100,7 @@ func open(ctx context.Context, opt Options) (w *Writer, err error) {
 	}
 	opt.Dir = real
 	w = &Writer{opt: opt, host: d, unlock: unlock, words: newWords(), queue: newQueue(), jobs: make(chan job, mostWaiting),
-		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &numbers{},
+		encoded: make(chan struct{}), written: make(chan struct{}), ending: make(chan struct{}), numbers: &atomic.Int64{},
 		conclusion: conclusion{spans: map[spanKey]watch.Span{}}, told: map[spanKey]time.Time{}}
 	if err := w.begin(ctx); err != nil {
 		unlock()
@@ -178,11 +166,13 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	var number int64
 	var last sql.NullInt64
 	// What was written last, whatever the clock had said before.
-	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), (SELECT last FROM block WHERE tier = ? ORDER BY id DESC LIMIT 1) FROM block`, seconds).Scan(&w.numbers.last, &last); err != nil {
+	if err := w.db.QueryRowContext(ctx, `SELECT coalesce(max(id), 0), (SELECT last FROM block WHERE tier = ? ORDER BY id DESC LIMIT 1) FROM block`, seconds).Scan(&number, &last); err != nil {
 		return err
 	}
+	w.numbers.Store(number)
 	// A verdict that held when an earlier run ended is known to have held until then: not to before it began, where the clock was set back.
 	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = max(since, ?) WHERE until = 0`, last.Int64); err != nil {
 		return err
@@ -240,7 +230,7 @@ func (w *Writer) turn(at time.Time) {
 		}
 		w.seal()
 	}
-	w.now, w.number, w.began = &minute{t0: at.UTC().Truncate(time.Minute)}, w.numbers.next(), time.Now()
+	w.now, w.number, w.began = &minute{t0: at.UTC().Truncate(time.Minute)}, w.numbers.Add(1), time.Now()
 	w.pictures, w.halved = nil, false
 }
 
@@ -314,20 +304,20 @@ func (w *Writer) write() {
 		f, losses := w.queue.head()
 		if f != nil {
 			c := w.take()
-			if err := w.store.save(f, losses, c); err == nil {
+			err := w.store.save(f, losses, c)
+			if err == nil {
 				if stopped != "" {
 					w.opt.Say("recording continues")
 				}
 				stopped = ""
 				w.queue.wrote(f)
 				continue
-			} else {
-				w.giveBack(c)
-				if stopped == "" {
-					w.opt.Say(fmt.Sprintf("recording stopped: %v; %d minutes are kept in memory meanwhile", err, mostWaiting))
-				}
-				stopped = err.Error()
 			}
+			w.giveBack(c)
+			if stopped == "" {
+				w.opt.Say(fmt.Sprintf("recording stopped: %v; %d minutes are kept in memory meanwhile", err, mostWaiting))
+			}
+			stopped = err.Error()
 			w.queue.failed(stopped)
 		}
 		select {

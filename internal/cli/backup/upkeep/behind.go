@@ -9,13 +9,13 @@ import (
 	"plumb/internal/backup/manifest"
 )
 
-// Shelf is the archive beside the backups of a vault, of which the same keys are believed.
+// Shelf returns the archive beside the backups of a vault, for which the same keys are trusted.
 func Shelf(v backup.Vault) archive.Shelf {
 	return archive.Shelf{Store: v.Store, Trust: v.Trust, Retired: v.Retired}
 }
 
-// Behind tells, by their IDs, what the archives beside some backups have behind those of them that are bases. Where one of them has the log,
-// the others need not.
+// Behind looks in the archives beside some backups for the logs that follow those backups which are bases, and returns what it finds by
+// backup ID. It is enough if one of the archives has the log.
 func (l Logs) Behind(ctx context.Context, in []backup.Vault, backups ...manifest.Manifest) (map[string]archive.Behind, error) {
 	all := map[string]archive.Behind{}
 	for _, v := range in {

@@ -55,13 +55,13 @@ Exit codes:
 	p.Flags(c)
 	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
-	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // who gives --json is told why not
+	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // hidden, but known, so that noJSON can say why it does not work
 		panic(err)
 	}
 	return c
 }
 
-// noJSON refuses --json where there is no document.
+// noJSON is a usage error for --json where there is no document.
 func noJSON(p Place, what string) error {
 	if p.JSON() {
 		return hint.Usage(what+" has no JSON", "its exit code says all; plumb backup list --json shows what there is")

@@ -17,13 +17,13 @@ import (
 	"plumb/internal/host"
 )
 
-// Memory is where this host writes down what it sees of its backups, so that a check knows of them without asking a store.
+// Memory is where this host keeps what it knows of its backups, so that a check need not ask a store.
 type Memory struct {
 	Do  host.Doer
-	Dir string // of this host's key
+	Dir string // the directory of this host's key
 }
 
-// Spot is a place as the command line names it, opened.
+// Spot is a place that was opened, with its name on the command line.
 type Spot struct {
 	known.At
 	Store store.Store
@@ -38,7 +38,7 @@ func (m Memory) Made(ctx context.Context, at Spot, b manifest.Manifest, keys []s
 	})
 }
 
-// Copied notes backups that are in another place now too, if they are this host's. Who can open them is known of the first place.
+// Copied notes those of this host's backups that are in another place now too. Who can open them is known from the first place.
 func (m Memory) Copied(ctx context.Context, from, to Spot, all []manifest.Manifest) error {
 	if ours, err := backup.Ours(ctx, m.Do, m.Dir, to.Store); err != nil || !ours {
 		return err
@@ -56,10 +56,10 @@ func (m Memory) Copied(ctx context.Context, from, to Spot, all []manifest.Manife
 	})
 }
 
-// Listed notes all that a place has, and what is archived behind it. Those of another host are none of ours.
+// Listed notes all backups of this host that a place has, and what is archived behind them.
 func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found, behind map[string]archive.Behind) error {
 	ours, err := backup.Ours(ctx, m.Do, m.Dir, at.Store)
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // all is gone, also whose it was
+	if err != nil && !errors.Is(err, store.ErrNotFound) { // without it the place is empty
 		return err
 	}
 	if _, bad := known.Of(ctx, m.Do, m.Dir, at.At); !ours && (err == nil || bad != nil) {
@@ -71,7 +71,7 @@ func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found, behind 
 	})
 }
 
-// Tried notes what came of starting a server on a backup, if it is this host's.
+// Tried notes the result of starting a server on a backup, if it is of this host.
 func (m Memory) Tried(ctx context.Context, at Spot, b manifest.Manifest, proof manifest.Proof) error {
 	if ours, err := backup.Ours(ctx, m.Do, m.Dir, at.Store); err != nil || !ours {
 		return err
@@ -79,15 +79,15 @@ func (m Memory) Tried(ctx context.Context, at Spot, b manifest.Manifest, proof m
 	return known.Note(ctx, m.Do, m.Dir, at.At, func(p *known.Place) { p.Has(b); p.Tried(b, proof) })
 }
 
-// Emptied tells why a directory in which this host has backups, as far as it knows, has nothing of them: so looks the mount
-// point of a disk that is not mounted, and what is written there fills the disk of the data.
+// Emptied is an error if a directory should have backups of this host and has none. This is what the mount point of a disk looks like
+// that is not mounted: whatever is written there fills the disk of the data.
 func (m Memory) Emptied(ctx context.Context, at Spot) error {
 	p, err := known.Of(ctx, m.Do, m.Dir, at.At)
 	if err != nil || p.Lies.Directory == "" {
-		return nil // nothing is known of it: it may be new
+		return nil // nothing is known about it, so it may be new
 	}
 	if _, err := backup.Ours(ctx, m.Do, m.Dir, at.Store); !errors.Is(err, store.ErrNotFound) {
-		return nil // the run says what is wrong with it
+		return nil // the run will find out what is wrong with it
 	}
 	return hint.With(fmt.Errorf("%s had backups of this host, and has nothing of them now", p.Lies.Directory),
 		"mount the disk that belongs there; if it was emptied on purpose, remove "+known.File(m.Dir, at.At))

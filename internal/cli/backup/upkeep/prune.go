@@ -1,4 +1,4 @@
-// Package upkeep is the commands about backups that grow old: they are pruned, and monitoring is told of them.
+// Package upkeep has the commands that look after backups: prune, hold, and what monitoring reads.
 package upkeep
 
 import (
@@ -23,21 +23,21 @@ import (
 	view "plumb/internal/view/backup"
 )
 
-// Place is where backups are kept, as the command line names it.
+// Place holds the flags that say where backups are kept.
 type Place interface {
 	Flags(c *cobra.Command)
 	JSON() bool
-	// Directory is where this host's key is.
+	// Directory returns the directory of this host's key.
 	Directory() (string, error)
-	// On opens this machine and the store for one command.
+	// On calls a command with this machine and the store, and closes both.
 	On(do func(d *host.LiveDoer, s store.Store) error) error
 	Vault(ctx context.Context, d host.Doer, s store.Store) (backup.Vault, error)
 }
 
-// Logs are the products whose archived logs are pruned with the backups.
+// Logs lists the products whose archived logs are pruned with the backups.
 type Logs []archive.Product
 
-// pruning is what the command line asks of a prune.
+// pruning is what the command line says about a prune.
 type pruning struct {
 	*shell.Shell
 	Place
@@ -70,12 +70,12 @@ Logs that plumb archive keeps are pruned, in the same two steps, up to the place
 where the first base backup that stays begins: nothing can need them. If a server
 has no base backup here, all of its log stays.
 
-Nothing at all is removed if a manifest cannot be read or is not believed, because
-it may need any of the others, or if clocks jumped. Nothing of a server is removed
-if more than a quarter would be (--all-right N allows exactly N), or if the last
-proven backup would be; the last backup is never removed, and by RULES neither is
-the newest base backup. What the store keeps locked stays until the lock ends. The
-store must honour If-Match and If-None-Match.
+Nothing at all is removed if a manifest cannot be read or is not trusted, because it
+may need any of the others, or if clocks jumped. Nothing of a server is removed if
+more than a quarter would be (--all-right N allows exactly N), or if the last proven
+backup would be; the last backup is never removed, and by RULES neither is the
+newest base backup. What the store keeps locked stays until the lock ends. The store
+must honour If-Match and If-None-Match.
 
 Exit codes:
   0  done, or there was nothing to do
@@ -105,11 +105,11 @@ Exit codes:
 	fl.IntVar(&o.AllRight, "all-right", 0, "exactly `N` backups of each server may go, even if that is more than a quarter")
 	fl.BoolVar(&o.ShortLock, "short-lock", false, "accept that the store locks objects for less time than the rules keep them")
 	fl.BoolVar(&o.dryRun, "dry-run", false, "show what would go and why, and write nothing")
-	fl.BoolVar(&o.yes, "yes", false, "do not ask")
+	shell.YesFlag(c, &o.yes)
 	return c
 }
 
-// check finds what is wrong with what the command line asks.
+// check is a usage error if the flags make no sense.
 func (o *pruning) check(args []string) error {
 	given := 0
 	for _, is := range []bool{len(args) > 0, o.keep != "", o.back != ""} {
@@ -131,7 +131,7 @@ func (o *pruning) check(args []string) error {
 	return nil
 }
 
-// pruner makes all that backups are pruned with. A dry run makes no key for this host.
+// pruner makes what prunes backups. A dry run does not make a key for this host.
 func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p prune.Pruner, err error) {
 	at, err := o.Directory()
 	if err != nil {
@@ -143,7 +143,7 @@ func (o pruning) pruner(ctx context.Context, d *host.LiveDoer, s store.Store) (p
 			return p, err
 		}
 	}
-	if p.Own, err = backup.OwnKeys(ctx, d, at); err != nil && !errors.Is(err, fs.ErrNotExist) { // without one nothing is ours
+	if p.Own, err = backup.OwnKeys(ctx, d, at); err != nil && !errors.Is(err, fs.ErrNotExist) { // without a key no backup is ours
 		return p, err
 	}
 	p.Vault, err = o.Place.Vault(ctx, d, s)
@@ -165,7 +165,7 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 	if err != nil {
 		return err
 	}
-	if plan.Empty() { // nothing was looked after, most often in the wrong place
+	if plan.Empty() { // most often the wrong place was named
 		return p.None(o.Server)
 	}
 	if !o.JSON() || o.dryRun {
@@ -193,7 +193,7 @@ func (o pruning) run(ctx context.Context, d *host.LiveDoer, s store.Store) error
 	return err
 }
 
-// going counts what goes by a plan; "" for nothing.
+// going says how much goes by a plan; "" for nothing.
 func going(plan prune.Plan) string {
 	var words []string
 	if n := len(plan.Going()); n > 0 {
@@ -212,7 +212,7 @@ func marked(is bool) error {
 	return nil
 }
 
-// going shows how much has gone in one line, where a person watches.
+// going shows on a terminal how much has been removed, in one line.
 func (o pruning) going() func(objects, bytes int64) {
 	if o.JSON() || !shell.IsTerminal(o.Err) {
 		return nil

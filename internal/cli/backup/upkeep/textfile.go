@@ -11,15 +11,15 @@ import (
 	"plumb/internal/view/metrics"
 )
 
-// Textfile is a file in which monitoring finds how old backups are; none without a name.
+// Textfile is the name of a file in which monitoring finds how old backups are; "" for none.
 type Textfile struct{ at outlet.Textfile }
 
-// Flags adds the flag that names it.
+// Flags adds the flag that names the file.
 func (t *Textfile) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.at.Path, "textfile", "", "write `DIR/NAME.prom` for node_exporter's textfile collector")
 }
 
-// Validate finds what is wrong with its name.
+// Validate is a usage error if the name cannot be used.
 func (t *Textfile) Validate() error {
 	if t.at.Path == "" {
 		return nil
@@ -27,7 +27,7 @@ func (t *Textfile) Validate() error {
 	return t.at.Validate()
 }
 
-// Write writes what a list of backups tells. When the list fails what was there of the one before stays, and says its hour.
+// Write writes what monitoring needs of a list of backups. If the list failed, the file keeps what it says, with the time of that.
 func (t *Textfile) Write(from string, all []backup.Found) error {
 	if t.at.Path == "" {
 		return nil

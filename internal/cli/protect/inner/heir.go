@@ -10,7 +10,7 @@ import (
 	"plumb/internal/protect/heir"
 )
 
-// heir is the process that gives a server back when plumb snapshot dies. It is hidden: that starts it.
+// heir is the process that gives a server back when plumb snapshot dies. It is hidden, as plumb snapshot starts it.
 func (v *verbs) heir() *cobra.Command {
 	var p shell.Source
 	c := &cobra.Command{

@@ -1,4 +1,4 @@
-// Package inner is the commands that programs type: a Galera node, its user by sudo, and plumb itself.
+// Package inner has the commands that only programs run: a Galera node, its user by sudo, and plumb itself.
 package inner
 
 import (
@@ -17,13 +17,12 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/engine/mysql/sst"
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/host/paths"
 	"plumb/internal/protect/lend"
 	"plumb/internal/stack"
 )
 
-// verbs are the commands, with what they need of the process.
+// verbs makes the commands, and holds what they need of the process.
 type verbs struct{ machine.Opener }
 
 // Commands makes the commands.
@@ -37,10 +36,10 @@ const exits = `Exit codes:
   2  the command line is wrong
   3  refused, or failed`
 
-// sstScript is what the server looks for, by its name.
+// sstScript is the name of the script that the server looks for.
 const sstScript = "#!/bin/sh\n# wsrep_sst_plumb: wsrep_sst_method = plumb\nexec plumb sst \"$@\"\n"
 
-// sst is what Galera calls wsrep_sst_plumb. It is hidden: servers type it.
+// sst is what Galera calls wsrep_sst_plumb. It is hidden, as servers run it.
 func (v *verbs) sst() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sst [--lend COMMAND] ARGUMENTS",
@@ -77,7 +76,7 @@ processes, can send it files. The transfer is encrypted in either case.
 	}
 }
 
-// lender is the command that takes the donor's point, and the arguments that are left.
+// lender returns the command that takes the donor's point, and the remaining arguments.
 func lender(args []string) (command, rest []string, err error) {
 	if len(args) > 1 && args[0] == "--lend" {
 		return strings.Fields(args[1]), args[2:], nil
@@ -101,10 +100,10 @@ func (v *verbs) runSST(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	d := host.NewLiveDoer(host.NewLive(host.LiveOptions{Plumb: shell.Version()}))
+	d := shell.Machine()
 	defer func() { err = errors.Join(err, d.Close()) }()
 	secret := os.Getenv("WSREP_SST_OPT_AUTH")
-	say := func(line string) { _, _ = io.WriteString(v.Out, line+"\n") } // a server that is gone is noticed elsewhere
+	say := func(line string) { _, _ = io.WriteString(v.Out, line+"\n") } // an error means that the server is gone, which is noticed elsewhere
 	log := func(text string) {
 		_, _ = fmt.Fprintf(v.Err, "%s WSREP_SST: [INFO] plumb: %s\n", time.Now().Format(time.DateTime), shell.OneLine(text))
 	}
@@ -114,7 +113,7 @@ func (v *verbs) runSST(ctx context.Context, args []string) (err error) {
 	return sst.Joiner{Do: d, Request: r, Secret: secret, Say: say, Log: log}.Run(ctx)
 }
 
-// lend takes a point for a process of the server's user. It is hidden: plumb sst runs it.
+// lend takes a point for a process of the server's user. It is hidden, as plumb sst runs it.
 func (v *verbs) lend() *cobra.Command {
 	var p machine.Place
 	c := &cobra.Command{
@@ -138,7 +137,7 @@ user, and no others. Files keep their owners and permissions.
 	return c
 }
 
-// longestPath bounds the line that names the data directory.
+// longestPath limits the length of the line that names the data directory.
 const longestPath = 4096
 
 func (v *verbs) runLend(ctx context.Context, m *machine.Machine) error {
@@ -168,7 +167,7 @@ func (v *verbs) runLend(ctx context.Context, m *machine.Machine) error {
 	return lend.Lender{Keeper: m.Keeper, Copies: m.Copies}.Lend(ctx, plan, in, v.Out)
 }
 
-// serverOn finds the server whose data directory it is.
+// serverOn finds the server with a data directory.
 func serverOn(m *machine.Machine, s *stack.Stack, dir string) (stack.Ref, error) {
 	servers := m.Servers(s)
 	for _, r := range s.Roles {

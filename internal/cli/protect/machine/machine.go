@@ -1,4 +1,4 @@
-// Package machine is this machine, opened for the commands about points in time.
+// Package machine opens this machine for the commands about points in time.
 package machine
 
 import (
@@ -32,7 +32,7 @@ import (
 	"plumb/internal/stack"
 )
 
-// Adapters are the engines and storages that the commands know.
+// Adapters holds the engines and storages that the commands know.
 type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
@@ -40,19 +40,19 @@ type Adapters struct {
 	// Storages are told somebody's own commands: with takes snapshots, or is the name of a storage that is only used when
 	// asked for; removes looks at those that such a command took, and removes them; "" for none.
 	Storages func(with, removes string) []protect.Storage
-	Scratch  Scratch // lends what was restored to the copy that proves it
+	Scratch  Scratch // gives the copy that proves a backup what was restored
 	Freezer  protect.Freezer
 	Grants   func(verb string) string // the least rights of a verb, as a text for people
-	// Backup backs a point of a machine up as a policy says, and says what came of it.
+	// Backup backs up a point of a machine for a policy, and returns the result.
 	Backup func(ctx context.Context, s *shell.Shell, m *Machine, point string, to policy.Store) error
-	// Driven has another tool back a server up, as it was once asked to.
+	// Driven runs another tool that backs up a server, in the way it was set up.
 	Driven func(ctx context.Context, s *shell.Shell, m *Machine, server stack.Ref, with string) error
 }
 
-// Scratch is a storage of directories that are restored to be thrown away.
+// Scratch is a storage of directories to which backups are restored only to be proven.
 type Scratch interface {
 	protect.Storage
-	// Lent gives a directory as the member of a point, of which the copy has it at a mount point.
+	// Lent returns a directory as the member of a point, to be cloned to a mount point.
 	Lent(dir, mountpoint string) protect.Member
 }
 
@@ -62,11 +62,11 @@ type Opener struct {
 	Adapters
 }
 
-// Place is the flags of all verbs that look at this machine.
+// Place holds the flags of all verbs that look at this machine.
 type Place struct {
 	shell.Source
 	JSON   bool
-	Grants bool // print what it needs, and stop
+	Grants bool // only print the rights that the verb needs
 	state  string
 
 	command *cobra.Command
@@ -75,7 +75,7 @@ type Place struct {
 // Flags adds the flags to a command.
 func (p *Place) Flags(c *cobra.Command) {
 	p.command = c
-	if args := c.Args; args != nil { // who asks for rights has no point yet
+	if args := c.Args; args != nil { // whoever asks for rights may not have a point yet
 		c.Args = func(c *cobra.Command, all []string) error {
 			if p.Grants {
 				return nil
@@ -86,11 +86,11 @@ func (p *Place) Flags(c *cobra.Command) {
 	p.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&p.state, "state", "", "keep the records of points and clones in `DIR` instead of "+usualState)
-	fl.BoolVar(&p.JSON, "json", false, "print JSON v1 (plumb schema describes it)")
+	shell.JSONFlag(c, &p.JSON, "")
 	fl.BoolVar(&p.Grants, "grants", false, "print the minimal privileges that this needs, in each server and on the storage, and stop")
 }
 
-// At is a place without flags of its own, for a command that has others; state is "" for the usual directory.
+// At returns a place for a command that has other flags. state is "" for the usual directory.
 func At(state string) Place {
 	return Place{Source: shell.Source{Timeout: check.DefaultTimeout}, state: state}
 }
@@ -108,20 +108,20 @@ var usualState = filepath.Dir(protect.Directory)
 // Machine is this machine, opened for points.
 type Machine struct {
 	Doer   *host.LiveDoer
-	Seen   host.Reader // what was read is read once
+	Seen   host.Reader // a cache, so that everything is read once
 	Keeper *protect.Keeper
 	Copies instance.Maker
 	Clones clone.Maker
-	Memory string // file of what came of a policy
+	Memory string // file with the memory of a policy's runs
 	Look   func(context.Context) (*stack.Stack, error)
 
 	Scratch Scratch
 
-	base  string // of all that is written down
+	base  string // directory of everything that is written down
 	shell *shell.Shell
 }
 
-// Verifier gives the user as whom copies of what came from elsewhere run.
+// Verifier returns the user that runs copies of what came from other hosts.
 func (m *Machine) Verifier(ctx context.Context) (uid, gid int, err error) {
 	return instance.Verifier(ctx, m.Doer)
 }

@@ -1,4 +1,4 @@
-// Package rehearse has a swap tried on a copy of a point of this machine, before it is carried out.
+// Package rehearse tries a swap on a copy of a point of this machine, before it is carried out.
 package rehearse
 
 import (
@@ -14,13 +14,13 @@ import (
 	view "plumb/internal/view/provision"
 )
 
-// Rehearse is what provision's swap is given.
+// Rehearse tries swaps for plumb provision swap.
 type Rehearse struct {
 	Shell  *shell.Shell
 	Points machine.Adapters
 }
 
-// Of gives what tries a swap; nil where its ways cannot be tried. source and state are those of the command.
+// Of returns what tries a swap; nil if its ways cannot be tried. source and state are the flags of the command.
 func (r Rehearse) Of(by provision.Swapper) func(ctx context.Context, source shell.Source, state string, w provision.Swap) error {
 	can, ok := by.(rehearsal.Rehearser)
 	if !ok {

@@ -16,9 +16,9 @@ import (
 	"plumb/internal/stack"
 )
 
-// Reading and judging a host as a whole takes more memory than all else that
-// watch does, for some seconds every ten minutes. So it is done by this program
-// run again, which ends with it: plumb look and plumb judge, both hidden.
+// Reading and judging the whole host takes more memory than everything else
+// watch does, but only for some seconds every ten minutes. So other processes do
+// it, and end: the hidden commands plumb look and plumb judge.
 
 // Look and Judge are the names of those commands.
 const (
@@ -26,22 +26,22 @@ const (
 	Judge = "judge"
 )
 
-// looked is what plumb look answers.
+// looked is the output of plumb look.
 type looked struct {
 	Stack *stack.Stack `json:"stack"`
-	Asked []string     `json:"asked"` // of servers: the words of each question
+	Asked []string     `json:"asked"` // the words of each query that servers were asked
 }
 
-// Again is this program where it can be run again, to look and to judge; each is one at a time.
+// Again runs plumb look and plumb judge, one of each at a time.
 type Again struct{ looker, judger again.Program }
 
 const (
 	mostAnswer = 64 << 20
-	startTime  = 15 * time.Second // to start, and to end after its own deadline
+	startTime  = 15 * time.Second // for a process to start, and to end after its own deadline
 	judgeTime  = time.Minute
 )
 
-// AnswerLook is plumb look: it reads this host and writes what it saw.
+// AnswerLook is plumb look: it reads this host, and writes what it saw as JSON.
 func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Source) error {
 	ctx, cancel := again.WhileWanted(ctx, s.In)
 	defer cancel()
@@ -62,7 +62,7 @@ func AnswerLook(ctx context.Context, s *shell.Shell, a Adapters, src shell.Sourc
 	return json.NewEncoder(s.Out).Encode(looked{seen, own.Asked()})
 }
 
-// look has plumb look read this host. What that asked of servers is our own, too.
+// look runs plumb look. The queries of that process count as our own.
 func (a *Again) look(ctx context.Context, own *sample.Own, src shell.Source) (*stack.Stack, error) {
 	c := again.Call{Args: []string{Look, "--timeout", src.Timeout.String()}, Limit: src.Timeout + startTime, Most: mostAnswer}
 	if name := shell.OrEnvironment(src.DSN); name != "" { // never on a command line
@@ -83,14 +83,14 @@ func (a *Again) look(ctx context.Context, own *sample.Own, src shell.Source) (*s
 	return got.Stack, nil
 }
 
-// found is a finding as plumb judge answers it: what metrics tell of it.
+// found is a finding in the output of plumb judge: the part that metrics need.
 type found struct {
 	Rule   string        `json:"rule"`
 	Harm   rule.Harm     `json:"harm"`
 	Things [][]stack.Ref `json:"things"` // of each case
 }
 
-// AnswerJudge is plumb judge: it is given a host in a line, and writes what is out of line there.
+// AnswerJudge is plumb judge: it reads a host from one line of input, and writes what is out of line on it.
 func AnswerJudge(ctx context.Context, s *shell.Shell) error {
 	var seen stack.Stack
 	if err := json.NewDecoder(s.In).Decode(&seen); err != nil {
@@ -121,7 +121,7 @@ func judgeHere(s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 	return know.Judge(seen).Advice.Findings, nil
 }
 
-// Findings gives what check finds on a host: the rule, and the things of each case.
+// Findings returns what check finds on a host: the rule, and the things of each case.
 func (a Adapters) Findings(ctx context.Context, s *shell.Shell, seen *stack.Stack) ([]advise.Finding, error) {
 	if a.Again == nil {
 		return judgeHere(s, seen)
@@ -129,7 +129,7 @@ func (a Adapters) Findings(ctx context.Context, s *shell.Shell, seen *stack.Stac
 	return a.Again.judge(ctx, seen)
 }
 
-// judge has plumb judge judge it.
+// judge runs plumb judge.
 func (a *Again) judge(ctx context.Context, seen *stack.Stack) ([]advise.Finding, error) {
 	text, err := json.Marshal(seen)
 	if err != nil {

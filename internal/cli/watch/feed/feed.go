@@ -1,4 +1,4 @@
-// Package feed reads this machine again and again, for the commands of watch.
+// Package feed samples this machine for the commands of plumb watch.
 package feed
 
 import (
@@ -24,27 +24,27 @@ import (
 	"plumb/knowledge"
 )
 
-// Feed watches this host until the context ends, and gives what it sees to
-// sinks. One that is [Told] is told what watch says, too.
+// Feed watches this host until the context ends, and passes what it sees to
+// sinks. A sink that is [Told] also gets the verdicts.
 type Feed func(ctx context.Context, src shell.Source, sinks ...watch.Sink) error
 
-// Told is told what watch says each time a window was judged.
+// Told gets the verdicts each time a window was judged.
 type Told interface{ Moment(m watch.Moment) }
 
-// Apart is a sink that wants what a server counts for each of its databases. They are many, and whoever does not show them
-// has no use for them: they are read only where some sink asks for them.
+// Apart is a sink that wants what a server counts for each of its databases. As they can be many, they are only read if a sink wants
+// them.
 type Apart interface{ Databases() bool }
 
 // Adapters are the servers and storages that watch knows.
 type Adapters struct {
 	Dialers func(dsn.Given) map[string]host.Dialer
 	Phases  func(*catalog.Catalog, dsn.Given) [][]observe.Probe
-	// Finders know what to sample; databases: also what a server counts for each of its databases.
+	// Finders returns what finds things to sample; with databases, also what a server counts for each of its databases.
 	Finders func(g dsn.Given, databases bool) []sample.Finder
-	// Planners are who asks servers for plans and indexes, by their kind; powerful:
-	// also when our user can do more than read.
+	// Planners returns what asks servers for plans and indexes, by kind of server; with powerful,
+	// even if our user can do more than read.
 	Planners func(g dsn.Given, powerful bool) map[string]sample.Planner
-	Storages []protect.Storage // they tell whether the snapshots of points are there
+	Storages []protect.Storage // are asked whether the snapshots of points are there
 	Grants   func() string     // what makes the least user that watching needs, for each server
 	Again    *Again            // nil: this process looks and judges itself, as in a test
 }
@@ -62,7 +62,7 @@ func Live(s *shell.Shell, a Adapters) Feed {
 	}
 }
 
-// opened is a machine that is open to be read, as the command line names it.
+// opened is the machine that the command line names, opened for reading.
 type opened struct {
 	live  *host.Live
 	given dsn.Given
@@ -98,14 +98,14 @@ func run(ctx context.Context, s *shell.Shell, a Adapters, m opened, sinks ...wat
 	return sampler.Run(ctx, sampler.Options{Host: own, Own: own.Has, Finders: a.Finders(m.given, apart(sinks)), Look: look}, sinks...)
 }
 
-// stayingSmall gives back what reading the knowledge needed, and has the
-// collector run sooner: what watch keeps is little and lives for months beside a database.
+// stayingSmall frees the memory that was needed to read the knowledge, and makes the
+// garbage collector run more often: watch keeps little, but for months, and beside a database.
 func stayingSmall() {
 	debug.SetGCPercent(50)
 	debug.FreeOSMemory()
 }
 
-// Looker makes what reads a machine as a whole, as a check does.
+// Looker makes what reads the whole machine, as a check does.
 func Looker(s *shell.Shell, a Adapters, g dsn.Given, limit time.Duration) (func(context.Context, host.Reader) (*stack.Stack, error), error) {
 	cat, err := check.Catalog(check.All, s.Warn)
 	if err != nil {
@@ -116,19 +116,18 @@ func Looker(s *shell.Shell, a Adapters, g dsn.Given, limit time.Duration) (func(
 	}, nil
 }
 
-// windows is read once: it is large, and whoever judges, shows and exports wants
-// the same.
+// windows is read once, as it is large and needed by all who judge, show and export.
 var windows = sync.OnceValues(func() (*catalog.Catalog, error) { return catalog.Windows(knowledge.FS) })
 
-// Windows is the built-in catalogue of windows. A mistake in it is told and costs
-// what it is about: no command ends for it.
+// Windows returns the built-in catalogue of windows. A mistake in it is reported, and costs only
+// the entry it is in: no command fails because of it.
 func Windows(s *shell.Shell) *catalog.Catalog {
 	cat, err := windows()
 	s.Warn("the built-in catalogue has a mistake", err)
 	return cat
 }
 
-// NewJudge makes a judge of what is built in.
+// NewJudge makes a judge with the built-in rules.
 func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog) {
 	cat := Windows(s)
 	limits, err := verdict.Load(knowledge.FS, cat)
@@ -136,7 +135,7 @@ func NewJudge(s *shell.Shell) (*watch.Judge, *catalog.Catalog) {
 	return watch.NewJudge(cat, limits), cat
 }
 
-// apart tells whether some sink wants databases apart.
+// apart tells whether a sink is [Apart].
 func apart(sinks []watch.Sink) bool {
 	return slices.ContainsFunc(sinks, func(s watch.Sink) bool { a, ok := s.(Apart); return ok && a.Databases() })
 }
@@ -150,8 +149,8 @@ func tellers(sinks []watch.Sink) (out []Told) {
 	return out
 }
 
-// telling judges, and tells what it says. Who is told may be slow: what is told
-// waits for nobody, and only the newest moment does.
+// telling judges, and passes the verdicts on. As those who are told may be slow, judging does not wait
+// for them; they get the newest moment once they are ready.
 type telling struct {
 	*watch.Judge
 	known time.Time
@@ -185,7 +184,7 @@ func (t *telling) Batch(b series.Batch) {
 	}
 }
 
-// put replaces what waits in a box. Only one goroutine puts.
+// put replaces what waits in a box. Only one goroutine may call it.
 func put(box chan watch.Moment, m watch.Moment) {
 	select {
 	case <-box:

@@ -14,17 +14,17 @@ import (
 	"plumb/internal/stack"
 )
 
-// Questions are what a person can ask of the servers while they are watched. It
-// is a sink, to know which they are. It asks nothing by itself.
+// Questions asks servers, while they are watched, what a person wants to know. It
+// is a sink in order to know which servers there are.
 type Questions struct {
 	host     host.Reader
 	planners func(powerful bool) map[string]sample.Planner
 	mu       sync.Mutex
 	picture  *stack.Stack
-	one      chan struct{} // of which there is one: nobody is asked twice at a time
+	one      chan struct{} // has room for one, so that there is one question at a time
 }
 
-// Asks is a sink that wants to ask; it is told of whom before anything is sampled.
+// Asks is a sink that wants to ask questions. It gets them before anything is sampled.
 type Asks interface{ Answers(q *Questions) }
 
 func newQuestions(h host.Reader, planners func(powerful bool) map[string]sample.Planner) *Questions {
@@ -41,14 +41,14 @@ func (q *Questions) Picture(_ time.Time, s *stack.Stack) {
 // Batch implements [watch.Sink].
 func (*Questions) Batch(series.Batch) {}
 
-// How long an answer is waited for.
+// How long to wait for an answer.
 const (
 	planTime  = 8 * time.Second
 	indexTime = 20 * time.Second
 )
 
-// Plan asks a server how it carries out a statement. powerful: also when our user
-// can do more than read, which a person must have said.
+// Plan asks a server for the plan of a statement. powerful allows that even if our user
+// can do more than read; a person must have agreed to it.
 func (q *Questions) Plan(ctx context.Context, of series.Statement, powerful bool) series.Plan {
 	ctx, cancel := context.WithTimeout(ctx, planTime)
 	defer cancel()
@@ -76,8 +76,8 @@ func (q *Questions) Indexes(ctx context.Context, of stack.Ref) ([]series.Index, 
 	return needed(all), err
 }
 
-// needed leaves out of the indexes that nothing reads those that are to do
-// another one's work: who dropped both would have none.
+// needed removes, from the indexes that nothing reads, those that would take over the work of
+// another one in the list: whoever dropped both would have none left.
 func needed(all []series.Index) []series.Index {
 	return slices.DeleteFunc(all, func(x series.Index) bool {
 		return x.Unread && slices.ContainsFunc(all, func(y series.Index) bool {
@@ -86,7 +86,7 @@ func needed(all []series.Index) []series.Index {
 	})
 }
 
-// ask waits for its turn, and finds who asks servers of that kind.
+// ask waits for its turn, and finds the planner for a server.
 func (q *Questions) ask(ctx context.Context, of stack.Ref, powerful bool) (sample.Planner, *stack.Stack, func(), error) {
 	q.mu.Lock()
 	s := q.picture

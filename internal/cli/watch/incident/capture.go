@@ -1,4 +1,4 @@
-// Package incident is the command that keeps what an incident looked like.
+// Package incident has the command that keeps what an incident looked like.
 package incident
 
 import (
@@ -38,7 +38,7 @@ type captureFlags struct {
 	most int
 }
 
-// captureTime is how long may be spent on what is gathered at once.
+// captureTime limits how long gathering may take.
 const captureTime = time.Minute
 
 // Capture makes the command plumb watch capture.
@@ -56,9 +56,9 @@ directory below --dir with
   host.tape.gz             all that plumb check reads: plumb check --tape
 
 The same verdict about the same server is captured again after ten minutes at the
-earliest, and --max-captures limits the captures in all. Where less than 5 % of the
-filesystem is free, nothing is captured, which it says. Nothing else is written, and
-no capture is ever removed; what a run that was killed left unfinished is.
+earliest, and --max-captures limits the captures in all. If less than 5 % of the
+filesystem is free, nothing is captured, and Plumb says so. Nothing else is written,
+and no capture is ever removed, except an unfinished one of a run that was killed.
 Passwords are removed from the tape; statements have no literals. Look through a
 capture before you send it.
 
@@ -69,7 +69,7 @@ capture before you send it.
 		RunE: func(c *cobra.Command, _ []string) error { return runCapture(c.Context(), s, a, f) },
 	}
 	f.LiveFlags(c)
-	captures().Var(c, &f.dir, "make the directories in")
+	captures().Var(c, &f.dir, "keep the captures in")
 	c.Flags().StringSliceVar(&f.on, "on", nil, "only for these `VERDICTS`, such as lock/blocked")
 	c.Flags().IntVar(&f.most, "max-captures", 10, "end after this many captures")
 	shell.Offer(c, map[string]shell.Words{"on": verdicts})
@@ -128,7 +128,7 @@ func (k *capturing) Moment(m watch.Moment) {
 	if v == nil || k.ctx.Err() != nil {
 		return
 	}
-	if err := k.room(); err != nil { // the next verdict may find some
+	if err := k.room(); err != nil { // there may be room at the next verdict
 		fmt.Fprintln(k.shell.Err, shell.OneLine(fmt.Sprintf("%s is not captured: %v", v.ID, err)))
 		return
 	}
@@ -144,7 +144,7 @@ func (k *capturing) Moment(m watch.Moment) {
 	}
 }
 
-// take gathers and writes: under another name until all is there.
+// take gathers and writes a capture. It has another name until it is complete.
 func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err error) {
 	name = filepath.Join(k.dir, m.At.UTC().Format("2006-01-02T150405Z")+"-"+strings.ReplaceAll(v.ID, "/", "-"))
 	made, err := os.MkdirTemp(k.dir, unfinished)
@@ -153,7 +153,7 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 	}
 	defer func() {
 		if err != nil {
-			os.RemoveAll(made) // ours, and half a capture misleads
+			os.RemoveAll(made) // half a capture would mislead
 		}
 	}()
 	ctx, cancel := context.WithTimeout(k.ctx, captureTime)
@@ -164,7 +164,7 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 	}
 	defer live.Close()
 	items := k.Items()
-	threads := threads(ctx, live, items, v.Server) // what goes away first comes first
+	threads := threads(ctx, live, items, v.Server) // first, as it changes the fastest
 	doc, err := json.MarshalIndent(view.Document(m, k.cat), "", "  ")
 	if err != nil {
 		return "", err
@@ -185,7 +185,7 @@ func (k *capturing) take(m watch.Moment, v watch.Verdict) (name string, err erro
 	return settle(made, name)
 }
 
-// threads describes what the threads of a server do, or why that cannot be told.
+// threads describes what the threads of a server do, or says why that is not known.
 func threads(ctx context.Context, h host.Reader, items []record.Item, server stack.Ref) string {
 	var all []string
 	for _, p := range processes(items, server) {
@@ -205,7 +205,7 @@ func threads(ctx context.Context, h host.Reader, items []record.Item, server sta
 	return strings.Join(all, "\n")
 }
 
-// processes gives those of a server by the newest picture.
+// processes returns the processes of a server in the newest picture of the host.
 func processes(items []record.Item, server stack.Ref) []*stack.Thing {
 	for _, i := range slices.Backward(items) {
 		if i.Picture == nil {
@@ -219,7 +219,7 @@ func processes(items []record.Item, server stack.Ref) []*stack.Thing {
 	return nil
 }
 
-// tape records this host as plumb capture does.
+// tape records this host on a tape, as plumb capture does.
 func (k *capturing) tape(ctx context.Context, live *host.Live, g dsn.Given, to io.Writer) error {
 	look, err := feed.Looker(k.shell, k.adapters, g, k.flags.Timeout)
 	if err != nil {
@@ -245,7 +245,7 @@ func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
 }
 
-// writeNew writes a file that nobody else may read.
+// writeNew writes a new file that only its owner can read.
 func writeNew(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

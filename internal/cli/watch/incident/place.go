@@ -22,16 +22,16 @@ const (
 	tapeFile    = "host.tape.gz"
 )
 
-// unfinished is how the name of a capture begins until it is whole.
+// unfinished begins the name of a capture until it is complete.
 const unfinished = ".unfinished-"
 
-// captures is where captures are kept. It is not in the directory of the recorder, which is a user of
-// its own: what root made there, that user could replace.
+// captures is where captures are kept. It is not in the directory of the recorder, which runs as a user of
+// its own that could replace what root makes there.
 func captures() shell.Kept {
 	return shell.Kept{Of: "captures", Flag: "dir", Root: "/var/lib/plumb-captures", Own: "plumb/captures"}
 }
 
-// place makes the directory that captures are made in.
+// place makes the directory for captures.
 func (f captureFlags) place() (string, error) {
 	dir, err := captures().In(f.dir)
 	if err != nil {
@@ -44,8 +44,8 @@ func (f captureFlags) place() (string, error) {
 	return real, nil
 }
 
-// tidy removes captures that were begun and never became whole. Only what a capture consists of goes: a
-// directory with anything else in it is somebody's, and stays.
+// tidy removes captures that were begun and never completed. It removes only files that a capture consists of: a
+// directory with anything else in it stays, as somebody put that there.
 func tidy(dir string) error {
 	left, err := os.ReadDir(dir)
 	if err != nil {
@@ -68,10 +68,10 @@ func tidy(dir string) error {
 	return nil
 }
 
-// mostOfName is how many captures of one name there can be: of other servers, and of others who capture at the same moment.
+// mostOfName is how many captures can have the same name but for a number: those of other servers, and of other runs at the same moment.
 const mostOfName = 100
 
-// settle gives a capture that is whole its name, or one like it where there is one of that name. No other is replaced.
+// settle gives a complete capture its name, with a number added if the name is taken.
 func settle(made, name string) (string, error) {
 	free := name
 	for n := 2; ; n++ {

@@ -9,10 +9,10 @@ import (
 	"plumb/knowledge"
 )
 
-// verdicts are those that a capture can wait for.
+// verdicts lists the verdicts that a capture can wait for.
 func verdicts() []string { return verdict.IDs(knowledge.FS) }
 
-// notOne is the error of a name that is not that of a verdict.
+// notOne is the error for a name that is not that of a verdict.
 func notOne(id string) error {
 	return hint.Usage("--on "+id+" is not a verdict", cmp.Or(hint.Meant(id, verdicts()), "want one of "+strings.Join(verdicts(), ", ")))
 }

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// guard decides who is answered.
+// guard decides which requests are answered.
 type guard struct {
 	token string // "" for everybody
 	here  bool   // only this machine can reach the listener
-	name  string // by which it was told to listen, such as localhost or db1
+	name  string // the name in the address to listen on, such as localhost or db1
 }
 
-// before puts the guard before what answers.
+// before returns a handler that passes on the requests the guard lets through.
 func (g guard) before(metrics http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
 		case g.here && !g.named(r.Host):
-			// A page of a stranger, whose name now leads to this machine: its
-			// script would read what it is shown.
+			// DNS rebinding: a stranger's page, whose host name now leads to this machine,
+			// has a script that would read our answer.
 			http.Error(w, "this is not an address of the machine itself", http.StatusMisdirectedRequest)
 		case !g.lets(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="plumb"`)
@@ -39,7 +39,7 @@ func (g guard) before(metrics http.Handler) http.Handler {
 	})
 }
 
-// lets compares the token in a time that tells nothing of it.
+// lets tells whether a request has the token. The time it takes reveals nothing about the token.
 func (g guard) lets(r *http.Request) bool {
 	if g.token == "" {
 		return true
@@ -49,8 +49,8 @@ func (g guard) lets(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && ok
 }
 
-// named tells whether a Host header names this machine by itself, or by the name
-// that its owner gave.
+// named tells whether a Host header is an address of this machine, or the name
+// in the address to listen on.
 func (g guard) named(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

@@ -24,10 +24,10 @@ const (
 	mostConnections = 64
 	mostHeader      = 16 << 10
 	headTime        = 5 * time.Second  // to send the head of a request
-	answerTime      = 10 * time.Second // to take the answer
+	answerTime      = 10 * time.Second // for a client to read the answer
 )
 
-// Listening says where to listen, and who may ask.
+// Listening says where to listen, and who may read.
 type Listening struct {
 	Address   string // host:port
 	Cert, Key string // files; "" for no TLS
@@ -35,17 +35,17 @@ type Listening struct {
 	Token     string // file; "" for none
 }
 
-// Listener is a server that listens already, and does not answer yet.
+// Listener is a server that listens, but does not answer before Serve.
 type Listener struct {
 	all   []net.Listener // one for each address of the name that was given
 	guard guard
 	here  bool // only this machine can reach it
 }
 
-// Addr is the first address on which it listens.
+// Addr is the first address the listener listens on.
 func (l *Listener) Addr() net.Addr { return l.all[0].Addr() }
 
-// Close ends listening.
+// Close stops listening.
 func (l *Listener) Close() error {
 	var err error
 	for _, one := range l.all {
@@ -54,8 +54,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Listen opens it. Beyond the machine itself it refuses without TLS, and
-// without a way to know who asks.
+// Listen starts to listen. If other machines can reach the address, it is an error
+// to do so without TLS, or without a token or certificates of clients.
 func Listen(l Listening) (*Listener, error) {
 	host, port, err := net.SplitHostPort(l.Address)
 	if err != nil {
@@ -101,26 +101,26 @@ func open(hosts []string, port string) (all []net.Listener, err error) {
 		}
 		all = append(all, one)
 		if _, took, err := net.SplitHostPort(one.Addr().String()); err == nil {
-			port = took // of 0: the same for the next
+			port = took // for port 0, use the same one on the next address
 		}
 	}
 	return all, nil
 }
 
-// Here tells whether only this machine can reach it.
+// Here tells whether only this machine can reach the listener.
 func (l *Listener) Here() bool { return l.here }
 
-// loopback tells whether every address of a name is of this machine alone.
+// loopback tells whether all addresses of a name are loopback addresses.
 func loopback(host string) (bool, error) {
 	if strings.EqualFold(host, "localhost") {
-		return true, nil // nothing has to be opened to see that
+		return true, nil // without looking anything up
 	}
 	_, here, err := addresses(host)
 	return here, err
 }
 
-// addresses gives where to listen for a name, and whether all of that is of this
-// machine alone. Then it is every address: who asks for localhost may be led to any.
+// addresses returns where to listen for a name, and whether that is on loopback
+// addresses alone. In that case it is all of them, as a client that asks for localhost may use any.
 func addresses(host string) (all []string, here bool, err error) {
 	if host == "" {
 		return []string{""}, false, nil
@@ -177,7 +177,7 @@ func (l Listening) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// renewed is a certificate that is read anew when its file is another one.
+// renewed is a certificate that is read again when its file was replaced.
 type renewed struct {
 	cert, key string
 	mu        sync.Mutex
@@ -195,13 +195,13 @@ func (r *renewed) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			r.pair, r.of = pair, st.ModTime()
 		}
 	}
-	if r.pair != nil { // while it is being replaced, the old one is still good
+	if r.pair != nil { // the files may be half replaced, and the old certificate is still good
 		return r.pair, nil
 	}
 	return nil, err
 }
 
-// limited accepts so many connections at a time; others wait with the kernel.
+// limited accepts only so many connections at a time; others wait in the kernel.
 type limited struct {
 	net.Listener
 	free chan struct{}
@@ -229,11 +229,11 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// Serve answers until the context ends: /metrics to those who may ask. A connection is for one request: those who
-// keep one and ask nothing could hold all there are.
+// Serve answers requests for /metrics until the context ends. A connection is closed after one request, as idle clients could
+// occupy all connections otherwise.
 func (l *Listener) Serve(ctx context.Context, metrics http.Handler) error {
 	s := &http.Server{Handler: l.guard.before(metrics), ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime,
-		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0)} // what strangers do wrong fills no log
+		MaxHeaderBytes: mostHeader, ErrorLog: log.New(io.Discard, "", 0)} // mistakes of strangers must not fill a log
 	s.SetKeepAlivesEnabled(false)
 	done := make(chan error, len(l.all))
 	for _, one := range l.all {

@@ -23,7 +23,7 @@ import (
 	"plumb/internal/hint"
 )
 
-// Limits of what waits to be sent.
+// Limits of the queue.
 const (
 	mostWaiting  = 240      // requests: an hour, every 15 s
 	mostBytes    = 16 << 20 // of all requests
@@ -32,35 +32,35 @@ const (
 	lastBackoff  = time.Minute
 )
 
-// Target is where remote write goes, and who says so.
+// Target is where remote write goes, and the secrets for it.
 type Target struct {
 	URL       string
-	Flag      string // by which it was given, for messages; "" for --remote-write
+	Flag      string // that named it, for messages; "" for --remote-write
 	Token     string // file with a bearer token; "" for none
 	Login     string // file with user:password; "" for none
-	CA        string // file of the authorities that are trusted instead of the system's; "" for those
+	CA        string // file of authorities that are trusted instead of the system's; "" for the system's
 	Cert, Key string // files of a client certificate; "" for none
 	Second    bool   // remote write 2.0, as long as the receiver takes it
 }
 
-// Request is what is sent. Its body is made for remote write 2.0, or for 1.0.
+// Request is what is sent. It can make its body for remote write 2.0 and for 1.0.
 type Request interface {
 	Body(second bool) []byte
-	Len() int // bytes that it takes while it waits
+	Len() int // bytes of memory that it takes while it waits
 }
 
-// Push sends requests of remote write in order, again and again until they are
-// taken. What is too much to be kept is dropped, the oldest first, and counted.
+// Push sends remote write requests in order, and each again until it is
+// accepted. If too many wait, the oldest are dropped and counted.
 type Push struct {
 	url, shown, authorization, agent string // shown: the URL without what may be secret
 	client                           *http.Client
-	changed                          func(error) // told when it begins to fail, and nil when it goes well again
+	changed                          func(error) // is called when sending begins to fail, and with nil when it works again
 	second                           bool        // what is sent is of remote write 2.0; only Run's goroutine uses it
 
 	mu      sync.Mutex
 	waiting []request
-	added   int // requests ever
-	sending int // number of the request that is on its way
+	added   int // number of all requests so far
+	sending int // number of the request that is being sent
 	bytes   int
 	counts  Counts
 	more    chan struct{}
@@ -73,14 +73,14 @@ type request struct {
 	samples int
 }
 
-// Counts is what became of samples.
+// Counts says what became of samples.
 type Counts struct {
 	Sent, Dropped, Refused float64 // samples
-	Retries                float64 // requests that were sent again
+	Retries                float64 // how often a request was sent again
 	Waiting                int     // requests
 }
 
-// NewPush checks a target and makes what sends to it.
+// NewPush makes a Push for a target. It is an error if the target or its files are not usable.
 func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	flag := cmp.Or(t.Flag, "--remote-write")
 	u, err := url.Parse(t.URL)
@@ -108,12 +108,12 @@ func NewPush(t Target, agent string, changed func(error)) (*Push, error) {
 	if p.authorization != "" && u.Scheme == "http" { // what a proxy or another address of the name would be told, others could read
 		transport.Proxy, transport.DialContext = nil, dialHere
 	}
-	// A redirection would take the secret elsewhere.
+	// A redirection could send the secret elsewhere.
 	p.client = &http.Client{Transport: transport, Timeout: sendTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return p, nil
 }
 
-// dialHere connects to this machine, and refuses every other.
+// dialHere connects to addresses of this machine only.
 func dialHere(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err != nil {
@@ -132,7 +132,7 @@ func onlyHere(to net.Addr) error {
 	return nil
 }
 
-// flag is what a flag about the target is called.
+// flag returns the name of a flag about the target.
 func (t Target) flag(name string) string { return t.either("--remote-"+name, "--"+name) }
 
 // either is what is said of remote write, or of a page that is read.
@@ -175,14 +175,14 @@ func (t Target) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// Add puts a request at the end of those that wait.
+// Add puts a request at the end of the queue.
 func (p *Push) Add(r Request, samples int) {
 	p.mu.Lock()
 	p.added++
 	p.waiting = append(p.waiting, request{r, p.added, samples})
 	p.bytes += r.Len()
 	for len(p.waiting) > 1 && (len(p.waiting) > mostWaiting || p.bytes > mostBytes) {
-		if p.waiting[0].number != p.sending { // what becomes of that one is not known yet, and a counter never falls
+		if p.waiting[0].number != p.sending { // nobody knows yet what becomes of that one, and a counter must not go down
 			p.counts.Dropped += float64(p.waiting[0].samples)
 		}
 		p.shift()
@@ -194,13 +194,13 @@ func (p *Push) Add(r Request, samples int) {
 	}
 }
 
-// shift takes away the oldest. Its caller holds the lock.
+// shift removes the oldest request. The caller holds the lock.
 func (p *Push) shift() {
 	p.bytes -= p.waiting[0].Len()
 	p.waiting = append([]request(nil), p.waiting[1:]...)
 }
 
-// Counts tells what became of what was added.
+// Counts says what became of the samples that were added.
 func (p *Push) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,14 +236,14 @@ func (p *Push) Run(ctx context.Context) {
 			backoff = firstBackoff
 			continue
 		}
-		// Many agents that lost one receiver do not come back all at once.
+		// A random wait, so that many agents which lost the same receiver do not all come back at once.
 		_ = p.pause(ctx, max(a.wait, backoff/2+rand.N(backoff)))
 		backoff = min(2*backoff, lastBackoff)
 	}
 }
 
-// OnChange tells when something that is done again and again begins to fail, and with
-// nil when it goes well again.
+// OnChange wraps tell, for something that is done again and again, so that it is called only
+// when that begins to fail, and with nil when it works again.
 func OnChange(tell func(error)) func(error) {
 	failing := false
 	return func(err error) {
@@ -264,8 +264,8 @@ func (p *Push) oldest() (request, bool) {
 	return p.waiting[0], true
 }
 
-// note counts what became of a request, and takes it away unless it is sent
-// again. It may have been dropped meanwhile.
+// note counts what became of a request, and removes it unless it is to be sent
+// again. The request may have been dropped meanwhile.
 func (p *Push) note(r request, a answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,28 +289,28 @@ func (p *Push) note(r request, a answer) {
 	p.counts.Refused += float64(r.samples - sent)
 }
 
-// answer is what the receiver says to a request: whether it is worth to try
-// again, and after what time.
+// answer is what the receiver says to a request: whether to try again, and after
+// what time.
 type answer struct {
 	code    int  // 0: there was none
-	counted bool // it says how much it has written, as every receiver of remote write 2.0 does
+	counted bool // it says how much it wrote, as every receiver of remote write 2.0 must
 	written int  // samples, as far as it says
 	wait    time.Duration
 	again   bool
 	err     error
 }
 
-// older tells whether a request of remote write 2.0 came to a receiver that knows
-// only 1.0. Many of those take it for an empty one of 1.0, and say that all is
-// well; the specification says how to tell.
+// older tells whether a remote write 2.0 request was sent to a receiver that knows
+// only 1.0. Many of those take it for an empty request of 1.0 and report success, which
+// the specification says how to detect.
 func (a answer) older() bool {
 	return !a.counted && (a.code/100 == 2 || a.code == http.StatusUnsupportedMediaType || a.code == http.StatusBadRequest)
 }
 
-// The names of the headers by which a receiver of remote write 2.0 says how much it has written.
+// Names of the headers with which a receiver of remote write 2.0 says how much it wrote.
 const writtenHeader = "X-Prometheus-Remote-Write-%s-Written"
 
-// kindOf are the headers that say which message is sent.
+// kindOf returns the headers that say which message is sent.
 func kindOf(second bool) (content, version string) {
 	if second {
 		return "application/x-protobuf;proto=io.prometheus.write.v2.Request", "2.0.0"
@@ -355,8 +355,8 @@ func (p *Push) send(ctx context.Context, r Request) answer {
 	return a
 }
 
-// unwanted are the answers to a request that would be refused again. After all
-// others somebody may mend the receiver or the secret: then nothing is lost.
+// unwanted lists the status codes of requests that would be refused each time. After any
+// other one, somebody may repair the receiver or the secret, so that nothing is lost.
 var unwanted = []int{http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
 // retryAfter reads how many seconds a receiver wants to be left alone, at most

@@ -11,11 +11,11 @@ import (
 	"plumb/internal/hint"
 )
 
-// leastToken is how long a token has to be, in bytes, so that nobody guesses it.
+// leastToken is how many bytes a token must have at least, so that nobody can guess it.
 const leastToken = 16
 
-// secretOf reads the first line of a file that nobody but its owner and group
-// reads, such as a token or user:password.
+// secretOf reads the first line of a file, such as a token or user:password. It is an
+// error if users other than its owner and group can read the file.
 func secretOf(flag, name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func secretOf(flag, name string) (string, error) {
 	return line, nil
 }
 
-// tokenOf reads a token that is long enough not to be guessed.
+// tokenOf reads a token. It is an error if it is too short.
 func tokenOf(flag, name string) (string, error) {
 	token, err := secretOf(flag, name)
 	if err == nil && len(token) < leastToken {

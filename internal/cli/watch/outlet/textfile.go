@@ -12,10 +12,10 @@ import (
 	"plumb/internal/hint"
 )
 
-// Textfile is a file in the directory that another exporter reads.
+// Textfile is the path of a file in a directory that another exporter reads.
 type Textfile struct{ Path string }
 
-// Validate finds what is wrong with its name.
+// Validate is a usage error if the path cannot be used.
 func (t Textfile) Validate() error {
 	if filepath.Ext(t.Path) != ".prom" {
 		return hint.Usage(fmt.Sprintf("--textfile %s does not end in .prom", t.Path), "node_exporter reads no other files; give DIR/plumb.prom")
@@ -29,10 +29,10 @@ func (t Textfile) Validate() error {
 	return nil
 }
 
-// leftover is how the name of a file that is being written begins; a number of sixteen digits follows.
+// leftover begins the name of a file that is being written; sixteen digits follow.
 func (t Textfile) leftover() string { return "." + filepath.Base(t.Path) + "." }
 
-// Tidy removes what runs left that were killed while they wrote: files under names that only Write gives.
+// Tidy removes half-written files of runs that were killed. Only Write makes files with such names.
 func (t Textfile) Tidy() error {
 	dir := filepath.Dir(t.Path)
 	all, err := os.ReadDir(dir)
@@ -52,17 +52,17 @@ func (t Textfile) Tidy() error {
 	return nil
 }
 
-// Write puts what is written in its place, whole or not at all, for all to
-// read. It is written beside its place, under a name that the exporter does not
-// read and nobody can have made before. A link in its place is replaced, not
-// followed: the directory may be one that others write to.
+// Write replaces the file, which everybody can read. It is written under another name
+// first, which the exporter ignores and nobody can guess, and then renamed. If others
+// can write to the directory there may be a link in place of the file: it is replaced, not
+// followed.
 func (t Textfile) Write(write func(io.Writer) error) error {
 	beside := filepath.Join(filepath.Dir(t.Path), fmt.Sprintf("%s%016x", t.leftover(), rand.Uint64()))
 	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))
 	}
-	if st, e := f.Stat(); e == nil && st.Mode().Perm() != 0o644 { // by the umask
+	if st, e := f.Stat(); e == nil && st.Mode().Perm() != 0o644 { // the umask took permissions away
 		err = f.Chmod(0o644)
 	}
 	err = errors.Join(err, write(f))
@@ -70,13 +70,13 @@ func (t Textfile) Write(write func(io.Writer) error) error {
 		err = os.Rename(f.Name(), t.Path)
 	}
 	if err != nil {
-		os.Remove(f.Name()) // ours, and half a file is of no use
+		os.Remove(f.Name()) // nobody needs half a file
 		return fmt.Errorf("write %s: %w", t.Path, hint.Cause(err))
 	}
 	return nil
 }
 
-// Remove takes it away: once nobody writes it any more, it says what was.
+// Remove removes the file: once nobody writes it any more, what it says is out of date.
 func (t Textfile) Remove() error {
 	if err := os.Remove(t.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", t.Path, err)

@@ -1,15 +1,15 @@
-// Package pbm drives Percona Backup for MongoDB: it runs it and reads what it says in JSON. What is stored where is set
-// with pbm config, and pbm-agent runs beside each mongod: both are the administrator's, and pbm restore goes into the
-// cluster that runs.
+// Package pbm drives Percona Backup for MongoDB: it tells it where backups go, runs it and reads what it says in JSON. A pbm-agent
+// runs beside each mongod, which the administrator installs, and pbm restore goes into the cluster that runs.
 //
-// Nothing of this was ever run against a cluster. What is said here was read in the source of 2.9.1.
+// Nothing of this was ever run against a cluster. What is said here was read in the source of 2.9.1 and 2.15.0.
 package pbm
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"regexp"
 	"strings"
@@ -19,6 +19,7 @@ import (
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/limited"
+	"plumb/internal/host/redact"
 	"plumb/internal/product"
 	"plumb/internal/units"
 )
@@ -47,7 +48,8 @@ func (Tool) Run(ctx context.Context, d host.Streamer, _ driven.Set, t driven.Typ
 	if t != driven.Full {
 		return hint.With(fmt.Errorf("a logical backup is whole, and %s was asked for", t), "pbm backup --type incremental makes those, on Percona Server")
 	}
-	return call(ctx, d, nil, 30*time.Minute, "backup", "--type=logical", "--wait", "--out=json")
+	_, err := call(ctx, d, 30*time.Minute, "", "backup", "--type=logical", "--wait", "--out=json")
+	return err
 }
 
 // Look implements driven.Tool.
@@ -56,11 +58,14 @@ func (t Tool) Look(ctx context.Context, d host.Streamer, _ driven.Set) (driven.F
 	if err != nil {
 		return driven.Found{}, err
 	}
-	out := limited.NewBuffer(mostText, fmt.Errorf("it gives more than %s", units.Bytes(mostText)))
-	if err := call(ctx, d, out, 2*time.Minute, "status", "--out=json"); err != nil {
+	text, err := call(ctx, d, 2*time.Minute, "", "status", "--out=json")
+	if err != nil && strings.Contains(err.Error(), nothing) {
+		err = hint.With(errUntold, untold)
+	}
+	if err != nil {
 		return driven.Found{}, err
 	}
-	f, err := read(out.Bytes())
+	f, err := read(text)
 	f.Version = version
 	return f, err
 }
@@ -71,20 +76,29 @@ const mostText = 16 << 20
 // environments are where the packages of PBM keep the URI of the agent, which has its password.
 var environments = [...]string{"/etc/default/pbm-agent", "/etc/sysconfig/pbm-agent"}
 
-// script reads the URI from its input, so that it is on no command line.
-const script = `IFS= read -r PBM_MONGODB_URI && export PBM_MONGODB_URI && exec pbm "$@" </dev/null`
+// script reads the URI from the first line of its input, so that it is on no command line. The program gets the rest.
+const script = `IFS= read -r PBM_MONGODB_URI && export PBM_MONGODB_URI && exec pbm "$@"`
 
-// call runs the program.
-func call(ctx context.Context, d host.Streamer, out io.Writer, limit time.Duration, command ...string) error {
+// call runs the program with an input, and gives what it answers. In JSON it answers also what went wrong.
+func call(ctx context.Context, d host.Streamer, limit time.Duration, input string, command ...string) ([]byte, error) {
 	uri, err := uriOf(ctx, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n"), Out: out, Works: true, Progress: limit}
+	out := limited.NewBuffer(mostText, fmt.Errorf("it gives more than %s", units.Bytes(mostText)))
+	p := host.Pipe{Argv: append([]string{"sh", "-c", script, "sh"}, command...), In: strings.NewReader(uri + "\n" + input), Out: out, Works: true, Progress: limit}
 	if _, err := d.Pipe(ctx, p); err != nil {
-		return errors.New("pbm " + command[0] + ": " + strings.ReplaceAll(strings.ReplaceAll(err.Error(), script, "…"), uri, "***"))
+		why := cmp.Or(redact.Text(refusal(out.Bytes())), err.Error())
+		return nil, errors.New("pbm " + command[0] + ": " + strings.ReplaceAll(strings.ReplaceAll(why, script, "…"), uri, "***"))
 	}
-	return nil
+	return out.Bytes(), nil
+}
+
+// refusal finds in an answer what went wrong; "" where it does not say.
+func refusal(text []byte) string {
+	var said struct{ Error string } // also spelled error
+	_ = json.Unmarshal(text, &said)
+	return strings.Join(strings.Fields(said.Error), " ")
 }
 
 func uriOf(ctx context.Context, d host.Doer) (string, error) {
@@ -100,7 +114,7 @@ func uriOf(ctx context.Context, d host.Doer) (string, error) {
 			return uri, nil
 		}
 	}
-	return "", hint.With(errors.New("with which URI pbm-agent logs in is not known"), "its packages keep PBM_MONGODB_URI=mongodb://… in "+environments[0]+" or "+environments[1])
+	return "", hint.With(errors.New("the URI with which pbm-agent logs in is not known"), "its packages keep PBM_MONGODB_URI=mongodb://… in "+environments[0]+" or "+environments[1])
 }
 
 // assigned finds the URI in a file of assignments, of which the last one counts.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plumb/internal/backup/driven"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 )
 
@@ -50,31 +51,64 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestCommandLine sees how pbm is called, by a program that is none: no registry that the tests reach has PBM, nor a mongod for
-// it. The URI, which has a password, is in the environment alone, and what pbm says of it is not told.
-func TestCommandLine(t *testing.T) {
-	const uri = "mongodb://backup:s3cretS3CRET@db1:27017/?authSource=admin"
-	dir := t.TempDir()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
+const uri = "mongodb://backup:s3cretS3CRET@db1:27017/?authSource=admin"
+
+// pretended is a program that is none, in the place of pbm: no registry that the tests reach has PBM, nor a mongod for it. It answers
+// with files of its directory, and notes how it was called, and what it was given.
+func pretended(t *testing.T) (dir string, d *host.LiveDoer) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, dir+"/status.json", said)
+	write(t, dir+"/agent", "PBM_MONGODB_URI=\""+uri+"\"\n")
+	write(t, dir+"/pbm", `#!/bin/sh
+cd `+dir+`
+echo "$*|$(tr '\0' ' ' < /proc/$$/cmdline)|$PBM_MONGODB_URI|$(cat)" >> calls
+case "$*" in
+"version --short") echo 2.9.1 ;;
+status*) cat status.json; if [ -e later.json ]; then mv later.json status.json; fi ;;
+"config --out=json") if [ -e config.json ]; then cat config.json; else echo '{"Error":"get: mongo: no documents in result"}'; exit 1; fi ;;
+config*) ;;
+*) printf '{"Error":"cannot connect to %s"}\n' "$PBM_MONGODB_URI"; exit 1 ;;
+esac
+`)
+	if err := os.Chmod(dir+"/pbm", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	was, pause := environments, between
+	t.Cleanup(func() { environments, between = was, pause })
+	environments, between = [2]string{dir + "/none", dir + "/agent"}, time.Millisecond
+	return dir, hosttest.LiveDoer(t)
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calls gives how pbm was called, each with its input, and forgets it. What is secret was on no command line.
+func calls(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(dir + "/calls")
+	if err != nil || os.Remove(dir+"/calls") != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Split(strings.TrimSpace(line), "|")
+		all = append(all, strings.TrimSpace(parts[0]+" "+parts[3]))
+		if strings.Contains(parts[1], "s3cret") || parts[2] != uri && parts[0] != "version --short" {
+			t.Errorf("%q", parts)
 		}
 	}
-	must(os.WriteFile(dir+"/status.json", []byte(said), 0o600))
-	must(os.WriteFile(dir+"/agent", []byte("PBM_MONGODB_URI=\""+uri+"\"\n"), 0o600))
-	must(os.WriteFile(dir+"/pbm", []byte(`#!/bin/sh
-echo "$*|$(tr '\0' ' ' < /proc/$$/cmdline)|$PBM_MONGODB_URI" >> `+dir+`/calls
-case "$1" in
-version) echo 2.9.1 ;;
-status) cat `+dir+`/status.json ;;
-*) echo "cannot connect to $PBM_MONGODB_URI" >&2; exit 1 ;;
-esac
-`), 0o700))
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	defer func(was [2]string) { environments = was }(environments)
-	environments = [2]string{dir + "/none", dir + "/agent"}
-	d := hosttest.LiveDoer(t)
+	return all
+}
+
+// TestCommandLine sees how pbm is called. The URI, which has a password, is in the environment alone, and what pbm says of it is not
+// told.
+func TestCommandLine(t *testing.T) {
+	dir, d := pretended(t)
 	f, err := Tool{}.Look(t.Context(), d, driven.Set{})
 	if err != nil || f.Version != "2.9.1" || len(f.Backups) != 2 {
 		t.Errorf("%+v, %v", f, err)
@@ -86,22 +120,61 @@ esac
 	if err := (Tool{}).Run(t.Context(), d, driven.Set{}, driven.Incr); err == nil || !strings.Contains(err.Error(), "a logical backup is whole") {
 		t.Errorf("%v", err)
 	}
-	text, err := os.ReadFile(dir + "/calls")
-	must(err)
-	var called []string
-	for line := range strings.Lines(string(text)) {
-		parts := strings.Split(strings.TrimSpace(line), "|")
-		called = append(called, parts[0])
-		if strings.Contains(parts[1], "s3cret") || parts[2] != uri && parts[0] != "version --short" {
-			t.Errorf("%q", parts)
-		}
-	}
-	if want := []string{"version --short", "status --out=json", "backup --type=logical --wait --out=json"}; !slices.Equal(called, want) {
-		t.Errorf("%q", called)
+	if got, want := calls(t, dir), []string{"version --short", "status --out=json", "backup --type=logical --wait --out=json"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 	environments = [2]string{dir + "/none", dir + "/none"}
 	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "with which URI") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTell sees what PBM is told of the place: once, by its input, and never in the place of another.
+func TestTell(t *testing.T) {
+	const keeps = `{"storage":{"type":"s3","s3":{"region":"us-east-1","endpointUrl":"https://s3.example.org","bucket":"backups","prefix":"pbm/rs0","credentials":{"access-key-id":"AKIA","secret-access-key":"s3cret"}}},"pitr":{"enabled":true}}`
+	const told = `{"storage":{"type":"s3","s3":{"region":"us-east-1","endpointUrl":"https://s3.example.org","bucket":"backups","prefix":"pbm/rs0"}},"pitr":{"enabled":false}}`
+	bucket := driven.Set{URL: "s3://backups/pbm/rs0/", Endpoint: "https://s3.example.org"}
+	key := driven.Login{Key: "AKIA", Secret: "s3cret"}
+	read, version, status := "config --out=json", "version --short", "status --out=json"
+	for name, c := range map[string]struct {
+		is    string // what PBM was told before; "" for nothing
+		set   driven.Set
+		login driven.Login
+		log   bool
+		want  []string
+		did   bool
+		fails string
+	}{
+		"a bucket":                    {"", bucket, key, true, []string{version, read, "config --file=- --wait --out=json " + keeps, status, status}, true, ""},
+		"by the role of the machines": {"", driven.Set{URL: "s3://b", Region: "eu-1"}, driven.Login{}, false, []string{version, read, `config --file=- --wait --out=json {"storage":{"type":"s3","s3":{"region":"eu-1","bucket":"b"}},"pitr":{"enabled":false}}`, status, status}, true, ""},
+		"a directory":                 {"", driven.Set{URL: "file:///mnt/nas/pbm"}, driven.Login{}, false, []string{version, read, `config --file=- --wait --out=json {"storage":{"type":"filesystem","filesystem":{"path":"/mnt/nas/pbm"}},"pitr":{"enabled":false}}`, status, status}, true, ""},
+		"nothing to tell":             {told, bucket, key, false, []string{version, read}, false, ""},
+		"the log too":                 {told, bucket, key, true, []string{version, read, "config --set=pitr.enabled=true --out=json"}, true, ""},
+		"only the log":                {told, driven.Set{}, key, true, []string{version, read, "config --set=pitr.enabled=true --out=json"}, true, ""},
+		"the log was told":            {keeps, bucket, key, true, []string{version, read}, false, ""},
+		"elsewhere":                   {told, driven.Set{URL: "s3://other/pbm"}, key, false, []string{version, read}, false, "PBM keeps the backups elsewhere: s3 https://s3.example.org us-east-1 backups pbm/rs0"},
+		"in a kind of its own":        {`{"storage":{"type":"azure","azure":{}}}`, bucket, key, false, []string{version, read}, false, "elsewhere: azure"},
+		"the log of nothing":          {"", driven.Set{}, key, true, []string{version, read}, false, "PBM was never told"},
+		"a login of hours":            {"", bucket, driven.Login{Key: "a", Secret: "b", Token: "c"}, false, []string{version, read}, false, "ends within hours"},
+		"a login in the endpoint":     {"", driven.Set{URL: "s3://b", Endpoint: "https://a:s3cret@b"}, key, false, []string{version, read}, false, "has a login in it"},
+		"no place":                    {"", driven.Set{URL: "https://b/x"}, key, false, []string{version, read}, false, "is not a place"},
+		"nonsense":                    {"[]", bucket, key, false, []string{version, read}, false, "not understood"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, d := pretended(t)
+			if c.is != "" {
+				write(t, dir+"/config.json", c.is)
+			}
+			write(t, dir+"/later.json", said)
+			write(t, dir+"/status.json", strings.Replace(said, `"running":{}`, `"running":{"type":"resync"}`, 1))
+			did, err := Tool{}.Tell(t.Context(), d, c.set, c.login, c.log)
+			if did != c.did || (err == nil) != (c.fails == "") || err != nil && (!strings.Contains(err.Error(), c.fails) || strings.Contains(err.Error(), "s3cret")) {
+				t.Errorf("%v, %v", did, err)
+			}
+			if got := calls(t, dir); !slices.Equal(got, c.want) {
+				t.Errorf("%q", got)
+			}
+		})
 	}
 }
 

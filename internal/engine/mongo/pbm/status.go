@@ -86,6 +86,15 @@ func read(text []byte) (f driven.Found, err error) {
 	return f, nil
 }
 
+// running tells whether the agents are at something.
+func running(text []byte) (bool, error) {
+	var s status
+	if err := json.Unmarshal(text, &s); err != nil {
+		return false, fmt.Errorf("what pbm status gives is not understood: %w", err)
+	}
+	return s.Running.Type != "", nil
+}
+
 // wrong says what is not as it should be.
 func (s status) wrong() string {
 	var all []string

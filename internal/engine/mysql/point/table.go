@@ -141,7 +141,7 @@ func (t *carrying) exists() error {
 		return err
 	}
 	if len(rows.Values) != 1 {
-		return hint.With(fmt.Errorf("the point has no table %s", t.of), "are its name and its case right? an earlier point may have it (plumb protect list)")
+		return hint.With(fmt.Errorf("the point has no table %s", t.of), "check its name, and upper and lower case; an earlier point may have it (plumb protect list)")
 	}
 	kind, engine := host.Text(rows.Values[0], 0), host.Text(rows.Values[0], 1)
 	switch {

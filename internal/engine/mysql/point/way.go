@@ -117,7 +117,7 @@ func (s *seeking) files() error {
 		if len(s.all) > 0 {
 			oldest = s.all[0]
 		}
-		return hint.With(fmt.Errorf("%s, in which the point stands, is gone: the server's oldest is %s", s.way.From.File, oldest),
+		return hint.With(fmt.Errorf("%s, which has the point's position, is gone: the server's oldest log file is %s", s.way.From.File, oldest),
 			"from this point nothing but the point itself can be reached; take one that stands in "+oldest+" or later (plumb protect list)")
 	}
 	s.all = s.all[at:]
@@ -171,7 +171,7 @@ func (s *seeking) file() error {
 
 // other is the error of a log in which the point does not stand: it may have its file, and even its place.
 func (s *seeking) other(why error) error {
-	return hint.With(fmt.Errorf("the point is not of the log that the server has: %w", why), "was RESET MASTER typed since, or the server restored? take a point of the log that it has now (plumb protect list); "+
+	return hint.With(fmt.Errorf("the point is not of the log that the server has: %w", why), "was RESET MASTER run since, or the server restored? take a point of the log that it has now (plumb protect list); "+
 		"if only a clock was wrong, plumb clone starts a copy of the point, into which the log can be replayed by hand")
 }
 

@@ -68,11 +68,11 @@ func ofPackages(ctx context.Context, h host.Reader, home provision.Home, sv prot
 		return change.Refuse(byHand, "its program is %s, and not that of Debian's packages", strings.Join(sv.Program, " "))
 	}
 	unit := product.PackagesOf(product.MariaDB).Service + ".service"
-	switch _, err := h.Stat(ctx, "/run/systemd/system"); {
-	case err == nil && home.Unit != unit:
-		return change.Refuse(byHand, "%s does not start it, but %q", unit, home.Unit)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	switch systemd, err := host.RunsSystemd(ctx, h); {
+	case err != nil:
 		return err
+	case systemd && home.Unit != unit:
+		return change.Refuse(byHand, "%s does not start it, but %q", unit, home.Unit)
 	}
 	line, err := h.ReadFile(ctx, "/proc/"+strconv.Itoa(home.PID)+"/cmdline")
 	if err != nil {

@@ -158,7 +158,7 @@ func (t *carrying) exists() error {
 		return err
 	}
 	if len(rows) != 1 {
-		return hint.With(fmt.Errorf("the point has no table %s", t.of), "are its name and its case right? an earlier point may have it (plumb protect list)")
+		return hint.With(fmt.Errorf("the point has no table %s", t.of), "check its name, and upper and lower case; an earlier point may have it (plumb protect list)")
 	}
 	clone := "plumb clone starts a copy of the point, to take it from"
 	r := rows[0]

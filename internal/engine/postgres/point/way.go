@@ -126,7 +126,7 @@ func (s *seeking) files() (start uint64, err error) {
 }
 
 func (s *seeking) missing(at uint64) error {
-	return hint.With(fmt.Errorf("%s, which the way needs, is neither in %s nor archived, or is damaged at %s", wal.Name(s.way.From.Timeline, at, s.size), s.sv.Dir("wal"), wal.Text(at)),
+	return hint.With(fmt.Errorf("%s, which is needed to get there, is neither in %s nor archived, or is damaged at %s", wal.Name(s.way.From.Timeline, at, s.size), s.sv.Dir("wal"), wal.Text(at)),
 		"name the directory in which archived WAL lies, with --wal DIR, or take a later point (plumb protect list)")
 }
 

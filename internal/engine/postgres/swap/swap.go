@@ -76,17 +76,24 @@ func (s Swapper) settings(ctx context.Context, h host.Reader, t host.Target, ver
 	if err != nil {
 		return fmt.Errorf("see what is set: %w", err)
 	}
-	var gone []string
+	var names []string
 	for _, row := range rows.Values {
-		name := host.Text(row, 0)
-		if f := s.Catalog.Fact(product.Postgres, name); f != nil && f.Knob != nil && !f.Knob.Has("", version) {
-			gone = append(gone, name)
-		}
+		names = append(names, host.Text(row, 0))
 	}
-	if len(gone) > 0 {
+	if gone := s.gone(names, version); len(gone) > 0 {
 		return change.Refuse("take them out of its configuration first", "PostgreSQL %s does not have %s, and would not start with it", version, strings.Join(gone, ", "))
 	}
 	return nil
+}
+
+// gone gives those that no minor release of a major version has: some came with a late one.
+func (s Swapper) gone(names []string, major string) (all []string) {
+	for _, name := range names {
+		if f := s.Catalog.Fact(product.Postgres, name); f != nil && f.Knob != nil && !f.Knob.Has("", major+".999") {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // patience is how long a server may take to stop or to answer, in milliseconds.
