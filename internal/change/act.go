@@ -56,6 +56,10 @@ type Switch struct {
 	Down *Down `json:"down,omitempty"`
 	// Patience is how long it may take until the new state can be read, in milliseconds.
 	Patience int64 `json:"patience_ms,omitempty"`
+	// Home is the data directory of the server that this starts. If no process has used it for a tenth of Patience, the
+	// server has ended, and is not waited for any longer. If the server runs already when its turn comes, for example
+	// because the machine was started again, the act is recorded all the same, so that an undo stops the server.
+	Home string `json:"home,omitempty"`
 	// Guard must hold before and after: a buffer pool stops growing when memory gets short.
 	Guard *Guard `json:"guard,omitempty"`
 	// Exact says that Do and Undo change nothing but the state that is read. If that is as it was before, nothing

@@ -55,6 +55,13 @@ func (k *Executor) Apply(ctx context.Context, draft Draft, o ApplyOptions) (Outc
 		return Outcome{}, err
 	}
 	defer unlock()
+	if draft.ofData() {
+		free, err := k.reserve(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		defer free()
+	}
 	o.Begin.Steps = nil
 	out := Outcome{}
 	for _, s := range draft.Steps {

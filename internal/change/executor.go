@@ -31,6 +31,8 @@ type Executor struct {
 	// Guard is an error that says why the journals cannot be trusted: somebody else could have written to them what
 	// an undo would run. nil: they are trusted.
 	Guard func(dir, pattern string) error
+	// Waits is told what does not show at once, and how long it may take, so that nobody wonders. nil: nobody is.
+	Waits func(on, until string, most time.Duration)
 }
 
 // NewExecutor keeps the journal in Directory.
@@ -51,7 +53,7 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	if err := k.Trusted(); err != nil {
 		return nil, err
 	}
-	unlock, err := k.Doer.Lock(ctx, path.Join(k.Dir, "lock"))
+	unlock, err := k.Doer.Lock(ctx, k.lockFile())
 	if errors.Is(err, host.ErrLocked) {
 		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
 	}
@@ -144,15 +146,25 @@ func (k *Executor) begin(ctx context.Context, b Begin, all plan) (*Change, error
 
 // note writes a record to the journal. It is on disk when note returns.
 func (k *Executor) note(ctx context.Context, c *Change, kind string, body any) error {
+	err := k.write(ctx, c, kind, body)
+	if takesBack(kind) && k.makesRoom(ctx, err) {
+		err = k.write(ctx, c, kind, body)
+	}
+	if err != nil {
+		return k.unwritten(err)
+	}
+	return c.take(c.log.Records[len(c.log.Records)-1])
+}
+
+func (k *Executor) write(ctx context.Context, c *Change, kind string, body any) error {
 	text, err := c.log.Append(k.Now(), kind, body)
 	if err != nil {
 		return err
 	}
-	if err := k.Doer.Append(ctx, c.File, text); err != nil {
+	if err = k.Doer.Append(ctx, c.File, text); err != nil {
 		c.log.Drop()
-		return k.unwritten(err)
 	}
-	return c.take(c.log.Records[len(c.log.Records)-1])
+	return err
 }
 
 // Confirm keeps a change that would be undone when its time is over; number 0 stands for the last one that waits

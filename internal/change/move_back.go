@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func (m *moving) lost() bool {
 	}
 	tried, answered := false, false
 	for _, p := range m.c.Acts {
-		if p.N > m.p.N && p.Step == m.p.Step && p.Act.Switch != nil && m.starts(p) {
+		if p.N > m.p.N && p.Step == m.p.Step && p.Act.Switch != nil && m.given(p.N) {
 			tried = tried || p.failed
 			answered = answered || p.reached || !p.failed || p.seen == p.Act.Switch.After
 		}
@@ -31,10 +32,10 @@ func (m *moving) lost() bool {
 	return tried && !answered
 }
 
-// starts tells whether an act comes after the server was let into its new places.
-func (m *moving) starts(p Recorded) bool {
+// given tells whether the server was let into its new places before an act.
+func (m *moving) given(before int) bool {
 	return slices.ContainsFunc(m.c.Acts, func(g Recorded) bool {
-		return g.Act.Move != nil && g.Act.Move.Phase == MoveGive && g.Act.Move.List == m.o.List && g.N < p.N
+		return g.Act.Move != nil && g.Act.Move.Phase == MoveGive && g.Act.Move.List == m.o.List && g.N < before
 	})
 }
 
@@ -126,7 +127,7 @@ func (m *moving) bring(ctx context.Context, old, place func(int, Pair) string) e
 	}
 	err = fmt.Errorf("copy back what was written since: %w", err)
 	if tree.Full(err) {
-		err = hint.With(err, fmt.Sprintf("all of it is still in the new place: make room in the old one, and plumb undo %d copies the rest", m.c.Number))
+		err = hint.With(err, fmt.Sprintf("all of it is still in the new place, where the server can run until you make room in the old one: stop it then, and plumb undo %d copies the rest", m.c.Number))
 	}
 	return err
 }
@@ -147,17 +148,12 @@ func (m *moving) back(ctx context.Context) error {
 	if err := m.idle(ctx, at, atAside); err != nil {
 		return err
 	}
-	if err := m.bring(ctx, at, atAside); err != nil { // somebody may have started the server once more
-		return err
-	}
-	for i, p := range slices.Backward(m.o.Pairs) {
-		if p.Before != "" && at(i, p) == p.Old {
-			if err := m.k.Doer.Rename(ctx, p.Old, p.From); err != nil {
-				return err
-			}
+	if m.given(math.MaxInt) { // and somebody may have started it there once more; else the old ones have all that was ever written
+		if err := m.bring(ctx, at, atAside); err != nil {
+			return err
 		}
 	}
-	return nil
+	return m.named(ctx, at)
 }
 
 // empty removes the copies, and gives the new places back as they were.

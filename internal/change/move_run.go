@@ -14,6 +14,7 @@ import (
 	"plumb/internal/host"
 	"plumb/internal/host/mirror"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/processes"
 	"plumb/internal/host/tree"
 	"plumb/internal/units"
 )
@@ -243,7 +244,7 @@ func (m *moving) idle(ctx context.Context, where ...func(int, Pair) string) erro
 
 // aside brings the copies up to what the server left, and takes the old directories out of its way.
 func (m *moving) aside(ctx context.Context) error {
-	at, renamed, err := m.oldNow()
+	at, _, err := m.oldNow()
 	if err != nil {
 		return err
 	}
@@ -255,15 +256,13 @@ func (m *moving) aside(ctx context.Context) error {
 		return err
 	}
 	again := int64(0) // bytes that were copied while nobody wrote
-	if !renamed {
-		if err := m.mirrors(at, atAside, func(r *mirror.Mirror) error {
-			err := m.mountPoints(ctx, r)
-			moved, failed := r.Whole(ctx)
-			again += moved
-			return errors.Join(err, failed)
-		}); err != nil {
-			return err
-		}
+	if err := m.mirrors(at, atAside, func(r *mirror.Mirror) error {
+		err := m.mountPoints(ctx, r)
+		moved, failed := r.Whole(ctx)
+		again += moved
+		return errors.Join(err, failed)
+	}); err != nil {
+		return err
 	}
 	if m.p.Identity == "" {
 		if err := m.k.note(ctx, m.c, kindMade, result{N: m.p.N, Got: id, What: strconv.FormatInt(again, 10)}); err != nil {
@@ -276,6 +275,33 @@ func (m *moving) aside(ctx context.Context) error {
 	for i, p := range m.o.Pairs {
 		if p.Before != "" && at(i, p) == p.From {
 			if err := m.k.Doer.Rename(ctx, p.From, p.Before); err != nil {
+				return err
+			}
+		}
+	}
+	return m.left(ctx)
+}
+
+// left gives the old directories their names again where somebody works in them: a watchdog has started the server after they were seen
+// to be idle. It would run on there, listening where it is expected, and what it wrote would be lost. Nobody can come in any more.
+func (m *moving) left(ctx context.Context) error {
+	for _, p := range m.o.Pairs {
+		by, _, err := processes.Using(ctx, m.k.Doer, p.Old)
+		if by != "" {
+			err = Refuse("pause what watches it and starts it again, and move it then", "%s was started again while it was being moved, as %s", m.o.On, by)
+		}
+		if err != nil {
+			return errors.Join(err, m.named(ctx, atOld))
+		}
+	}
+	return nil
+}
+
+// named gives the old directories their names again where they have others.
+func (m *moving) named(ctx context.Context, at func(int, Pair) string) error {
+	for i, p := range slices.Backward(m.o.Pairs) {
+		if p.Before != "" && at(i, p) == p.Old {
+			if err := m.k.Doer.Rename(ctx, p.Old, p.From); err != nil {
 				return err
 			}
 		}

@@ -9,9 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/host/mounts"
 	"plumb/internal/product"
@@ -129,20 +127,6 @@ func among(text string, words []string) string {
 	}
 	slices.Sort(left)
 	return strings.Join(left, "\n")
-}
-
-// reach reads a state until it is the one wanted, or the switch's patience ends. It gives the last state that was read.
-func reach(ctx context.Context, h host.Reader, s *Switch, want string) (string, error) {
-	end := time.Now().Add(time.Duration(s.Patience) * time.Millisecond)
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		got, err := inspect(ctx, h, s.Inspect)
-		if err == nil && got == want || !time.Now().Before(end) {
-			return got, err
-		}
-		if await.Pause(ctx, min(wait, time.Until(end))) != nil {
-			return got, ctx.Err()
-		}
-	}
 }
 
 // operate runs operations, with the earlier state filled in.

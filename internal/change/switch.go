@@ -52,6 +52,9 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 		return made, false, fmt.Errorf("read %s: %w", s.On, err)
 	}
 	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
+	if running, err := s.running(ctx, k); err != nil || running { // somebody else has started it, and an undo must stop it all the same
+		return Made{Before: None}, running, err
+	}
 	if need && s.From != "" && made.Before != s.From {
 		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan again"}
 	}
@@ -69,13 +72,17 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 			return "", err
 		}
 	}
+	if running, err := s.running(ctx, k); err != nil || running {
+		return "", err
+	}
+	defer k.says(s, s.After)()
 	if err := s.operate(ctx, k, s.Do, p.Made.Before, s.After); err != nil {
 		return "", err
 	}
-	got, err = reach(ctx, k.Doer, s, s.After)
+	got, err = s.reach(ctx, k, s.After)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("read %s back: %w", s.On, err)
+		return "", err
 	case got == s.After:
 		got = ""
 	case got == p.Made.Before:
@@ -173,10 +180,11 @@ func (s *Switch) undo(ctx context.Context, k *Executor, _ *Change, p *Recorded, 
 	if err := inTheWay(s.used(ctx, k, p, now)); err != nil {
 		return err
 	}
+	defer k.says(s, before)()
 	if err := s.operate(ctx, k, s.undoing(p), before, before); err != nil {
 		return err
 	}
-	got, err := reach(ctx, k.Doer, s, before)
+	got, err := s.reach(ctx, k, before)
 	if err == nil && got != before {
 		err = fmt.Errorf("%s did not take %s back: it is %s", s.On, before, got)
 	}

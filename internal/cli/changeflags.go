@@ -21,15 +21,17 @@ type changeFlags struct {
 	shell.Source
 	state string
 	image string // the directory of an unpacked image; "" for this machine
+	shell *shell.Shell
 }
 
-func (k *changeFlags) flags(c *cobra.Command) {
+func (k *changeFlags) flags(s *shell.Shell, c *cobra.Command) {
 	k.LiveFlags(c)
-	k.placeFlags(c)
+	k.placeFlags(s, c)
 }
 
 // placeFlags adds only the flags that say where the journal is. Such a command logs in to no server that a flag names, and has the default timeout.
-func (k *changeFlags) placeFlags(c *cobra.Command) {
+func (k *changeFlags) placeFlags(s *shell.Shell, c *cobra.Command) {
+	k.shell = s
 	k.Timeout = check.DefaultTimeout
 	c.Flags().StringVar(&k.state, "state", "", "the journal is in `DIR` instead of "+change.Directory)
 	c.Flags().StringVar(&k.image, "root", "", "work only on the files of the unpacked image in `DIR`, not on anything running")
@@ -51,7 +53,7 @@ func (k changeFlags) doer(live *host.LiveDoer) host.Doer {
 }
 
 func (k changeFlags) executor(d host.Doer) *change.Executor {
-	executor := shell.Executor(d, k.state)
+	executor := k.shell.Executor(d, k.state)
 	if k.image != "" { // an undo in an image runs nothing, and touches only what is in it
 		executor.Guard = nil
 	}

@@ -76,7 +76,7 @@ the trial without undoing it; plumb history then says so.
 			return a.runFix(c.Context(), f)
 		},
 	}
-	f.changeFlags.flags(c)
+	f.changeFlags.flags(&a.Shell, c)
 	choiceFlags(c, &f.choice)
 	c.Flags().Lookup("skip").Usage = "not these `RULES`, * matches, and not these settings (mysql:3306#sync_binlog)"
 	fl := c.Flags()

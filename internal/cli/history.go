@@ -30,7 +30,7 @@ nothing.
 		Args:    numberInto(&which),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.runHistory(c.Context(), k, which, json) },
 	}
-	k.placeFlags(c)
+	k.placeFlags(&a.Shell, c)
 	shell.JSONFlag(c, &json, "")
 	return c
 }
@@ -107,6 +107,6 @@ Exit codes:
 			return err
 		},
 	}
-	k.placeFlags(c)
+	k.placeFlags(&a.Shell, c)
 	return c
 }

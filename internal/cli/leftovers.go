@@ -34,7 +34,7 @@ Exit codes:
 		Hidden: true,
 		RunE:   func(c *cobra.Command, _ []string) error { return a.runLeftovers(c.Context(), k, busy) },
 	}
-	k.placeFlags(c)
+	k.placeFlags(&a.Shell, c)
 	c.Flags().BoolVar(&busy, "busy", false, "list only what Plumb is still working on: changes on trial, running labs")
 	return c
 }

@@ -76,7 +76,7 @@ func (a *app) undo() *cobra.Command {
 		Args: numberInto(&f.number),
 		RunE: func(c *cobra.Command, _ []string) error { return a.runUndo(c.Context(), f) },
 	}
-	f.changeFlags.flags(c)
+	f.changeFlags.flags(&a.Shell, c)
 	fl := c.Flags()
 	fl.BoolVar(&f.all, "all", false, "undo every change, the newest first")
 	fl.StringVar(&f.file, "plan", "", "undo only the changes made from the plan in this `FILE`; - for standard input")

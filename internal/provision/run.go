@@ -158,7 +158,10 @@ func (r Run) TakeAway(ctx context.Context, o change.UndoOptions) (undone []*chan
 			if len(undone) > 0 {
 				left = fmt.Sprintf("%d later stages are undone", len(undone))
 			}
-			return undone, fmt.Errorf("undo change %d (%s): %w", c.Number, left, err)
+			if err = fmt.Errorf("undo change %d (%s): %w", c.Number, left, err); hint.Of(err) == "" {
+				err = hint.With(err, fmt.Sprintf("--undo again continues, once that is mended; plumb history %d shows each act", c.Number))
+			}
+			return undone, err
 		}
 		undone = append(undone, c)
 	}

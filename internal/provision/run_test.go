@@ -131,5 +131,8 @@ func TestAStageThatFailsSaysWhatBecameOfIt(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "move (change 1): ") || !strings.Contains(err.Error(), "no room"+want) || !strings.Contains(hint.Of(err), "plumb history 1") {
 			t.Errorf("%v, hint %q", err, hint.Of(err))
 		}
+		if _, err := r.TakeAway(t.Context(), change.UndoOptions{}); undo != "true" && (err == nil || !strings.Contains(hint.Of(err), "--undo again continues")) {
+			t.Errorf("taken away: %v, hint %q", err, hint.Of(err))
+		}
 	}
 }

@@ -244,10 +244,14 @@ func TestOneSpecOneCommand(t *testing.T) {
 // document runs it with --json.
 func (b *bench) document(code int, more ...string) (doc view.ProvisionJSON) {
 	b.Helper()
-	began := time.Now()
-	out := b.typed(code, append(more, "--json")...)
+	began, c, errs := time.Now(), b.command(append(more, "--json")...), strings.Builder{}
+	c.Stderr = &errs // which says what is waited for
+	out, _ := c.Output()
+	if c.ProcessState.ExitCode() != code {
+		b.Fatalf("provision %v ended with %d, want %d:\n%s%s", more, c.ProcessState.ExitCode(), code, out, errs.String())
+	}
 	b.Logf("%v took %v", more, time.Since(began).Round(time.Millisecond))
-	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+	if err := json.Unmarshal(out, &doc); err != nil {
 		b.Fatalf("%v in %s", err, out)
 	}
 	return doc

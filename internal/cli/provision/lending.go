@@ -59,7 +59,7 @@ func (b *lending) open(ctx context.Context) (o opened, err error) {
 	b.WarnUnverified(given)
 	o.doer = host.NewLiveDoer(live)
 	o.close = func() { o.doer.Close() }
-	o.Lender = &boost.Lender{Do: o.doer, Executor: shell.Executor(o.doer, b.state), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir,
+	o.Lender = &boost.Lender{Do: o.doer, Executor: b.Executor(o.doer, b.state), Catalog: cat, Setters: b.Setters(cat, given), User: live.About().User, Heir: b.heir,
 		Say: func(text string) { fmt.Fprintf(b.Err, "plumb: %s\n", shell.OneLine(text)) }}
 	o.Undo = fix.Undo{Open: b.anew}
 	o.Stack, err = check.Observe(ctx, host.NewCached(live), cat, b.Phases(cat, given), b.Timeout)
@@ -76,7 +76,7 @@ func (b *lending) anew() (*host.LiveDoer, *change.Executor, error) {
 		return nil, nil, err
 	}
 	d := host.NewLiveDoer(live)
-	return d, shell.Executor(d, b.state), nil
+	return d, b.Executor(d, b.state), nil
 }
 
 // heir is the command of the process that gives everything back if we cannot. It gets a password on its standard input.

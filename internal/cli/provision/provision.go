@@ -205,7 +205,7 @@ func (v *verbs) flow(f flags) (propose.Flow, error) {
 			return nil, nil, err
 		}
 		d := host.NewLiveDoer(live)
-		return d, shell.Executor(d, dir), nil
+		return d, v.Executor(d, dir), nil
 	}
 	flow.Look = func(ctx context.Context, h host.Reader) (*stack.Stack, error) {
 		return check.Observe(ctx, h, know.Catalog, v.Phases(know.Catalog, given), f.Timeout)

@@ -75,7 +75,7 @@ func (c *checking) of(these func(Volume) bool) []Volume {
 // stop stops the server.
 func (c *checking) stop(look change.Inspection, when string) change.Switch {
 	return change.Switch{On: c.plan.Server.Ref.String() + when, Inspect: look, After: change.None, Do: change.Commands(c.plan.Stop), Undo: change.Commands(c.plan.Start),
-		Patience: c.o.within().Milliseconds(), Exact: c.plan.Stop[0] != "systemctl"}
+		Patience: c.o.within().Milliseconds(), Home: c.plan.Server.Dir("data"), Exact: c.plan.Stop[0] != "systemctl"}
 }
 
 // start starts the server on what took the place of its datasets. An undo stops it also when it does not listen: one that crashed
@@ -83,8 +83,12 @@ func (c *checking) stop(look change.Inspection, when string) change.Switch {
 func (c *checking) start(look change.Inspection, again string) change.Switch {
 	_, shows, _ := service.Listening(c.plan.Target.Network, c.plan.Target.Address)
 	stop, _ := service.Surely(c.plan.Stop)
-	return change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Do: change.Commands(c.plan.Start),
+	s := change.Switch{On: c.plan.Server.Ref.String() + " after the swap" + again, Inspect: look, After: shows, Do: change.Commands(c.plan.Start),
 		Undo: change.Commands(stop), Always: true, Patience: c.o.within().Milliseconds()}
+	if again == "" { // once is enough for an undo to stop it
+		s.Home = c.plan.Server.Dir("data")
+	}
+	return s
 }
 
 // safety keeps the state just before the rollback, whatever is done to the dataset later.

@@ -143,7 +143,7 @@ func TestUnitThatStartsNothing(t *testing.T) {
 	} {
 		c := &checking{s: &stack.Stack{}, plan: &Plan{Server: protect.Server{PID: 7, Unit: "db.service"}, Target: host.Target{Network: "tcp", Address: "127.0.0.1:3306"}}, h: hosttest.Map{
 			Files:   map[string]string{"/proc/net/tcp": "   0: 0100007F:0CEA 00000000:0000 0A 0\n"},
-			Outputs: map[string]string{"systemctl show --property=CanStart,Transient -- db.service": said}}}
+			Outputs: map[string]string{"systemctl show --property=CanStart,Transient,TriggeredBy -- db.service": said}}}
 		if err := c.startable(t.Context()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", said, err)
 		}

@@ -48,9 +48,10 @@ func Seen(ctx context.Context, h host.Reader, at host.Target) error {
 	return err
 }
 
-// StartsAgain refuses a unit that starts nothing once it was stopped: one that was made for one run, was masked, or is only started by others.
+// StartsAgain refuses a unit that starts nothing once it was stopped: one that was made for one run, was masked, or is only started by
+// others. So it does one that does not stay stopped.
 func StartsAgain(ctx context.Context, h host.Reader, unit string) error {
-	out, err := h.Output(ctx, "systemctl", "show", "--property=CanStart,Transient", "--", unit)
+	out, err := h.Output(ctx, "systemctl", "show", "--property=CanStart,Transient,TriggeredBy", "--", unit)
 	if err != nil {
 		return hint.With(fmt.Errorf("look whether %s can be started again: %w", unit, err), "see whether systemd answers: systemctl list-jobs; or say how with --stop COMMAND and --start COMMAND")
 	}
@@ -58,6 +59,27 @@ func StartsAgain(ctx context.Context, h host.Reader, unit string) error {
 	if !slices.Contains(said, "CanStart=yes") || slices.Contains(said, "Transient=yes") {
 		return hint.With(fmt.Errorf("%s could not be started again once it was stopped: it was made for one run (systemd-run), was masked, or refuses to be started by hand", unit),
 			"systemctl cat "+unit+" shows it; or say how with --stop COMMAND and --start COMMAND")
+	}
+	return staysStopped(ctx, h, unit, out)
+}
+
+// staysStopped refuses a unit that another one starts again, as a socket does that systemd listens on in place of the server: it would
+// not be seen to be stopped, and the next client would start it in the middle of what is done.
+func staysStopped(ctx context.Context, h host.Reader, unit string, shown []byte) error {
+	for line := range strings.Lines(string(shown)) {
+		by, ok := strings.CutPrefix(line, "TriggeredBy=")
+		if !ok {
+			continue
+		}
+		for _, other := range strings.Fields(by) {
+			state, err := h.Output(ctx, "systemctl", "show", "--property=ActiveState", "--", other)
+			if err != nil {
+				return hint.With(fmt.Errorf("look whether %s would be started by %s: %w", unit, other, err), "see whether systemd answers: systemctl list-jobs")
+			}
+			if strings.TrimSpace(string(state)) == "ActiveState=active" {
+				return hint.With(fmt.Errorf("%s would not stay stopped: %s starts it again", unit, other), "systemctl stop "+other+"; start it again afterwards")
+			}
+		}
 	}
 	return nil
 }

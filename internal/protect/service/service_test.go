@@ -49,15 +49,20 @@ func TestUntilEnded(t *testing.T) {
 	}
 }
 
-// TestComesBack: a server that is not seen to run would count as stopped, and one whose unit starts nothing would stay stopped.
+// TestComesBack: a server that is not seen to run would count as stopped, one whose unit starts nothing would stay stopped, and one that
+// systemd starts for the next client would not.
 func TestComesBack(t *testing.T) {
-	const asks = "systemctl show --property=CanStart,Transient -- db.service"
+	const asks = "systemctl show --property=CanStart,Transient,TriggeredBy -- db.service"
+	const state = "systemctl show --property=ActiveState -- "
 	at := host.Target{Network: "unix", Address: "/run/db.sock"}
 	for _, c := range []struct{ unit, said, listens, want string }{
 		{"", "", "/run/db.sock", ""}, {"db.service", "CanStart=yes\nTransient=no\n", "/run/db.sock", ""},
 		{"db.service", "CanStart=no\nTransient=no\n", "/run/db.sock", "could not be started again"}, {"", "", "/run/other.sock", "cannot be seen here"},
+		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=idle.socket\n", "/run/db.sock", ""},
+		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=idle.socket db.socket\n", "/run/db.sock", "db.socket starts it again"},
+		{"db.service", "CanStart=yes\nTransient=no\nTriggeredBy=gone.socket\n", "/run/db.sock", "would be started by gone.socket"},
 	} {
-		h := hosttest.Map{Outputs: map[string]string{asks: c.said}, Files: map[string]string{"/proc/net/unix": "ffff0000: 00000002 00000000 00010000 0001 01 4711 " + c.listens + "\n"}}
+		h := hosttest.Map{Outputs: map[string]string{asks: c.said, state + "idle.socket": "ActiveState=inactive\n", state + "db.socket": "ActiveState=active\n"}, Files: map[string]string{"/proc/net/unix": "ffff0000: 00000002 00000000 00010000 0001 01 4711 " + c.listens + "\n"}}
 		if err := ComesBack(t.Context(), h, c.unit, at); (err != nil) != (c.want != "") || err != nil && (!strings.Contains(err.Error(), c.want) || hint.Of(err) == "") {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -21,7 +21,7 @@ func (p *planning) patience() int64 { return cmp.Or(p.Within, 10*time.Minute).Mi
 // stopping stops the server, and waits until its process has ended. What it would write while everybody waits it
 // writes before.
 func (p *planning) stopping() change.Switch {
-	s := change.Switch{On: p.Home.Server.String(), Inspect: p.look, After: change.None, Undo: change.Commands(p.Start), Patience: p.patience(), Exact: p.Stop[0] != "systemctl"}
+	s := change.Switch{On: p.Home.Server.String(), Inspect: p.look, After: change.None, Undo: change.Commands(p.Start), Patience: p.patience(), Home: p.Home.Data, Exact: p.Stop[0] != "systemctl"}
 	if first := product.DialectOf(p.Home.Target.Engine).Checkpoint; first != "" {
 		target := p.Home.Target
 		s.Do = append(s.Do, change.Op{Target: &target, Statement: first})
@@ -34,7 +34,7 @@ func (p *planning) stopping() change.Switch {
 // its unit, and must not be while its data are brought back.
 func (p *planning) starting() change.Switch {
 	stop, sure := service.Surely(p.Stop)
-	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: change.Commands(p.Start), Undo: change.Commands(stop), Always: sure, Patience: p.patience()}
+	return change.Switch{On: p.Home.Server.String() + " in its new place", Inspect: p.look, After: p.shows, Do: change.Commands(p.Start), Undo: change.Commands(stop), Always: sure, Patience: p.patience(), Home: p.data.At}
 }
 
 // mounted reads which dataset is uppermost at a place.

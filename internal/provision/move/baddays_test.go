@@ -361,6 +361,9 @@ func TestFullWayBack(t *testing.T) {
 	if err := undo(change.UndoOptions{Discard: true}); err == nil || !strings.Contains(err.Error(), "copied back already") || !strings.Contains(hint.Of(err), fmt.Sprintf("plumb undo %d", out.Number)) {
 		t.Fatalf("%v, hint %q", err, hint.Of(err))
 	}
+	y.up()
+	y.kept("until there is room")
+	sh(t, y.stop[2])
 	sh(t, `mount -o remount,size=64m "$1/old"`, base)
 	must(t, undo(change.UndoOptions{}))
 	y.kept("with room")

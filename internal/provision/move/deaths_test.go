@@ -53,8 +53,8 @@ func (s still) Position(context.Context, host.Reader, host.Target) (protect.Posi
 
 func (s still) Says(context.Context, host.Reader, host.Target) (string, error) { return s.says() }
 
-// toy is a process in place of a server: it listens, and each start writes a line into its data, and promises it
-// outside of them.
+// toy is a process in place of a server: it works in its data directory and listens, and each start writes a line into its data, and
+// promises it outside of them.
 type toy struct {
 	t                   *testing.T
 	dir, data, new, wal string
@@ -66,6 +66,7 @@ type toy struct {
 
 const toyServer = `import fcntl, os, socket, sys, time
 data, ledger, name = sys.argv[1:]
+os.chdir(data)
 alone = open(name + ".lock", "w")
 try: fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)
 except OSError: sys.exit("it runs")

@@ -291,3 +291,46 @@ func TestPredictJudgesTheDisksUnderIt(t *testing.T) {
 		t.Error("what check says of its disk is not left")
 	}
 }
+
+// Nothing above a note is left on the hosts that there are most of: with swap and huge pages as they come, little memory or much, and
+// disks with sectors of 4 KiB.
+func TestCommonHosts(t *testing.T) {
+	k := knowledge(t)
+	memory := func(size, swap int64) func(*stack.Thing) {
+		return func(h *stack.Thing) { // of which the kernel keeps a part free
+			ints(h, map[string]int64{"memory_total": size, "memory_available": size * 8 / 10, "swap_total": swap, "vm_min_free_kbytes": min(size/20>>10, 67584)})
+		}
+	}
+	hosts := map[string]func(*stack.Thing){
+		"as it comes": func(h *stack.Thing) {
+			h.Set("thp_enabled", stack.Text("always"), "test")
+			h.Set("thp_defrag", stack.Text("madvise"), "test")
+			ints(h, map[string]int64{"swap_total": 8 * gib, "vm_swappiness": 60})
+		},
+		"swap that is never used": func(h *stack.Thing) { ints(h, map[string]int64{"swap_total": 8 * gib, "vm_swappiness": 0}) },
+		"little memory":           memory(gib/2, 0), "a GiB and swap": memory(gib, gib), "much memory": memory(512*gib, 0),
+	}
+	for _, name := range []string{"mariadb-ext4", "mysql-9.7", "postgres-17"} {
+		recorded, db, data := recorded(t, name, k.Catalog)
+		for what, is := range hosts {
+			for _, fstype := range []string{"zfs", "ext4"} {
+				s := recorded.Clone()
+				is(s.Host())
+				var see stack.Observation
+				disk := see.New("block", "sda")
+				scheduled(disk)
+				ints(disk, map[string]int64{"logical_sector": 4096, "physical_sector": 4096})
+				s.Add("test", see)
+				budget.Apply(s)
+				l := planned(db, data, provision.Volume{})
+				if fstype != "zfs" {
+					l = predict.Layout{Server: db, FSType: fstype, Volumes: []provision.Volume{{Role: "data", At: data}}}
+				}
+				l.Disks = []stack.Ref{disk.Ref}
+				for _, f := range predict.Predict(s, l, k.Catalog, k.Verdicts).Left {
+					t.Errorf("%s on %s, %s: %s %s", name, fstype, what, f.Rule.ID, f.Cases[0].Title)
+				}
+			}
+		}
+	}
+}

@@ -79,7 +79,7 @@ func TestOwnersThatAreNoUsersAreTold(t *testing.T) {
 // A unit that could not start the server again is refused before anything is done, and so is one of a systemd that does not answer:
 // stopped for its move, the server would stay down.
 func TestAUnitThatStartsNothingIsRefused(t *testing.T) {
-	const asks = "systemctl show --property=CanStart,Transient -- db.service"
+	const asks = "systemctl show --property=CanStart,Transient,TriggeredBy -- db.service"
 	for said, want := range map[string]string{"CanStart=yes\nTransient=no\n": "", "CanStart=no\nTransient=no\n": "could not be started again", "CanStart=yes\nTransient=yes\n": "could not be started again", "hangs": "look whether db.service can be started again"} {
 		of := hosttest.Map{Outputs: map[string]string{asks: said}}
 		if said == "hangs" {

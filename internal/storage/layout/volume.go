@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -176,7 +177,8 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 		if err := change.RootsAlone(ctx, h, path.Dir(v.At)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, err
 		}
-		return provision.Making{Acts: []change.Act{directory(v.At, 0o700), firstOwner(v.At, "", o)}}, nil
+		// With its own mode at once: an emitted script that is run again would take it for another's.
+		return provision.Making{Acts: []change.Act{directory(v.At, fs.FileMode(cmp.Or(o.Perm, 0o700))), firstOwner(v.At, "", o)}}, nil
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:

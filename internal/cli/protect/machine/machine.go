@@ -117,7 +117,8 @@ type Machine struct {
 
 	Scratch Scratch
 
-	base string // directory of everything that is written down
+	base  string // directory of everything that is written down
+	shell *shell.Shell
 }
 
 // Verifier returns the user that runs copies of what came from other hosts.
@@ -161,7 +162,7 @@ func (v Opener) open(p Place) (*Machine, error) {
 		return nil, err
 	}
 	v.WarnUnverified(given)
-	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live), Scratch: v.Scratch}
+	m := &Machine{Doer: host.NewLiveDoer(live), Seen: host.NewCached(live), Scratch: v.Scratch, shell: v.Shell}
 	m.Keeper = &protect.Keeper{Do: m.Doer, Engines: v.Engines(cat, given), Storages: v.Storages("", ""), Freezer: v.Freezer, Plumb: shell.Version(), Host: shell.Hostname(), Now: time.Now, Warn: v.Warn,
 		Books: filepath.Join(base, "lab"),
 		Store: protect.Store{Dir: filepath.Join(base, filepath.Base(protect.Directory)), Guard: host.Guarded}}
@@ -275,7 +276,7 @@ func (m *Machine) Server(s *stack.Stack, name string) (stack.Ref, error) {
 
 // Executor carries changes out. Its journal is that of plumb undo.
 func (m *Machine) Executor() *change.Executor {
-	return shell.Executor(m.Doer, m.base)
+	return m.shell.Executor(m.Doer, m.base)
 }
 
 // Begin says who begins a change.

@@ -126,7 +126,7 @@ func (n next) who(more ...string) []string {
 // that a newer one does not read.
 func (n next) stop() change.Act {
 	t := n.home.Target
-	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience,
+	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.home.Version, Inspect: n.look, After: change.None, Exact: true, Patience: patience, Home: n.home.Data,
 		Do: []change.Op{n.release.Same(), change.LongScript(configured, n.who()...), {Target: &t, Statement: "SET GLOBAL innodb_fast_shutdown = LEAST(@@GLOBAL.innodb_fast_shutdown, 1)"},
 			n.control("stop"), {Argv: service.UntilEnded(n.home.PID)}},
 		Undo: []change.Op{n.control("start")}}}
@@ -180,6 +180,6 @@ func (n next) start() change.Act {
 	stop, sure := service.Surely(n.control("stop").Argv)
 	still := n.release.Kept(n.dir)
 	still.And = n.keeps()
-	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience,
+	return change.Act{Switch: &change.Switch{On: n.home.Server.String() + " of " + n.release.Is(), Inspect: n.look, After: n.shows, Exact: true, Patience: patience, Home: n.home.Data,
 		Do: []change.Op{n.control("start")}, Undo: change.Commands(stop), Always: sure, Still: still}}
 }

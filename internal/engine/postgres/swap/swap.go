@@ -109,7 +109,7 @@ func (c cluster) control(words ...string) change.Op {
 // stop stops the old server, once the upgrade was rehearsed and what it would write while everybody waits is written.
 func stop(old, n cluster, home provision.Home, look change.Inspection) change.Act {
 	t := home.Target
-	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + old.title(), Inspect: look, After: change.None, Exact: true, Patience: patience,
+	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + old.title(), Inspect: look, After: change.None, Exact: true, Patience: patience, Home: old.data,
 		Do: []change.Op{change.LongScript(rehearse, n.words(old)...), {Target: &t, Statement: product.DialectOf(t.Engine).Checkpoint},
 			old.control("stop", "-m", "fast"), {Argv: service.UntilEnded(home.PID)}},
 		Undo: []change.Op{old.control("start")}}}
@@ -146,7 +146,7 @@ func upgrade(old, n cluster) change.Act {
 }
 
 func start(n cluster, home provision.Home, look change.Inspection, shows string) change.Act {
-	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + n.title(), Inspect: look, After: shows, Exact: true, Patience: patience,
+	return change.Act{Switch: &change.Switch{On: home.Server.String() + " of " + n.title(), Inspect: look, After: shows, Exact: true, Patience: patience, Home: n.data,
 		Do: []change.Op{n.control("start")}, Undo: []change.Op{n.control("stop", "-m", "fast")}}}
 }
 
