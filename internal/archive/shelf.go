@@ -67,7 +67,7 @@ var ErrUnbelieved = errors.New("it is not believed")
 
 // Entry reads the entry of a piece, if somebody signed it who is trusted.
 func (s Shelf) Entry(ctx context.Context, p Piece) (Entry, error) {
-	text, _, err := s.Store.Get(ctx, p.Name(), make([]byte, MaxEntry))
+	text, _, err := store.Read(ctx, s.Store, p.Name(), MaxEntry)
 	if errors.Is(err, store.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrUnbelieved, err)
 	}

@@ -193,7 +193,7 @@ func (c *claim) saidWithin(lately time.Duration) bool {
 
 // open is an error if the backup cannot be completed any more: it exists already, or was given up.
 func (c *claim) open(ctx context.Context) error {
-	_, _, err := c.in.Get(ctx, manifest.Name(c.id), make([]byte, manifest.MaxStone))
+	_, _, err := store.Read(ctx, c.in, manifest.Name(c.id), manifest.MaxStone)
 	if err == nil {
 		return fmt.Errorf("backup %s: %w", c.id, ErrGivenUp)
 	}
@@ -259,7 +259,7 @@ var ErrNotRemoved = errors.New("it is not being removed")
 // TakeBack puts the manifest of a backup that prune has marked back in its place. The error is ErrNotRemoved if it is not marked,
 // signed.ErrRemoved if prune has begun to remove its objects, and otherwise the store's.
 func (v Vault) TakeBack(ctx context.Context, id string) error {
-	text, tag, err := v.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
+	text, tag, err := store.Read(ctx, v.Store, manifest.Name(id), manifest.MaxStone)
 	if err != nil {
 		return fmt.Errorf("take back backup %s: %w", id, err)
 	}

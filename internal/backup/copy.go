@@ -109,7 +109,7 @@ func (c Copying) claim(ctx context.Context) error {
 
 func (c Copying) one(ctx context.Context, m manifest.Manifest) (Copied, error) {
 	done := Copied{ID: m.ID}
-	text, _, err := c.From.Store.Get(ctx, manifest.Name(m.ID), make([]byte, manifest.MaxSize))
+	text, _, err := store.Read(ctx, c.From.Store, manifest.Name(m.ID), manifest.MaxSize)
 	if err != nil {
 		return done, err
 	}
@@ -215,7 +215,7 @@ func (c Copying) commit(ctx context.Context, m manifest.Manifest, text []byte) e
 // has tells whether the target has the manifest, or the stone of a prune in its place. Another one of the same backup is
 // a fault, or somebody's doing.
 func (c Copying) has(ctx context.Context, m manifest.Manifest, text []byte) (is, pruned bool, err error) {
-	there, _, err := c.To.Get(ctx, manifest.Name(m.ID), make([]byte, manifest.MaxStone))
+	there, _, err := store.Read(ctx, c.To, manifest.Name(m.ID), manifest.MaxStone)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return false, false, nil

@@ -44,7 +44,7 @@ func (b *Backup) committed(ctx context.Context, to *store.Fan, id string) (m man
 	var mu sync.Mutex
 	in = map[store.Store]bool{}
 	err = to.Each(ctx, func(s store.Store) error {
-		there, _, err := s.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
+		there, _, err := store.Read(ctx, s, manifest.Name(id), manifest.MaxStone)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}

@@ -249,7 +249,7 @@ func (v Vault) hidden(ctx context.Context, all []Found, than string) {
 		if v.Doubt == nil || f.ID <= than || !errors.Is(f.Err, signed.ErrRemoved) {
 			continue
 		}
-		text, _, err := v.Store.Get(ctx, manifest.Name(f.ID), make([]byte, manifest.MaxStone))
+		text, _, err := store.Read(ctx, v.Store, manifest.Name(f.ID), manifest.MaxStone)
 		if err != nil || !manifest.IsStone(text) {
 			continue // gone just now, or taken back
 		}

@@ -157,7 +157,7 @@ func (w work) mark(ctx context.Context, s survey, shown Plan) error {
 
 // stone puts a stone in the place of a manifest.
 func (w work) stone(ctx context.Context, s survey, id string) error {
-	text, tag, err := w.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxSize))
+	text, tag, err := store.Read(ctx, w.Store, manifest.Name(id), manifest.MaxSize)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (w work) goes(ctx context.Context, s survey, f *folder) error {
 	if err := w.unlocked(ctx, manifest.Name(f.id), s.at); err != nil { // which was written last, and is kept the longest
 		return err
 	}
-	text, tag, err := w.Store.Get(ctx, manifest.Name(f.id), make([]byte, manifest.MaxStone))
+	text, tag, err := store.Read(ctx, w.Store, manifest.Name(f.id), manifest.MaxStone)
 	if err != nil {
 		return err
 	}

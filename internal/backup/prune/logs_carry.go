@@ -213,7 +213,7 @@ func (w work) removePiece(ctx context.Context, k *piece, s survey) error {
 
 // ours refuses a piece that neither this host nor one that is trusted has kept.
 func (w work) ours(ctx context.Context, p archive.Piece) error {
-	text, _, err := w.Store.Get(ctx, p.Name(), make([]byte, archive.MaxEntry))
+	text, _, err := store.Read(ctx, w.Store, p.Name(), archive.MaxEntry)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // somebody was faster
 	}

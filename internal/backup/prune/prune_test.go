@@ -279,7 +279,7 @@ func TestNamed(t *testing.T) {
 func TestOnlyOne(t *testing.T) {
 	w := newWorld(t)
 	w.backup(t, "")
-	l, err := w.take(t.Context(), time.Now())
+	l, err := w.take(t.Context(), time.Now(), Options{})
 	must(t, err)
 	if _, err := w.try(t, "last=1", 0); err == nil || !strings.Contains(err.Error(), "prunes this store") {
 		t.Errorf("%v", err)

@@ -119,7 +119,7 @@ func (p Pruner) read(ctx context.Context, f *folder, at time.Time) error {
 	if f.head == nil {
 		return nil
 	}
-	text, _, err := p.Store.Get(ctx, manifest.Name(f.id), make([]byte, manifest.MaxStone))
+	text, _, err := store.Read(ctx, p.Store, manifest.Name(f.id), manifest.MaxStone)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		f.head = nil

@@ -36,7 +36,7 @@ func (r Reader) Manifest(ctx context.Context, id string) (m manifest.Manifest, b
 
 // Text gives what lies in the place of a manifest: ErrRemoved where that is a stone.
 func (r Reader) Text(ctx context.Context, id string) ([]byte, error) {
-	text, _, err := r.Store.Get(ctx, manifest.Name(id), make([]byte, manifest.MaxStone))
+	text, _, err := store.Read(ctx, r.Store, manifest.Name(id), manifest.MaxStone)
 	if err == nil && manifest.IsStone(text) {
 		err = fmt.Errorf("backup %s: %w", id, ErrRemoved)
 	}

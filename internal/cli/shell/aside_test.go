@@ -46,42 +46,40 @@ func killed(t *testing.T, name string) {
 	_ = c.Wait() // it was killed
 }
 
-// TestWhatAKilledWriterLeft is removed by the next run of the same file, and nothing else is: not what another run is writing, nor
-// what is only called alike, nor what others own.
-func TestWhatAKilledWriterLeft(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "out")
-	list := func(number string) (all []string) {
+// left lists the files whose names begin as those that are not whole.
+func left(t *testing.T, dir string, not ...string) (all []string) {
+	t.Helper()
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range there {
+		if strings.HasPrefix(e.Name(), ".out.plumb-") && !slices.Contains(not, e.Name()) {
+			all = append(all, e.Name())
+		}
+	}
+	return all
+}
+
+// alike makes what is only called alike, or is of others: all of it stays.
+func alike(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	put := func(name string, uid int) {
 		t.Helper()
-		there, err := os.ReadDir(dir)
-		if err != nil {
+		at := filepath.Join(dir, name)
+		if err := os.WriteFile(at, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range there {
-			if strings.HasPrefix(e.Name(), ".out.plumb-"+number) {
-				all = append(all, e.Name())
-			}
-		}
-		return all
-	}
-	put := func(name string, uid int) string {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
+		if err := os.Chown(at, uid, -1); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chown(filepath.Join(dir, name), uid, -1); err != nil {
-			t.Fatal(err)
-		}
-		return name
+		all = append(all, name)
 	}
-	killed(t, name)
-	left := list("")
-	if len(left) != 1 {
-		t.Fatalf("it left %q", left)
+	for _, name := range []string{".out.plumb-1x", ".out.plumb-", ".other.plumb-1", "out.plumb-1"} {
+		put(name, -1)
 	}
-	stay := []string{put(".out.plumb-1x", -1), put(".out.plumb-", -1), put(".other.plumb-1", -1), put("out.plumb-1", -1)}
 	if os.Getuid() == 0 {
-		stay = append(stay, put(".out.plumb-7", 65534))
+		put(".out.plumb-7", 65534)
 	}
 	if err := os.Symlink("out.plumb-1", filepath.Join(dir, ".out.plumb-8")); err != nil {
 		t.Fatal(err)
@@ -89,18 +87,31 @@ func TestWhatAKilledWriterLeft(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, ".out.plumb-9"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stay = append(stay, ".out.plumb-8", ".out.plumb-9")
+	return append(all, ".out.plumb-8", ".out.plumb-9")
+}
+
+// TestWhatAKilledWriterLeft is removed by the next run of the same file, and nothing else is: not what another run is writing, nor
+// what is only called alike, nor what others own.
+func TestWhatAKilledWriterLeft(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "out")
+	killed(t, name)
+	was := left(t, dir)
+	if len(was) != 1 {
+		t.Fatalf("it left %q", was)
+	}
+	stay := alike(t, dir)
 	err := WriteFile(name, false, func(w io.Writer) error {
-		mine := slices.DeleteFunc(list(""), func(n string) bool { return slices.Contains(stay, n) })
-		if len(mine) != 1 || mine[0] == left[0] {
-			t.Errorf("while it is written there are %q, and %q was left", mine, left)
+		mine := left(t, dir, stay...)
+		if len(mine) != 1 || mine[0] == was[0] {
+			t.Errorf("while it is written there are %q, and %q was left", mine, was)
 		}
 		// Another run of the same file finds this one writing.
 		if err := WriteFile(name, false, func(w io.Writer) error { _, err := w.Write([]byte("other")); return err }); err != nil {
 			t.Error(err)
 		}
-		if now := list(strings.TrimPrefix(mine[0], ".out.plumb-")); !slices.Equal(now, mine) {
-			t.Errorf("the other run removed what this one writes: %q", now)
+		if now := left(t, dir, stay...); !slices.Equal(now, mine) {
+			t.Errorf("another run of the same file left %q of %q", now, mine)
 		}
 		if err := os.Remove(name); err != nil {
 			t.Error(err)
@@ -117,7 +128,7 @@ func TestWhatAKilledWriterLeft(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n, err := os.ReadDir(dir); err != nil || len(n) != len(stay)+1 {
-		t.Errorf("there are %d files, and %d stay: %v, %v", len(n), len(stay), n, err)
+	if now := left(t, dir, stay...); len(now) != 0 {
+		t.Errorf("left: %q", now)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/hint"
+	"plumb/internal/host/self"
 	"plumb/internal/view/page"
 )
 
@@ -32,7 +33,7 @@ func WriteFile(name string, replace bool, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	f, err := aside(name)
+	f, err := self.Aside(name)
 	if err != nil {
 		return fmt.Errorf("make a file in %s: %w", filepath.Dir(name), hint.Cause(err))
 	}

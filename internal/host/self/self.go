@@ -1,5 +1,6 @@
 // Package self knows and sets what concerns this very process: the CPU time
-// it used, how exactly it can sleep, how many files it may open.
+// it used, how exactly it can sleep, how many files it may open, what is
+// left of a file that it could not write to the end.
 package self
 
 import (

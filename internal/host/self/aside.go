@@ -1,16 +1,17 @@
-package shell
+package self
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// aside makes the file that gets a name when it is whole. It is locked until it is closed: by that the next run tells what a killed one
+// Aside makes a file beside its place, which gets its name when it is whole. It is locked until it is closed: by that the next run tells what a killed one
 // left, which it removes, from what another is writing.
-func aside(name string) (f *os.File, err error) {
+func Aside(name string) (f *os.File, err error) {
 	dir, begins := filepath.Dir(name), "."+filepath.Base(name)+".plumb-"
 	sweep(dir, begins)
 	for range 10 { // another run may take it for left before it is locked
@@ -18,7 +19,7 @@ func aside(name string) (f *os.File, err error) {
 			return nil, err
 		}
 		// Not every filesystem has locks. There nothing is taken for left either.
-		if err = lock(f); err == nil && named(f) || err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err = lock(f); err == nil && named(f) || err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
 			return f, nil
 		}
 		f.Close()
@@ -26,7 +27,7 @@ func aside(name string) (f *os.File, err error) {
 	return nil, errors.New("others remove it again and again")
 }
 
-// sweep removes what killed runs left of one file: it has a name that only aside makes, belongs to this account, and nobody has it
+// sweep removes what killed runs left of one file: it has a name that only Aside makes, belongs to this account, and nobody has it
 // locked.
 func sweep(dir, begins string) {
 	all, _ := os.ReadDir(dir) // what cannot be read stays
@@ -35,7 +36,7 @@ func sweep(dir, begins string) {
 		if !is || number == "" || strings.Trim(number, "0123456789") != "" || !e.Type().IsRegular() {
 			continue
 		}
-		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+		f, err := os.OpenFile(filepath.Join(dir, e.Name()), os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err != nil {
 			continue
 		}
@@ -46,7 +47,7 @@ func sweep(dir, begins string) {
 	}
 }
 
-func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+func lock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
 
 // named tells whether a file is still the one of its name.
 func named(f *os.File) bool {
@@ -57,10 +58,7 @@ func named(f *os.File) bool {
 
 // own tells whether a file is one that this account made.
 func own(f *os.File) bool {
-	is, err := f.Stat()
-	if err != nil || !is.Mode().IsRegular() {
-		return false
-	}
-	st, known := is.Sys().(*syscall.Stat_t)
-	return known && int(st.Uid) == os.Geteuid()
+	var st unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &st)
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && int(st.Uid) == os.Geteuid()
 }
