@@ -211,8 +211,8 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
 		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
 		"--start says nothing without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
-		"--name is for what a command gives":                  slices.Concat(backup, []string{"--name", "x"}),
-		"--server is for what a command gives":                slices.Concat(backup, []string{"--server", "mysql:3306"}),
+		"--name is for the output of a command":               slices.Concat(backup, []string{"--name", "x"}),
+		"--server is for the output of a command":             slices.Concat(backup, []string{"--server", "mysql:3306"}),
 		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
