@@ -106,7 +106,7 @@ func TestWrongPlace(t *testing.T) {
 	other := "file://" + t.TempDir()
 	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "copy", "--to", other}, {"backup", "prune", "--keep", "last=1", "--dry-run"}} {
 		err := s.run(append(args, "--from", s.url)...)
-		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "look at the URL") {
+		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "check the URL") {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
