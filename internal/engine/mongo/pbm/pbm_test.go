@@ -100,7 +100,7 @@ esac
 		t.Errorf("%q", called)
 	}
 	environments = [2]string{dir + "/none", dir + "/none"}
-	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "with which URI") {
+	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "the URI with which") {
 		t.Errorf("%v", err)
 	}
 }
