@@ -43,7 +43,7 @@ func (a *app) groups() []group {
 			protectcli.Commands(&a.Shell, keepers())},
 		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.",
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "would the advice help here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
+		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
 			[]*cobra.Command{a.rehearse(), forecastcli.Command(&a.Shell, a.readHost), loadcli.Command(&a.Shell, loads()), a.lab()}},
 		{"Other", "for scripts and shells", "Describes Plumb itself.",
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
