@@ -84,7 +84,7 @@ func weigh(a, b *candidate) (order int, why string) {
 		return n, "the smaller change is kept"
 	}
 	return cmp.Or(slices.Compare(a.rules, b.rules), cmp.Compare(a.to.String(), b.to.String())),
-		"nothing tells them apart: measure before choosing"
+		"there is no reason to prefer one: measure before choosing"
 }
 
 // distance is how far two numbers are apart, as a factor; texts are all

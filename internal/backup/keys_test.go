@@ -14,8 +14,8 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"age-encryption.org/v1\n-> scrypt":                   "encrypted itself",
 		"\n-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n":       "encrypted itself",
-		"# of a token\nAGE-PLUGIN-YUBIKEY-1QQQQQ\n":          "of a plugin",
-		"AGE-PLUGIN-YUBIKEY-1QQQQQ\n":                        "of a plugin",
+		"# of a token\nAGE-PLUGIN-YUBIKEY-1QQQQQ\n":          "of an age plugin",
+		"AGE-PLUGIN-YUBIKEY-1QQQQQ\n":                        "of an age plugin",
 		"AGE-SECRET-KEY-1QQQQQ\n":                            "no key in it",
 		"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrjqqqq": "no key in it",
 	} {

@@ -53,7 +53,7 @@ func TestFullDiskWhileUndoing(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(hint.Of(err), "make room there") {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(hint.Of(err), "make space there") {
 			t.Fatalf("record %d: %v", n, err)
 		}
 		if err := k.Undo(t.Context(), []int{number}, UndoOptions{}); err != nil || m.state() != was || m.acts() != "undone undone undone undone" {

@@ -57,7 +57,7 @@ func (a *app) rehearse() *cobra.Command {
 	var f rehearseFlags
 	c := &cobra.Command{
 		Use:   "rehearse [PLAN]",
-		Short: "measure in a sandbox what each step of the advice brings here",
+		Short: "measure in a sandbox how much each step of the advice helps here",
 		Long: `Rehearse tries the advice of check before you follow it. It compares the server as
 it is, with all advice, and with each step alone, in random order and block by
 block, until the verdicts are certain or --max-time is over. For each step it
@@ -184,7 +184,7 @@ func (f rehearseFlags) validate() error {
 	case f.threads < 0:
 		return hint.Usage(fmt.Sprintf("--threads %d is not a number of sessions", f.threads), "want 1 or more")
 	case f.json && f.dryRun:
-		return hint.Usage("a dry run is shown as text alone, and --json asks for a document", "give one of them")
+		return hint.Usage("a dry run is shown only as text, and --json asks for a document", "give one of them")
 	case f.budget < leastBudget:
 		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time for a trial", f.budget), "give something like --max-time 20m")
 	}

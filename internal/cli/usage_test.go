@@ -117,7 +117,7 @@ func TestFlagsThatAreMissingOrTooMany(t *testing.T) {
 		{"clone dev", "\"dev\" is neither a point", "plumb protect list"},
 		{"watch --for 5m", "--for goes with --once", "plumb watch --once"},
 		{"watch capture --on lock/blockd", "--on lock/blockd is not a verdict", "did you mean lock/blocked?"},
-		{"lab run x.yaml --dry-run --json", "a dry run is shown as text alone", "give one of them"},
+		{"lab run x.yaml --dry-run --json", "a dry run is shown only as text", "give one of them"},
 		{"check --jsn", "plumb check has no flag --jsn", "did you mean --json?"},
 		{"check db1.tape", "plumb check takes no argument", "plumb check --tape db1.tape reads a recorded host"},
 		{"verify --from /backups", "\"/backups\" is not a place for backups", "did you mean file:///backups?"},

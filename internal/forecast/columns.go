@@ -151,7 +151,7 @@ func columnsOf(head []string, d *dates) (columns, error) {
 func (is columns) unused() string {
 	switch others := is.named - len(is.things) - 1; {
 	case is.free >= 0:
-		return "what is free tells what is used only beside the size: add a column size_bytes, or one used_bytes; "
+		return "what is free shows what is used only if the size is known: add a column size_bytes, or one used_bytes; "
 	case others > 1:
 		return "call one of them used_bytes, or by its unit used_gb or used_gib; where each is of another thing, write a row for each of them, as date,name,used_bytes; "
 	}

@@ -41,7 +41,7 @@ type Table struct {
 	parts   mark        // one that is in per cent of a size that is not told
 }
 
-const wanted = "want a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can stand in the header (used_gib) or in the cells (1.5G)"
+const wanted = "want a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can be in the header (used_gib) or in the cells (1.5G)"
 
 // ParseCSV reads a file with a header, and in it a date and what was taken then; a size
 // and a name are read as well. A row without bytes is a day of which nothing is known.
@@ -225,7 +225,7 @@ func (f *file) row(row []string, is columns, line int) error {
 		return errors.New("it is too short")
 	}
 	if len(row) > is.named && slices.ContainsFunc(row[is.named:], func(s string) bool { return strings.TrimSpace(s) != "" }) {
-		return errors.New("it has more columns than the header: a number has no commas in it, as 1234567, or stands in quotes")
+		return errors.New("it has more columns than the header: write a number without commas, as 1234567, or in quotes")
 	}
 	r := reading{used: amount{cell(is.used), is.usedUnit}, size: amount{cell(is.size), is.sizeUnit}, free: amount{cell(is.free), is.freeUnit}, line: line}
 	if !r.used.known() && (is.used >= 0 || !r.size.known() || !r.free.known()) {
@@ -299,7 +299,7 @@ func (f *file) reading(of string, r reading) error {
 		}
 	}
 	if in.percent {
-		f.note("what is used is told in per cent: less growth than its digits show is not seen")
+		f.note("the space used is in per cent: growth that is smaller than its digits is not seen")
 	}
 	switch {
 	case in.percent && size > 0:

@@ -390,7 +390,7 @@ func TestALogOfDF(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		blocks + "/dev/sda1 1000 500 400 56% /\n":                                             "line 2: no date stands in it or before it",
+		blocks + "/dev/sda1 1000 500 400 56% /\n":                                             "line 2: it has no date, and none before it",
 		"2026-01-01\nFilesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sda1 9 5 4 56% /\n": "line 2: these are inodes",
 		"2026-01-01\n" + blocks + "lost\n":                                                    `line 3: "lost" is neither a line of df nor a date`,
 		"01/02/2026\n" + blocks + "/dev/sda1 1000 500 400 56% /\n":                            `line 1: "01/02/2026" can have the day or the month first`,

@@ -152,7 +152,7 @@ func (f *file) dfDate(log *dfLog, words []string, line int) (at time.Time, devic
 	case first != nil:
 		return at, "", first
 	case log.at.IsZero():
-		return at, "", errors.New("no date stands in it or before it")
+		return at, "", errors.New("it has no date, and none before it")
 	case len(words) == 0:
 		return at, "", errors.New("it names no filesystem")
 	}

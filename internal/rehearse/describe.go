@@ -25,7 +25,7 @@ func (d *draft) describe() []string {
 	}
 	add("A trial lasts %s after %s of warm-up %s: what takes longer to show, such as rare checkpoints, is seen in part or not at all.", pace.measure, pace.warmup, filled)
 	if d.design(d.allArms(d.tried)) == experiment.Interleaved {
-		add("The servers that are compared are up at once and take turns of about %s, while the others stand still: what makes this machine faster or slower for a while weighs on all alike.", experiment.Turn)
+		add("The servers that are compared run at the same time and take turns of about %s, while the others are suspended: what makes this machine faster or slower for a while affects all alike.", experiment.Turn)
 	}
 	if group := d.group(); group != nil {
 		if cpus, ok := group.Number("cpu_limit"); ok && cpus > 0 {
@@ -64,7 +64,7 @@ func (d *draft) describeSizes(add func(format string, args ...any)) {
 	}
 	add("%s, and %s.", memory, data)
 	if z.scale < 1 {
-		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they stand to the data as the real ones do.", units.Percent(z.scale))
+		add("Caches that are shares of memory are made smaller to %s of their size, as it is and in all arms, so that they are in the same proportion to the data as the real ones.", units.Percent(z.scale))
 	} else if z.realMemory > z.memory+z.memory/50 {
 		add("That is enough for its caches and data, so all sizes are the real ones.")
 	}

@@ -128,11 +128,11 @@ func (v *Verdict) bringsNothing() string {
 	}
 	switch {
 	case v.More >= stats.MostMore:
-		text += "; more blocks would hardly tell"
+		text += "; more blocks would hardly decide it"
 	case v.More == 1:
-		text += "; about one more block would tell"
+		text += "; about one more block would decide it"
 	case v.More > 1:
-		text += fmt.Sprintf("; about %d more blocks would tell", v.More)
+		text += fmt.Sprintf("; about %d more blocks would decide it", v.More)
 	}
 	return text
 }

@@ -28,7 +28,7 @@ func stageOf(f file, name string, atOnce int) (Stage, error) {
 	}
 	x, err := experiment.Parse("rehearsal-"+name+".yaml", text)
 	if err != nil {
-		return Stage{}, hint.With(fmt.Errorf("the experiment %s is not sound: %w", name, err), "this is a fault of Plumb's: tell us, with the plan")
+		return Stage{}, hint.With(fmt.Errorf("the experiment %s is not sound: %w", name, err), "this is a bug in Plumb: please report it, with the plan")
 	}
 	return Stage{Name: name, Experiment: x, Text: text, AtOnce: atOnce}, nil
 }

@@ -56,7 +56,7 @@ func TestWarm(t *testing.T) {
 	}
 	out, _ = built.Run(t, 0, "provision", "cache", "judge", "--windows", "6", "--every", "2s", "--before", saved)
 	t.Log(out)
-	program.Reads(t, out, "served by the cache devices, of what missed the ARC: +[0-9.]+ %", "(Fewer|More) reads go|No difference can be told")
+	program.Reads(t, out, "served by the cache devices, of what missed the ARC: +[0-9.]+ %", "(Fewer|More) reads go|There is no difference beyond chance")
 	stop()
 	c := exec.Command(built.Path, "provision", "cache", "warm", pool, pool+"/db", "--yes", "--state", state)
 	must(t, c.Start())

@@ -46,7 +46,7 @@ func TestPostgreSQLToAMoment(t *testing.T) {
 	wal := filepath.Join(b.pool.Dir, "db/log/wal")
 	note := filepath.Join(b.pool.Dir, "db/log/note") // of somebody else, and newer than the point
 	must(t, os.WriteFile(note, nil, 0o600))
-	says(t, roll(3, moment, "--yes"), "1 file not of the server changed", note, "--others takes them along")
+	says(t, roll(3, moment, "--yes"), "1 file of others changed", note, "--others reverts them too")
 	says(t, roll(0, moment, "--dry-run", "--others"), "others", "db/log/note")
 	must(t, os.Remove(note))
 	files, err := filepath.Glob(wal + "/00000001*")

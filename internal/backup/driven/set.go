@@ -106,7 +106,7 @@ func Find(all []Set, tool, name string) (Set, error) {
 	case len(all) == 0:
 		return Set{}, hint.With(fmt.Errorf("no server of this host is backed up with %s, as far as Plumb was asked to", tool), "plumb backup SERVER --with "+tool+" --to URL begins it")
 	case len(meant) == 0:
-		return Set{}, hint.Usage(fmt.Sprintf("%s is not backed up with %s", name, tool), "that is so of "+strings.Join(names, ", "))
+		return Set{}, hint.Usage(fmt.Sprintf("%s is not backed up with %s", name, tool), "these are: "+strings.Join(names, ", "))
 	}
 	return Set{}, hint.Usage("several servers are backed up with "+tool+", and none was named", "name one of "+strings.Join(names, ", "))
 }

@@ -142,7 +142,7 @@ func (o *asked) check() error {
 		return hint.Usage(fmt.Sprintf("%q is not a name for a service", o.name), "use letters, digits, - and _")
 	}
 	if o.index != "" && !filepath.IsAbs(o.index) {
-		return hint.Usage(fmt.Sprintf("--binlog-index %s is not an absolute path", o.index), "SHOW VARIABLES LIKE 'log_bin_index' tells it")
+		return hint.Usage(fmt.Sprintf("--binlog-index %s is not an absolute path", o.index), "SHOW VARIABLES LIKE 'log_bin_index' shows it")
 	}
 	if err := store.Check(o.logOf); o.index != "" && (err != nil || strings.Contains(o.logOf, "/")) {
 		return hint.Usage(fmt.Sprintf("--binlog-name %q is not a valid name", o.logOf), "use letters, digits and . _ - =")
@@ -188,7 +188,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	status := archive.StatusFile(at, o.name)
 	unlock, err := d.Lock(ctx, status+".lock")
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(fmt.Errorf("a service called %s runs already", o.name), "plumb archive status tells of it; --name makes another")
+		err = hint.With(fmt.Errorf("a service called %s runs already", o.name), "plumb archive status shows it; --name starts another")
 	}
 	if err != nil {
 		return err

@@ -116,9 +116,9 @@ func (o asked) check(c *cobra.Command, args []string) error {
 	case o.command != "" && len(args) > 0:
 		return hint.Usage("a POINT or SERVER and --command were given", "give one of them")
 	case o.command == "" && o.server != "":
-		return hint.Usage("--server is for what a command gives: a point says itself whose it is", "plumb backup "+string(o.server)+" sends the newest of its points")
+		return hint.Usage("--server is for the output of a command: a point knows its server", "plumb backup "+string(o.server)+" sends the newest of its points")
 	case o.command == "" && o.name != "":
-		return hint.Usage("--name is for what a command gives: the streams of a point are called as its datasets", "leave it out")
+		return hint.Usage("--name is for the output of a command: the streams of a point are named after its datasets", "leave it out")
 	}
 	return nil
 }

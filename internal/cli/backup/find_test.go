@@ -43,7 +43,7 @@ func TestWhichPoint(t *testing.T) {
 		t.Errorf("%s, %v", id, err)
 	}
 	put("20261123T120000Z-0003", protect.Taken, "postgres", "5432")
-	if id, err := find(""); err == nil || !strings.Contains(hint.Of(err), "name the server") {
+	if id, err := find(""); err == nil || !strings.Contains(hint.Of(err), "name a server") {
 		t.Errorf("%s, %v", id, err)
 	}
 	for of, want := range map[string]string{"mysql:3306": "20261123T100000Z-0001", "mariadb": "20261123T100000Z-0001", "postgres:5432": "20261123T120000Z-0003", "20261123T12": "20261123T120000Z-0003"} {

@@ -106,7 +106,7 @@ func TestWrongPlace(t *testing.T) {
 	other := "file://" + t.TempDir()
 	for _, args := range [][]string{{"verify", "--all"}, {"verify"}, {"backup", "copy", "--all", "--to", other}, {"backup", "copy", "--to", other}, {"backup", "prune", "--keep", "last=1", "--dry-run"}} {
 		err := s.run(append(args, "--from", s.url)...)
-		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "look at the URL") {
+		if err == nil || !strings.HasSuffix(err.Error(), s.url+" has no backup at all") || !strings.Contains(hint.Of(err), "check the URL") {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
@@ -211,8 +211,8 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
 		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
 		"--start says nothing without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
-		"--name is for what a command gives":                  slices.Concat(backup, []string{"--name", "x"}),
-		"--server is for what a command gives":                slices.Concat(backup, []string{"--server", "mysql:3306"}),
+		"--name is for the output of a command":               slices.Concat(backup, []string{"--name", "x"}),
+		"--server is for the output of a command":             slices.Concat(backup, []string{"--server", "mysql:3306"}),
 		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {

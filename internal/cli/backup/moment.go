@@ -38,7 +38,7 @@ func (l *later) flags(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&l.directory, "dir", "", "unpack a base backup into this new `DIRECTORY`, and recover it to --to")
 	fl.StringVar(&l.to, "to", "", "the `MOMENT`: a date with its time zone, an LSN, a GTID, FILE:POSITION, latest, or base for the backup alone")
-	fl.StringVar(&l.user, "user", "", "the `USER` as whom the server will run, and who owns the directory")
+	fl.StringVar(&l.user, "user", "", "the `USER` that the server will run as, and who owns the directory")
 	fl.StringVar(&l.log, "log", "", "the `NAME` of the binary log in the archive, if it has those of several servers; NAME/SERIES takes that series, whatever its times say")
 	fl.IntVar(&l.timeline, "timeline", 0, "follow this PostgreSQL timeline instead of the newest archived one")
 	fl.BoolVar(&l.replace, "replace", false, "the server that was backed up is gone: keep its settings, and take its place")
@@ -79,7 +79,7 @@ func (l *later) owner() (uid, gid int, err error) {
 		return os.Geteuid(), os.Getegid(), nil
 	}
 	if l.user == "" {
-		return 0, 0, hint.Usage("as whom the server will run is not said", "--user postgres, --user mysql")
+		return 0, 0, hint.Usage("the user that the server will run as is missing", "--user postgres, --user mysql")
 	}
 	uid, gid, err = Account(l.user)
 	if err == nil && uid == 0 {

@@ -110,7 +110,7 @@ func (p *place) bucket(u *url.URL) (*s3.Bucket, error) {
 		*to, o.Name = values[0], u.String()
 	}
 	if err != nil {
-		return nil, hint.Usage("the URL of the backups is not understood: "+err.Error(), "behind ? it can say endpoint=URL, region=NAME and profile=NAME, of ~/.aws/credentials, with & between them")
+		return nil, hint.Usage("the URL of the backups is not understood: "+err.Error(), "after a ? it can have endpoint=URL, region=NAME and profile=NAME (of ~/.aws/credentials), with & between them")
 	}
 	if o.Authorities, err = shell.AuthoritiesOfS3(); err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", u.Host, err)

@@ -114,7 +114,7 @@ func named(words []string, file string) ([]string, error) {
 		words = append(words, lines(text)...)
 	}
 	if len(words) == 0 {
-		return nil, hint.Usage("nobody is named who can open it", "--recipient age1…: age-keygen makes a key, on another machine than this one")
+		return nil, hint.Usage("no recipient is named, so nobody could open it", "--recipient age1…: age-keygen makes a key, on another machine than this one")
 	}
 	return words, nil
 }

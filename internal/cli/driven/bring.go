@@ -29,7 +29,7 @@ func (v *verbs) verify(ctx context.Context, o asked, label string) error {
 	}
 	under := o.flags.Lookup("restore").Value.String()
 	if under == "" {
-		return hint.Usage("what is to be verified how is not said", "--restore DIR restores a backup there, starts a server on it, and takes that away; pgbackrest verify reads the repository again")
+		return hint.Usage("it is not said how to verify them", "--restore DIR restores a backup there, starts a server on it, and removes both; pgbackrest verify reads the repository again")
 	}
 	return v.On(machine.At(o.state), func(here *machine.Machine) error {
 		s, err := o.set(ctx, here.Doer)
@@ -139,7 +139,7 @@ func (o asked) moment() (directory string, a moment.Asked, err error) {
 	directory = o.flags.Lookup("dir").Value.String()
 	to := o.flags.Lookup("to").Value.String()
 	if directory == "" || to == "" {
-		return "", a, hint.Usage("a restore with "+o.with+" is one to a new directory, up to a moment", "--dir /srv/pg --to latest")
+		return "", a, hint.Usage("a restore with "+o.with+" needs a new directory and a moment", "--dir /srv/pg --to latest")
 	}
 	a.Timeline, _ = o.flags.GetInt("timeline")
 	a.Replace, _ = o.flags.GetBool("replace")
@@ -160,7 +160,7 @@ func (o asked) owned(s *driven.Set, root bool) (err error) {
 		}
 	}
 	if root && s.Server.UID <= 0 {
-		return hint.Usage("as whom the server will run is not said", "--user postgres")
+		return hint.Usage("the user that the server will run as is missing", "--user postgres")
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (v *verbs) from(ctx context.Context, here *machine.Machine, t driven.Whole,
 	}
 	identity, user := o.flags.Lookup("identity").Value.String(), o.flags.Lookup("user").Value.String()
 	if o.stanza == "" || identity == "" || user == "" {
-		return s, hint.Usage("with --from the stanza, the key and the user must be named", "--stanza NAME --identity key.conf --user postgres: the sheet that plumb backup --with prints says them")
+		return s, hint.Usage("with --from the stanza, the key and the user must be named", "--stanza NAME --identity key.conf --user postgres: the sheet that plumb backup --with prints has them")
 	}
 	s = driven.Set{Tool: o.with, Name: o.stanza, URL: o.url, Server: protect.Server{Ref: stack.Ref{Kind: t.Kind(), Name: o.stanza}, Dirs: []protect.Dir{{Role: "data", Path: directory}}}}
 	files, err := o.files()

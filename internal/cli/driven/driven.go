@@ -162,7 +162,7 @@ func (o *asked) read() {
 func (o *asked) place(flag string) error {
 	all, err := o.flags.GetStringArray(flag)
 	if err != nil || len(all) > 1 {
-		return errors.Join(err, hint.Usage("several places were named, and "+o.with+" is given one", "a second copy is its own affair: repo2"))
+		return errors.Join(err, hint.Usage("several places were named, and "+o.with+" takes one", "the tool itself can keep a second copy: repo2"))
 	}
 	if len(all) == 1 {
 		o.url = all[0]

@@ -33,7 +33,7 @@ func cacheCommand(s *shell.Shell) *cobra.Command {
 	var f cacheFlags
 	c := &cobra.Command{
 		Use:   "cache",
-		Short: "say what a larger buffer pool, ARC or page cache would bring",
+		Short: "predict the effect of a larger buffer pool, ARC or page cache",
 		Long: `Cache predicts throughput by the size of a cache, from throughput measured at four
 or more sizes: by a model of misses and by interpolation, each weighted by how well
 it predicted the sizes that were left out. Beyond the largest size it needs to know
@@ -70,7 +70,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 		return err
 	}
 	if n := count(fromCurve, f.trace != "", f.ghosts); n != 1 {
-		return hint.Usage("the cache's past is to be named once", "give --csv, --ledger, --trace or --ghosts")
+		return hint.Usage("name one source of measurements of the cache", "give --csv, --ledger, --trace or --ghosts")
 	}
 	if !isRate(f.ceiling) {
 		return hint.Usage(fmt.Sprintf("--ceiling %g is not a rate", f.ceiling), "such as --ceiling 6200, operations a second")
@@ -102,7 +102,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	for _, at := range sizes {
 		all = append(all, view.Asked{About: "cache of " + size(at), Result: predict(at)})
 	}
-	return told(s, "cache", "What a cache brings", f.json, all)
+	return told(s, "cache", "Effect of the cache size", f.json, all)
 }
 
 func count(given ...bool) (n int) {

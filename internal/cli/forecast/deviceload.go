@@ -46,7 +46,7 @@ func (f volumeFlags) recorded(ctx context.Context, l model.Load) (model.Load, er
 		return l, hint.With(errors.New("forecast volume: the recording has no device "+f.device), "plumb stack shows the devices; --dir names another recording")
 	}
 	if known := lasted(ios); known < leastLoad {
-		return l, hint.With(fmt.Errorf("forecast volume: %s of %s tell no peak", units.Span(known), f.device), fmt.Sprintf("record it for %s and more, its busiest hour among them: plumb watch record", units.Span(leastLoad)))
+		return l, hint.With(fmt.Errorf("forecast volume: %s of %s do not show the peak", units.Span(known), f.device), fmt.Sprintf("record it for %s and more, its busiest hour among them: plumb watch record", units.Span(leastLoad)))
 	}
 	for _, s := range ios {
 		l.Series = append(l.Series, s.Spell)

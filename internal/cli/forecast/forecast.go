@@ -12,7 +12,7 @@ import (
 func Command(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forecast",
-		Short: "say when a disk is full, and what memory or a volume would bring",
+		Short: "say when a disk will be full; predict the effect of more memory",
 		Long: `Forecast predicts from measurements: with ranges, the assumptions, and how simpler
 methods did on the same past. What the data cannot support is refused, with the
 measurement that would permit it.`,

@@ -45,7 +45,7 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load",
-		Short: "say what more clients, more shards or a faster volume would bring",
+		Short: "predict the effect of more clients, more shards or a faster volume",
 		Long: `Load predicts throughput and response time with a closed network of queues: clients
 that wait for their answer before they send the next request.
 
@@ -87,13 +87,13 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		return err
 	}
 	if count(curve, len(f.nodes) > 0) != 1 {
-		return hint.Usage("it is to be named once what was measured", "give --csv or --ledger for a curve, or --nodes for shards")
+		return hint.Usage("name one source of measurements", "give --csv or --ledger for a curve, or --nodes for shards")
 	}
 	if err := f.validate(); err != nil {
 		return err
 	}
 	if len(f.nodes) > 0 {
-		return told(s, "load", "What more shards bring", f.json, f.shards())
+		return told(s, "load", "Effect of more shards", f.json, f.shards())
 	}
 	if !slices.Contains(overs(), f.over) {
 		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
@@ -117,7 +117,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		for _, x := range at {
 			all = append(all, view.Asked{About: fmt.Sprintf("volume of %s IOPS", units.PerSecond(x)), Result: overLimits(points, f.clients).Predict(x)})
 		}
-		return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
+		return told(s, "load", "Effect of more threads, IOPS or shards", f.json, all)
 	}
 	for _, p := range points {
 		if !areThreads(p.x) {
@@ -130,7 +130,7 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		}
 		all = append(all, view.Asked{About: units.Count(int(x), "thread"), Result: device(points).Predict(int(x))})
 	}
-	return told(s, "load", "What more threads, IOPS or shards bring", f.json, all)
+	return told(s, "load", "Effect of more threads, IOPS or shards", f.json, all)
 }
 
 // The most clients to ask for. Solving a network of queues takes time for each client.

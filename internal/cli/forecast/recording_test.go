@@ -103,10 +103,10 @@ func TestVolumeOfARecording(t *testing.T) {
 		b.Set(drive, "reads", float64(i))
 		b.Set(drive, "writes", 0)
 	})
-	if _, err := (volumeFlags{recording: recording{dir: short}, device: "sda"}).recorded(t.Context(), f.named()); err == nil || !strings.Contains(err.Error(), "of sda tell no peak") || hint.Of(err) == "" {
+	if _, err := (volumeFlags{recording: recording{dir: short}, device: "sda"}).recorded(t.Context(), f.named()); err == nil || !strings.Contains(err.Error(), "of sda do not show the peak") || hint.Of(err) == "" {
 		t.Errorf("five minutes: %v", err)
 	}
-	if _, err := (wearFlags{recording: recording{dir: short}}).recorded(t.Context()); err == nil || !strings.Contains(err.Error(), "no SSD that tells its wear") || hint.Of(err) == "" {
+	if _, err := (wearFlags{recording: recording{dir: short}}).recorded(t.Context()); err == nil || !strings.Contains(err.Error(), "no SSD that reports its wear") || hint.Of(err) == "" {
 		t.Errorf("a drive without wear: %v", err)
 	}
 	f.device = "sdz"

@@ -207,7 +207,7 @@ func (f source) ofTable(name string, t forecast.Table) (k known, err error) {
 		for i := range t.Days {
 			t.Days[i].Value *= float64(f.limit.Size) / 100
 		}
-		k.read = append(k.read, "what is used is told in per cent of --limit, as if that had always been the size")
+		k.read = append(k.read, "the space used is taken as per cent of --limit, as if that had always been the size")
 	}
 	k.series = forecast.Daily(forecast.Quantity{Of: name, Name: "used", Unit: "bytes"}, t.Days)
 	k.full = t.Full

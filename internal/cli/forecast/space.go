@@ -161,7 +161,7 @@ func (f spaceFlags) forecast(all []known) (results []space.Result, err error) {
 		return nil, outside
 	}
 	if len(results) == 0 {
-		return nil, hint.Usage(fmt.Sprintf("nothing has %q in its name", f.only), "without --only all is told")
+		return nil, hint.Usage(fmt.Sprintf("nothing has %q in its name", f.only), "leave out --only to see everything")
 	}
 	return results, nil
 }

@@ -85,7 +85,7 @@ func (w wearing) drives() (all []drive) {
 		}
 		d := drive{name: name, told: w.told[id]}
 		if since, is := w.since[name]; is {
-			d.note = fmt.Sprintf("%s: until %s this name was that of another drive, and what that one told does not count", name, since.Format(time.DateOnly))
+			d.note = fmt.Sprintf("%s: until %s this name was that of another drive, whose readings do not count", name, since.Format(time.DateOnly))
 		}
 		all = append(all, d)
 	}

@@ -79,7 +79,7 @@ func (f zfsFlags) validate() (records []float64, vdev model.Raidz, err error) {
 		return nil, vdev, err
 	}
 	if f.data > 0 && (f.Tape != "" || f.dataset != "") {
-		return nil, vdev, hint.Usage("--data stands for data that is not there yet, and --tape and --dataset for a host's", "give one of them")
+		return nil, vdev, hint.Usage("--data is for data that does not exist yet, and --tape and --dataset for that of a host", "give one of them")
 	}
 	if f.ratio != 0 && !(f.ratio >= 1 && f.ratio < 1000) {
 		return nil, vdev, hint.Usage(fmt.Sprintf("--ratio %g is not a compression ratio", f.ratio), "such as --ratio 2.5; 1 is none")
@@ -225,7 +225,7 @@ func datasets(s *stack.Stack, only string) (all []named, err error) {
 	}
 	slices.SortFunc(all, func(a, b named) int { return cmp.Or(cmp.Compare(b.Data, a.Data), cmp.Compare(a.name, b.name)) })
 	if t := s.Find(stack.Ref{Kind: "dataset", Name: only}); t != nil && t.Text("dataset_type") == "volume" {
-		return nil, hint.With(fmt.Errorf("forecast zfs: %s is a volume, and the size of its blocks is not read", only), "--data and --recordsize stand for its data and its volblocksize")
+		return nil, hint.With(fmt.Errorf("forecast zfs: %s is a volume, and the size of its blocks is not read", only), "use --data and --recordsize for its data and its volblocksize")
 	}
 	if len(all) == 0 {
 		what := "no dataset with data was seen on this host"

@@ -92,7 +92,7 @@ func meantOr(word string, known []string) string {
 func oneAction(known ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return hint.Usage(fmt.Sprintf("%s wants to be told what to do, got %s", c.CommandPath(), units.Count(len(args), "word")), "want "+hint.OneOf(known))
+			return hint.Usage(fmt.Sprintf("%s needs to know what to do, got %s", c.CommandPath(), units.Count(len(args), "word")), "want "+hint.OneOf(known))
 		}
 		return action(c, args[0], known...)
 	}

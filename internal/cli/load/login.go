@@ -40,7 +40,7 @@ type place struct {
 func (l *login) flags(c *cobra.Command) {
 	fl := c.Flags()
 	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
-	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, where no other option tells")
+	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, if no other option says which")
 	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
 	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
 	fl.StringVar(&l.my.socket, "mysql-socket", "", "`PATH` of the socket")

@@ -84,7 +84,7 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	case f.compat == "" && (changed("tables") && f.Sets != 1 || f.Purge):
 		return hint.Usage("--tables and --enable-purge belong to sysbench-tpcc", "give --compat sysbench-tpcc too")
 	case f.Keying && f.compat != "":
-		return hint.Usage("--keying is not a thing of sysbench-tpcc", "leave one of them out")
+		return hint.Usage("sysbench-tpcc has no --keying", "leave one of them out")
 	}
 	if f.compat == "" && !changed("use-fk") {
 		f.ForeignKeys = false

@@ -113,7 +113,7 @@ func (f cloneFlags) validate() error {
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
 		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "want 1 to 65535")
 	case f.replica && f.source == "":
-		return hint.Usage("--replica wants to know whom it follows", "--source URL says it")
+		return hint.Usage("--replica needs to know which server it follows", "--source URL names it")
 	case f.replica && len(f.masks) > 0:
 		return hint.Usage("a replica is as its source is, and --mask changes it", "give one of them")
 	}
@@ -168,7 +168,7 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 		o.Purpose = protect.ForBrowse
 	}
 	if f.replica && protect.IsForeign(id) {
-		return hint.Usage("of a snapshot that others took no position is known, from which a replica could go on", "plumb snapshot takes a point that has one")
+		return hint.Usage("the position of a snapshot that others took is not known, so no replica can begin from it", "plumb snapshot takes a point that has one")
 	}
 	point, err := m.Point(ctx, id)
 	if err != nil {

@@ -161,7 +161,7 @@ func (v *caching) printUnit(pool, device string) error {
 		return hint.Usage(fmt.Sprintf("--emit %s is not known", v.emit), "want systemd")
 	}
 	if v.log {
-		return hint.Usage("a log that comes back empty has lost what it was to keep", "a cache device may: leave --log out")
+		return hint.Usage("a log device that comes back empty after a boot has lost its data", "only a cache device may: leave --log out")
 	}
 	for _, d := range v.datasets {
 		if !strings.HasPrefix(d+"/", pool+"/") {

@@ -49,7 +49,7 @@ different times can differ for other reasons; compare alternates to avoid that.
 
 func (v *caching) runJudge(ctx context.Context) error {
 	if v.runs < 4 || v.runs > 1000 || v.every < 100*time.Millisecond || v.every > time.Hour {
-		return hint.Usage(fmt.Sprintf("--windows %d --every %s tells nothing", v.runs, v.every), "give something like --windows 10 --every 6s")
+		return hint.Usage(fmt.Sprintf("--windows %d --every %s is too little to judge by", v.runs, v.every), "give something like --windows 10 --every 6s")
 	}
 	var before []cache.Window
 	if v.before != "" {
@@ -82,7 +82,7 @@ func (v *caching) runJudge(ctx context.Context) error {
 func (v *caching) compare() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare POOL DEVICE DIR",
-		Short: "measure what a log device brings: with it, without, without, with",
+		Short: "measure the effect of a log device: with it, without, without, with",
 		Long: `Compare removes a separate log that Plumb added from its pool and adds it again, in
 the order with, without, without, with, and times durable writes of 4 KiB in DIR, a
 directory in the pool, in each turn. A steady drift cancels out of the difference,
@@ -108,7 +108,7 @@ counters show what it serves (judge).
 
 func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err error) {
 	if v.times < 1 || v.times > 50 || v.every < time.Second || v.every > time.Hour {
-		return hint.Usage(fmt.Sprintf("--times %d --every %s tells nothing", v.times, v.every), "give something like --times 2 --every 6s")
+		return hint.Usage(fmt.Sprintf("--times %d --every %s is too little to judge by", v.times, v.every), "give something like --times 2 --every 6s")
 	}
 	if err := v.Validate(); err != nil {
 		return err

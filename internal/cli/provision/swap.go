@@ -122,7 +122,7 @@ func (v *swapping) run(ctx context.Context, args []string) error {
 	}
 	defer o.close()
 	w := &swap{opened: o, run: provision.Run{Executor: o.Executor, Of: "swap " + ref.String(), Begin: change.Begin{User: o.User},
-		Again: "the same command again continues where it stands; --undo takes all of it back"}}
+		Again: "run the same command again to continue; --undo reverts all of it"}}
 	given, err := dsn.Read(v.DSN)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (v *swapping) forth(ctx context.Context, w *swap, text string) error {
 	var course provision.Course
 	byHand := len(way.Steps) > 0 || w.by == nil
 	if byHand && v.at != "" {
-		return hint.Usage("--at says where Plumb puts data, and this way is gone by hand", "leave it out")
+		return hint.Usage("--at says where Plumb puts data, and this change is made by hand", "leave it out")
 	}
 	if !byHand {
 		var err error

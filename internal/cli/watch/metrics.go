@@ -87,7 +87,7 @@ files.
 	fl.DurationVar(&f.every, "interval", 15*time.Second, "interval for writing the file and sending")
 	fl.BoolVar(&f.once, "once", false, "print one page as soon as a window is full, and stop")
 	fl.StringSliceVar(&f.compat, "compat", nil, "use the metric names of these `EXPORTERS` where they have them, instead of Plumb's: "+strings.Join(metrics.Exporters(), ", "))
-	fl.IntVar(&f.mostSeries, "max-series", metrics.MostSeries, "export at most `N` series; servers and what they stand on come first")
+	fl.IntVar(&f.mostSeries, "max-series", metrics.MostSeries, "export at most `N` series; servers and what they run on come first")
 	fl.IntVar(&f.statements, "statements", 0, "also export the `N` most expensive statements of each server, without literals")
 	shell.Offer(c, map[string]shell.Words{"compat": metrics.Exporters, "remote-write-version": writeVersions})
 	return c

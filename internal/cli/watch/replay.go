@@ -176,10 +176,10 @@ const mostPasses = 10
 // notes returns what a reader of the moment must know.
 func (p *player) notes() (all []string) {
 	if p.at.Sub(p.coarse) < stale {
-		all = append(all, "of this time only some values are left: what shows itself within seconds cannot be told")
+		all = append(all, "only some values of this time are left: what happens within seconds cannot be seen")
 	}
 	if p.anew {
-		all = append(all, "what was learned of the devices by then is damaged, and is learned again from here: less can be told")
+		all = append(all, "what was learned about the devices by then is damaged, and is learned again from here: less can be concluded")
 	}
 	if n := len(p.earlier); n > 0 {
 		all = append(all, fmt.Sprintf("the clock was set back over this time, which came %d times: all are shown, in the order in which they came; JSON has the last", n+1))

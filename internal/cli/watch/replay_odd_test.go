@@ -156,7 +156,7 @@ func TestReplayOfADamagedRecording(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	text, note, err := told(t, "--dir", dir, "--at", at, "--before", "1m")
-	if err != nil || !strings.Contains(note, "learned of the devices by then is damaged") || text == "" {
+	if err != nil || !strings.Contains(note, "learned about the devices by then is damaged") || text == "" {
 		t.Errorf("%v, %q\n%s", err, note, text)
 	}
 }
@@ -181,7 +181,7 @@ func TestReplayOfACoarserTier(t *testing.T) {
 		if err := p.item(record.Item{At: last.At, Batch: &last}); err != nil {
 			t.Fatal(err)
 		}
-		if notes := strings.Join(p.notes(), "\n"); strings.Contains(notes, "only some values are left") != c.want {
+		if notes := strings.Join(p.notes(), "\n"); strings.Contains(notes, "only some values of this time are left") != c.want {
 			t.Errorf("%s: %q", name, notes)
 		}
 	}

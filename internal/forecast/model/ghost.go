@@ -32,9 +32,9 @@ func (g Ghosts) Predict(bytes float64) Result {
 	case !(g.Cache > 0):
 		return refused("read a host with OpenZFS, or give a trace", "%s: its size is not known", g.Of)
 	case g.Misses < leastMisses || g.Reads < g.Misses || g.Hits > g.Misses:
-		return refused("record the host under its load (plumb watch record), for an hour at its peak", "%s: %.0f misses of %.0f reads tell no slope", g.Of, g.Misses, g.Reads)
+		return refused("record the host under its load (plumb watch record), for an hour at its peak", "%s: %.0f misses of %.0f reads show no slope", g.Of, g.Misses, g.Reads)
 	case bytes < g.Cache:
-		return refused("give a trace of its reads", "%s: ghosts tell of a larger cache, and %s is less than its %s", g.Of, size(bytes), size(g.Cache))
+		return refused("give a trace of its reads", "%s: ghost lists say something only about a larger cache, and %s is less than its %s", g.Of, size(bytes), size(g.Cache))
 	case bytes > g.Cache+kept:
 		return refused(fmt.Sprintf("give it %s, and look again", size(g.Cache+kept)), "%s: its ghosts reach to %s, and %s is beyond", g.Of, size(g.Cache+kept), size(bytes))
 	}

@@ -60,7 +60,7 @@ func (c LimitCurve) Predict(iops float64) Result {
 			units.PerSecond(iops), units.PerSecond(low.IOPS), units.PerSecond(high.IOPS))
 	}
 	if iops > high.IOPS && !flat(points) {
-		return refused(fmt.Sprintf("measure it on a volume of %s IOPS, or on one so fast that a faster one brings nothing", units.PerSecond(iops)),
+		return refused(fmt.Sprintf("measure it on a volume of %s IOPS, or on one so fast that a faster one makes no difference", units.PerSecond(iops)),
 			"%s IOPS are more than the fastest volume that was measured, %s, and there the load still waited for the volume: what it does without waiting is not known",
 			units.PerSecond(iops), units.PerSecond(high.IOPS))
 	}
@@ -106,7 +106,7 @@ func (c LimitCurve) answer(points []LimitPoint, iops float64) Result {
 		response(c.Clients, e, "clients divided by their rate (Little's law)"),
 	}
 	if low, high := points[0], points[len(points)-1]; high.Rate < 1.1*low.Rate {
-		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and what more IOPS would bring is not known from these"}
+		r.Warnings = []string{"the volumes made hardly a difference: the load waits for something else, and they do not show what more IOPS would do"}
 	}
 	return r
 }

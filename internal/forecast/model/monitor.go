@@ -49,7 +49,7 @@ func (m Monitoring) Predict() Result {
 		return refused("give it: --interval 15s", "how often they are asked is not known")
 	}
 	r := Result{Model: "hosts × series ÷ interval", Assumptions: []string{
-		"what a host tells does not change: series follow versions, tables and concurrency, and differ by ten and more",
+		"what a host exports does not change: the number of series depends on versions, tables and concurrency, and differs tenfold and more",
 		"few series end: those of a container that is gone, or a statement that is no longer run, stay in memory for up to three hours, so --series counts all of that time",
 		"queries and alerts take no more than those had on which the rules rest",
 	}}

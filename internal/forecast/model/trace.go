@@ -165,7 +165,7 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	r := Result{Model: "reuse distances of a sample (SHARDS)", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
 		How: fmt.Sprintf("of %.0f reads of %s, %.0f looked at", t.seen, size(t.Blocks()*block), sampled)}}}
 	r.Assumptions = []string{
-		"the trace is what reaches this cache: behind another one it shows only that one's misses, and tells nothing of making that one larger",
+		"the trace is what reaches this cache: behind another cache it shows only that one's misses, and nothing about making that one larger",
 		"the cache drops what was used least recently, or nearly so",
 		"the load continues as it was traced",
 	}

@@ -38,7 +38,7 @@ func Wear(name string, readings []Worn) Result {
 		return *r
 	}
 	if n := falls(all); n > max(mostDrives, len(all)/10) && !countsDown(all) {
-		return refused("name the drive of each reading in a column device, and have it tell the percentage used",
+		return refused("name the drive of each reading in a column device, and give the percentage used",
 			"%s: it fell %d times and rose again, so these are readings of several drives, or not of wear", name, n)
 	}
 	if countsDown(all) {

@@ -61,7 +61,7 @@ func free(steps []forecast.Step, full map[time.Time]bool, each int) (kept []fore
 	if len(kept) < leastDays {
 		return steps, said
 	}
-	return kept, said + ", and those days do not tell how it grows"
+	return kept, said + ", and those days do not show how it grows"
 }
 
 // toNothing refuses a forecast of what would be gone: until which day it can be told, and what would permit more.
@@ -82,5 +82,5 @@ func fallsToNothing(from forecast.Day, q forecast.Quantiles, bounded bool) strin
 	if q[0] > 0 || from.Value == 0 || bounded {
 		return ""
 	}
-	return "in some futures nothing is left: what stays in any case cannot be told from its past"
+	return "in some futures nothing is left: its past does not show how much stays in any case"
 }

@@ -73,9 +73,9 @@ func (t *table) undecided(v Comparison, c stats.Comparison) string {
 	}
 	switch {
 	case v.More >= stats.MostMore:
-		text += fmt.Sprintf("; not even %d more blocks would surely tell", stats.MostMore)
+		text += fmt.Sprintf("; not even %d more blocks would surely decide it", stats.MostMore)
 	case v.More > 0 && Known(v.Effect):
-		text += fmt.Sprintf("; about %s would tell", units.Count(v.More, "more block"))
+		text += fmt.Sprintf("; about %s would decide it", units.Count(v.More, "more block"))
 	case v.More > 0:
 		text += fmt.Sprintf("; at least %s are needed", units.Count(v.More, "more block"))
 	}

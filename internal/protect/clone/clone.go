@@ -321,7 +321,7 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	case was.State != Made && was.State != Refreshing:
 		return hint.With(fmt.Errorf("the clone %s is not whole: a run that was %s it was killed", was.Name, was.State), "plumb clone drop removes it")
 	case replica && source == nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL says it")
+		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and whom it follows is not kept", was.Name), "--source URL names it")
 	case replica && p.ByOthers():
 		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could continue", was.Name), "plumb snapshot takes a point that has one")
 	case !replica && source != nil:

@@ -95,7 +95,7 @@ func (t Target) zoned(date, zone string) (Target, error) {
 // whole refuses parts of seconds, which the log does not tell.
 func (t Target) whole() error {
 	if t.Time.Nanosecond() != 0 {
-		return hint.Usage("--to "+t.Text+" names a part of a second", "the binary log tells whole seconds: give one, or the position of a transaction")
+		return hint.Usage("--to "+t.Text+" names a fraction of a second", "the binary log has whole seconds: give one, or the position of a transaction")
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (c *checking) properties(ctx context.Context, v *Volume) error {
 	seen := map[string]bool{}
 	for _, p := range all {
 		if seen[p.Name] || p.Of != v.Name { // a line that somebody put into a property of his own
-			return hint.With(fmt.Errorf("its property %s is told twice: another one holds a line break", p.Name), "zfs get -s local all "+v.Name+" shows which; zfs inherit takes it off")
+			return hint.With(fmt.Errorf("its property %s appears twice: another property contains a line break", p.Name), "zfs get -s local all "+v.Name+" shows which; zfs inherit removes it")
 		}
 		seen[p.Name] = true
 		set := p.Source == "local" || p.Source == "received"

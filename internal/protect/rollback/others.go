@@ -50,8 +50,8 @@ func (c *checking) others(ctx context.Context) error {
 		if n > len(first) {
 			text += fmt.Sprintf(" and %d more", n-len(first))
 		}
-		return hint.With(fmt.Errorf("%s that are not the server's changed on its datasets since the point, and would be reverted too: %s", units.Count(n, "file"), text),
-			"--others takes them along, and what is there now stays in the old datasets; or move them elsewhere first")
+		return hint.With(fmt.Errorf("%s of others changed on its datasets since the point, and would be reverted too: %s", units.Count(n, "file"), text),
+			"--others reverts them too, and what is there now stays in the old datasets; or move them elsewhere first")
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func List(from string, all []archive.Stretch, pruned []Pruned, screen page.Scree
 		p.Hang(page.Dim, "  "+page.Columns(page.OneLine(one.Server), 32)+"  ", prunedText(one))
 	}
 	if several {
-		p.Para(page.Normal, 0, "A binary log that was reset or broke off goes on as another series. A restore replays that to which its base backup belongs; --log NAME/SERIES says so where that cannot be told.")
+		p.Para(page.Normal, 0, "A binary log that was reset or broke off continues as another series. A restore replays the series of its base backup; --log NAME/SERIES says which one if that is not known.")
 	}
 	p.Para(page.Dim, 0, "This goes by the names of the objects. plumb restore --to checks whether they are signed and complete.")
 	return p.String()

@@ -40,7 +40,7 @@ func everything() []Asked {
 }
 
 func TestModelText(t *testing.T) {
-	viewtest.Golden(t, "model.txt", ModelText("What a cache brings", everything(), page.Screen{}))
+	viewtest.Golden(t, "model.txt", ModelText("Effect of the cache size", everything(), page.Screen{}))
 	if text := ModelText("x", everything(), page.Screen{Width: 60}); strings.Contains(text, "\x1b") {
 		t.Errorf("a name drives the terminal: %q", text)
 	}

@@ -54,11 +54,11 @@ func ScoreText(all []forecast.Score, unmatched int, from string, screen page.Scr
 	}
 	if len(all) == 0 {
 		p.Blank()
-		p.Para(page.Normal, 0, "None of them is of something that this tells of.")
+		p.Para(page.Normal, 0, "None of them is about something in this source.")
 	}
 	if unmatched > 0 {
 		p.Blank()
-		p.Para(page.Dim, 0, fmt.Sprintf("Of %s there are forecasts, but %s tells nothing.", units.Count(unmatched, "other thing"), from))
+		p.Para(page.Dim, 0, fmt.Sprintf("There are forecasts of %s, but %s has nothing about them.", units.Count(unmatched, "other thing"), from))
 	}
 	return p.String()
 }

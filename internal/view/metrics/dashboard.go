@@ -132,7 +132,7 @@ func (b *builder) overview() {
 			target{Ref: "C", Expr: "plumb_bottleneck_share_high_ratio" + chosen, Legend: "{{instance}} {{server}} {{verdict}} high"}),
 		{Type: "state-timeline", Title: "Servers that answer", Description: "0: it does not. No line: nothing is known.",
 			Targets: []target{{Ref: "A", Expr: "min by (instance, server) (plumb_server_up" + chosen + ")", Legend: "{{instance}} {{server}}"}}},
-		{Type: "state-timeline", Title: "Limits that hold", Description: "1 while it holds. A limit that cannot be told has no line.",
+		{Type: "state-timeline", Title: "Limits that hold", Description: "1 while it holds. A limit that is unknown has no line.",
 			Targets: []target{{Ref: "A", Expr: "max by (instance, server, verdict) (plumb_bottleneck" + chosen + ") > 0", Legend: "{{instance}} {{server}} {{verdict}}"}}},
 		table("Findings of plumb check", "plumb_finding"+chosen),
 		graph("Age of the newest point, and of the newest proven one", "", "s",

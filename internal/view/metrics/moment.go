@@ -38,7 +38,7 @@ func (e *Exporter) aboutServer(fs *families, s watch.Server, known bool, raised 
 	for _, u := range s.Unknown {
 		unknown[u.ID] = true
 	}
-	fs.gauge("plumb_bottleneck_unknown", "verdicts that nobody can tell of a server, for want of what they are told by", float64(len(unknown)), server)
+	fs.gauge("plumb_bottleneck_unknown", "verdicts about a server that cannot be judged, because facts are missing", float64(len(unknown)), server)
 	idle := 0.0
 	for _, v := range raised {
 		switch {
@@ -81,5 +81,5 @@ func (e *Exporter) aboutVerdict(fs *families, v watch.Verdict) {
 }
 
 func (e *Exporter) bottleneck(fs *families, id string, raised float64, server naming.Label) {
-	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, none while nobody can tell", raised, label("verdict", naming.Clean(id)), server)
+	fs.gauge("plumb_bottleneck", "1 while a limit holds a server back, 0 while it does not, no series while that is unknown", raised, label("verdict", naming.Clean(id)), server)
 }

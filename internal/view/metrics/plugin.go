@@ -207,7 +207,7 @@ func (j *judged) servers(all map[string][]point) {
 		case p.value == 0:
 			j.add(Critical, "%s does not answer", server)
 		case unjudged[server]:
-			j.add(Unknown, "no verdict about %s can be told", server)
+			j.add(Unknown, "no verdict about %s can be judged", server)
 		}
 	}
 }

@@ -133,7 +133,7 @@ plumb_newest_point_age_seconds{server="mysql:3306"} 1814400
 func TestPluginThatCannotTell(t *testing.T) {
 	const page = "plumb_build_info 1\nplumb_moment_timestamp_seconds 0\nplumb_server_up{server=\"mysql:3306\"} 1\nplumb_bottleneck_unknown{server=\"mysql:3306\"} 26\n"
 	for more, want := range map[string]string{
-		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be told | 'findings'=0;;\n",
+		"plumb_findings 0\n": "PLUMB UNKNOWN - no verdict about mysql:3306 can be judged | 'findings'=0;;\n",
 		"plumb_findings 0\nplumb_bottleneck{server=\"mysql:3306\",verdict=\"log/flush\"} 0\n": "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
 		"plumb_findings 0\nplumb_server_idle{server=\"mysql:3306\"} 1\n":                      "PLUMB OK - no limit holds back any of 1 servers (26 verdicts unknown) | 'findings'=0;;\n",
 		"plumb_server_idle{server=\"mysql:3306\"} 1\n":                                        "PLUMB UNKNOWN - plumb has not checked this host lately\n",

@@ -151,7 +151,7 @@ func transactions(all []replay.Transaction) (lines []string) {
 // RolledBack says what came of a rollback.
 func RolledBack(r rollback.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Para(page.Normal, 0, fmt.Sprintf("The server answers again, after %s, and stands at %s.", span(r.Down), r.Position))
+	p.Para(page.Normal, 0, fmt.Sprintf("The server answers again, after %s, and is at %s.", span(r.Down), r.Position))
 	for i, name := range r.Before {
 		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), name)
 	}

@@ -85,7 +85,7 @@ func reboot(d change.Draft, unit bool) string {
 	case unit:
 		return "After a reboot a unit brings them back before the servers there start."
 	}
-	return "After a reboot nobody brings them back, as there is no systemd here: plumb undo then does."
+	return "After a reboot nothing brings them back, because there is no systemd here: use plumb undo."
 }
 
 // BoostOutcome says what became of it.

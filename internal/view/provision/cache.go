@@ -88,7 +88,7 @@ func CacheJudgement(now cache.Figures, earlier []cache.Window, screen page.Scree
 	case moved.Low > 0:
 		o.Para(page.Bold, 0, "More reads go to the data disks than before: "+interval+".")
 	default:
-		o.Para(page.Normal, 0, "No difference can be told from chance in the share that goes to the data disks: "+interval+".")
+		o.Para(page.Normal, 0, "There is no difference beyond chance in the share that goes to the data disks: "+interval+".")
 	}
 	return o.String()
 }
@@ -107,7 +107,7 @@ func durableMoved(o *page.Page, before, now stats.Estimate) {
 	case moved.Low > 0:
 		o.Para(page.Bold, 0, "Durable writes are slower than before, "+interval+". Another hour may be why: plumb provision cache compare takes turns.")
 	default:
-		o.Para(page.Normal, 0, "No difference can be told from chance in how long durable writes take.")
+		o.Para(page.Normal, 0, "There is no difference beyond chance in how long durable writes take.")
 	}
 }
 
@@ -139,13 +139,13 @@ func CacheCompared(turns []cache.Turn, c stats.Comparison, screen page.Screen) s
 	e := c.Effect
 	switch {
 	case !units.Ranged(e):
-		o.Para(page.Yellow, 0, "What it brings is not known: "+units.Differs(e)+" of one pair, and no interval.")
+		o.Para(page.Yellow, 0, "Its effect is not known: "+units.Differs(e)+" of one pair, and no interval.")
 	case e.High < 0:
 		o.Para(page.Bold, 0, "With the log device durable writes are faster: their median is "+units.Differs(e)+".")
 	case e.Low > 0:
 		o.Para(page.Bold, 0, "With the log device durable writes are slower: their median is "+units.Differs(e)+".")
 	default:
-		o.Para(page.Normal, 0, "No difference can be told from chance: with it the median is "+units.Differs(e)+".")
+		o.Para(page.Normal, 0, "There is no difference beyond chance: with it the median is "+units.Differs(e)+".")
 	}
 	o.Para(page.Normal, 0, fmt.Sprintf("One writer was timed, %s in pairs of neighbours; for more at a time, plumb load fsync.", units.Count(len(turns), "turn")))
 	return o.String()

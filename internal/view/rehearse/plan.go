@@ -38,7 +38,7 @@ func Plan(in runner.Forecast, cat *catalog.Catalog, screen page.Screen) string {
 	}
 	if in.Again {
 		p.Blank()
-		p.Para(page.Normal, 0, "Before these, check is asked again in the sandbox with all advice followed. What it adds is tried on top of the rest.")
+		p.Para(page.Normal, 0, "Before these, the check is repeated in the sandbox with all advice followed. What it adds is tried on top of the rest.")
 	}
 	p.sandbox(in.Proposal)
 	p.Blank()

@@ -123,7 +123,7 @@ func sampleRehearsal() rehearse.Result {
 	add(rehearse.Verdict{Word: rehearse.Helps, Rate: part(1.28, 1.10, 1.48), P99: part(-0.58, -0.66, -0.48), Costs: costs[:2], Keep: true})
 	add(rehearse.Verdict{Word: rehearse.Harms, Rate: part(-0.31, -0.35, -0.27), P99: part(0.40, 0.31, 0.50), Costs: costs[2:], Keep: true, Why: "kept, though it costs speed: committed transactions can be lost without it"})
 	add(rehearse.Verdict{Word: rehearse.NoDifference, Within: 0.05, Rate: part(0.004, -0.02, 0.03), P99: part(0.01, -0.03, 0.04), Why: "it makes no difference here"})
-	add(rehearse.Verdict{Word: rehearse.Undecided, More: 4, Rate: part(0.09, -0.04, 0.24), P99: stats.Estimate{}, Keep: true, Why: "kept: alone undecided after 3 blocks (−4.0 to +24 %); about 4 more blocks would tell; but with all advice the device writes 5.2 KiB a transaction, and the steps that help alone explain no less than 43.4 KiB"})
+	add(rehearse.Verdict{Word: rehearse.Undecided, More: 4, Rate: part(0.09, -0.04, 0.24), P99: stats.Estimate{}, Keep: true, Why: "kept: alone undecided after 3 blocks (−4.0 to +24 %); about 4 more blocks would decide it; but with all advice the device writes 5.2 KiB a transaction, and the steps that help alone explain no less than 43.4 KiB"})
 	add(rehearse.Verdict{Word: rehearse.Harms, Failed: "the server did not start: innodb_log_file_size is larger than the filesystem", Why: "the server does not run with it"})
 	add(rehearse.Verdict{Word: rehearse.Undecided, Rate: stats.Estimate{Value: 0.02, N: 1}, P99: stats.Estimate{Value: -0.1, N: 1}})
 	add(rehearse.Verdict{Word: rehearse.NotTried, Why: "not tried"})

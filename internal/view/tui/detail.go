@@ -20,7 +20,7 @@ var helpLines = []string{
 	"p, space\tpause what is shown; it is sampled on",
 	"?\tthis page",
 	"",
-	"All times are UTC. A share of the active time stands with its 95 % interval. What carries ! is what a verdict is about. What cannot be seen stands at the end of the stack, what cannot be told at the end of the timeline.",
+	"All times are UTC. A share of the active time is shown with its 95 % interval. ! marks what a verdict is about. What cannot be seen is at the end of the stack, what is unknown at the end of the timeline.",
 }
 
 // labelled makes lines of details; one without a value is left out.

@@ -80,7 +80,7 @@ func (m model) asking(plan func(server, id string) series.Plan) model {
 
 // explain opens a sheet for the plan of a statement, and asks for it.
 func (m model) explain(r row) (tea.Model, tea.Cmd) {
-	m.open = &sheet{title: "Plan of a statement of " + r.server, lines: []string{r.detail[0], "The server is asked how it carries it out; it does not run it."}}
+	m.open = &sheet{title: "Plan of a statement of " + r.server, lines: []string{r.detail[0], "The server explains how it would run the statement; it does not run it."}}
 	title, ask := m.open.title+r.id, m.plan
 	m.open.waits = title
 	return m, func() tea.Msg { return planMsg{title, ask(r.server, r.id)} }

@@ -233,7 +233,7 @@ func (m model) timelineRows() (out []row) {
 		out = append(out, r)
 	}
 	for _, u := range b.Unknown {
-		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"Whether it holds cannot be told: " + u.Why + "."}})
+		out = append(out, row{key: "unknown " + u.ID + u.Server, title: u.ID + " of " + u.Server, text: "unknown: " + u.ID + " of " + u.Server + ": " + u.Why, ink: page.Dim, detail: []string{"It is not known whether it holds: " + u.Why + "."}})
 	}
 	return out
 }

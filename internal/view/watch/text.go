@@ -82,7 +82,7 @@ func nothing(s watch.Server) string {
 		all = append(all, "No limit is seen")
 	}
 	if n := len(s.Unknown); n > 0 {
-		all = append(all, fmt.Sprintf("%d of %d verdicts cannot be told: see unknown below", n, n+len(s.Ruled)+len(s.Brief)))
+		all = append(all, fmt.Sprintf("%d of %d verdicts unknown: see unknown below", n, n+len(s.Ruled)+len(s.Brief)))
 	}
 	return strings.Join(all, "; ") + "."
 }
@@ -210,7 +210,7 @@ func against(a watch.Against) string {
 	case rule.Quiet:
 		return "looked for, not so: " + a.Says
 	}
-	return "cannot be told: " + a.Says
+	return "not known: " + a.Says
 }
 
 func statements(p *page.Page, s watch.Server, m watch.Moment) {
@@ -370,7 +370,7 @@ func missing(u watch.UnknownVerdict, server stack.Ref) string {
 		reasons = append(reasons, "needs "+strings.Join(needs, ", "))
 	}
 	if len(reasons) == 0 {
-		return "what would tell could not be computed"
+		return "what would decide it could not be computed"
 	}
 	return strings.Join(reasons, "; ")
 }

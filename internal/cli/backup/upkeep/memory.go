@@ -63,7 +63,7 @@ func (m Memory) Listed(ctx context.Context, at Spot, all []backup.Found, behind 
 		return err
 	}
 	if _, bad := known.Of(ctx, m.Do, m.Dir, at.At); !ours && (err == nil || bad != nil) {
-		return hint.Usage("the backups in "+at.URL+" are not this host's, so that nothing of them is written down here", "--note is for the host that makes them")
+		return hint.Usage("the backups in "+at.URL+" are not this host's, so --note records nothing here", "--note is for the host that makes them")
 	}
 	return known.Note(ctx, m.Do, m.Dir, at.At, func(p *known.Place) {
 		p.See(all, time.Now())

@@ -118,7 +118,7 @@ func (o *pruning) check(args []string) error {
 		}
 	}
 	if given != 1 {
-		return hint.Usage("nothing says what goes, or two things do", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
+		return hint.Usage("say in one way what to remove", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
 	}
 	if o.back != "" {
 		if err := noJSON(o.Place, "--undo"); err != nil {

@@ -124,7 +124,7 @@ func TestCommandLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	environments = [2]string{dir + "/none", dir + "/none"}
-	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "with which pbm-agent logs in") {
+	if _, err := (Tool{}).Look(t.Context(), d, driven.Set{}); err == nil || !strings.Contains(err.Error(), "the URI with which") {
 		t.Errorf("%v", err)
 	}
 }

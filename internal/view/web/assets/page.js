@@ -235,7 +235,7 @@ function showPlan(title, all) {
 async function askPlan(s) {
   planFor = s.key;
   const title = s.text + " · " + s.server;
-  showPlan(title, ["The server is asked how it carries it out; it does not run it."]);
+  showPlan(title, ["The server explains how it would run the statement; it does not run it."]);
   let all;
   try {
     const answer = await fetch("/api/plan/" + s.key, { headers: { Authorization: "Bearer " + token }, cache: "no-store", credentials: "omit", redirect: "error" });
