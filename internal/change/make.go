@@ -152,11 +152,12 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 	return ours, id, err
 }
 
-// goneWithin is how long a command is waited for that was begun by who is gone, or could not be ended.
+// goneWithin is how long a command is waited for that could not be ended.
 const goneWithin = 2 * time.Second
 
 // ended proves of an act that was begun, and of which nobody knows whether it was done, that none of its commands runs any more: one
-// goes on when the Plumb that began it was killed, or when it waits in the kernel. What it makes would come when it counts as undone.
+// goes on when it waits in the kernel, and what it makes would come when it counts as undone. Whatever a Plumb left that was killed
+// the lock of the journal waits for; this looks for what we could not end ourselves, too.
 func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 	m := p.Act.Make
 	if m == nil || p.State != Begun && p.State != Failed {

@@ -81,7 +81,8 @@ type Doer interface {
 	// changing anything: nil, or why not.
 	Writable(ctx context.Context, name string) error
 	// Lock takes a file as the lock of one writer, and ErrLocked when another
-	// process has it. It is given back when its holder ends, however that is.
+	// process has it. It is given back when its holder ends, however that is, with
+	// the commands that it ran meanwhile.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 
