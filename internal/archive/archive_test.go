@@ -372,7 +372,7 @@ func TestStatus(t *testing.T) {
 	if got := trouble(); !strings.Contains(got, "failed 2 times since 2026-11-26T03:00:00Z: no bucket") {
 		t.Error(got)
 	}
-	must(t, b.Tell(t.Context(), "wal", func(s *Source) { s.Well("0001", 16, now); s.Whole = now }))
+	must(t, b.Tell(t.Context(), "wal", func(s *Source) { s.well("0001", 16, now); s.Whole = now }))
 	if got := trouble(); got != "" {
 		t.Error(got)
 	}

@@ -30,8 +30,8 @@ func (b Break) text() string {
 // MostBreaks is how many of the times that a log broke off are told one by one.
 const MostBreaks = 10
 
-// Broke notes at which places a log broke off behind which no base begins.
-func (s *Source) Broke(all []Break) {
+// broke notes at which places a log broke off behind which no base begins.
+func (s *Source) broke(all []Break) {
 	s.Breaks, s.Before = nil, max(0, len(all)-MostBreaks)
 	for _, b := range all[s.Before:] {
 		s.Breaks = append(s.Breaks, b.text())

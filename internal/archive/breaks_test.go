@@ -31,12 +31,12 @@ func TestBroke(t *testing.T) {
 	for n := range 1000 {
 		all = append(all, Break{At: time.Unix(int64(n), 0), Why: fmt.Sprint("break ", n)})
 	}
-	s.Broke(all)
+	s.broke(all)
 	got := Status{Alive: time.Now(), Sources: []Source{s}}.Trouble(time.Now(), time.Minute)
 	if len(s.Breaks) != 10 || len(got) != 11 || got[0] != "log: the log broke off 990 times before the last 10" || !strings.Contains(got[10], "break 999") {
 		t.Errorf("%q", got)
 	}
-	if s.Broke(nil); len(s.Breaks)+s.Before > 0 {
+	if s.broke(nil); len(s.Breaks)+s.Before > 0 {
 		t.Errorf("none: %+v", s)
 	}
 }

@@ -130,7 +130,7 @@ func (s *Service) receive(ctx context.Context, in *Inlet, c *reach.Caller) {
 	if errors.Is(err, errSilent) {
 		return
 	}
-	s.tell(ctx, in.Name, err, func(one *Source) { one.Well(p.File, n, s.Board.Now()) })
+	s.tell(ctx, in.Name, err, func(one *Source) { one.well(p.File, n, s.Board.Now()) })
 }
 
 // refuse sends a user away who is not the server's.
@@ -165,14 +165,14 @@ func (s *Service) follow(ctx context.Context, f Follower) {
 		left := s.broken(ctx, f, &b, t.Breaks)
 		s.tell(ctx, f.Name(), err, func(one *Source) {
 			kept := one.Kept
-			one.Well(t.Last, t.Bytes, s.Board.Now())
+			one.well(t.Last, t.Bytes, s.Board.Now())
 			if t.Bytes == 0 {
 				one.Kept = kept
 			}
 			if t.Whole {
 				one.Whole = began.UTC()
 			}
-			one.Broke(left)
+			one.broke(left)
 		})
 		if err == nil && t.More {
 			continue

@@ -94,8 +94,8 @@ func (b *Board) Tell(ctx context.Context, name string, change func(*Source)) err
 	return nil
 }
 
-// Well notes that something was kept.
-func (s *Source) Well(last string, bytes int64, at time.Time) {
+// well notes that something was kept.
+func (s *Source) well(last string, bytes int64, at time.Time) {
 	s.Wrong, s.From, s.Failed = "", time.Time{}, 0
 	if last != "" {
 		s.Last, s.Kept = last, at.UTC()

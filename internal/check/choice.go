@@ -23,8 +23,8 @@ type Choice struct {
 	Skip  []string // rule ids or patterns
 }
 
-// Asks reports whether a rule is among the chosen.
-func (c Choice) Asks(id string) bool {
+// asks reports whether a rule is among the chosen.
+func (c Choice) asks(id string) bool {
 	return (len(c.Rules) == 0 || matches(c.Rules, id)) && !matches(c.Skip, id)
 }
 
@@ -87,7 +87,7 @@ func NotHere(flag, name string, s *stack.Stack) error {
 // Keeps reports whether a verdict was asked for. A rule across layers counts
 // for --only when any of its things does.
 func (c Choice) Keeps(v rule.Evaluation) bool {
-	if !c.Asks(v.Rule.ID) {
+	if !c.asks(v.Rule.ID) {
 		return false
 	}
 	return len(c.Only) == 0 || c.names(areaOf(v.Rule.ID)) || slices.ContainsFunc(v.Things, func(r stack.Ref) bool {
@@ -98,7 +98,7 @@ func (c Choice) Keeps(v rule.Evaluation) bool {
 // Lists reports whether a list of rules should have this one: like Keeps,
 // before anything is bound.
 func (c Choice) Lists(r *rule.Rule) bool {
-	return c.Asks(r.ID) && (len(c.Only) == 0 || c.names(areaOf(r.ID)) || slices.ContainsFunc(r.Kinds(), c.names) ||
+	return c.asks(r.ID) && (len(c.Only) == 0 || c.names(areaOf(r.ID)) || slices.ContainsFunc(r.Kinds(), c.names) ||
 		slices.ContainsFunc(c.Only, func(o string) bool {
 			kind, _, thing := strings.Cut(o, ":")
 			return thing && slices.Contains(r.Kinds(), kind)
@@ -130,7 +130,7 @@ func Areas(ids []string, cat *catalog.Catalog) []string {
 // Takes reports whether a step of a plan was asked for: --skip and --rule
 // name rules, --only areas or things.
 func (c Choice) Takes(s advise.Step) bool {
-	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, c.Asks) {
+	if len(s.Why) > 0 && !slices.ContainsFunc(s.Why, c.asks) {
 		return false
 	}
 	return len(c.Only) == 0 || c.names(s.Knob.Of.Kind) || slices.Contains(c.Only, s.Knob.Of.String()) ||

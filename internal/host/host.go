@@ -165,10 +165,13 @@ func Exists(ctx context.Context, h Reader, name string) (bool, error) {
 	return true, nil
 }
 
+// SystemdRuntime is the directory that exists while systemd runs the services of the machine.
+const SystemdRuntime = "/run/systemd/system"
+
 // RunsSystemd tells whether systemd was booted and manages the services of the machine. It asks what
 // sd_booted(3) asks; in a container or an unpacked image systemd can be installed and not run.
 func RunsSystemd(ctx context.Context, h Reader) (bool, error) {
-	return Exists(ctx, h, "/run/systemd/system")
+	return Exists(ctx, h, SystemdRuntime)
 }
 
 // Rows is the answer to a query, as text. A nil value is NULL.

@@ -37,7 +37,7 @@ func (b Books) Adopt(ctx context.Context, t Thing) error {
 	}
 	// The line of the run goes last: killed before it, a sweep finds that the thing lives.
 	return b.withOne(ctx, t.Kind, t.Name, func(ctx context.Context, _ *pages, e Entry, _ living, note noting) error {
-		if e.Lives() {
+		if e.lives() {
 			return nil
 		}
 		return note(ctx, kindLeft, result{N: e.N, Why: "it was adopted"})

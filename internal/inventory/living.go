@@ -21,7 +21,7 @@ func (b Books) living(ctx context.Context, files []string) (all living) {
 			continue
 		}
 		for _, e := range p.entries {
-			if e.Lives() {
+			if e.lives() {
 				all = append(all, e.Thing)
 			}
 		}

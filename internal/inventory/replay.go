@@ -146,9 +146,9 @@ func (p *pages) find(t Thing) (Entry, bool) {
 	return best, found
 }
 
-// Lives tells whether a thing is meant to live. One whose making did not end is
+// lives tells whether a thing is meant to live. One whose making did not end is
 // not there to be used, and goes.
-func (e Entry) Lives() bool { return e.Whole && !e.Gone && e.Thing.Life != nil }
+func (e Entry) lives() bool { return e.Whole && !e.Gone && e.Thing.Life != nil }
 
 // open gives what is not gone, in the order in which it is taken away.
 func (p *pages) open() []Entry {
@@ -172,14 +172,14 @@ var errInUse = errors.New("kept until what uses it is gone")
 func (p *pages) clear(away func(Entry) error, tell func(Entry, error)) {
 	used, lives := false, 0
 	for _, e := range p.entries {
-		if e.Lives() {
+		if e.lives() {
 			lives = e.N
 		}
 	}
 	for _, e := range p.open() {
 		kind := e.Thing.Kind
 		switch {
-		case e.Lives():
+		case e.lives():
 			continue
 		case e.N < lives, used && (kind == Loop || kind == File || kind == Tree):
 			tell(e, fmt.Errorf("take %s %s away: %w", kind, e.Thing.Name, errInUse))

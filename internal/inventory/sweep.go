@@ -67,7 +67,7 @@ func (b Books) list(ctx context.Context, file string) (Left, error) {
 	}
 	l.Run = p.runOf(file)
 	for _, e := range p.open() {
-		if e.Lives() {
+		if e.lives() {
 			l.Living = append(l.Living, e)
 		} else {
 			l.Things = append(l.Things, e.Thing)

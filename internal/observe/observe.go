@@ -43,7 +43,7 @@ func Host(ctx context.Context, h host.Reader, phases ...[]Probe) *stack.Stack {
 			s.Add(probes[i].Name(), obs)
 		}
 	}
-	Place(ctx, h, s)
+	placeRoles(ctx, h, s)
 	return s
 }
 

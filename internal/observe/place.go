@@ -16,12 +16,12 @@ import (
 	"plumb/internal/stack"
 )
 
-// Place finds, for every role of every server, the filesystem that holds its
+// placeRoles finds, for every role of every server, the filesystem that holds its
 // path, as the server's own process sees it, and then joins filesystems with
 // datasets, volumes and disks. It adds filesystems that no probe reported
 // because they matter only when a server uses them (tmpfs, the layer of a
 // container). What cannot be placed exactly is not placed, with a gap.
-func Place(ctx context.Context, h host.Reader, s *stack.Stack) {
+func placeRoles(ctx context.Context, h host.Reader, s *stack.Stack) {
 	p := &placer{h: h, s: s, views: map[int]*view{}, places: map[string]place{}}
 	p.roles(ctx)
 	p.linkRoles()

@@ -118,7 +118,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := seen(c.role)
-			Place(context.Background(), machine(), s)
+			placeRoles(context.Background(), machine(), s)
 			got := s.Roles[0].Placement
 			if got.Filesystem.Name != c.filesystem || got.Resolved != c.resolved {
 				t.Errorf("placed on %q at %q, want %q at %q; gaps %v", got.Filesystem.Name, got.Resolved, c.filesystem, c.resolved, s.Gaps)
@@ -141,7 +141,7 @@ func TestPlaceDenied(t *testing.T) {
 	h := machine()
 	h.Errors = map[string]error{"stat /srv/db": fs.ErrPermission, "stat /srv/db/undo": fs.ErrPermission}
 	s := seen(role("data", "/srv/db", 7), role("undo", "/srv/db/undo", 7))
-	Place(context.Background(), h, s)
+	placeRoles(context.Background(), h, s)
 	if got := s.Roles[0].Filesystem.Name; got != "/srv/db" {
 		t.Errorf("a path that is a mount point was placed on %q", got)
 	}
@@ -161,7 +161,7 @@ func TestPlaceChroot(t *testing.T) {
 	for _, visible := range []string{h.Files["/proc/9/mountinfo"], ""} { // a chroot may show no mount at all
 		h.Files["/proc/9/mountinfo"] = visible
 		s := seen(role("data", "/data", 9), role("log", "/nowhere", 9))
-		Place(context.Background(), h, s)
+		placeRoles(context.Background(), h, s)
 		if got := s.Roles[0].Filesystem.Name; got != "/srv/db" {
 			t.Errorf("placed on %q; gaps %v", got, s.Gaps)
 		}
@@ -173,7 +173,7 @@ func TestPlaceChroot(t *testing.T) {
 
 func TestJoin(t *testing.T) {
 	s := seen(role("data", "/z/data", 7), role("redo", "/srv/db", 7), role("log", "/tmp", 8))
-	Place(context.Background(), machine(), s)
+	placeRoles(context.Background(), machine(), s)
 	names := func(kind, name, link string) []string {
 		refs, known := s.Find(stack.Ref{Kind: kind, Name: name}).Links[link]
 		if !known {
@@ -242,7 +242,7 @@ func TestJoinEveryDeviceOfBcachefs(t *testing.T) {
 		s := seen()
 		mounts, _ := parseMounts([]byte("90 27 254:0 / /many rw - bcachefs " + c.source + " rw\n"))
 		s.Add("test", stack.Observation{Things: []*stack.Thing{mounts[0].Thing("/many")}})
-		Place(context.Background(), machine(), s)
+		placeRoles(context.Background(), machine(), s)
 		ref := stack.Ref{Kind: "filesystem", Name: "/many"}
 		var got []string
 		for _, r := range s.Find(ref).Links["disks"] {
@@ -261,7 +261,7 @@ func TestJoinCircle(t *testing.T) {
 	h := machine()
 	h.Stats["/img/loop1"] = host.Stat{DevMajor: 7, DevMinor: 1, MountID: 47, Resolved: "/srv/db/self"}
 	s := seen()
-	Place(context.Background(), h, s)
+	placeRoles(context.Background(), h, s)
 	if _, known := s.Find(stack.Ref{Kind: "filesystem", Name: "/srv/db"}).Links["disks"]; known {
 		t.Error("a circle has disks")
 	}
@@ -269,12 +269,12 @@ func TestJoinCircle(t *testing.T) {
 
 func TestNoCOW(t *testing.T) {
 	s := seen(role("data", "/b/data", 7))
-	Place(context.Background(), machine(), s)
+	placeRoles(context.Background(), machine(), s)
 	if on, known := s.Find(db).Bool("data_nocow"); !known || !on {
 		t.Errorf("data_nocow %v, %v", on, known)
 	}
 	s = seen(role("data", "/srv/db", 7))
-	Place(context.Background(), machine(), s)
+	placeRoles(context.Background(), machine(), s)
 	if f, known := s.Find(db).Facts["data_nocow"]; !known || !f.Value.IsAbsent() {
 		t.Error("data_nocow on XFS")
 	}

@@ -24,7 +24,7 @@ type Point struct {
 	Host     string            `json:"host"`
 	Plumb    string            `json:"plumb"` // version of the Plumb that took it
 	Server   Server            `json:"server"`
-	Mode     string            `json:"mode"` // Mode.Name
+	Mode     string            `json:"mode"` // how it was taken: crash, locked, backup-api or freeze
 	Label    Label             `json:"label"`
 	Doubts   []string          `json:"doubts,omitempty"` // proofs that failed, and what may be missing: flush_log_at_trx_commit = 2
 	Members  []Member          `json:"members"`
@@ -34,7 +34,7 @@ type Point struct {
 	Drill    *Drill            `json:"drill,omitempty"`    // the last one
 	Ready    []Member          `json:"ready,omitempty"`    // snapshots of a copy that has recovered, and so starts without redo
 	Holds    []Hold            `json:"holds,omitempty"`    // while there is one, the point is not pruned
-	Replicas []Replica         `json:"replicas,omitempty"` // that were drilled, with the last drill of each target
+	Replicas []Replica         `json:"replicas,omitempty"` // targets that it was sent to and drilled on, each with its last drill
 }
 
 // State is the stage in the life of a point.
@@ -153,7 +153,7 @@ type Times struct {
 	Snapshot time.Time     `json:"snapshot"`          // just before the storage's command
 	Ended    time.Time     `json:"ended"`             //
 	Held     time.Duration `json:"held_ns,omitempty"` // from the first statement that can make others wait to its release
-	Storage  time.Duration `json:"storage_ns"`        // the part of it that the storage took for the snapshots
+	Storage  time.Duration `json:"storage_ns"`        // the part of this that the storage took for the snapshots
 	Failed   *Failed       `json:"failed,omitempty"`  // tries before, which made others wait too; nil for none
 }
 
@@ -199,8 +199,8 @@ type Drill struct {
 	OK       bool          `json:"ok"`
 	Why      string        `json:"why,omitempty"`     // it failed; "" when OK
 	Plumb    string        `json:"plumb"`             // version of the Plumb that ran it
-	Position Position      `json:"position,omitzero"` // that the copy recovered
-	Exact    *bool         `json:"exact,omitempty"`   // whether Position is the point's; nil where the point was taken without a lock
+	Position Position      `json:"position,omitzero"` // the position that the copy recovered
+	Exact    *bool         `json:"exact,omitempty"`   // whether it recovered exactly the position of the point; nil where the point was taken without a lock
 	Checks   []Check       `json:"checks"`
 	Limits   []Limit       `json:"limits,omitempty"` // on what the copy's server could take from everything else on the host
 	Recovery time.Duration `json:"recovery_ns"`      // from the start to the first answer

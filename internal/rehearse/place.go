@@ -26,12 +26,12 @@ type Site struct {
 
 const placeHint = "--dir names a directory for the sandbox, and --volume makes a volume of its own instead"
 
-// Place finds where a sandbox for a server can lie: on ZFS in a dataset beside
+// findPlace finds where a sandbox for a server can lie: on ZFS in a dataset beside
 // that of the data, elsewhere in a directory of the same filesystem. It is
 // never inside a directory that a server keeps its data in: to MySQL a
 // directory there is a database, and a base backup would copy it. The
 // error has a hint when there is no such place, or it is not known.
-func Place(s *stack.Stack, server stack.Ref) (Site, error) {
+func findPlace(s *stack.Stack, server stack.Ref) (Site, error) {
 	site, err := place(s, server)
 	if err != nil {
 		return Site{}, hint.With(fmt.Errorf("find a place for a sandbox on the filesystem of %s: %w", server, err), placeHint)

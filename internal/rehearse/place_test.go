@@ -73,7 +73,7 @@ func TestPlaceInADirectory(t *testing.T) {
 			if c.with != nil {
 				c.with(s, f)
 			}
-			site, err := Place(s, placed)
+			site, err := findPlace(s, placed)
 			if c.dir == "" {
 				if help := hint.Hinted(nil); err == nil || !errors.As(err, &help) || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%+v, %v; want %q", site, err, c.says)
@@ -91,7 +91,7 @@ func TestPlaceInADirectory(t *testing.T) {
 }
 
 func TestPlaceOfNoServer(t *testing.T) {
-	if _, err := Place(&stack.Stack{}, placed); err == nil {
+	if _, err := findPlace(&stack.Stack{}, placed); err == nil {
 		t.Error("a place for nobody was found")
 	}
 }
@@ -119,7 +119,7 @@ func TestPlaceInADataset(t *testing.T) {
 		{"/db", "tank/db/mysql", "tank/db"}, {"/db", "tank/db", "tank"}, {"/tank", "tank", "tank"}, {"/", "rpool/ROOT/debian", "rpool"},
 	} {
 		s, _ := hostWithDataset(c.point, c.name)
-		site, err := Place(s, placed)
+		site, err := findPlace(s, placed)
 		if err != nil || site.Kind != experiment.Dataset || site.Parent != c.parent || site.Dir != "" {
 			t.Errorf("%s: %+v, %v", c.name, site, err)
 		}
@@ -132,11 +132,11 @@ func TestPlaceInADataset(t *testing.T) {
 	}
 	s, d := hostWithDataset("/db", "tank/db/mysql")
 	d.Setting("encryption", stack.Text("aes-256-gcm"), "zfs get", stack.Origin{From: stack.FromComputed})
-	if site, err := Place(s, placed); err != nil || !strings.Contains(strings.Join(site.Says, " "), "is encrypted") {
+	if site, err := findPlace(s, placed); err != nil || !strings.Contains(strings.Join(site.Says, " "), "is encrypted") {
 		t.Errorf("encrypted: %+v, %v", site, err)
 	}
 	s.Root = false
-	site, err := Place(s, placed)
+	site, err := findPlace(s, placed)
 	if err != nil || site.Kind != experiment.Directory || site.Dir != "/db" || !strings.Contains(strings.Join(site.Says, " "), "Without root") {
 		t.Errorf("without root: %+v, %v", site, err)
 	}
@@ -151,7 +151,7 @@ func FuzzPlace(f *testing.F) {
 		s, _ := hostWith(point, fstype, data)
 		s.Root = root
 		addRole(s, stack.Ref{Kind: "postgres", Name: "5432"}, "data", other, point)
-		site, err := Place(s, placed)
+		site, err := findPlace(s, placed)
 		if err != nil {
 			return
 		}

@@ -88,7 +88,7 @@ func (d *draft) lay() (err error) {
 		d.say("The sandbox lies below %s, whatever the server's own data are on.", w.Dir)
 		return nil
 	}
-	if d.site, err = Place(d.stack, d.server.Ref); err != nil {
+	if d.site, err = findPlace(d.stack, d.server.Ref); err != nil {
 		return err
 	}
 	d.remarks = append(d.remarks, d.site.Says...)

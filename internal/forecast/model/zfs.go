@@ -45,8 +45,8 @@ const (
 
 func (z ZFS) sector() float64 { return cmp.Or(z.Sector, usualSector) }
 
-// Blocks counts the blocks of a file's tree by level, from the data up.
-func Blocks(bytes, record, indirect float64) (levels []float64) {
+// levelBlocks counts the blocks of a file's tree by level, from the data up.
+func levelBlocks(bytes, record, indirect float64) (levels []float64) {
 	n := math.Ceil(bytes / record)
 	levels = append(levels, n)
 	for fan := indirect / pointer; n > 1; {
@@ -65,7 +65,7 @@ func (z ZFS) Predict() Result {
 		return refused("give it with --recordsize, or read the host on which the dataset is", "the recordsize is not known")
 	}
 	indirect := cmp.Or(z.Indirect, defaultNode)
-	levels := Blocks(z.Data, z.Record, indirect)
+	levels := levelBlocks(z.Data, z.Record, indirect)
 	inner := 0.0
 	for _, n := range levels[1:] {
 		inner += n
@@ -212,7 +212,7 @@ func (z ZFS) page(r *Result) {
 func (z ZFS) reads() float64 {
 	arc := z.ARC
 	indirect := cmp.Or(z.Indirect, defaultNode)
-	levels := Blocks(z.Data, z.Record, indirect)
+	levels := levelBlocks(z.Data, z.Record, indirect)
 	reads := 1.0
 	for i := len(levels) - 1; i > 0; i-- { // the upper levels are read most, and so stay
 		need := levels[i] * indirect * (1 + overhead)

@@ -11,7 +11,7 @@ import (
 // foretell its inner blocks and the memory for 330 such tables.
 func TestHeldOutTree(t *testing.T) {
 	const leaves, inner = 145447, 1160
-	levels := Blocks(leaves*16384, 16384, 16384)
+	levels := levelBlocks(leaves*16384, 16384, 16384)
 	got := 0.0
 	for _, n := range levels[1:] {
 		got += n

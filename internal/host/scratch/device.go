@@ -75,19 +75,6 @@ func Fits(dir string, bytes int64) error {
 
 func free(st *unix.Statfs_t) int64 { return int64(st.Bavail) * st.Bsize }
 
-// SameDevice says whether two files or directories are on one filesystem's
-// device. Two filesystems may still share a disk.
-func SameDevice(a, b string) (bool, error) {
-	var x, y unix.Stat_t
-	if err := unix.Stat(a, &x); err != nil {
-		return false, fmt.Errorf("stat %s: %w", a, err)
-	}
-	if err := unix.Stat(b, &y); err != nil {
-		return false, fmt.Errorf("stat %s: %w", b, err)
-	}
-	return x.Dev == y.Dev, nil
-}
-
 // deviceOf gives the block device number of a filesystem: that of stat, or,
 // where it is made up as on btrfs, that of the device it was mounted from.
 func deviceOf(dir string) (major, minor uint32, err error) {

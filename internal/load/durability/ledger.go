@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"plumb/internal/host/scratch"
 )
 
 // interval is how often what was noted is brought to the disk.
@@ -159,7 +157,3 @@ func (b *Ledger) Close() error {
 	<-b.done
 	return errors.Join(b.Err(), b.file.Close())
 }
-
-// SameDevice says whether the ledger is on the device of a directory, such as
-// the server's data: then one failure may take both. Unknown is an error.
-func (b *Ledger) SameDevice(dir string) (bool, error) { return scratch.SameDevice(b.path, dir) }

@@ -52,13 +52,13 @@ func DefaultIO() IOConfig {
 	}
 }
 
-// FileSize is the size of each file, a whole number of blocks.
-func (c IOConfig) FileSize() int64 {
+// fileSize is the size of each file, a whole number of blocks.
+func (c IOConfig) fileSize() int64 {
 	return c.TotalSize / int64(c.Files) / c.BlockSize * c.BlockSize
 }
 
 // Bytes is the size of all files.
-func (c IOConfig) Bytes() int64 { return c.FileSize() * int64(c.Files) }
+func (c IOConfig) Bytes() int64 { return c.fileSize() * int64(c.Files) }
 
 // Reads and Writes say what the mode does.
 func (c IOConfig) Reads() bool { return c.Mode == SeqRead || c.Mode == RandRead || c.Mode == RandBoth }
@@ -99,7 +99,7 @@ func (c IOConfig) check() error {
 		return fmt.Errorf("file-num is %d: 1 to %d are possible", c.Files, mostFiles)
 	case c.BlockSize < smallestFile || c.BlockSize > mostBlock:
 		return fmt.Errorf("file-block-size is %d: %d to %d bytes are possible", c.BlockSize, smallestFile, mostBlock)
-	case c.FileSize() < c.BlockSize:
+	case c.fileSize() < c.BlockSize:
 		return fmt.Errorf("file-total-size is %d: %d files of a block of %d bytes each do not fit", c.TotalSize, c.Files, c.BlockSize)
 	case c.FsyncMode != "fsync" && c.FsyncMode != "fdatasync":
 		return fmt.Errorf("file-fsync-mode %q is unknown: fsync or fdatasync", c.FsyncMode)

@@ -95,8 +95,8 @@ func openOne(set *scratch.Set, i int, c IOConfig, flags scratch.Flags) (*scratch
 	case err != nil:
 	case c.Mode == SeqWrite:
 		err = f.Truncate(0)
-	case size != c.FileSize():
-		err = fmt.Errorf("%s has %d bytes, and %d were prepared", f.Path(), size, c.FileSize())
+	case size != c.fileSize():
+		err = fmt.Errorf("%s has %d bytes, and %d were prepared", f.Path(), size, c.fileSize())
 	}
 	if err == nil && c.Direct && i == 0 {
 		err = f.CheckDirect(c.BlockSize)

@@ -39,7 +39,7 @@ type plan struct {
 }
 
 func newPlan(c IOConfig) plan {
-	p := plan{c: c, perFile: c.FileSize() / c.BlockSize, chunk: int64(max(1, c.Merged)), requests: math.MaxInt64}
+	p := plan{c: c, perFile: c.fileSize() / c.BlockSize, chunk: int64(max(1, c.Merged)), requests: math.MaxInt64}
 	p.chunks = (p.perFile + p.chunk - 1) / p.chunk
 	if c.Mode == SeqWrite {
 		p.requests = p.chunks * int64(c.Files)

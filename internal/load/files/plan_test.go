@@ -158,7 +158,7 @@ func TestRandomPlaces(t *testing.T) {
 	seen := map[[2]int64]int{}
 	for n := range int64(51200) {
 		r := p.at(n)
-		if r != p.at(n) || r.at%16384 != 0 || r.at >= c.FileSize() || r.op != opRead {
+		if r != p.at(n) || r.at%16384 != 0 || r.at >= c.fileSize() || r.op != opRead {
 			t.Fatalf("operation %d: %+v", n, r)
 		}
 		seen[[2]int64{int64(r.file), r.at}]++

@@ -79,7 +79,7 @@ func makeSet(c IOConfig) (*scratch.Set, error) {
 	for i := range names {
 		names[i] = fmt.Sprintf("%s%d", filePrefix, i)
 	}
-	m := scratch.Manifest{Purpose: "fileio", Seed: c.Seed, Block: c.BlockSize, Size: c.FileSize(), Compressible: c.Compressible}
+	m := scratch.Manifest{Purpose: "fileio", Seed: c.Seed, Block: c.BlockSize, Size: c.fileSize(), Compressible: c.Compressible}
 	return scratch.Make(c.Dir, scratch.Load, m, names)
 }
 
@@ -93,7 +93,7 @@ func openFor(c IOConfig) (*scratch.Set, error) {
 		return nil, err
 	}
 	if c.Mode == SeqWrite && len(set.Manifest.Files) == c.Files && set.Manifest.Purpose == "fileio" {
-		set.Manifest.Filled, set.Manifest.Block, set.Manifest.Size = false, c.BlockSize, c.FileSize()
+		set.Manifest.Filled, set.Manifest.Block, set.Manifest.Size = false, c.BlockSize, c.fileSize()
 		return set, nil
 	}
 	return set, matches(set.Manifest, c)
@@ -106,9 +106,9 @@ func matches(m scratch.Manifest, c IOConfig) error {
 		return fmt.Errorf("the test files in %s are for %s: clean up there first", c.Dir, m.Purpose)
 	case !m.Filled:
 		return fmt.Errorf("the test files in %s are not whole: prepare again", c.Dir)
-	case len(m.Files) != c.Files || m.Size != c.FileSize():
+	case len(m.Files) != c.Files || m.Size != c.fileSize():
 		return fmt.Errorf("in %s are %d test files of %d bytes each, and %d of %d are wanted: give the same --file-num and --file-total-size, or prepare again",
-			c.Dir, len(m.Files), m.Size, c.Files, c.FileSize())
+			c.Dir, len(m.Files), m.Size, c.Files, c.fileSize())
 	case c.Validate && m.Block != c.BlockSize:
 		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate wants the same", c.Dir, m.Block)
 	}
@@ -141,12 +141,12 @@ func fillOne(ctx context.Context, set *scratch.Set, c IOConfig, i int, wrote fun
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := f.Preallocate(c.FileSize()); err != nil {
+	if err := f.Preallocate(c.fileSize()); err != nil {
 		return err
 	}
 	blocks := max(1, prepareChunk/c.BlockSize)
 	b := make([]byte, blocks*c.BlockSize)
-	perFile := c.FileSize() / c.BlockSize
+	perFile := c.fileSize() / c.BlockSize
 	for block := int64(0); block < perFile; block += blocks {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

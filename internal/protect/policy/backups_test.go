@@ -24,7 +24,7 @@ const backs = `points:
 func TestBackupsAreRead(t *testing.T) {
 	p := parse(t, backs)
 	s := p.Rules[0].Backup[0]
-	if !p.Backs() || s.Every != 24*time.Hour || s.Recipients != "/etc/plumb/recipients.txt" || s.Target() != "s3://backups/db1 and file:///mnt/nas/db1" {
+	if !p.backs() || s.Every != 24*time.Hour || s.Recipients != "/etc/plumb/recipients.txt" || s.Target() != "s3://backups/db1 and file:///mnt/nas/db1" {
 		t.Fatalf("%+v", s)
 	}
 	for text, want := range map[string]string{

@@ -58,7 +58,7 @@ func Emit(kind, program string, p *Policy) ([]Emitted, error) {
 	switch kind {
 	case Systemd:
 		units := unitFiles(program, p.File, minutes)
-		if p.Backs() {
+		if p.backs() {
 			units = append(units, backupUnits(program, p.File)...)
 		}
 		return units, nil
@@ -154,7 +154,7 @@ func crontab(program string, p *Policy, minutes int) string {
 	}
 	call := fmt.Sprintf("root %s protect run %s", program, quoteCron(p.File))
 	text := fmt.Sprintf("# Points in time of databases.\nPATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n%s * * * * %s\n", when, call)
-	if p.Backs() {
+	if p.backs() {
 		text += fmt.Sprintf("*/15 * * * * %s --backups\n", call)
 	}
 	return text

@@ -293,8 +293,8 @@ func (p *parser) whole(n *strictyaml.Node, s Store) {
 	}
 }
 
-// Backs tells whether anything is backed up.
-func (p *Policy) Backs() bool {
+// backs tells whether anything is backed up.
+func (p *Policy) backs() bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.Backup) > 0 })
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 func Of(s *stack.Stack, name string, loaders []Loader, o Options) (Plan, error) {
 	ref, err := stack.ParseRef(name)
 	if err != nil || s.Find(stack.Ref{Kind: "dataset", Name: name}) != nil || !product.IsServer(ref.Kind) && product.OfFlavor(ref.Kind).Kind == "" {
-		return Dataset(s, name, o)
+		return planDataset(s, name, o)
 	}
-	return Server(s, name, loaders, o)
+	return planServer(s, name, loaders, o)
 }

@@ -19,8 +19,8 @@ const (
 	off      = "disabled"
 )
 
-// Dataset plans a load into a dataset, and says why it may not be.
-func Dataset(s *stack.Stack, name string, o Options) (Plan, error) {
+// planDataset plans a load into a dataset, and says why it may not be.
+func planDataset(s *stack.Stack, name string, o Options) (Plan, error) {
 	t := s.Find(stack.Ref{Kind: "dataset", Name: name})
 	if t == nil {
 		return Plan{}, hint.With(fmt.Errorf("there is no dataset %s on this host", name), "zfs list shows them; plumb stack shows which servers lie where")

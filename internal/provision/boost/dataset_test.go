@@ -30,14 +30,14 @@ func machine(servers ...string) *stack.Stack {
 }
 
 func TestDatasetReachesWhatHasNoneOfItsOwn(t *testing.T) {
-	p, err := Dataset(machine("1"), "t/db", Options{For: time.Minute})
+	p, err := planDataset(machine("1"), "t/db", Options{For: time.Minute})
 	if err != nil || !slices.Equal(p.Below, []string{"t/db/a"}) || len(p.Servers) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if !strings.Contains(p.Loss[0], "every 7s at the latest (zfs_txg_timeout)") {
 		t.Errorf("the window is not that of the host: %q", p.Loss)
 	}
-	if p, err := Dataset(machine(), "t", Options{}); err != nil || !slices.Equal(p.Below, []string{"t/db", "t/db/a", "t/other"}) {
+	if p, err := planDataset(machine(), "t", Options{}); err != nil || !slices.Equal(p.Below, []string{"t/db", "t/db/a", "t/other"}) {
 		t.Errorf("%v, %v", p.Below, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 		if c.so != nil {
 			c.so(s.Find(stack.Ref{Kind: "mysql", Name: "1"}))
 		}
-		_, err := Dataset(s, "t/db", Options{})
+		_, err := planDataset(s, "t/db", Options{})
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -90,11 +90,11 @@ func TestWhomACrashWouldCostMore(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(hint.Of(err), "--also mysql:1") {
 			t.Errorf("%s: %v, %q", name, err, hint.Of(err))
 		}
-		if _, err := Dataset(s, "t/db", Options{Also: []string{"mysql:1", "mysql:2"}[:len(c.servers)]}); err != nil {
+		if _, err := planDataset(s, "t/db", Options{Also: []string{"mysql:1", "mysql:2"}[:len(c.servers)]}); err != nil {
 			t.Errorf("%s, named: %v", name, err)
 		}
 	}
-	if _, err := Dataset(machine("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "names no server") {
+	if _, err := planDataset(machine("1"), "t/db", Options{Also: []string{"mysql:9"}}); err == nil || !strings.Contains(err.Error(), "names no server") {
 		t.Errorf("one that it does not concern: %v", err)
 	}
 }
@@ -106,11 +106,11 @@ func TestWhoCountsIsNotKnown(t *testing.T) {
 		db := stack.Ref{Kind: "mysql", Name: "1"}
 		s.Find(db).SetAbsent("group_members", "test")
 		s.Gaps = append(s.Gaps, stack.Gap{Of: db, Facts: []string{fact}, Why: "access denied"})
-		_, err := Dataset(s, "t/db", Options{})
+		_, err := planDataset(s, "t/db", Options{})
 		if refused := err != nil && strings.Contains(err.Error(), "could not be read (access denied)") && strings.Contains(hint.Of(err), "--also mysql:1"); refused != want || !want && err != nil {
 			t.Errorf("%s: %v, %q", fact, err, hint.Of(err))
 		}
-		if _, err := Dataset(s, "t/db", Options{Also: []string{db.String()}}); err != nil {
+		if _, err := planDataset(s, "t/db", Options{Also: []string{db.String()}}); err != nil {
 			t.Errorf("%s, named: %v", fact, err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestDatasetRefuses(t *testing.T) {
 	s.Gaps = append(s.Gaps, stack.Gap{Of: stack.Ref{Kind: "dataset", Name: "t/other"}, Facts: []string{"sync"}})
 	delete(s.Find(stack.Ref{Kind: "dataset", Name: "t/db/a"}).Facts, "sync")
 	for name, want := range map[string]string{"t/none": "no dataset", "t/db": "disabled already", "t/other": "could not be read", "t/db/a": "has no property sync"} {
-		if _, err := Dataset(s, name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := planDataset(s, name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -28,8 +28,8 @@ type Loader interface {
 	After() []string
 }
 
-// Server plans a load into a server.
-func Server(s *stack.Stack, name string, loaders []Loader, o Options) (Plan, error) {
+// planServer plans a load into a server.
+func planServer(s *stack.Stack, name string, loaders []Loader, o Options) (Plan, error) {
 	ref, err := stack.ParseRef(name)
 	t := s.Find(ref)
 	if err != nil || t == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // mountLimit is the most filesystems that are reported. One that a server uses
-// is reported in any case, by observe.Place.
+// is reported in any case, by package observe.
 const mountLimit = 2048
 
 // spaceTime bounds the time all filesystems together may take to tell their

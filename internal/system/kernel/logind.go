@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"plumb/internal/host"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -30,7 +31,7 @@ func (l *look) logind() {
 		return
 	}
 	if !l.systemd() {
-		l.t.SetAbsent(fact, "/run/systemd/system")
+		l.t.SetAbsent(fact, host.SystemdRuntime)
 		return
 	}
 	names, err := l.logindNames()
