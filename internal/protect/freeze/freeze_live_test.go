@@ -249,11 +249,11 @@ func TestKilledWhileFrozen(t *testing.T) {
 	})
 }
 
-// slow is a machine on which a command that stops somebody takes a second to begin, and is not waited for.
+// slow is a machine on which a command that stops somebody, or makes a group for that, takes a second to begin, and is not waited for.
 type slow struct{ *host.LiveDoer }
 
 func (s slow) Run(ctx context.Context, argv ...string) ([]byte, error) {
-	if !strings.Contains(strings.Join(argv, " "), "STOP") {
+	if argv[0] != "mkdir" && !strings.Contains(strings.Join(argv, " "), "STOP") {
 		return s.LiveDoer.Run(ctx, argv...)
 	}
 	err := exec.Command("sh", append([]string{"-c", `sleep 1; exec "$@"`, "sh"}, argv...)...).Start()
@@ -261,24 +261,27 @@ func (s slow) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	return nil, errors.Join(err, await.Pause(ctx, time.Hour))
 }
 
-// What is to stop the server does not come after what lets it go on, if Plumb is killed between the two.
+// What is to stop the server, or to make a group for it, does not come after what lets it go on, if Plumb is killed between the two.
 func TestNothingOfADeadPlumbStopsAServer(t *testing.T) {
 	s, sv := mariadb(t)
-	c := exec.Command(os.Args[0], "-test.run=^TestKilledWhileFrozen$")
-	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d true", envFreeze, sv.PID))
-	out, err := c.StdoutPipe()
-	must(t, err)
-	must(t, c.Start())
-	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "frozen"; {
-	}
-	must(t, c.Process.Kill())
-	_ = c.Wait()
-	clean(t, s.PID)
-	time.Sleep(2 * time.Second) // in which a command that it left would come
-	if took, err := answers(s, 20*time.Second); err != nil {
-		t.Errorf("the server stands, %v later: %v", took, err)
-		must(t, exec.Command("kill", "-s", "CONT", strconv.Itoa(s.PID)).Run())
-	}
+	ways(t, func(t *testing.T, z Freezer) {
+		c := exec.Command(os.Args[0], "-test.run=^TestKilledWhileFrozen$")
+		c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %v", envFreeze, sv.PID, z.Signals))
+		out, err := c.StdoutPipe()
+		must(t, err)
+		must(t, c.Start())
+		for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "frozen"; {
+		}
+		must(t, c.Process.Kill())
+		_ = c.Wait()
+		clean(t, s.PID)
+		time.Sleep(2 * time.Second) // in which a command that it left would come
+		if took, err := answers(s, 20*time.Second); err != nil {
+			t.Errorf("the server stands, %v later: %v", took, err)
+			must(t, exec.Command("kill", "-s", "CONT", strconv.Itoa(s.PID)).Run())
+		}
+		clean(t, s.PID)
+	})
 }
 
 func freezeAndWait(t *testing.T, told string) {

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
 )
@@ -72,6 +74,9 @@ func (f *frozen) alone(ctx context.Context, dir string) (bool, error) {
 	return len(in) == len(pids), err
 }
 
+// groupTime is for a control group to be made.
+const groupTime = 5 * time.Second
+
 // newGroup freezes the server in a group of version 1 below its own, made for this.
 func (f *frozen) newGroup(ctx context.Context) (bool, error) {
 	group, err := groupOf(ctx, f.d, f.pid, "freezer")
@@ -88,8 +93,15 @@ func (f *frozen) newGroup(ctx context.Context) (bool, error) {
 	}
 	f.still = f.says(path.Join(dir, "freezer.state"), "FROZEN")
 	err = f.will(step{verb: dropGroup, what: dir}, func() error {
-		_, err := f.d.Run(ctx, "mkdir", "--", dir) // a control group's directory is on no disk, and cannot be made durable
-		return err
+		if err := f.tell("make", dir); err != nil {
+			return err
+		}
+		return await.Until(ctx, groupTime, func() (bool, error) {
+			if inventory.Missing(ctx, f.d, dir) {
+				return false, fmt.Errorf("control group %s could not be made", dir)
+			}
+			return true, nil
+		})
 	})
 	if err == nil {
 		err = f.will(step{moveOut, dir, was}, func() error { return f.enter(ctx, dir) })

@@ -45,14 +45,15 @@ func (s step) back(ctx context.Context, d host.Doer) error {
 }
 
 // takesOver is the dead man's switch: it reads steps back until its input ends or the time is up, and then
-// takes them, the last first. timeout ends with the input too. Whom it is told to stop meanwhile it stops itself: a
-// command of ours for that could outlive us, and come after the step back.
+// takes them, the last first. timeout ends with the input too. Whom it is told to stop meanwhile it stops itself, and makes the group
+// that it is told to: a command of ours for that could outlive us, and come after the step back.
 const takesOver = `echo armed
 timeout -s KILL "$1" cat | {
 	steps=
 	while IFS='	' read -r verb what where; do
 		case $verb in
 		stop) kill -s STOP -- "$what" ;;
+		make) mkdir -- "$what" ;;
 		*) steps="$verb	$what	$where
 $steps" ;;
 		esac
