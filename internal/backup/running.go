@@ -74,7 +74,7 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
 	unlock, err := b.Do.Lock(ctx, file+".lock")
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(fmt.Errorf("another Plumb is backing %s up to %s", Told(job), b.where()), "wait until it has ended")
+		err = hint.With(host.HeldBy(err, fmt.Sprintf("another Plumb is backing %s up to %s", Told(job), b.where())), "wait until it has ended")
 	}
 	if err != nil {
 		return nil, false, nil, err

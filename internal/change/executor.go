@@ -55,7 +55,8 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	}
 	unlock, err := k.Doer.Lock(ctx, k.lockFile())
 	if errors.Is(err, host.ErrLocked) {
-		return nil, &Refusal{Why: "another Plumb is changing this host", What: "wait until it has ended; plumb history shows what it does"}
+		err = host.HeldBy(err, "another Plumb is changing this host")
+		return nil, &Refusal{Why: err.Error(), What: "wait until it has ended; plumb history shows what it does", of: err}
 	}
 	if err != nil {
 		return nil, k.unwritten(err)

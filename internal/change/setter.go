@@ -65,6 +65,8 @@ type Recipe struct {
 type Refusal struct {
 	Why  string // "innodb_page_size is fixed when the server is initialised"
 	What string // hint; may be ""
+
+	of error // what it says in words; may be nil
 }
 
 // Refuse makes a refusal: what helps, and why it is one.
@@ -74,6 +76,9 @@ func Refuse(what, why string, args ...any) error {
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.Why }
+
+// Unwrap is for errors.Is.
+func (r *Refusal) Unwrap() error { return r.of }
 
 // Hint says what a person can do.
 func (r *Refusal) Hint() string { return r.What }

@@ -74,8 +74,8 @@ type Doer interface {
 	Exec(ctx context.Context, t Target, statement string) error
 	// Writable is an error unless a file could be replaced or written. It changes nothing.
 	Writable(ctx context.Context, name string) error
-	// Lock locks a file, which it makes if it is missing, until unlock is called or this process ends. If another process has the lock
-	// the error is ErrLocked.
+	// Lock locks a file, which it makes if it is missing, until unlock is called or this process ends, and with it the
+	// commands that it ran meanwhile. If another process has the lock the error is ErrLocked.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 

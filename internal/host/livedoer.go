@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,6 +26,7 @@ type LiveDoer struct {
 	*Live
 	changing map[string]ChangeSession // by Target.Name
 	unended  stuckCount               // commands that do not end; the reader counts its own
+	locks    locks                    // that it has
 
 	changeTime time.Duration // changeTime, except in tests
 }
@@ -158,7 +160,9 @@ func (h *LiveDoer) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	if err != nil {
 		return nil, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
-	out, err := h.run(ctx, newChild(program, argv, h.options.OutputBytes))
+	c := newChild(program, argv, h.options.OutputBytes)
+	c.cmd.Env = append(c.cmd.Env, h.locks.variable()...)
+	out, err := h.run(ctx, c)
 	if err != nil {
 		return out, Answered(fmt.Errorf("run %s: %w", line, err))
 	}
@@ -254,7 +258,7 @@ func (h *LiveDoer) Rename(ctx context.Context, from, to string) error {
 	}))
 }
 
-// Lock implements Doer.
+// Lock implements Doer. It waits a moment for commands that a killed Plumb ran under the lock.
 func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
 		err = at(name, walk.How{Gone: walk.IsMade}, func(p walk.Place) (err error) {
@@ -273,12 +277,22 @@ func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 		}
 		return nil, changeError("lock", name, err)
 	}
-	return func() {
+	release := func() {
 		// Closing alone is not enough: a child that is being started right now has
 		// the same file open for a moment, and with it the lock.
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // if it fails the close below still unlocks
 		f.Close()
-	}, nil
+	}
+	id, err := lockID(f)
+	if err == nil {
+		err = h.alone(ctx, id)
+	}
+	if err != nil {
+		release()
+		return nil, changeError("lock", name, err)
+	}
+	h.locks.take(id)
+	return sync.OnceFunc(func() { h.locks.give(id); release() }), nil
 }
 
 func changeError(op, name string, err error) error {
@@ -286,7 +300,7 @@ func changeError(op, name string, err error) error {
 		return nil
 	}
 	if errors.Is(err, ErrLocked) {
-		return fmt.Errorf("%s %s: %w", op, name, ErrLocked)
+		return fmt.Errorf("%s %s: %w", op, name, err)
 	}
 	return Answered(fmt.Errorf("%s %s: %w", op, name, strip(err)))
 }

@@ -36,6 +36,8 @@ type Pipe struct {
 	// progress, as for cp, whose data does not pass through us.
 	Works bool
 	Grace time.Duration // between asking it to end and killing it; 0 for 5 s
+	// Outlives is for what is to act once we are killed. No lock waits for its end: it takes some itself.
+	Outlives bool
 }
 
 // Flow says what went through a pipe.
@@ -75,6 +77,9 @@ func (h *LiveDoer) Pipe(ctx context.Context, p Pipe) (Flow, error) {
 	s, err := newStream(program, p, &h.unended)
 	if err != nil {
 		return Flow{Code: -1}, Answered(fmt.Errorf("run %s: %w", line, err))
+	}
+	if !p.Outlives {
+		s.cmd.Env = append(s.cmd.Env, h.locks.variable()...)
 	}
 	flow, err := s.run(ctx)
 	if err != nil { // not Answered: errors of In and Out are the caller's own, for errors.Is to find

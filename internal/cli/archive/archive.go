@@ -188,7 +188,7 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	status := archive.StatusFile(at, o.name)
 	unlock, err := d.Lock(ctx, status+".lock")
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(fmt.Errorf("a service called %s runs already", o.name), "plumb archive status shows it; --name starts another")
+		err = hint.With(host.HeldBy(err, fmt.Sprintf("a service called %s runs already", o.name)), "plumb archive status shows it; --name starts another")
 	}
 	if err != nil {
 		return err

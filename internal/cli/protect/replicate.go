@@ -138,7 +138,7 @@ func (v *verbs) proverOfStrangers(m *machine.Machine) replicate.Prover {
 	return func(ctx context.Context, p protect.Point) (protect.Drill, error) {
 		unlock, err := m.Doer.Lock(ctx, filepath.Join(m.Keeper.Books, "verify.lock"))
 		if errors.Is(err, host.ErrLocked) {
-			return protect.Drill{}, hint.With(errors.New("another point is being verified at this target"), "wait until it has ended")
+			return protect.Drill{}, hint.With(host.HeldBy(err, "another point is being verified at this target"), "wait until it has ended")
 		}
 		if err != nil {
 			return protect.Drill{}, err

@@ -43,7 +43,7 @@ func Start(ctx context.Context, d host.Streamer, script string, args []string, f
 	argv := append([]string{"setsid", "--wait", "sh", "-c", outlives + script, "sh"}, args...)
 	go func() {
 		var flow host.Flow
-		flow, s.err = d.Pipe(context.WithoutCancel(ctx), host.Pipe{Argv: argv, In: in, Out: said, Progress: limit + time.Hour})
+		flow, s.err = d.Pipe(context.WithoutCancel(ctx), host.Pipe{Argv: argv, In: in, Out: said, Progress: limit + time.Hour, Outlives: true})
 		s.code = flow.Code
 		in.CloseWithError(io.ErrClosedPipe) // nobody waits in vain for it to take what it is told
 		close(s.done)

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"plumb/internal/hint"
+	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 	"plumb/internal/protect"
 	"plumb/internal/protect/keep"
@@ -292,6 +294,22 @@ func TestRunBesideDamage(t *testing.T) {
 	}
 	if m, err := Remember(ctx, r.Do, r.File); err != nil || m.Ended.IsZero() {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// What a killed run has left running is no other run: it is told, as it may never end.
+func TestRunBesideWhatWasLeft(t *testing.T) {
+	left := host.LeftRunning{Who: "process 7 (dump)"}
+	d := &host.Hooked{Behind: hosttest.LiveDoer(t), Around: func(_ context.Context, c host.Call, do func() error) error {
+		if c.Op == "lock" {
+			return fmt.Errorf("lock it: %w", left)
+		}
+		return do()
+	}}
+	r := Runner{Do: d, Acts: &acts{}, File: filepath.Join(t.TempDir(), "protect", "status.json"), Now: func() time.Time { return now }}
+	report, err := r.Run(t.Context(), parse(t, "points: [{server: all, every: 1h}]"))
+	if report.Busy || !errors.Is(err, left) || hint.Of(err) == "" {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
 

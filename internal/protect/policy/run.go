@@ -87,7 +87,7 @@ func (r Runner) Run(ctx context.Context, p *Policy) (report Report, err error) {
 		}
 	}
 	unlock, err := r.Do.Lock(ctx, r.lock())
-	if errors.Is(err, host.ErrLocked) {
+	if _, left := errors.AsType[host.LeftRunning](err); errors.Is(err, host.ErrLocked) && !left { // what is left may never end
 		return Report{Busy: true}, nil
 	}
 	if err != nil {

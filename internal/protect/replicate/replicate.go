@@ -98,7 +98,7 @@ func (s *sending) run(ctx context.Context) error {
 	}
 	unlock, err := s.d.Lock(ctx, s.file(".lock"))
 	if errors.Is(err, host.ErrLocked) {
-		return hint.With(errors.New("another Plumb is sending to it"), "wait until it has ended")
+		return hint.With(host.HeldBy(err, "another Plumb is sending to it"), "wait until it has ended")
 	}
 	if err != nil {
 		return err

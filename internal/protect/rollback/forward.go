@@ -105,7 +105,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 	k := r.Keeper
 	unlock, err := r.lock(ctx)
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(errors.New("another Plumb is replaying a log on this host"), "wait until it has ended")
+		err = hint.With(host.HeldBy(err, "another Plumb is replaying a log on this host"), "wait until it has ended")
 	}
 	if err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ type bringing struct {
 func (b Bringer) Run(ctx context.Context, s *stack.Stack, p protect.Point, o Options, begin change.Begin, agree func(Plan) error) (plan Plan, r Result, err error) {
 	unlock, err := b.Keeper.Do.Lock(ctx, path.Join(b.Dir, "lock"))
 	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(errors.New("another Plumb is bringing a table back on this host"), "wait until it has ended")
+		err = hint.With(host.HeldBy(err, "another Plumb is bringing a table back on this host"), "wait until it has ended")
 	}
 	if err != nil {
 		return plan, r, err
