@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"plumb/internal/advise"
 	"plumb/internal/change"
@@ -22,7 +23,8 @@ type Undo struct {
 	Discard bool                                             // and lose what servers wrote since their data were moved
 	Forget  bool                                             // take nothing back: end what can never be, unseen
 
-	unconfirmed bool // only what nobody has confirmed meanwhile
+	unconfirmed bool          // only what nobody has confirmed meanwhile
+	patience    time.Duration // undoTime, but for tests
 }
 
 // Undone is one act that an undo tried to take back.

@@ -1,6 +1,7 @@
 package fix
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"plumb/internal/change"
+	"plumb/internal/host"
 	"plumb/internal/inventory"
 )
 
@@ -17,8 +19,8 @@ const undoTime = 10 * time.Minute
 
 // UnlessConfirmed is the dead man's switch: it waits for the time of
 // --try, and then undoes what nobody has confirmed, with the restarts that came
-// with it. What stands in its way (a fix that still runs, a server that does
-// not start) it waits for, longer each time.
+// with it. What stands in its way (a server that does not start) it waits for,
+// longer each time, and for whoever is changing this host until that has ended.
 func (u Undo) UnlessConfirmed(ctx context.Context, number int) error {
 	return u.WhenEnded(ctx, number, nil)
 }
@@ -97,7 +99,9 @@ func (u Undo) WhenEnded(ctx context.Context, number int, ended <-chan struct{}) 
 				return nil
 			}
 		}
-		if time.Since(began) > undoTime {
+		if errors.Is(err, host.ErrLocked) {
+			began = time.Now() // whoever is at work here ends one day, and nobody else undoes this
+		} else if time.Since(began) > cmp.Or(u.patience, undoTime) {
 			return err
 		}
 		if err := pause(ctx, wait, nil); err != nil {

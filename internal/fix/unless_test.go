@@ -102,3 +102,41 @@ func TestTryWithADamagedJournal(t *testing.T) {
 		t.Errorf("it ended as if all were well: %v", err)
 	}
 }
+
+// The dead man's switch waits for whoever is changing this host, however long that takes: nobody else undoes what is on trial.
+func TestTryWhileAnotherIsAtWork(t *testing.T) {
+	dir := t.TempDir()
+	value := filepath.Join(dir, "value")
+	if err := os.WriteFile(value, []byte("1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	executor := func(d host.Doer) *change.Executor {
+		return &change.Executor{Doer: d, Dir: filepath.Join(dir, "plumb"), Plumb: "test", Now: time.Now}
+	}
+	write := func(text string) []change.Op { return []change.Op{{Write: &change.Write{File: value, Text: text}}} }
+	set := change.Act{Switch: &change.Switch{On: "value", Inspect: change.Inspection{File: value}, After: "5", Do: write("5"), Undo: write("{before}")}}
+	step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "x"}, Name: "value"}, From: stack.Int(1), To: stack.Int(5)}
+	other := hosttest.LiveDoer(t)
+	out, err := executor(other).Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: step, Recipe: change.Recipe{Acts: []change.Act{set}}}}},
+		change.ApplyOptions{Begin: change.Begin{Try: time.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := other.Lock(t.Context(), filepath.Join(dir, "plumb", "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := 0
+	u := Undo{patience: 1, Open: func() (*host.LiveDoer, *change.Executor, error) {
+		if opened++; opened == 3 { // it was refused once
+			unlock()
+		}
+		d := hosttest.LiveDoer(t)
+		return d, executor(d), nil
+	}}
+	err = u.UnlessConfirmed(t.Context(), out.Number)
+	text, readErr := os.ReadFile(value)
+	if err := errors.Join(err, readErr); err != nil || opened < 4 || strings.TrimSpace(string(text)) != "1" {
+		t.Errorf("after %d looks: %v, %q", opened, err, text)
+	}
+}
