@@ -155,8 +155,9 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 const goneWithin = 2 * time.Second
 
 // ended proves that no command of an act is still running, if the act was begun and it is not known whether it was
-// done. A command goes on while it waits in the kernel, and would make the thing after the act counts as undone. For
-// what a killed Plumb left, the lock of the journal has already waited; this also finds what we could not end ourselves.
+// done. A command goes on if the Plumb that began it was killed, or while it waits in the kernel, and would make the
+// thing after the act counts as undone. The lock of the journal waits for what a killed Plumb left; this also finds what
+// we could not end ourselves.
 func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 	m := p.Act.Make
 	if m == nil || p.State != Begun && p.State != Failed {

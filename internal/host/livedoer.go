@@ -258,8 +258,7 @@ func (h *LiveDoer) Rename(ctx context.Context, from, to string) error {
 	}))
 }
 
-// Lock implements Doer. The kernel unlocks the file when the process ends, and whoever locks it next waits a moment
-// for the commands that were run under the lock.
+// Lock implements Doer. It waits a moment for commands that a killed Plumb ran under the lock.
 func (h *LiveDoer) Lock(ctx context.Context, name string) (func(), error) {
 	f, err := h.onPlace(context.WithoutCancel(ctx), name, func(context.Context) (f *os.File, err error) {
 		err = at(name, walk.How{Gone: walk.IsMade}, func(p walk.Place) (err error) {
