@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +91,7 @@ func HeldBy(err error, other string) error {
 const (
 	leftTime  = 2 * time.Second // most commands take less
 	mostBytes = 1 << 20         // of an environment: those of our commands are small
+	services  = 999             // the last user ID of services; those of people begin at 1000
 )
 
 // errBegins is the error of a command that cannot be asked yet what it is.
@@ -131,6 +133,7 @@ func leftUnder(lock string) (err error) {
 // command is a process that leads its group in the session of another, as each of our commands does, and no server that one of them started.
 type command struct {
 	pid, name, parent, session string
+	user                       uint64 // who runs it, even if the program is one that becomes root
 	environ, line              string
 }
 
@@ -141,7 +144,14 @@ func commandOf(pid string) (c command, is bool) {
 	if err != nil || !ok || len(f) < 4 || strings.Contains("ZX", f[0]) || f[2] != pid || f[3] == pid {
 		return c, false
 	}
-	return command{pid: pid, name: name, parent: f[1], session: f[3], environ: about(pid, "environ"), line: about(pid, "cmdline")}, true
+	c = command{pid: pid, name: name, parent: f[1], session: f[3], environ: about(pid, "environ"), line: about(pid, "cmdline")}
+	_, status, found := strings.Cut(about(pid, "status"), "\nUid:")
+	users := strings.Fields(status) // the real one is first
+	if !found || len(users) == 0 {
+		return c, false
+	}
+	c.user, err = strconv.ParseUint(users[0], 10, 32)
+	return c, err == nil
 }
 
 // about reads a file about a process; "" for one that may not be looked at, or has ended.
@@ -152,10 +162,14 @@ func about(pid, file string) string {
 
 // left is an error of a command that runs under a lock, if it was left: it is no child of the Plumb that ran it any more. That Plumb
 // is as good as dead when it has no command line: the kernel frees its memory before it gives back its locks, and only then has others adopt its
-// children. What is just being started has neither command line nor environment.
+// children. What is just being started has neither command line nor environment. Our commands run as we do, or as a server does; anybody
+// else could set the variable to keep us from the lock.
 func (c command) left(lock string, alive func(pid string) bool) error {
 	if c.environ == "" && c.line == "" {
 		return errBegins
+	}
+	if c.user > services && c.user != uint64(os.Getuid()) {
+		return nil
 	}
 	for v := range strings.SplitSeq(c.environ, "\x00") {
 		value, ours := strings.CutPrefix(v, underLocks+"=")

@@ -165,6 +165,8 @@ func TestLeft(t *testing.T) {
 		"under none":                    {command{parent: "1", session: "3", environ: "A=b\x00", line: "x"}, "1:5", lives, nil},
 		"with an environment of others": {command{parent: "1", session: "3", environ: underLocks + "=\x00", line: "x"}, "1:5", lives, nil},
 		"without one":                   {command{parent: "1", session: "3", line: "x"}, "1:5", lives, nil},
+		"of a service":                  {command{parent: "1", session: "3", user: 27, environ: under, line: "x"}, "1:5", lives, ErrLocked},
+		"of a person":                   {command{parent: "1", session: "3", user: 1000000, environ: under, line: "x"}, "1:5", lives, nil},
 		"just being started":            {command{parent: "1", session: "3"}, "1:5", lives, errBegins},
 	} {
 		if err := c.left(c.lock, c.alive); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
