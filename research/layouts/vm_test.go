@@ -24,7 +24,8 @@ func TestSmallCellOnOpenZFS(t *testing.T) {
 		r := newResult(cell, x, records, older)
 		t.Log(r.markdown())
 		for _, a := range r.report.Arms {
-			if part := disk(a); a.Trials == 0 || !(part > 0.5 && part < 1.5) {
+			// Requests count until the last transaction has ended, which takes seconds there, and of the time only six are measured.
+			if part := disk(a); a.Trials == 0 || !(part > 0.5 && part < 2.5) {
 				t.Errorf("%s: %d trials, which took %s of the disk: %s", a.Name, a.Trials, percent(part), a.Failed)
 			}
 		}
