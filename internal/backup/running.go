@@ -73,11 +73,8 @@ func (b *Backup) begin(ctx context.Context, to *store.Fan, job string) (r *runni
 	sum := sha256.Sum256([]byte(b.where() + "\n" + job))
 	file := path.Join(b.Dir, "running", hex.EncodeToString(sum[:8])+".log")
 	unlock, err := b.Do.Lock(ctx, file+".lock")
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(host.HeldBy(err, fmt.Sprintf("another Plumb is backing %s up to %s", Told(job), b.where())), "wait until it has ended")
-	}
 	if err != nil {
-		return nil, false, nil, err
+		return nil, false, nil, host.HeldBy(err, fmt.Sprintf("another Plumb is backing %s up to %s", Told(job), b.where()), "wait until it has ended")
 	}
 	if err := b.forget(ctx); err != nil {
 		b.warn("remove what is written down of killed runs", err)

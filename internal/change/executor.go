@@ -55,8 +55,8 @@ func (k *Executor) lock(ctx context.Context) (func(), error) {
 	}
 	unlock, err := k.Doer.Lock(ctx, k.lockFile())
 	if errors.Is(err, host.ErrLocked) {
-		err = host.HeldBy(err, "another Plumb is changing this host")
-		return nil, &Refusal{Why: err.Error(), What: "wait until it has ended; plumb history shows what it does", of: err}
+		err = host.HeldBy(err, "another Plumb is changing this host", "wait until it has ended; plumb history shows what it does")
+		return nil, &Refusal{Why: err.Error(), What: hint.Of(err), of: err}
 	}
 	if err != nil {
 		return nil, k.unwritten(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"plumb/internal/await"
+	"plumb/internal/hint"
 	"plumb/internal/host/proc"
 )
 
@@ -80,12 +80,16 @@ func (e LeftRunning) Hint() string {
 	return "wait until it has ended; one that waits in the kernel for a disk ends with a restart of the machine at the latest"
 }
 
-// HeldBy says of a lock that was refused who has it: other says who mostly does, if it is not a command that a killed Plumb has left.
-func HeldBy(err error, other string) error {
+// HeldBy says of a lock that was refused who has it: a command that a killed Plumb has left, or else other, with a hint. Any other error
+// stays as it is.
+func HeldBy(err error, other, then string) error {
 	if left, ok := errors.AsType[LeftRunning](err); ok {
 		return left
 	}
-	return kindError{other, ErrLocked}
+	if errors.Is(err, ErrLocked) {
+		return hint.With(kindError{other, ErrLocked}, then)
+	}
+	return err
 }
 
 const (
@@ -133,7 +137,7 @@ func leftUnder(lock string) (err error) {
 // command is a process that leads its group in the session of another, as each of our commands does, and no server that one of them started.
 type command struct {
 	pid, name, parent, session string
-	user                       uint64 // who runs it, even if the program is one that becomes root
+	user                       int64 // who runs it, even if the program is one that becomes root
 	environ, line              string
 }
 
@@ -145,13 +149,8 @@ func commandOf(pid string) (c command, is bool) {
 		return c, false
 	}
 	c = command{pid: pid, name: name, parent: f[1], session: f[3], environ: about(pid, "environ"), line: about(pid, "cmdline")}
-	_, status, found := strings.Cut(about(pid, "status"), "\nUid:")
-	users := strings.Fields(status) // the real one is first
-	if !found || len(users) == 0 {
-		return c, false
-	}
-	c.user, err = strconv.ParseUint(users[0], 10, 32)
-	return c, err == nil
+	c.user, is = proc.Keyed([]byte(about(pid, "status")), "Uid:") // the real one is first
+	return c, is
 }
 
 // about reads a file about a process; "" for one that may not be looked at, or has ended.
@@ -168,7 +167,7 @@ func (c command) left(lock string, alive func(pid string) bool) error {
 	if c.environ == "" && c.line == "" {
 		return errBegins
 	}
-	if c.user > services && c.user != uint64(os.Getuid()) {
+	if c.user > services && c.user != int64(os.Getuid()) {
 		return nil
 	}
 	for v := range strings.SplitSeq(c.environ, "\x00") {

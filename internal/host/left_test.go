@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plumb/internal/await"
 )
 
 // envLeaves has the test that is run once more take a lock in a directory and run a command under it, until it is killed.
@@ -70,14 +72,10 @@ func left(t *testing.T, way string) (dir string) {
 
 func appears(t *testing.T, name string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(name); err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("there is no %s", name)
-		}
-	}
+	must(t, await.Until(context.WithoutCancel(t.Context()), time.Minute, func() (bool, error) { // also while the test is cleaned up
+		_, err := os.Stat(name)
+		return err == nil, err
+	}))
 }
 
 // Nobody takes a lock while a command runs that a killed Plumb began under it. Servers that the command has started are none of it, nor is
@@ -94,7 +92,7 @@ func TestALockWaitsForWhatAKilledPlumbLeft(t *testing.T) {
 			if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), " (sh) still runs, which a Plumb began that was killed") {
 				t.Fatalf("while it runs: %v", err)
 			}
-			if said := HeldBy(err, "another Plumb"); !errors.Is(said, ErrLocked) || !strings.HasPrefix(said.Error(), "process ") {
+			if said := HeldBy(err, "another Plumb", "wait"); !errors.Is(said, ErrLocked) || !strings.HasPrefix(said.Error(), "process ") {
 				t.Errorf("it is said to be %v", said)
 			}
 			over, cancel := context.WithCancel(t.Context())

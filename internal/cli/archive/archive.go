@@ -187,11 +187,8 @@ func (v *verbs) serve(ctx context.Context, o asked) (err error) {
 	}
 	status := archive.StatusFile(at, o.name)
 	unlock, err := d.Lock(ctx, status+".lock")
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(host.HeldBy(err, fmt.Sprintf("a service called %s runs already", o.name)), "plumb archive status shows it; --name starts another")
-	}
 	if err != nil {
-		return err
+		return host.HeldBy(err, fmt.Sprintf("a service called %s runs already", o.name), "plumb archive status shows it; --name starts another")
 	}
 	defer unlock()
 	if err := o.emptied(ctx, d, plain, at); err != nil {

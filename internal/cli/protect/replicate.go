@@ -137,11 +137,8 @@ func (v *verbs) prover(m *machine.Machine, quiet bool) replicate.Prover {
 func (v *verbs) proverOfStrangers(m *machine.Machine) replicate.Prover {
 	return func(ctx context.Context, p protect.Point) (protect.Drill, error) {
 		unlock, err := m.Doer.Lock(ctx, filepath.Join(m.Keeper.Books, "verify.lock"))
-		if errors.Is(err, host.ErrLocked) {
-			return protect.Drill{}, hint.With(host.HeldBy(err, "another point is being verified at this target"), "wait until it has ended")
-		}
 		if err != nil {
-			return protect.Drill{}, err
+			return protect.Drill{}, host.HeldBy(err, "another point is being verified at this target", "wait until it has ended")
 		}
 		defer unlock()
 		return drill.Drill{Maker: m.Copies, Replica: true, Stranger: true, Doing: v.Doing(true)}.Run(ctx, p)

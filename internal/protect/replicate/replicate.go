@@ -97,11 +97,8 @@ func (s *sending) run(ctx context.Context) error {
 		return err
 	}
 	unlock, err := s.d.Lock(ctx, s.file(".lock"))
-	if errors.Is(err, host.ErrLocked) {
-		return hint.With(host.HeldBy(err, "another Plumb is sending to it"), "wait until it has ended")
-	}
 	if err != nil {
-		return err
+		return host.HeldBy(err, "another Plumb is sending to it", "wait until it has ended")
 	}
 	defer unlock()
 	if err := s.Keeper.Change(ctx, s.p.ID, s.hold); err != nil {

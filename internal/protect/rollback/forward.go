@@ -104,11 +104,8 @@ func timelines(k *protect.Keeper, sv protect.Server) string {
 func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context, error, Result) error, error) {
 	k := r.Keeper
 	unlock, err := r.lock(ctx)
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(host.HeldBy(err, "another Plumb is replaying a log on this host"), "wait until it has ended")
-	}
 	if err != nil {
-		return nil, err
+		return nil, host.HeldBy(err, "another Plumb is replaying a log on this host", "wait until it has ended")
 	}
 	defer unlock()
 	k.Tell("take away what an earlier run left", r.sweep(ctx)) // whose names are others

@@ -66,11 +66,8 @@ type bringing struct {
 // anything is; its error ends it.
 func (b Bringer) Run(ctx context.Context, s *stack.Stack, p protect.Point, o Options, begin change.Begin, agree func(Plan) error) (plan Plan, r Result, err error) {
 	unlock, err := b.Keeper.Do.Lock(ctx, path.Join(b.Dir, "lock"))
-	if errors.Is(err, host.ErrLocked) {
-		err = hint.With(host.HeldBy(err, "another Plumb is bringing a table back on this host"), "wait until it has ended")
-	}
 	if err != nil {
-		return plan, r, err
+		return plan, r, host.HeldBy(err, "another Plumb is bringing a table back on this host", "wait until it has ended")
 	}
 	defer unlock()
 	if err := protect.TidyKept(ctx, b.Keeper.Do, b.Dir); err != nil {
