@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/protect"
 )
 
@@ -103,14 +103,12 @@ func Verifier(ctx context.Context, d host.Streamer) (uid, gid int, err error) {
 	return uid, gid, err
 }
 
-var uidLine = regexp.MustCompile(`(?m)^Uid:\t(\d+)\t`)
-
 // of lists the processes of a user.
 func of(ctx context.Context, h host.Reader, uid int) (pids []string, err error) {
 	files, err := h.Glob(ctx, "/proc/[0-9]*/status")
 	for _, file := range files {
 		text, gone := h.ReadFile(ctx, file)
-		if m := uidLine.FindSubmatch(text); gone == nil && m != nil && string(m[1]) == strconv.Itoa(uid) && !strings.Contains(string(text), "\nState:\tZ") {
+		if real, known := proc.Keyed(text, "Uid:"); gone == nil && known && real == int64(uid) && !strings.Contains(string(text), "\nState:\tZ") {
 			pids = append(pids, strings.Split(file, "/")[2])
 		}
 	}
