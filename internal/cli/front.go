@@ -32,13 +32,10 @@ type group struct {
 	commands []*cobra.Command
 }
 
-// onlyReads is what the help promises of all commands of a group.
-const onlyReads = "Only reads. It changes nothing on the host or in a server."
-
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "what runs here, what is out of line, why, and how long it will last", onlyReads,
+		{"Look", "what runs here, what is out of line, why, and how long it will last", "Only reads. It changes nothing on the host or in a server.",
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), forecastcli.Command(&a.Shell, a.readHost), a.capture(), a.rules()}},
 		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.",
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
