@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
@@ -42,10 +43,8 @@ func TestWhatAKilledPlumbBegan(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { put(t, dir+"/go", "") })
-		for end := time.Now().Add(time.Minute); !strings.Contains(left(t, dir), "begun"); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("it does not begin")
-			}
+		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return strings.Contains(left(t, dir), "begun"), nil }); err != nil {
+			t.Fatal("it does not begin")
 		}
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -62,11 +61,7 @@ func TestWhatAKilledPlumbBegan(t *testing.T) {
 			t.Fatalf("resumed: %t. While it runs: %v", resumes, err)
 		}
 		put(t, dir+"/go", "")
-		err := goOn()
-		for end := time.Now().Add(time.Minute); errors.Is(err, host.ErrLocked) && time.Now().Before(end); {
-			err = goOn()
-		}
-		if err != nil {
+		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { err := goOn(); return !errors.Is(err, host.ErrLocked), err }); err != nil {
 			t.Fatalf("resumed: %t. Once it has ended: %v", resumes, err)
 		}
 		if want := map[bool]string{true: "5", false: "1"}[resumes]; got(t, dir+"/value") != want {

@@ -16,71 +16,74 @@ import (
 	"plumb/internal/stack"
 )
 
-// A change that is confirmed between the look at the journal and the undo of the dead man's switch stays.
-func TestConfirmedAtTheLastMoment(t *testing.T) {
+// trial is a value that was 1, and that a change on trial has set to 5.
+type trial struct {
+	state, value string // the directory of the journal; the file of the value
+	now          func() time.Time
+	number       int // of the change
+}
+
+func onTrial(t *testing.T, now func() time.Time, until time.Time) trial {
+	t.Helper()
 	dir := t.TempDir()
-	value := filepath.Join(dir, "value")
-	if err := os.WriteFile(value, []byte("1\n"), 0o644); err != nil {
+	o := trial{state: filepath.Join(dir, "plumb"), value: filepath.Join(dir, "value"), now: now}
+	if err := os.WriteFile(o.value, []byte("1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	executor := func(d host.Doer) *change.Executor {
-		return &change.Executor{Doer: d, Dir: filepath.Join(dir, "plumb"), Plumb: "test", Now: time.Now}
-	}
-	write := func(text string) []change.Op { return []change.Op{{Write: &change.Write{File: value, Text: text}}} }
-	set := change.Act{Switch: &change.Switch{On: "value", Inspect: change.Inspection{File: value}, After: "5", Do: write("5"), Undo: write("{before}")}}
-	k := executor(hosttest.LiveDoer(t))
+	write := func(text string) []change.Op { return []change.Op{{Write: &change.Write{File: o.value, Text: text}}} }
+	set := change.Act{Switch: &change.Switch{On: "value", Inspect: change.Inspection{File: o.value}, After: "5", Do: write("5"), Undo: write("{before}")}}
 	step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "x"}, Name: "value"}, From: stack.Int(1), To: stack.Int(5)}
-	out, err := k.Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: step, Recipe: change.Recipe{Acts: []change.Act{set}}}}},
-		change.ApplyOptions{Begin: change.Begin{Try: time.Now()}})
+	out, err := o.executor(hosttest.LiveDoer(t)).Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: step, Recipe: change.Recipe{Acts: []change.Act{set}}}}},
+		change.ApplyOptions{Begin: change.Begin{Try: until}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := 0
+	o.number = out.Number
+	return o
+}
+
+func (o trial) executor(d host.Doer) *change.Executor {
+	return &change.Executor{Doer: d, Dir: o.state, Plumb: "test", Now: o.now}
+}
+
+// opened gives what an undo works with.
+func (o trial) opened(t *testing.T) (*host.LiveDoer, *change.Executor, error) {
+	d := hosttest.LiveDoer(t)
+	return d, o.executor(d), nil
+}
+
+// undo has the dead man's switch end, and reads the value then.
+func (o trial) undo(ctx context.Context, u Undo) (value string, err error) {
+	err = u.UnlessConfirmed(ctx, o.number)
+	text, unread := os.ReadFile(o.value)
+	return strings.TrimSpace(string(text)), errors.Join(err, unread)
+}
+
+// A change that is confirmed between the look at the journal and the undo of the dead man's switch stays.
+func TestConfirmedAtTheLastMoment(t *testing.T) {
+	o, opened := onTrial(t, time.Now, time.Now()), 0
 	u := Undo{Open: func() (*host.LiveDoer, *change.Executor, error) {
 		if opened++; opened == 2 { // the journal was read, and the change is taken back next
-			if _, err := k.Confirm(t.Context(), out.Number); err != nil {
+			if _, err := o.executor(hosttest.LiveDoer(t)).Confirm(t.Context(), o.number); err != nil {
 				return nil, nil, err
 			}
 		}
-		d := hosttest.LiveDoer(t)
-		return d, executor(d), nil
+		return o.opened(t)
 	}}
-	err = u.UnlessConfirmed(t.Context(), out.Number)
-	text, readErr := os.ReadFile(value)
-	if err := errors.Join(err, readErr); err != nil || opened < 3 || strings.TrimSpace(string(text)) != "5" {
-		t.Errorf("after %d looks: %v, %q", opened, err, text)
+	if value, err := o.undo(t.Context(), u); err != nil || opened < 3 || value != "5" {
+		t.Errorf("after %d looks: %v, %q", opened, err, value)
 	}
 }
 
 // The time of a trial is over in time although the clock was set back since.
 func TestTryThoughTheClockIsSetBack(t *testing.T) {
-	dir := t.TempDir()
-	value := filepath.Join(dir, "value")
-	if err := os.WriteFile(value, []byte("1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	const ahead, trial = time.Hour, 300 * time.Millisecond
-	executor := func(d host.Doer) *change.Executor {
-		return &change.Executor{Doer: d, Dir: filepath.Join(dir, "plumb"), Plumb: "test", Now: func() time.Time { return time.Now().Add(ahead) }}
-	}
-	write := func(text string) []change.Op { return []change.Op{{Write: &change.Write{File: value, Text: text}}} }
-	set := change.Act{Switch: &change.Switch{On: "value", Inspect: change.Inspection{File: value}, After: "5", Do: write("5"), Undo: write("{before}")}}
-	step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "x"}, Name: "value"}, From: stack.Int(1), To: stack.Int(5)}
-	out, err := executor(hosttest.LiveDoer(t)).Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: step, Recipe: change.Recipe{Acts: []change.Act{set}}}}},
-		change.ApplyOptions{Begin: change.Begin{Try: time.Now().Add(ahead + trial)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := Undo{Open: func() (*host.LiveDoer, *change.Executor, error) {
-		d := hosttest.LiveDoer(t)
-		return d, executor(d), nil
-	}}
+	const ahead, lasts = time.Hour, 300 * time.Millisecond
+	o := onTrial(t, func() time.Time { return time.Now().Add(ahead) }, time.Now().Add(ahead+lasts))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err = u.UnlessConfirmed(ctx, out.Number)
-	text, readErr := os.ReadFile(value)
-	if err := errors.Join(err, readErr); err != nil || strings.TrimSpace(string(text)) != "1" {
-		t.Errorf("%v, %q", err, text)
+	u := Undo{Open: func() (*host.LiveDoer, *change.Executor, error) { return o.opened(t) }}
+	if value, err := o.undo(ctx, u); err != nil || value != "1" {
+		t.Errorf("%v, %q", err, value)
 	}
 }
 
@@ -105,38 +108,18 @@ func TestTryWithADamagedJournal(t *testing.T) {
 
 // The dead man's switch waits for whoever is changing this host, however long that takes: nobody else undoes what is on trial.
 func TestTryWhileAnotherIsAtWork(t *testing.T) {
-	dir := t.TempDir()
-	value := filepath.Join(dir, "value")
-	if err := os.WriteFile(value, []byte("1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	executor := func(d host.Doer) *change.Executor {
-		return &change.Executor{Doer: d, Dir: filepath.Join(dir, "plumb"), Plumb: "test", Now: time.Now}
-	}
-	write := func(text string) []change.Op { return []change.Op{{Write: &change.Write{File: value, Text: text}}} }
-	set := change.Act{Switch: &change.Switch{On: "value", Inspect: change.Inspection{File: value}, After: "5", Do: write("5"), Undo: write("{before}")}}
-	step := change.Step{Knob: stack.Knob{Of: stack.Ref{Kind: "host", Name: "x"}, Name: "value"}, From: stack.Int(1), To: stack.Int(5)}
-	other := hosttest.LiveDoer(t)
-	out, err := executor(other).Apply(t.Context(), change.Draft{Steps: []change.Prepared{{Step: step, Recipe: change.Recipe{Acts: []change.Act{set}}}}},
-		change.ApplyOptions{Begin: change.Begin{Try: time.Now()}})
+	o, opened := onTrial(t, time.Now, time.Now()), 0
+	unlock, err := hosttest.LiveDoer(t).Lock(t.Context(), filepath.Join(o.state, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := other.Lock(t.Context(), filepath.Join(dir, "plumb", "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened := 0
 	u := Undo{patience: 1, Open: func() (*host.LiveDoer, *change.Executor, error) {
 		if opened++; opened == 3 { // it was refused once
 			unlock()
 		}
-		d := hosttest.LiveDoer(t)
-		return d, executor(d), nil
+		return o.opened(t)
 	}}
-	err = u.UnlessConfirmed(t.Context(), out.Number)
-	text, readErr := os.ReadFile(value)
-	if err := errors.Join(err, readErr); err != nil || opened < 4 || strings.TrimSpace(string(text)) != "1" {
-		t.Errorf("after %d looks: %v, %q", opened, err, text)
+	if value, err := o.undo(t.Context(), u); err != nil || opened < 4 || value != "1" {
+		t.Errorf("after %d looks: %v, %q", opened, err, value)
 	}
 }
