@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"plumb/internal/host/proc"
+	"plumb/internal/host/self"
 )
 
 // free is how much of the machine a scene had: of one window, in processors.
@@ -30,15 +29,19 @@ func (s *scene) processors() (excuse func() string) {
 	go func() {
 		defer close(done)
 		for s.t.Context().Err() == nil {
-			before, own, began := idleTicks(), s.ownTicks(), time.Now()
+			before, own, began := self.Machine(), s.used(), time.Now()
 			select {
 			case <-s.t.Context().Done():
 				return
 			case <-time.After(busyFor):
 			}
-			took := 100 * time.Since(began).Seconds()
-			w := free{left: (idleTicks() - before) / took}
-			w.others = float64(runtime.NumCPU()) - w.left - (s.ownTicks()-own)/took
+			part := self.Machine().Since(before)
+			if part == nil {
+				continue
+			}
+			all := float64(runtime.NumCPU())
+			w := free{left: all * (1 - *part)}
+			w.others = all - w.left - (s.used()-own).Seconds()/time.Since(began).Seconds()
 			s.mu.Lock()
 			windows = append(windows, w)
 			s.mu.Unlock()
@@ -64,28 +67,9 @@ func crowded(windows []free, processors int) string {
 	return fmt.Sprintf("others use the processors: at most %.1f were free, and the scene needs %g", most, least)
 }
 
-// idleTicks gives for how many hundredths of a second processors had nothing to do, or waited for disks.
-func idleTicks() float64 {
-	var name string
-	var n [5]float64
-	text, err := os.ReadFile("/proc/stat")
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &name, &n[0], &n[1], &n[2], &n[3], &n[4])
-	}
-	if err != nil {
-		return 0
-	}
-	return n[3] + n[4]
-}
-
-// ownTicks gives for how many hundredths of a second the server, with the processes of its sessions, and this process, which
-// asks it, used processors.
-func (s *scene) ownTicks() (sum float64) {
-	var used unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
-		sum = float64(used.Utime.Nano()+used.Stime.Nano()) / 1e7
-	}
-	server := strconv.Itoa(s.server.PID)
+// used gives the processor time of the server, with the processes of its sessions, and of this process, which asks it.
+func (s *scene) used() time.Duration {
+	ticks, server := 0.0, strconv.Itoa(s.server.PID)
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -99,10 +83,10 @@ func (s *scene) ownTicks() (sum float64) {
 		}
 		for _, t := range times {
 			n, _ := strconv.ParseFloat(t, 64)
-			sum += n
+			ticks += n
 		}
 	}
-	return sum
+	return self.CPU() + time.Duration(ticks*float64(time.Second/100))
 }
 
 // TestCrowded: a scene is excused by what others use of the processors, and by nothing that it does itself.
