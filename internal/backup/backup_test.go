@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,14 +116,20 @@ func TestProducerFails(t *testing.T) {
 // dying fails for good after some objects, as if the machine had died.
 type dying struct {
 	store.Store
-	left int
+	left atomic.Int64 // objects that it still takes, from several workers
+}
+
+func dyingAfter(s store.Store, n int) *dying {
+	d := &dying{Store: s}
+	d.left.Store(int64(n))
+	return d
 }
 
 var errDied = errors.New("died")
 
 func (d *dying) Put(ctx context.Context, name string, data []byte, o store.Put) (string, error) {
 	if strings.HasPrefix(name, manifest.Prefix) && !strings.HasSuffix(name, "/claim") {
-		if d.left--; d.left < 0 {
+		if d.left.Add(-1) < 0 {
 			return "", errDied
 		}
 	}
@@ -136,7 +143,7 @@ func TestEveryDeath(t *testing.T) {
 		w := newWorld(t)
 		w.Workers = 1
 		good := w.Store
-		w.Store = &dying{good, after}
+		w.Store = dyingAfter(good, after)
 		if _, err := w.Run(t.Context(), command(line)); !errors.Is(err, errDied) {
 			t.Fatalf("after %d: %v", after, err)
 		}

@@ -189,7 +189,7 @@ func TestGivenUpBesideAnotherHosts(t *testing.T) {
 	}
 	w.Workers = 1 // what dies counts objects one after the other
 	good := w.Store
-	w.Store, w.Also = &dying{good, 2}, []store.Store{theirs.Store}
+	w.Store, w.Also = dyingAfter(good, 2), []store.Store{theirs.Store}
 	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestKilledRunsAreForgotten(t *testing.T) {
 	die := func(line string) string {
 		t.Helper()
 		before := logs()
-		w.Store = &dying{good, 3}
+		w.Store = dyingAfter(good, 3)
 		if _, err := w.Run(t.Context(), command(line)); !errors.Is(err, errDied) {
 			t.Fatal(err)
 		}

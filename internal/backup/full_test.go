@@ -63,7 +63,7 @@ func TestFullDiskThenKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		good := w.Store
-		w.Store = &dying{good, objects}
+		w.Store = dyingAfter(good, objects)
 		defer func() { w.Store = good }()
 		return w.Run(t.Context(), command("cat "+file))
 	}

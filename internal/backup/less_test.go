@@ -208,7 +208,7 @@ func TestLockedAsAsked(t *testing.T) {
 	w := newWorld(t)
 	w.Workers = 1
 	at, to := newLocking(w.Store), newLocking(nil)
-	w.Store = &dying{at, 4}
+	w.Store = dyingAfter(at, 4)
 	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}

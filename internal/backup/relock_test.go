@@ -73,7 +73,7 @@ func TestLocksWhatItGoesOnWith(t *testing.T) {
 	w := newWorld(t)
 	w.Workers, w.Lock = 1, 2*day
 	good := w.Store
-	at := newLocking(&dying{good, 4})
+	at := newLocking(dyingAfter(good, 4))
 	w.Store = at
 	if _, err := w.Run(t.Context(), built(nil)); !errors.Is(err, errDied) {
 		t.Fatal(err)

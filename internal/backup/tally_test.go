@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 	const line = "seq 60000"
 	var told heard
 	good := w.Store
-	w.Store = &dying{good, 4}
+	w.Store = dyingAfter(good, 4)
 	if _, err := w.Run(t.Context(), command(line)); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}

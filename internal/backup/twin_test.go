@@ -57,7 +57,7 @@ func TestTwin(t *testing.T) {
 	}
 	alone()
 	good := w.Store
-	w.Store = &dying{good, 1}
+	w.Store = dyingAfter(good, 1)
 	if _, err := w.Run(t.Context(), command("seq 60000")); !errors.Is(err, errDied) {
 		t.Fatal(err)
 	}
