@@ -18,6 +18,7 @@ import (
 	"fmt"
 
 	"plumb/internal/lab/experiment"
+	"plumb/research/openzfs"
 	"plumb/research/trials"
 )
 
@@ -111,7 +112,7 @@ func (c contest) chosen() ([]cell, error) { return trials.Choose(cells(c.form), 
 func (c contest) run(ctx context.Context) error {
 	return c.over(func(cell cell, x experiment.Experiment) error {
 		if c.vm {
-			return c.inVM(ctx, cell, x)
+			return openzfs.Fill(ctx, c.Plumb, c.Ledger, c.file(cell), x)
 		}
 		return c.Fill(ctx, x, c.file(cell), false)
 	})
@@ -149,7 +150,7 @@ func (c contest) over(do func(cell cell, x experiment.Experiment) error) error {
 // done reads the trials of a cell: from the ledger, from that of the virtual machine, or what is kept.
 func (c contest) done(ctx context.Context, cell cell, x experiment.Experiment) ([]experiment.Record, bool, error) {
 	if c.vm {
-		c.Ledger = c.inside(cell)
+		c.Ledger = openzfs.Ledger(c.Ledger, x)
 	}
 	store, err := c.Store(ctx)
 	if err != nil {
