@@ -315,10 +315,10 @@ func over(t *testing.T, w *world, o Offer, text []byte, accept func(Offer, []byt
 	a, b := net.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, _, err := w.Receive(t.Context(), b, 10*time.Second, accept)
+		_, _, err := w.Receive(t.Context(), b, time.Minute, accept)
 		done <- errors.Join(err, b.Close())
 	}()
-	handed = HandOver(a, o, bytes.NewReader(text), 10*time.Second)
+	handed = HandOver(a, o, bytes.NewReader(text), time.Minute)
 	_ = a.Close()
 	return handed, <-done
 }

@@ -123,3 +123,26 @@ func TestShortLock(t *testing.T) {
 		}
 	}
 }
+
+// TestShortLockInTwo: of several places he who is warned is told one after the other, in their order.
+func TestShortLockInTwo(t *testing.T) {
+	w := newWorld(t)
+	second, _ := other(t)
+	w.Store, w.Also, w.Lock = newLocking(w.Store), []store.Store{newLocking(second)}, 7*day
+	for _, s := range w.Stores() {
+		if _, err := s.Put(t.Context(), manifest.LeaseName, []byte(`{"by":"db1","keeps_ns":31104000000000000}`), store.Put{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var told []string
+	w.Warn = func(_ string, err error) { told = append(told, err.Error()) }
+	for range 30 {
+		told = nil
+		if _, err := w.reached(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 2 || !strings.Contains(told[0], w.Store.URL()) || !strings.Contains(told[1], second.URL()) {
+			t.Fatalf("told %q", told)
+		}
+	}
+}

@@ -137,16 +137,18 @@ func (b *Backup) Stores() []store.Store { return append([]store.Store{b.Store}, 
 // reached gives the stores that answer, in which only this host writes, and which can lock objects if that is asked for.
 func (b *Backup) reached(ctx context.Context) (*store.Fan, error) {
 	to := store.NewFan(b.Stores()...)
-	return to, to.Each(ctx, func(s store.Store) error {
+	err := to.Each(ctx, func(s store.Store) error {
 		if err := b.claim(ctx, s); err != nil || b.Lock == 0 {
 			return err
 		}
-		if err := store.MayLock(ctx, s, b.Lock); err != nil {
-			return err
-		}
-		b.short(ctx, s)
-		return nil
+		return store.MayLock(ctx, s, b.Lock)
 	})
+	for i, s := range b.Stores() { // one after the other: who is warned need not be ready for several at once
+		if err == nil && b.Lock > 0 && to.Lost(i) == nil {
+			b.short(ctx, s)
+		}
+	}
+	return to, err
 }
 
 // where names the stores.

@@ -130,9 +130,11 @@ func TestWithinRefusesWhenTooMuchHangs(t *testing.T) {
 
 func TestOnlyWhatLiesBelowAHungPathIsGivenUp(t *testing.T) {
 	l, now := newTestLive(t, LiveOptions{FileTime: time.Millisecond}), time.Now()
+	hung := make(chan struct{})
+	defer close(hung)
 	for _, name := range []string{"/srv/nfs", "/proc/1/stat", "/", "", "/proc/7/root/data/"} {
 		_, err := onFile(t.Context(), l, name, true, func(ctx context.Context) (int, error) {
-			time.Sleep(100 * time.Millisecond)
+			<-hung
 			return 0, nil
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -65,6 +66,10 @@ func (s aSession) Close() error { return nil }
 // lost, the server is down and started again, and a path hangs, sees each again
 // within the next turn, and bothers nobody much meanwhile.
 func TestLiveSeesEachThingAgainWithinItsNextTurn(t *testing.T) {
+	synctest.Test(t, seesEachThingAgain) // on a busy machine a path that answers at once can seem to hang
+}
+
+func seesEachThingAgain(t *testing.T) {
 	c := &clock{now: time.Unix(1e9, 0)}
 	server := &aServer{}
 	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: 300 * time.Millisecond, Dialers: map[string]Dialer{"fake": server}})
@@ -139,19 +144,21 @@ func TestLiveForgetsNothingWithinACheck(t *testing.T) {
 	c := &clock{now: time.Unix(1e9, 0)}
 	server := &aServer{refuses: ErrLogin}
 	l := newTestLive(t, LiveOptions{Now: c.Now, FileTime: 20 * time.Millisecond, Dialers: map[string]Dialer{"fake": server}})
-	tries := 0
+	tried, hung := make(chan struct{}, 30), make(chan struct{})
+	defer close(hung)
 	for range 30 {
 		onFile(t.Context(), l, "/srv/nfs/file", true, func(context.Context) (int, error) {
-			tries++
-			time.Sleep(50 * time.Millisecond)
+			tried <- struct{}{}
+			<-hung
 			return 0, nil
 		})
 		l.Query(t.Context(), Target{Engine: "fake", Name: "a"}, "SELECT 1")
 		c.turn(time.Second)
 		time.Sleep(2 * time.Millisecond)
 	}
-	if tries != 1 || server.dials != 1 {
-		t.Errorf("%d looks and %d logins within 30 s", tries, server.dials)
+	<-tried // on a busy machine it begins after it was given up
+	if len(tried) > 0 || server.dials != 1 {
+		t.Errorf("%d looks and %d logins within 30 s", 1+len(tried), server.dials)
 	}
 }
 

@@ -229,7 +229,7 @@ func (w *world) offsite(t *testing.T) *world {
 	t.Cleanup(func() { _ = d.Close() })
 	to := &world{at: at, cal: &calendar{Store: d, at: map[string]time.Time{}}, Pruner: w.Pruner, b: w.b}
 	to.Pruner.Store, to.b.Store = to.cal, to.cal
-	to.Pruner.Now = func() time.Time { return time.Now().Add(to.cal.shift) }
+	to.Pruner.Now = to.cal.now
 	return to
 }
 

@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	own, err := note.NewVerifier(public)
 	must(t, err)
 	w.cal = &calendar{Store: d, at: map[string]time.Time{}}
-	now := func() time.Time { return time.Now().Add(w.cal.shift + w.off) }
+	now := func() time.Time { return w.cal.now().Add(w.off) }
 	w.b = backup.Backup{Do: do, Store: w.cal, Dir: state, Host: "db1", Plumb: "test", Sign: sign, Public: public, To: []age.Recipient{key.Recipient()}, Words: []string{"key"},
 		Chunk: 16 << 10, Workers: 2, Now: now}
 	w.Pruner = Pruner{Vault: backup.Vault{Store: w.cal, Trust: []note.Verifier{own}}, Own: []note.Verifier{own}, Sign: sign, Host: "db1", Grace: 72 * time.Hour, Now: now}
@@ -81,7 +81,11 @@ func (w *world) backup(t *testing.T, base string) string {
 }
 
 // pass lets time pass.
-func (w *world) pass(d time.Duration) { w.cal.shift += d }
+func (w *world) pass(d time.Duration) {
+	w.cal.mu.Lock()
+	defer w.cal.mu.Unlock()
+	w.cal.shift += d
+}
 
 // calendar is a store whose clock can be put forward and back.
 type calendar struct {
@@ -99,6 +103,12 @@ func (c *calendar) Put(ctx context.Context, name string, data []byte, o store.Pu
 		c.at[name] = time.Now().Add(c.shift)
 	}
 	return tag, err
+}
+
+func (c *calendar) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.shift)
 }
 
 // touch makes objects as new as if they had been written again.

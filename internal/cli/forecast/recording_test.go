@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
@@ -39,8 +40,8 @@ func made(t *testing.T, n int, step time.Duration, fill func(i int, b *series.Ba
 		b := series.Batch{Source: "made", Every: time.Second, At: morning.Add(time.Duration(i) * step)}
 		fill(i, &b)
 		w.Batch(b)
-		if step >= time.Minute || i%60 == 0 {
-			time.Sleep(5 * time.Millisecond) // the writer need not lose what comes faster than time
+		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := w.Close(t.Context()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
 	"plumb/internal/series"
@@ -46,8 +47,8 @@ func recordStatements(t *testing.T, dir string) {
 		if i%10 == 0 {
 			k.Batch(statementsAt(i))
 		}
-		if i%60 == 0 {
-			time.Sleep(5 * time.Millisecond) // the writer need not lose what comes faster than time
+		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := w.Close(t.Context()); err != nil {

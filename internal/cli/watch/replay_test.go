@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"plumb/internal/await"
 	"plumb/internal/catalog"
 	"plumb/internal/cli/shell"
 	"plumb/internal/hint"
@@ -119,8 +120,8 @@ func live(t *testing.T, dir string, minutes int) (said map[time.Time]string) {
 				said[k.known] = asJSON(t, j.Moment(k.known))
 			}
 		}
-		if i%60 == 0 {
-			time.Sleep(5 * time.Millisecond) // the writer need not lose what comes faster than time
+		if err := await.Until(t.Context(), time.Minute, func() (bool, error) { return !w.Behind(), nil }); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if err := w.Close(t.Context()); err != nil {

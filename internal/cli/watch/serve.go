@@ -131,10 +131,23 @@ func keepToken(name, token string) (kept string, err error) {
 	return kept, nil
 }
 
-// listen opens the port on the loopback addresses. If there is no IPv6, IPv4 is enough. It is not
+// freePorts is how many ports that are free on IPv4 are tried on IPv6 too.
+const freePorts = 20
+
+// listen opens a port on the loopback addresses; 0 is any that is free on both.
+func listen(ctx context.Context, port int) (all []net.Listener, at int, err error) {
+	for range freePorts {
+		if all, at, err = listenOn(ctx, port); err == nil || port != 0 {
+			break
+		}
+	}
+	return all, at, err
+}
+
+// listenOn opens the port on the loopback addresses. If there is no IPv6, IPv4 is enough. It is not
 // if another program has the port on IPv6: localhost can lead to that one, and with a page like ours it would be
 // given the token.
-func listen(ctx context.Context, port int) ([]net.Listener, int, error) {
+func listenOn(ctx context.Context, port int) ([]net.Listener, int, error) {
 	var c net.ListenConfig
 	taken := func(err error) ([]net.Listener, int, error) {
 		return nil, 0, hint.With(fmt.Errorf("listen on port %d of this machine: %w", port, hint.Cause(err)), "--port names another port; 0 takes one that is free")

@@ -94,13 +94,13 @@ func (f *Server) Statements() int64 { return f.Answered.Load() }
 func (f *Server) Close() error {
 	err := f.listener.Close()
 	f.mu.Lock()
-	if !f.closed {
-		close(f.over)
-	}
-	f.closed = true
 	for c := range f.conns {
 		err = errors.Join(err, c.Close())
 	}
+	if !f.closed { // not before the connections are: who waits would still give his answer
+		close(f.over)
+	}
+	f.closed = true
 	f.mu.Unlock()
 	f.wg.Wait()
 	return err

@@ -7,18 +7,19 @@ import (
 
 func TestCPUTimeGrowsWithWork(t *testing.T) {
 	before := CPU()
-	for start := time.Now(); time.Since(start) < 30*time.Millisecond; {
-	}
-	if used := CPU() - before; used < 5*time.Millisecond {
-		t.Errorf("30 ms of work used %s", used)
+	for start := time.Now(); CPU()-before < 5*time.Millisecond; { // on a busy machine a second of work can be none
+		if time.Since(start) > time.Minute {
+			t.Fatalf("a minute of work used %s", CPU()-before)
+		}
 	}
 }
 
 func TestSleeperIsExact(t *testing.T) {
 	s := NewSleeper()
 	defer s.Close()
+	const late = 900 * time.Microsecond
 	best := time.Hour
-	for range 50 {
+	for n, began := 0, time.Now(); n < 50 || best > late && time.Since(began) < time.Minute; n++ { // a busy machine wakes nobody in time
 		start := time.Now()
 		s.Sleep(200 * time.Microsecond)
 		if d := time.Since(start); d < 200*time.Microsecond {
@@ -27,8 +28,8 @@ func TestSleeperIsExact(t *testing.T) {
 			best = min(best, d)
 		}
 	}
-	if best > 900*time.Microsecond {
-		t.Errorf("the best of 50 sleeps of 200µs took %s", best)
+	if best > late {
+		t.Errorf("the best of all sleeps of 200µs took %s", best)
 	}
 }
 

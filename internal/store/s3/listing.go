@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 
@@ -29,7 +28,7 @@ func (b *badList) Error() string { return b.why + ": such a list cannot be relie
 
 // listing is a list that is being read. It goes with the requests for its pages, in their context.
 type listing struct {
-	timer *time.Timer
+	*still
 	page  string // the query by which the last was asked for
 	empty int    // pages since the last name
 }
@@ -38,12 +37,12 @@ type listing struct {
 // with an entry takes as long as it takes.
 func (b *Bucket) listed(ctx context.Context, of minio.ListObjectsOptions) iter.Seq2[minio.ObjectInfo, error] {
 	return func(yield func(minio.ObjectInfo, error) bool) {
-		limited, timer, end := still(ctx)
+		limited, request, end := b.moving(ctx)
 		defer end()
-		l := &listing{timer: timer}
+		l := &listing{still: request}
 		limited = context.WithValue(limited, listing{}, l)
 		for o := range b.core.Client.ListObjectsIter(limited, b.bucket, of) {
-			timer.Stop()
+			l.timer.Stop()
 			l.empty = 0
 			if o.Err != nil {
 				yield(o, cause(limited, o.Err))
@@ -52,7 +51,7 @@ func (b *Bucket) listed(ctx context.Context, of minio.ListObjectsOptions) iter.S
 			if !yield(o, nil) {
 				return
 			}
-			timer.Reset(quietTime)
+			l.moved()
 		}
 		if limited.Err() != nil { // a list that was ended is no end of the list
 			yield(minio.ObjectInfo{}, context.Cause(limited))
@@ -69,7 +68,7 @@ func (l *listing) next(r *http.Request) error {
 	if l.empty++; l.empty > mostEmpty {
 		return &badList{fmt.Sprintf("the store says that a list continues, and gave %d pages without a name", mostEmpty)}
 	}
-	l.timer.Reset(quietTime)
+	l.moved()
 	return nil
 }
 

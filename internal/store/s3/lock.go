@@ -50,7 +50,7 @@ func unknown(err error) bool {
 
 // Locks implements store.Locker.
 func (b *Bucket) Locks(ctx context.Context) (l store.Locks, err error) {
-	ctx, end := context.WithTimeout(ctx, quietTime)
+	ctx, end := context.WithTimeout(ctx, b.quiet)
 	defer end()
 	if l.Versions, err = b.keepsVersions(ctx); err != nil {
 		return l, err
@@ -75,7 +75,7 @@ func (b *Bucket) Until(ctx context.Context, name string) (time.Time, error) {
 	if err := store.Check(name); err != nil {
 		return time.Time{}, err
 	}
-	ctx, end := context.WithTimeout(ctx, quietTime)
+	ctx, end := context.WithTimeout(ctx, b.quiet)
 	defer end()
 	o, err := b.core.Client.StatObject(ctx, b.bucket, b.before+name, minio.StatObjectOptions{})
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *Bucket) Lock(ctx context.Context, name string, until time.Time) error {
 	if err := store.Check(name); err != nil {
 		return err
 	}
-	ctx, end := context.WithTimeout(ctx, quietTime)
+	ctx, end := context.WithTimeout(ctx, b.quiet)
 	defer end()
 	mode, until := minio.Compliance, until.UTC().Truncate(time.Second)
 	err := b.core.Client.PutObjectRetention(ctx, b.bucket, b.before+name, minio.PutObjectRetentionOptions{Mode: &mode, RetainUntilDate: &until})

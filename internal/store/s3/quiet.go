@@ -11,25 +11,29 @@ import (
 
 // quietTime is how long nothing may move. There is no limit for a whole request: on a slow line it
 // would cut off what goes well.
-var quietTime = 30 * time.Second // but for tests
+const quietTime = 30 * time.Second
 
-// quiet ends a request when nothing has moved for too long. What is read through watch moves.
-func quiet(ctx context.Context) (limited context.Context, watch func(io.Reader) io.Reader, end func()) {
-	limited, timer, end := still(ctx)
-	return limited, func(r io.Reader) io.Reader { return &watched{r, timer} }, end
+// still is a request that is ended unless something moves in time.
+type still struct {
+	timer *time.Timer
+	time  time.Duration
 }
 
-// still ends a request unless its timer is set anew in time.
-func still(ctx context.Context) (limited context.Context, timer *time.Timer, end func()) {
+// moving ends a request when nothing has moved for too long.
+func (b *Bucket) moving(ctx context.Context) (limited context.Context, s *still, end func()) {
 	limited, cancel := context.WithCancelCause(ctx)
-	timer = time.AfterFunc(quietTime, func() {
-		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", quietTime)})
+	s = &still{time: b.quiet}
+	s.timer = time.AfterFunc(s.time, func() {
+		cancel(&store.Trouble{Err: fmt.Errorf("nothing moved for %s", s.time)})
 	})
-	return limited, timer, func() {
-		timer.Stop()
+	return limited, s, func() {
+		s.timer.Stop()
 		cancel(nil)
 	}
 }
+
+// moved is told that something has moved.
+func (s *still) moved() { s.timer.Reset(s.time) }
 
 // cause gives why a request was ended, where that was ours.
 func cause(ctx context.Context, err error) error {
@@ -39,15 +43,16 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
+// watched is what moves as it is read.
 type watched struct {
 	io.Reader
-	timer *time.Timer
+	of *still
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if n > 0 {
-		w.timer.Reset(quietTime)
+		w.of.moved()
 	}
 	return n, err
 }

@@ -53,6 +53,7 @@ type Bucket struct {
 	before string // what all names begin with: "prefix/"
 	url    string
 
+	quiet    time.Duration // quietTime, but for tests
 	versions versions
 	locks    atomic.Bool // all that is written, as it said
 }
@@ -90,7 +91,7 @@ func Open(o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the bucket %s: %w", o.Bucket, err)
 	}
-	return &Bucket{core: core, bucket: o.Bucket, before: o.Prefix, url: cmp.Or(o.Name, strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/"))}, nil
+	return &Bucket{core: core, quiet: quietTime, bucket: o.Bucket, before: o.Prefix, url: cmp.Or(o.Name, strings.TrimSuffix("s3://"+o.Bucket+"/"+o.Prefix, "/"))}, nil
 }
 
 // endpoint reads where a store is. What is wrong with it is not quoted where it can have a login: it is shown and kept as a place.
@@ -156,9 +157,9 @@ func (b *Bucket) put(ctx context.Context, name string, data []byte, o store.Put,
 	if !o.Until.IsZero() {
 		p.Mode, p.RetainUntilDate = minio.Compliance, o.Until
 	}
-	ctx, watch, end := quiet(ctx)
+	ctx, request, end := b.moving(ctx)
 	defer end()
-	got, err := b.core.PutObject(ctx, b.bucket, b.before+name, watch(bytes.NewReader(data)), int64(len(data)), lockSum(data, locked), sum(data, o), p)
+	got, err := b.core.PutObject(ctx, b.bucket, b.before+name, &watched{bytes.NewReader(data), request}, int64(len(data)), lockSum(data, locked), sum(data, o), p)
 	if err != nil {
 		return "", cause(ctx, err)
 	}
@@ -196,7 +197,7 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 	if err := store.Check(name); err != nil {
 		return nil, "", err
 	}
-	ctx, watch, end := quiet(ctx)
+	ctx, request, end := b.moving(ctx)
 	defer end()
 	body, info, _, err := b.core.GetObject(ctx, b.bucket, b.before+name, minio.GetObjectOptions{})
 	if err != nil {
@@ -210,7 +211,7 @@ func (b *Bucket) Get(ctx context.Context, name string, into []byte) (data []byte
 		return nil, "", said("read", name, store.ErrTooLarge)
 	}
 	// The size it says may be none: the buffer is the limit.
-	n, err := io.ReadFull(watch(body), into[:cap(into)])
+	n, err := io.ReadFull(&watched{body, request}, into[:cap(into)])
 	if err == nil {
 		var one [1]byte
 		if more, _ := body.Read(one[:]); more > 0 {
@@ -255,7 +256,7 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	if err := store.Check(name); err != nil {
 		return err
 	}
-	ctx, end := context.WithTimeout(ctx, quietTime)
+	ctx, end := context.WithTimeout(ctx, b.quiet)
 	defer end()
 	kept, err := b.keepsVersions(ctx)
 	if err != nil && !errors.Is(err, store.ErrDenied) {

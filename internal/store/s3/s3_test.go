@@ -225,8 +225,6 @@ func TestCertificateOfAnotherHour(t *testing.T) {
 
 // A list that stands still in its midst is trouble, and never taken for the end of one.
 func TestListStandsStill(t *testing.T) {
-	defer func(was time.Duration) { quietTime = was }(quietTime)
-	quietTime = 100 * time.Millisecond
 	stands := make(chan struct{})
 	b := open(t, func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -240,6 +238,7 @@ func TestListStandsStill(t *testing.T) {
 		})
 	})
 	defer close(stands)
+	b.quiet = 100 * time.Millisecond
 	err := b.List(t.Context(), "", func(store.Info) error { return nil })
 	if _, again := errors.AsType[*store.Trouble](err); !again {
 		t.Errorf("%v", err)

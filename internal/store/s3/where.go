@@ -14,7 +14,7 @@ var _ store.Placed = (*Bucket)(nil)
 // Where implements store.Placed. Of Amazon a region fails together, of others the server, which may be many. A login that
 // is lent for some hours has a name of its own each time, which tells nothing.
 func (b *Bucket) Where(ctx context.Context) (w store.Where) {
-	ctx, end := context.WithTimeout(ctx, quietTime)
+	ctx, end := context.WithTimeout(ctx, b.quiet)
 	defer end()
 	host := b.core.Client.EndpointURL().Hostname()
 	w.Site = host

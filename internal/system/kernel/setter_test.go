@@ -16,6 +16,7 @@ import (
 	"plumb/internal/host/hosttest"
 	"plumb/internal/host/proc"
 	"plumb/internal/stack"
+	"plumb/test/sandbox"
 )
 
 // looking reads the host as check does.
@@ -85,8 +86,11 @@ func TestSetterOnThisKernel(t *testing.T) {
 		t.Skip("the kernel's settings belong to the host, and this is a container")
 	}
 	name := here.Ref.Name
+	dirty, err := sandbox.Alone("vm-dirty") // these settings are of the whole machine
+	sandbox.Need(t, err)
+	defer dirty.Close()
 	for knob, to := range map[string]stack.Value{
-		"vm_dirty_background_bytes": stack.Int(128 << 20), "thp_defrag": stack.Text("defer"), "net_ipv4_ip_local_port_range": stack.Text("30000 60001"),
+		"vm_dirty_background_bytes": stack.Int(128 << 20), "thp_defrag": stack.Text("defer"), "net_ipv4_ip_local_port_range": stack.Text("32000 60001"), // those below are what sandbox.FreePort gives
 	} {
 		t.Run(knob, func(t *testing.T) {
 			fact := hosttest.Catalog(t).Fact("host", knob)

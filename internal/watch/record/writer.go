@@ -219,6 +219,10 @@ func (w *Writer) Batch(b series.Batch) {
 	w.now.add(entry{Batch: b}, gaps)
 }
 
+// Behind tells whether so much waits to be written that soon something would be lost. Who records faster than time goes by waits until
+// that is over.
+func (w *Writer) Behind() bool { return len(w.jobs)+w.queue.waiting() > mostWaiting/2 }
+
 // turn begins a new minute when it is time. A batch that comes a little late
 // stays with the one that is being filled, so that the order is kept; after the
 // clock was set back, a new one begins.

@@ -123,7 +123,7 @@ func feed(w *Writer, m *maker, minutes int) (items []Item) {
 
 // calm waits for the writer: a test gives minutes faster than they go by.
 func calm(w *Writer) {
-	for len(w.jobs)+w.queue.waiting() > mostWaiting/2 {
+	for w.Behind() {
 		time.Sleep(100 * time.Microsecond)
 	}
 }

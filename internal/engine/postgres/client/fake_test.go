@@ -107,7 +107,7 @@ func TestFakeStallsAndCloses(t *testing.T) {
 
 // A server that answers something else, and one that is not there any more.
 func TestFakeGoesAway(t *testing.T) {
-	f, c := fake(t, client.FakeOptions{Delay: time.Second})
+	f, c := fake(t, client.FakeOptions{Delay: time.Hour})
 	s := open(t, c)
 	var wg sync.WaitGroup
 	wg.Go(func() {
