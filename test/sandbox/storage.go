@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plumb/test/locked"
+	"plumb/test/namespace"
 )
 
 // Filesystem makes a filesystem in a file, attaches it to a loop device and
@@ -215,6 +216,9 @@ func (b *Box) zfsDaemon(daemon string) error {
 		return clearStale()
 	}
 	cmd := exec.Command(daemon, "-n")
+	if os.Getenv(namespace.EnvApart) != "" {
+		cmd.Dir = b.Dir // where test/reaper finds it, if this test is killed: no next one will use it
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err := b.run(cmd, syscall.SIGTERM); err != nil {
 		return err
