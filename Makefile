@@ -45,7 +45,7 @@ RERUN ?= 2
 # go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
 # and would run alone at the end. Those of style and layers come first: they are quick, and tell of small mistakes.
 PACKAGES := . ./test ./test/points ./test/lab ./test/archive ./internal/... ./test/real ./test/backup ./...
-# These use zfs-fuse, and wait most of their time. Three run at a time beside the others, each with a zfs-fuse of its own.
+# These use zfs-fuse, and wait most of their time. Two run at a time beside the others, each with a zfs-fuse of its own.
 ZFS := ./test/points ./test/real ./test/backup ./test/fix $(addprefix ./internal/,storage/volume storage/layout protect/replicate \
        storage/point change/changetest protect/prune protect/rollback storage/zfs) ./test/boost
 # With the race detector watch/record takes longest.
@@ -61,7 +61,7 @@ packages:
 tests:
 	@mkdir -p .cache
 	@$(GO) build -o .cache/apart ./test/apart
-	@$(GO) run ./test/report -rerun $(RERUN) -lane "3 $(ZFS)" -exec "'$(CURDIR)/.cache/apart'" -race "$(RACE)" -also research $(PACKAGES)
+	@$(GO) run ./test/report -rerun $(RERUN) -lane "2 $(ZFS)" -exec "'$(CURDIR)/.cache/apart'" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky

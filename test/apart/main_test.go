@@ -17,7 +17,7 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Skip("no mounts of its own can be had here")
 	}
 	const script = `exec 3>/tmp/plumb-test-zfs-fuse.lock; flock -n 3 || exit 1; ! zpool list 2>/dev/null || exit 2
-zfs-fuse -n 3>&- & p=$!; trap 'kill $p; wait' EXIT; until zpool list 2>/dev/null; do kill -0 $p || exit 3; sleep 0.05; done
+zfs-fuse -n 3>&- & p=$!; trap 'kill -9 $p; wait' EXIT; until zpool list 2>/dev/null; do kill -0 $p || exit 3; sleep 0.05; done
 echo; read -r end`
 	for range 2 {
 		argv := inside("sh", "-c", script)
