@@ -44,11 +44,10 @@ demo: all
 RERUN ?= 2
 # go test begins packages in the order in which they are named. By the alphabet the longest would be the last to begin,
 # and would run alone at the end. Those of style and layers come first: they are quick, and tell of small mistakes.
-PACKAGES := . ./test ./test/points ./internal/... ./test/real ./test/backup ./test/lab ./test/archive ./...
-# These want the machine's only zfs-fuse, or servers on it, most of their time. They run one at a time beside the others, so
-# that none holds a place while it waits.
-TURNS := ./test/points ./test/real $(addprefix ./internal/,protect/replicate protect/prune protect/rollback \
-         storage/point storage/volume storage/zfs) ./test/boost
+PACKAGES := . ./test ./test/points ./test/lab ./test/archive ./internal/... ./test/real ./test/backup ./...
+# These use zfs-fuse, and wait most of their time. Two run at a time beside the others, each with a zfs-fuse of its own.
+ZFS := ./test/points ./test/real ./test/backup ./test/fix $(addprefix ./internal/,storage/volume storage/layout protect/replicate \
+       storage/point change/changetest protect/prune protect/rollback storage/zfs) ./test/boost
 # With the race detector watch/record takes longest.
 RACE := internal/watch/record internal
 # Packages of the system are fetched while vet compiles, and plumb is linked while tests run.
@@ -60,7 +59,9 @@ packages:
 	@test/setup.sh test
 
 tests:
-	@$(GO) run ./test/report -rerun $(RERUN) -lane "1 $(TURNS)" -race "$(RACE)" -also research $(PACKAGES)
+	@mkdir -p .cache
+	@$(GO) build -o .cache/apart ./test/apart
+	@$(GO) run ./test/report -rerun $(RERUN) -lane "2 $(ZFS)" -exec "'$(CURDIR)/.cache/apart'" -race "$(RACE)" -also research $(PACKAGES)
 
 # FLAKY takes packages, such as FLAKY=./internal/lab; without it those that were touched since BASE.
 .PHONY: flaky

@@ -19,3 +19,13 @@ func LetGo(dir string) string {
 done
 `, cmp.Or(dir, "/none"))
 }
+
+// OwnZFS are the words with which it gets a zfs-fuse of its own, and the tests' lock of it: this program is found by the name of a
+// socket, lets nobody else have its lock, and keeps the list of its pools in one place.
+const OwnZFS = `for dir in /var/lock/zfs /var/run/zfs /var/lib/zfs; do mkdir -p $dir && mount -t tmpfs none $dir || exit 9; done
+lock=/tmp/plumb-test-zfs-fuse.lock; [ -e $lock ] || (umask 0; : >>$lock)
+: >/var/lock/zfs/tests && mount --bind /var/lock/zfs/tests $lock || exit 9
+`
+
+// EnvApart is in the environment of a test that has a zfs-fuse of its own: nobody after it has.
+const EnvApart = "PLUMB_APART"

@@ -53,6 +53,7 @@ func main() {
 		lanes = append(lanes, l)
 		return err
 	})
+	program := flag.String("exec", "", "what starts the tests of lanes, as go test -exec takes it")
 	also := flag.String("also", "", "the directory of another module, all of whose tests are run too")
 	race := flag.String("race", "", "the directories whose packages are also run with the race detector, in this order")
 	flag.Parse()
@@ -62,7 +63,7 @@ func main() {
 		args = append(args, "-count", fmt.Sprint(*count))
 	}
 	t := newTally()
-	p := plan{args: args, lanes: lanes, race: strings.Fields(*race), also: *also}
+	p := plan{args: args, lanes: lanes, exec: *program, race: strings.Fields(*race), also: *also}
 	if err := t.carryOut(p, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)

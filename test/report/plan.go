@@ -16,6 +16,7 @@ import (
 type plan struct {
 	args  []string // of go test
 	lanes []lane   // beside the one for all other packages
+	exec  string   // what starts the tests of these lanes; "" for nothing
 	race  []string // directories of packages for the race detector
 	also  string   // the directory of another module
 }
@@ -53,11 +54,14 @@ func (t *tally) carryOut(p plan, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	lanes = append(lanes, lane{runtime.NumCPU(), others})
 	var jobs []job
 	var places []int
-	for i, l := range lanes {
-		jobs = append(jobs, job{fmt.Sprint("lane ", i+1), suite{args: p.args}, l.packages})
+	for i, l := range append(lanes, lane{runtime.NumCPU(), others}) {
+		s := suite{args: p.args}
+		if i < len(lanes) && p.exec != "" {
+			s.args = slices.Concat(p.args, []string{"-exec", p.exec})
+		}
+		jobs = append(jobs, job{fmt.Sprint("lane ", i+1), s, l.packages})
 		places = append(places, l.places)
 	}
 	raced, err := t.racing(p)

@@ -312,6 +312,24 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestExec: a program starts the tests of lanes, also when one is run again, and no others.
+func TestExec(t *testing.T) {
+	dir := t.TempDir()
+	it := func(env, more string) string {
+		return "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) {\n\tif os.Getenv(\"STARTED\") != \"" + env + "\"" + more + " {\n\t\tt.Fatal()\n\t}\n}\n"
+	}
+	write(t, dir, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "a/p_test.go": it("apart", ` || os.Mkdir("was-here", 0o700) == nil`), "b/p_test.go": it("", "")})
+	t.Chdir(dir)
+	tally, p := newTally(), plan{args: []string{"-timeout", "10m", "-vet", "off"}, lanes: []lane{{1, []string{"./a"}}}, exec: "env STARTED=apart"}
+	if err := tally.carryOut(p, []string{"./..."}); err != nil {
+		t.Fatal(err)
+	}
+	tally.rerun(1, again(tally.suites), io.Discard)
+	if tally.bad() || tally.passed != 2 || len(tally.flaky) != 1 {
+		t.Errorf("%d passed, flaky %q\n%v", tally.passed, tally.flaky, tally.output)
+	}
+}
+
 func TestReadLane(t *testing.T) {
 	if l, err := readLane("2 ./a ./b/..."); err != nil || l.places != 2 || !slices.Equal(l.packages, []string{"./a", "./b/..."}) {
 		t.Errorf("%v, %v", l, err)

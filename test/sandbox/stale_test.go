@@ -42,11 +42,6 @@ const (
 	envKilled = "PLUMB_KILLED" // a test that makes a pool, and waits to be killed
 )
 
-// alone has a test its own zfs-fuse, with its own cache and lock: that of the machine is others'.
-const alone = `mount -t tmpfs none /run/lock && mkdir -p /run/zfs && mount -t tmpfs none /run/zfs && mount -t tmpfs none /var/lib/zfs || exit 9
-lock=/tmp/plumb-test-zfs-fuse.lock; [ -e $lock ] || (umask 0; : >>$lock); : >"$TMPDIR/lock"; mount --bind "$TMPDIR/lock" $lock || exit 9
-exec "$@"`
-
 // A test that is killed leaves its pool in the cache of zfs-fuse. The next one clears it away, also when zfs-fuse has
 // died meanwhile and the pool's loop device may be another file's.
 func TestKilledTestLeavesNoPool(t *testing.T) {
@@ -69,9 +64,9 @@ func TestKilledTestLeavesNoPool(t *testing.T) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
-		c := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", namespace.LetGo("")+alone, "sh",
+		c := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "sh", "-c", namespace.LetGo("")+namespace.OwnZFS+`exec "$@"`, "sh",
 			os.Args[0], "-test.run=^TestKilledTestLeavesNoPool$", "-test.v")
-		c.Env = append(os.Environ(), envAlone+"="+dir, "TMPDIR="+dir)
+		c.Env = append(os.Environ(), envAlone+"="+dir, "TMPDIR="+dir, namespace.EnvApart+"=")
 		out, err := c.CombinedOutput()
 		t.Logf("%s", out)
 		if c.ProcessState.ExitCode() == 9 {
@@ -94,10 +89,10 @@ func killed(t *testing.T) {
 }
 
 // leave runs a test that is killed once it has a pool.
-func leave(t *testing.T) (pool, loop string) {
+func leave(t *testing.T, env ...string) (pool, loop string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestKilledTestLeavesNoPool$")
-	c.Env = append(os.Environ(), envKilled+"=1")
+	c.Env = append(append(os.Environ(), envKilled+"=1"), env...)
 	out, err := c.StdoutPipe()
 	Need(t, err)
 	Need(t, c.Start())
@@ -136,12 +131,7 @@ func clears(t *testing.T) {
 	left, loop := leave(t)
 	_, err = output(exec.Command("pkill", "-9", "-x", "zfs-fuse")) // it sees no other one: it has process numbers of its own
 	Need(t, err)
-	Need(t, until(10*time.Second, func(context.Context) error {
-		if exec.Command("pgrep", "-r", "R,S,D", "-x", "zfs-fuse").Run() == nil {
-			return errors.New("zfs-fuse has not ended")
-		}
-		return nil
-	}))
+	ended(t)
 	dirs, _ := filepath.Glob(os.Getenv(envAlone) + "/plumb-*/pool1")
 	for _, dir := range dirs {
 		_ = exec.Command("umount", "-l", dir).Run() // of the first test nothing is mounted any more
@@ -159,4 +149,20 @@ func clears(t *testing.T) {
 	if has(left) {
 		t.Errorf("%s claims %s, which is nobody's", left, loop)
 	}
+	Need(t, b.Close())
+
+	ended(t)
+	leave(t, namespace.EnvApart+"=1")
+	ended(t)
+}
+
+// ended waits for the end of zfs-fuse.
+func ended(t *testing.T) {
+	t.Helper()
+	Need(t, until(10*time.Second, func(context.Context) error {
+		if exec.Command("pgrep", "-r", "R,S,D", "-x", "zfs-fuse").Run() == nil {
+			return errors.New("zfs-fuse has not ended")
+		}
+		return nil
+	}))
 }
