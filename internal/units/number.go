@@ -85,6 +85,17 @@ func Some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// Start gives the beginning of a text: so many characters at most, with an ellipsis for what is left out.
+func Start(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
 // Percent writes a part of one: 0.5 %, 12 %.
 func Percent(part float64) string {
 	if p := 100 * part; math.Abs(p) < 9.95 && p != 0 {

@@ -152,10 +152,7 @@ func ShortWhy(why string) string {
 		}
 	}
 	if what, _, late := strings.Cut(why, ": context deadline exceeded"); late { // what was asked matters more than how it ended
-		if runes := []rune(what); len(runes) > maxAsked {
-			what = string(runes[:maxAsked]) + "…"
-		}
-		return what + ": no answer in time"
+		return units.Start(what, maxAsked) + ": no answer in time"
 	}
 	for _, end := range []string{"; ", ". "} { // what follows is detail
 		if i := strings.Index(why, end); i >= 20 && page.Width(why) > maxWhy {

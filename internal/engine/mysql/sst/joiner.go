@@ -201,8 +201,7 @@ func (j Joiner) receive(ctx context.Context, conn net.Conn) (State, error) {
 }
 
 func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	return text[:min(len(text), 200)]
+	return units.Start(strings.Join(strings.Fields(err.Error()), " "), 200)
 }
 
 // files unpacks the archive beside the server's own files.
