@@ -37,14 +37,14 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	j.blocker(w, db)
 	j.latch(w, db)
 	j.coming(w, db)
-	active, seen := db.Number("sessions_active")
-	cpus, ok := hostNumber(w.stack, "cpus")
-	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {
+	active, told := db.Number("sessions_active")
+	cpus, counted := hostNumber(w.stack, "cpus")
+	if lately, sampled := j.sessions[db.Ref].active(); told && sampled && counted && cpus > 0 {
 		j.set(db, "active_per_cpu", lately/cpus)
 	}
 	stalled := map[string]float64{}
 	for _, what := range []string{"cpu", "io", "memory"} {
-		if v, ok := j.stall(w, db, what); ok {
+		if v, ok := w.stall(db, what); ok {
 			j.set(db, what+"_stall", v)
 			stalled[what] = v
 		}
@@ -108,7 +108,7 @@ func hostNumber(s *stack.Stack, name string) (float64, bool) {
 
 // stall is the share of the time in which some task of a server's control group waited, or of the host if the group is not
 // accounted; not known for a server on another host.
-func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
+func (w *judged) stall(db *stack.Thing, what string) (float64, bool) {
 	processes, known := w.stack.Follow(db, "process")
 	if !known || len(processes) == 0 {
 		return 0, false
