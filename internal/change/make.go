@@ -198,7 +198,7 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return nil, err
 		}
 		if len(in) > 0 {
-			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
+			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in, 3), Nested: true, Others: true}, nil
 		}
 	}
 	if d, err := m.Still.way(ctx, k, m.place()); err != nil || d != nil {

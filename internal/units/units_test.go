@@ -60,6 +60,8 @@ func TestParts(t *testing.T) {
 		Differs(stats.Estimate{}):                   "–",
 		Differs(stats.Estimate{Value: 0.052, N: 1}): "+5.2 %",
 		PerSecond(12345.6):                          "12,346", PerSecond(3e25): "3e+25", PerSecond(1e14): "100,000,000,000,000", PerSecond(12.34): "12.3", Grouped(-1234567): "-1,234,567", Count(1, "step"): "1 step", Count(2, "step"): "2 steps",
+		Some([]string{"a", "b", "c"}, 2): "a, b, c", Some([]string{"a", "b", "c", "d"}, 2): "a, b and 2 others", Some(nil, 2): "",
+		Start("größer", 3): "grö…", Start("größer", 6): "größer", Start("", 0): "", Start("x", 0): "…",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

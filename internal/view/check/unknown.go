@@ -111,5 +111,5 @@ func (c CheckPage) needs(list []string) string {
 		}
 		out = append(out, page.Keep(what+" of "+name))
 	}
-	return page.Few(out, 2)
+	return units.Some(out, 2)
 }
