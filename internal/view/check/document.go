@@ -21,7 +21,7 @@ func Document(r check.Report) CheckJSON {
 	for _, db := range picture.Servers(r.Stack) {
 		d.Servers = append(d.Servers, serverJSON(r.Stack, db))
 	}
-	v := picture.FactsOf(r.Catalog)
+	v := picture.Facts{Cat: r.Catalog}
 	for _, f := range r.Advice.Findings {
 		d.Findings = append(d.Findings, findingJSON(v, f))
 	}

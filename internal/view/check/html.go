@@ -114,7 +114,7 @@ type waitingHTML struct {
 
 // reportPage prepares the page of one host.
 func reportPage(r check.Report, o PageOptions, id string) *reportHTML {
-	c := CheckPage{Facts: picture.FactsOf(r.Catalog), r: r, all: true}
+	c := CheckPage{Facts: picture.Facts{Cat: r.Catalog}, r: r, all: true}
 	d := &reportHTML{ID: id, Name: cmp.Or(hostName(r.Stack), "this host"), Answer: answer(r), Meta: hostMeta(r), Foot: readHow(r)}
 	d.Title = "Check of " + d.Name
 	if o.Explain == nil {

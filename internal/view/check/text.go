@@ -22,7 +22,7 @@ type Options struct {
 
 // Text writes the report of one host as text.
 func Text(r check.Report, o Options, screen page.Screen) string {
-	c := CheckPage{Page: page.NewPage(screen), Facts: picture.FactsOf(r.Catalog), r: r, all: o.All}
+	c := CheckPage{Page: page.NewPage(screen), Facts: picture.Facts{Cat: r.Catalog}, r: r, all: o.All}
 	c.Hang(page.Normal, "", strings.TrimPrefix(picture.HostLine(r.Stack)+" · "+factCount(r.Stack)+c.taken(), " · "))
 	if nothingToSay(r) {
 		c.quiet()

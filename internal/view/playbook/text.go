@@ -30,7 +30,7 @@ type Emission struct {
 // take it back: who has Plumb there has its journal too. For a host without
 // it the playbook has tasks of Ansible's modules, and both say the rest in words.
 func Text(form string, e Emission, cat *catalog.Catalog) (string, error) {
-	b := &playbook{Facts: picture.FactsOf(cat), Emission: e}
+	b := &playbook{Facts: picture.Facts{Cat: cat}, Emission: e}
 	if err := b.carry(); err != nil {
 		return "", err
 	}
