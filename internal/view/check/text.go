@@ -59,12 +59,26 @@ type CheckPage struct {
 	all bool
 }
 
-func factCount(s *stack.Stack) string {
-	n := 0
+func factsIn(s *stack.Stack) (n int) {
 	for _, t := range s.Things {
 		n += len(t.Facts)
 	}
-	text := units.Count(n, "fact")
+	return n
+}
+
+// rulesUnknown counts the rules that could not be judged for at least one thing.
+func rulesUnknown(r check.Report) int {
+	rules := map[string]bool{}
+	for _, u := range r.Advice.Unknown {
+		for _, id := range u.Rules {
+			rules[id] = true
+		}
+	}
+	return len(rules)
+}
+
+func factCount(s *stack.Stack) string {
+	text := units.Count(factsIn(s), "fact")
 	if len(s.Gaps) > 0 {
 		text += fmt.Sprintf(", %d not visible", len(s.Gaps))
 	}
