@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"plumb/internal/stats"
@@ -191,19 +190,4 @@ func lost(errors []ErrorCount) (n int64) {
 		}
 	}
 	return n
-}
-
-// sorted lists error counts, the most frequent first.
-func sorted(byKey map[string]*ErrorCount) []ErrorCount {
-	var all []ErrorCount
-	for _, e := range byKey {
-		all = append(all, *e)
-	}
-	slices.SortFunc(all, func(a, b ErrorCount) int {
-		if a.N != b.N {
-			return int(b.N - a.N)
-		}
-		return strings.Compare(a.Class+a.Code, b.Class+b.Code)
-	})
-	return all
 }
