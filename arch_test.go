@@ -16,7 +16,7 @@ import (
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
 	{"hint", "product", "await", "relay", "strictyaml/schematest"}, // schematest is for tests alone
-	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/paths", "draw", "stats", "edit", "journal"},
+	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/passwd", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host/walk"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},

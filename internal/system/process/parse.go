@@ -139,15 +139,3 @@ func hidesProcesses(table []byte) bool {
 	}
 	return false
 }
-
-// userName finds the name of a user id in /etc/passwd.
-func userName(passwd []byte, uid int64) (string, bool) {
-	want := strconv.FormatInt(uid, 10)
-	for line := range strings.Lines(string(passwd)) {
-		f := strings.Split(line, ":")
-		if len(f) > 2 && f[2] == want {
-			return f[0], true
-		}
-	}
-	return "", false
-}
