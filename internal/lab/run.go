@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/units"
@@ -210,10 +210,8 @@ func machine(ctx context.Context, h host.Reader) (says []string) {
 		model, _ := field(cpus, "model name", ":")
 		says = append(says, strings.TrimSpace(fmt.Sprintf("%d processors %s", n, model)))
 	}
-	if v, ok := field(read("/proc/meminfo"), "MemTotal", ":"); ok {
-		if kb, err := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64); err == nil {
-			says = append(says, units.Bytes(kb<<10)+" of memory")
-		}
+	if kb, ok := proc.Keyed([]byte(read("/proc/meminfo")), "MemTotal:"); ok {
+		says = append(says, units.Bytes(kb<<10)+" of memory")
 	}
 	return says
 }
