@@ -15,7 +15,7 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint", "product", "await", "relay", "strictyaml/schematest"}, // schematest is for tests alone
+	{"hint", "product", "await", "relay", "dice", "strictyaml/schematest"}, // schematest is for tests alone
 	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/passwd", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host/walk"},

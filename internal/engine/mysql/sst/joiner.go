@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/await"
+	"plumb/internal/dice"
 	"plumb/internal/host"
 	"plumb/internal/units"
 )
@@ -54,7 +55,7 @@ func (j Joiner) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := Address{Token: token(), Print: print}
+	a := Address{Token: dice.Hex(16), Print: print}
 	a.Host, a.Port = place(j.Request.Address)
 	l, err := listen(a.Host, a.Port, c)
 	if err != nil {
