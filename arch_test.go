@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"units", "series"},
 	{"host/walk"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
-	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity"},
+	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity", "host/osrelease"},
 	{"host/hosttest", "host/taped", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
 	{"change/draft"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "backup/signed", "forecast/space", "forecast/model"},
