@@ -1,11 +1,11 @@
 package kernel
 
 import (
-	"strconv"
 	"strings"
 
 	"plumb/internal/catalog"
 	"plumb/internal/host/osrelease"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
@@ -27,7 +27,7 @@ func (l *look) release() {
 	if data, ok := l.read("/proc/cmdline", "boot_parameters"); ok {
 		l.t.Set("boot_parameters", stack.List(parseBootParameters(data)), "/proc/cmdline")
 	}
-	if up, err := strconv.ParseFloat(first(l.word("/proc/uptime")), 64); err == nil && up >= 0 && up < 1e11 {
+	if up, known := proc.Uptime([]byte(l.word("/proc/uptime"))); known {
 		l.t.Set("uptime", stack.Int(int64(up)), "/proc/uptime")
 	}
 	const libc = "getconf GNU_LIBC_VERSION"

@@ -173,7 +173,6 @@ func FuzzParsers(f *testing.F) {
 		}
 		ended(data)
 		parseCmdline(data)
-		parseUptime(data)
 		parseColons(data)
 		parseLimits(data, "Max open files")
 		at := map[string]string{}
