@@ -8,6 +8,14 @@ import (
 	"plumb/internal/stats"
 )
 
+func TestSize(t *testing.T) {
+	for n, want := range map[float64]string{0: "0 bytes", 16384.9: "16K", 1 << 62: "4E", 7 << 60: "7E", 1 << 64: "16.0E", 1.8e19: "15.6E"} {
+		if got := Size(n); got != want {
+			t.Errorf("%g: %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for want, n := range map[string]int64{
 		"0 bytes": 0, "512 bytes": 512, "16K": 16 << 10, "16385 bytes": 16385, "1.5G": 3 << 29, "1100M": 1100 << 20, "1G": 1 << 30, "-16K": -16 << 10, "8E": math.MaxInt64, "-8E": math.MinInt64,

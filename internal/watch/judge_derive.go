@@ -140,11 +140,9 @@ var groupLimits = []struct {
 }{
 	{"read_iops_limit", "reads_rate", " reads a second", units.Whole},
 	{"write_iops_limit", "writes_rate", " writes a second", units.Whole},
-	{"read_bytes_limit", "read_bytes_rate", " read a second", bytes},
-	{"write_bytes_limit", "written_bytes_rate", " written a second", bytes},
+	{"read_bytes_limit", "read_bytes_rate", " read a second", units.Size},
+	{"write_bytes_limit", "written_bytes_rate", " written a second", units.Size},
 }
-
-func bytes(n float64) string { return units.Bytes(int64(n)) }
 
 // groupLimit sets how much of its limits a control group uses on a device.
 func (j *Judge) groupLimit(l *stack.Thing) {
