@@ -15,6 +15,7 @@ import (
 	"plumb/internal/protect/prune"
 	"plumb/internal/protect/replay"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 const moment = "2006-01-02 15:04:05.000 UTC"
@@ -86,7 +87,7 @@ func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []stri
 	}
 	if len(passed) == 0 {
 		first := all[len(all)-1]
-		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, first.Times.Began.UTC().Format(time.DateTime+" UTC")),
+		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, units.Moment(first.Times.Began)),
 			"an earlier backup leads there: plumb backup list shows them")
 	}
 	return hint.With(fmt.Errorf("no point of %s leads to %s: %s", ref, to.Text, strings.Join(passed, "; ")),

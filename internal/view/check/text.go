@@ -90,7 +90,7 @@ func (c CheckPage) taken() string {
 	if c.r.From == "" || c.r.Stack.TakenAt.IsZero() {
 		return ""
 	}
-	return " · taken " + c.r.Stack.TakenAt.UTC().Format("2006-01-02 15:04") + " UTC"
+	return " · taken " + units.Minute(c.r.Stack.TakenAt)
 }
 
 // quiet writes the rest of a healthy host: a line for each server, and one

@@ -143,7 +143,7 @@ func some(files []string) []string {
 // transactions writes those near the end of a replay, one a line.
 func transactions(all []replay.Transaction) (lines []string) {
 	for _, t := range all {
-		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", t.Time.UTC().Format("2006-01-02 15:04:05 MST"), t.File, t.Offset, t.GTID, t.What))
+		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", units.Moment(t.Time), t.File, t.Offset, t.GTID, t.What))
 	}
 	return lines
 }

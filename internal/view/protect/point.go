@@ -102,7 +102,7 @@ func labelInk(l protect.Label) page.Ink {
 
 // replicaText says whether a copy of a replica started.
 func replicaText(r protect.Replica) string {
-	at := r.Drill.At.UTC().Format(time.DateTime + " UTC")
+	at := units.Moment(r.Drill.At)
 	if why := r.Drill.Short(); why != "" {
 		return r.Target + ": the copy that was started there failed, " + at + ": " + why
 	}
@@ -142,7 +142,7 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), verdict)
 	under := "  " + page.Columns("", headWidth)
-	when := d.At.UTC().Format(time.DateTime + " UTC")
+	when := units.Moment(d.At)
 	if d.Recovery > 0 { // one that did not start recovered in no time at all
 		when += "; recovered in " + span(d.Recovery)
 	}
@@ -238,7 +238,7 @@ func Foreign(all []protect.Foreign, screen page.Screen) string {
 			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
 		}
 		_, name, _ := strings.Cut(f.Snapshot, "@")
-		p.Hang(page.Normal, "  ", f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody))
+		p.Hang(page.Normal, "  ", f.Snapshot+"  "+units.Moment(f.At)+", by "+cmp.Or(policy.By(name), somebody))
 	}
 	return p.String()
 }

@@ -29,7 +29,7 @@ const (
 // holds it back, what speaks for that and against it, and what to do.
 func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
+	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, units.Moment(m.At))
 	for _, s := range m.Servers {
 		p.Blank()
 		server(p, m, s, cat)
