@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
