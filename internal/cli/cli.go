@@ -80,7 +80,7 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if slices.ContainsFunc(makers, func(maker *cobra.Command) bool { return within(c, maker) }) {
+			if slices.ContainsFunc(makers, func(maker *cobra.Command) bool { return isOf(c, maker) }) {
 				shell.Outlive(c)
 			}
 			return shell.Needs(c)
@@ -98,8 +98,8 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	return root
 }
 
-// within tells whether a command is another, or lies below it.
-func within(c, other *cobra.Command) bool {
+// isOf tells whether a command is another, or lies below it.
+func isOf(c, other *cobra.Command) bool {
 	for ; c != nil; c = c.Parent() {
 		if c == other {
 			return true

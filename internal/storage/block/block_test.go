@@ -208,7 +208,7 @@ func lvmHost() hosttest.Map {
 			"/sys/class/block/ram0/dev":                          "1:0\n",
 			"/sys/class/block/sr0/dev":                           "11:0\n",
 			"/sys/class/block/nvme0c0n1/hidden":                  "1\n",
-			"/proc/diskstats":                                    diskstatsText,
+			"/proc/diskstats":                                    "   8       0 sda 1 0 8 4 2 0 16 4 0 44 44\n",
 		},
 		Links: map[string]string{
 			"/sys/class/block/nvme0n1":   "../../devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1",
