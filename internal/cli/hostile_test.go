@@ -146,7 +146,7 @@ func survived(t *testing.T, k check.Knowledge, h hostile, limit time.Duration) {
 	}
 	// Every file here is 8 MiB: this catches growth without bound. What a
 	// check may take on a real machine is asserted in test/real.
-	if most := stop(); most > 3<<30 {
+	if most := stop(); most > 2<<30 {
 		t.Errorf("held %d MB", most>>20)
 	}
 	unbroken(t, s)
