@@ -15,12 +15,12 @@ import (
 // layers lists every package below internal, lowest first. A package imports
 // only packages of lower layers; see ARCHITECTURE.md for the reasons.
 var layers = [][]string{
-	{"hint", "product", "await", "relay", "strictyaml/schematest"}, // schematest is for tests alone
-	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/paths", "draw", "stats", "edit", "journal"},
+	{"hint", "product", "await", "relay", "dice", "strictyaml/schematest"}, // schematest is for tests alone
+	{"stack", "tape", "strictyaml", "host/redact", "host/trust", "host/limited", "host/statement", "host/proc", "host/passwd", "host/paths", "draw", "stats", "edit", "journal"},
 	{"units", "series"},
 	{"host/walk"},
 	{"host", "catalog", "zfs", "btrfs", "host/scratch", "host/self", "host/tree", "host/foreground", "host/again"},
-	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity"},
+	{"host/memory", "host/mounts", "host/mirror", "host/processes", "host/identity", "host/osrelease"},
 	{"host/hosttest", "host/taped", "btrfs/btrfstest", "host/chroot", "host/reach", "observe", "rule", "budget", "load", "change", "sample", "forecast", "backup/store", "backup/chunk", "backup/manifest"},
 	{"change/draft"},
 	{"advise", "coverage", "search", "load/fill", "load/durability", "change/changetest", "lab/experiment", "inventory", "host/group", "host/fetch", "watch/verdict", "provision/spec", "backup/stream", "backup/signed", "forecast/space", "forecast/model"},

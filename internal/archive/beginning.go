@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/units"
 )
 
 // Beginning says where the log of a server begins since its older parts were pruned, and what goes next. It is one
@@ -124,7 +125,7 @@ func (b Beginning) signed() time.Time {
 
 // Pruned is the error of who asks for what was pruned.
 func (b Beginning) Pruned() error {
-	return fmt.Errorf("what lay before %s in the log of %s was pruned at %s: no backup that was kept began there", b.Gone.Text, b.Server, b.Since.UTC().Format("2006-01-02 15:04:05 MST"))
+	return fmt.Errorf("what lay before %s in the log of %s was pruned at %s: no backup that was kept began there", b.Gone.Text, b.Server, units.Moment(b.Since))
 }
 
 // Ripe gives the last place of which it was decided longer ago than the grace that what lies before it goes; that of

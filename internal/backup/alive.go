@@ -3,8 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/signed"
 	"plumb/internal/backup/store"
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 )
 
@@ -153,11 +152,7 @@ func (c *claim) beat(ctx context.Context) error {
 }
 
 func (c *claim) write(ctx context.Context) error {
-	word := make([]byte, 16)
-	if _, err := rand.Read(word); err != nil {
-		return err
-	}
-	text, err := manifest.Claim{ID: c.id, Needs: c.needs, Beat: hex.EncodeToString(word)}.Write()
+	text, err := manifest.Claim{ID: c.id, Needs: c.needs, Beat: dice.Hex(16)}.Write()
 	if err != nil {
 		return err
 	}

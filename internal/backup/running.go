@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +18,7 @@ import (
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
 	"plumb/internal/backup/stream"
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/host/tree"
@@ -168,11 +168,7 @@ func (r *running) read(ctx context.Context) (there bool, err error) {
 }
 
 func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
-	word := make([]byte, 4+32)
-	if _, err := rand.Read(word); err != nil {
-		return err
-	}
-	id, there, err := r.b.id(ctx, to, hex.EncodeToString(word[:4]))
+	id, there, err := r.b.id(ctx, to, dice.Hex(4))
 	if err == nil {
 		r.twin, err = r.b.begins(ctx, id, there)
 	}
@@ -181,7 +177,7 @@ func (r *running) start(ctx context.Context, to *store.Fan, job string) error {
 	}
 	r.b.warn("the backup is made all the same", r.twin)
 	r.to, r.log, r.sent, r.less = to, journal.Log{}, map[place]stream.Sent{}, map[string]bool{}
-	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: hex.EncodeToString(word[4:]), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
+	r.head = head{ID: id, Job: Told(job), Store: r.b.where(), Key: dice.Hex(32), To: r.b.Words, Chunk: r.b.Chunk, Workers: cmp.Or(r.b.Workers, stream.Workers), Lock: r.b.Lock}
 	if err := r.b.Do.Remove(ctx, r.file); err != nil {
 		return err
 	}

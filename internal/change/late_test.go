@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"plumb/internal/hint"
-	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
 )
 
@@ -35,10 +34,10 @@ while [ ! -e "$1/go" ] && [ "$((i += 1))" -lt 1500 ]; do sleep 0.02; done
 	}}
 }
 
-// begun begins it, and ends as soon as the command runs: on a command line that is told to stop, or in a Plumb that dies.
-func begun(t *testing.T, dir, journal string, dies bool) (k *Executor, number int) {
+// begun begins it, and is told to stop as soon as the command runs.
+func begun(t *testing.T, dir string) (k *Executor, number int) {
 	t.Helper()
-	live := hosttest.LiveDoer(t)
+	k = real(t, hosttest.LiveDoer(t), t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {
@@ -48,21 +47,11 @@ func begun(t *testing.T, dir, journal string, dies bool) (k *Executor, number in
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()
-	var d host.Doer = live
-	dead := errors.New("dead")
-	if dies {
-		d = &host.Hooked{Behind: live, Around: func(_ context.Context, c host.Call, do func() error) error {
-			if ctx.Err() != nil {
-				return dead
-			}
-			return do()
-		}}
-	}
-	out, err := real(t, d, journal).Apply(ctx, Draft{Steps: []Prepared{{Step: Step{Knob: knob("a")}, Recipe: Recipe{Acts: []Act{late(t, dir)}}}}}, ApplyOptions{})
+	out, err := k.Apply(ctx, Draft{Steps: []Prepared{{Step: Step{Knob: knob("a")}, Recipe: Recipe{Acts: []Act{late(t, dir)}}}}}, ApplyOptions{})
 	if err == nil {
-		t.Fatal("it was to be killed")
+		t.Fatal("it was to be stopped")
 	}
-	return real(t, live, journal), out.Number
+	return k, out.Number
 }
 
 func state(t *testing.T, k *Executor) State {
@@ -74,24 +63,23 @@ func state(t *testing.T, k *Executor) State {
 	return all[0].Acts[0].State
 }
 
-// A command that could not be ended, or goes on after the Plumb that began it has died, may make what nobody sees yet: until it has ended
-// neither is its act undone nor begun once more, and what it made is known then.
+// A command that could not be ended may make what nobody sees yet: until it has ended, its act is neither undone nor begun once more, and
+// what it made is known then.
 func TestWhatComesLateIsKnown(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ dies, resumes bool }{"stopped, undone": {}, "dead, undone": {dies: true}, "stopped, continued": {resumes: true}, "dead, continued": {true, true}} {
+	for name, resumes := range map[string]bool{"undone": false, "continued": true} {
 		dir := t.TempDir()
-		k, number := begun(t, dir, t.TempDir(), c.dies)
-		want := map[bool]State{true: Begun, false: Failed}[c.dies]
-		if is := state(t, k); is != want {
+		k, number := begun(t, dir)
+		if is := state(t, k); is != Failed {
 			t.Fatalf("%s: it is %s", name, is)
 		}
 		goOn := func() error {
-			if c.resumes {
+			if resumes {
 				return k.Resume(t.Context(), number)
 			}
 			return k.Undo(t.Context(), []int{number}, UndoOptions{Force: true})
 		}
-		if err := goOn(); err == nil || !strings.Contains(err.Error(), "which is to make the pool, has not ended") || hint.Of(err) == "" || state(t, k) != want {
+		if err := goOn(); err == nil || !strings.Contains(err.Error(), "which is to make the pool, has not ended") || hint.Of(err) == "" || state(t, k) != Failed {
 			t.Fatalf("%s: while it runs: %v, it is %s", name, err, state(t, k))
 		}
 		put(t, dir+"/go", "")
@@ -101,7 +89,7 @@ func TestWhatComesLateIsKnown(t *testing.T) {
 		if err := goOn(); err != nil {
 			t.Fatalf("%s: once it has ended: %v", name, err)
 		}
-		if c.resumes {
+		if resumes {
 			if is := state(t, k); is != Done || !strings.Contains(left(t, dir), "thing-") {
 				t.Errorf("%s: it is %s, left %q", name, is, left(t, dir))
 			}
@@ -120,7 +108,7 @@ func TestWhatComesLateIsKnown(t *testing.T) {
 func TestWhatWasCutShortIsLookedFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	k, number := begun(t, dir, t.TempDir(), false)
+	k, number := begun(t, dir)
 	put(t, dir+"/go", "")
 	for i := 0; !strings.Contains(left(t, dir), "thing-") && i < 500; i++ {
 		time.Sleep(20 * time.Millisecond)

@@ -154,13 +154,12 @@ func (m *Make) ours(ctx context.Context, d host.Doer, p *Recorded) (ours bool, i
 // goneWithin is how long to wait for a command that could not be ended.
 const goneWithin = 2 * time.Second
 
-// ended proves that no command of an act is still running, if the act was begun and it is not known whether it was
-// done. A command goes on if the Plumb that began it was killed, or while it waits in the kernel, and would make the
-// thing after the act counts as undone. The lock of the journal waits for what a killed Plumb left; this also finds what
-// we could not end ourselves.
+// ended proves that no command of an act that failed is still running. One that waits in the kernel cannot be ended, and
+// would make the thing after the act counts as undone. What a Plumb that was killed left running is not looked for here:
+// the lock of the journal is refused until that has ended.
 func (k *Executor) ended(ctx context.Context, p *Recorded) error {
 	m := p.Act.Make
-	if m == nil || p.State != Begun && p.State != Failed {
+	if m == nil || p.State != Failed {
 		return nil
 	}
 	var commands [][]string
@@ -199,7 +198,7 @@ func (m *Make) drift(ctx context.Context, k *Executor, p *Recorded) (*Drift, err
 			return nil, err
 		}
 		if len(in) > 0 {
-			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true}, nil
+			return &Drift{Place: m.place(), Want: "empty", Found: "not: it holds " + units.Some(in, 3), Nested: true, Others: true}, nil
 		}
 	}
 	if d, err := m.Still.way(ctx, k, m.place()); err != nil || d != nil {

@@ -135,7 +135,7 @@ func (m *moving) begin(ctx context.Context) error {
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return paths.Matches(p.Skip, name) }) // what is mounted in it
 		if len(names) > 0 && m.p.Identity == "" {
-			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names)), What: "data are moved to an empty filesystem or directory"}
+			return &Refusal{Why: fmt.Sprintf("%s is not empty: it holds %s", p.Aside, units.Some(names, 3)), What: "data are moved to an empty filesystem or directory"}
 		}
 		e, err := r.Itself()
 		if err != nil {

@@ -86,11 +86,11 @@ func (k *Executor) deserted(ctx context.Context, dir string) bool {
 	return err == nil && by == "" && (unseen == "" || k.Doer.About().Root)
 }
 
-// running tells whether a server that this would start runs already, in its home. Another may listen where it will.
-func (s *Switch) running(ctx context.Context, k *Executor) (bool, error) {
-	if s.Home == "" || s.After == None {
-		return false, nil
-	}
-	now, err := inspect(ctx, k.Doer, s.Inspect)
-	return err == nil && now == s.After && !k.deserted(ctx, s.Home), err
+// running tells, of a server that this would start, whether it runs already in its home, as the state says that was seen: elsewhere another
+// server may listen where this one will.
+func (s *Switch) running(ctx context.Context, k *Executor, seen string) bool {
+	return s.starts() && seen == s.After && !k.deserted(ctx, s.Home)
 }
+
+// starts tells whether this starts a server.
+func (s *Switch) starts() bool { return s.Home != "" && s.After != None }

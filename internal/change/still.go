@@ -32,7 +32,7 @@ func (s *Still) way(ctx context.Context, k *Executor, place string) (*Drift, err
 		if len(in) == 0 {
 			return s.And.way(ctx, k, place)
 		}
-		return &Drift{Place: place, Want: "empty", Found: "not: it holds " + units.Some(in), Nested: true, Others: true, Hint: s.Hint}, nil
+		return &Drift{Place: place, Want: "empty", Found: "not: it holds " + units.Some(in, 3), Nested: true, Others: true, Hint: s.Hint}, nil
 	}
 	found, err := inspect(ctx, k.Doer, s.Inspect)
 	if err != nil {

@@ -52,8 +52,8 @@ func (s *Switch) found(ctx context.Context, k *Executor) (made Made, need bool, 
 		return made, false, fmt.Errorf("read %s: %w", s.On, err)
 	}
 	need = made.Before != s.After && !slices.Contains(s.Beyond, made.Before)
-	if running, err := s.running(ctx, k); err != nil || running { // somebody else has started it, and an undo must stop it all the same
-		return Made{Before: None}, running, err
+	if s.running(ctx, k, made.Before) { // somebody else has started it, and an undo must stop it all the same
+		return Made{Before: None}, true, nil
 	}
 	if need && s.From != "" && made.Before != s.From {
 		return made, false, &Refusal{Why: fmt.Sprintf("%s is no longer as the plan found it: %s in place of %s", s.On, made.Before, s.From), What: "make the plan again"}
@@ -72,8 +72,11 @@ func (s *Switch) do(ctx context.Context, k *Executor, _ *Change, p *Recorded) (g
 			return "", err
 		}
 	}
-	if running, err := s.running(ctx, k); err != nil || running {
-		return "", err
+	if s.starts() {
+		seen, err := inspect(ctx, k.Doer, s.Inspect)
+		if err != nil || s.running(ctx, k, seen) {
+			return "", err
+		}
 	}
 	defer k.says(s, s.After)()
 	if err := s.operate(ctx, k, s.Do, p.Made.Before, s.After); err != nil {

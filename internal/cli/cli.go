@@ -10,6 +10,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -57,6 +58,13 @@ func (a *app) main(args []string) int {
 
 // root makes the command tree.
 func (a *app) root() *cobra.Command {
+	groups, hidden := a.groups(), protectcli.Hidden(&a.Shell, keepers())
+	makers := slices.Clip(hidden)
+	for _, g := range groups {
+		if g.makes {
+			makers = append(makers, g.commands...)
+		}
+	}
 	root := &cobra.Command{
 		Use:   "plumb",
 		Short: "find what is out of line between a database and the machine under it",
@@ -72,7 +80,9 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			shell.Outlive(c, "fix", "boost", "undo", "load", "lab", "rehearse", "snapshot", "drill", "clone", "rollback", "replicate", "receive", "sst", "lend", "prune", "protect", "backup", "restore", "verify", "archive", "provision")
+			if slices.ContainsFunc(makers, func(maker *cobra.Command) bool { return isOf(c, maker) }) {
+				shell.Outlive(c)
+			}
 			return shell.Needs(c)
 		},
 		Args: a.NoSuchCommand,
@@ -80,10 +90,20 @@ Percona Server, PostgreSQL and MongoDB on ZFS, ext4, XFS and btrfs.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(shell.FlagError)
-	a.arrange(root, a.groups())
+	a.arrange(root, groups)
 	root.AddCommand(a.man(), a.leftovers())
 	root.AddCommand(a.again()...)
-	root.AddCommand(protectcli.Hidden(&a.Shell, keepers())...)
+	root.AddCommand(hidden...)
 	nameDocuments(root, schema.Documents())
 	return root
+}
+
+// isOf tells whether a command is another, or lies below it.
+func isOf(c, other *cobra.Command) bool {
+	for ; c != nil; c = c.Parent() {
+		if c == other {
+			return true
+		}
+	}
+	return false
 }

@@ -29,23 +29,24 @@ type group struct {
 	title    string
 	about    string
 	does     string
+	makes    bool // the commands make or change things, if only for as long as they run
 	commands []*cobra.Command
 }
 
 // groups is the one list of the commands that are not hidden.
 func (a *app) groups() []group {
 	return []group{
-		{"Look", "what runs here, what is out of line, why, and how long it will last", "Only reads. It changes nothing on the host or in a server.",
+		{"Look", "what runs here, what is out of line, why, and how long it will last", "Only reads. It changes nothing on the host or in a server.", false,
 			[]*cobra.Command{a.check(), watchcli.Command(&a.Shell, a.watched()), a.explain(), a.stack(), forecastcli.Command(&a.Shell, a.readHost), a.capture(), a.rules()}},
-		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.",
+		{"Change", "apply the advice, and take it back", "Everything is recorded in a journal or an inventory before it is done.", true,
 			[]*cobra.Command{a.fix(), a.undo(), a.confirm(), a.history(), a.provision(), provisioncli.Boost(&a.Shell, lending()), a.inventory()}},
-		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.",
+		{"Protect", "snapshots that are proven to start", "Makes snapshots and servers, and destroys only what is proven to be its own.", true,
 			protectcli.Commands(&a.Shell, keepers())},
-		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.",
+		{"Save", "backups and archived logs on other machines", "Overwrites nothing, and trusts only backups that a trusted host signed.", true,
 			append(a.backups(), archivecli.Command(&a.Shell))},
-		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.",
+		{"Measure", "what would it gain here, and how fast is this?", "Makes tables, files, volumes or servers of its own, and puts them under load.", true,
 			[]*cobra.Command{a.rehearse(), loadcli.Command(&a.Shell, loads()), a.lab()}},
-		{"Other", "for scripts and shells", "Describes Plumb itself.",
+		{"Other", "for scripts and shells", "Describes Plumb itself.", false,
 			[]*cobra.Command{a.schema(), a.completion(), a.version()}},
 	}
 }

@@ -71,3 +71,22 @@ func TestHelpListsEveryCommand(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatMakesThingsOutlivesItsReader: only what makes things goes on when nobody reads its output, to remove them.
+func TestWhatMakesThingsOutlivesItsReader(t *testing.T) {
+	root := (&app{}).root()
+	for line, want := range map[string]bool{
+		"fix": true, "confirm": true, "inventory remove": true, "backup": true, "archive push": true, "lab run": true, "protect run": true, "prove": true, "sst": true,
+		"check": false, "watch": false, "forecast space": false, "look": false, "leftovers": false, "version": false,
+	} {
+		c, rest, err := root.Find(strings.Fields(line))
+		if err != nil || len(rest) > 0 {
+			t.Fatalf("%s: %v", line, err)
+		}
+		c.SetContext(t.Context())
+		_ = root.PersistentPreRunE(c, nil) // some lack flags here
+		if got := c.Context() != t.Context(); got != want {
+			t.Errorf("plumb %s outlives its reader: %t, want %t", line, got, want)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 
 	"plumb/internal/hint"
+	"plumb/internal/units"
 )
 
 const (
@@ -435,9 +436,4 @@ func (f *file) readings() (Readings, error) {
 }
 
 // Clip keeps messages short.
-func Clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}
+func Clip(s string) string { return units.Start(s, 40) }

@@ -17,6 +17,7 @@ import (
 
 	"plumb/internal/hint"
 	"plumb/internal/host/redact"
+	"plumb/internal/units"
 )
 
 // Output implements Reader. If a command fails, what it printed is returned with
@@ -158,11 +159,8 @@ func (c *child) kill() { c.signal(Kill) }
 // exitError adds what the command said on standard error.
 func exitError(err error, stderr []byte) error {
 	said := strings.Join(strings.FieldsFunc(string(stderr), func(c rune) bool { return c == '\n' || c == '\r' }), "; ")
-	if len(said) > 300 {
-		said = said[:300] + "…"
-	}
 	if said != "" {
-		err = fmt.Errorf("%w: %s", err, strings.ToValidUTF8(said, "?"))
+		err = fmt.Errorf("%w: %s", err, units.Start(strings.ToValidUTF8(said, "?"), 300))
 	}
 	for _, sign := range []string{"permission denied", "operation not permitted", "must be root", "must be run as root",
 		"must be superuser", "requires root", "only root", "are you root", "not enough privilege", "access denied"} {

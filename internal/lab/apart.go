@@ -58,12 +58,17 @@ func (b *bench) moveApart(ctx context.Context, logs Logs) error {
 // moveAll gives the command that moves what a directory holds: what is of some
 // patterns, or all of it. It may take long: a WAL can have a gigabyte.
 func moveAll(from, to string, patterns []string) []string {
-	argv := []string{"find", from, "-mindepth", "1", "-maxdepth", "1"}
+	argv := append([]string{"find", from, "-mindepth", "1", "-maxdepth", "1"}, named(patterns)...)
+	return append(argv, "-exec", "mv", "-t", to, "--", "{}", "+")
+}
+
+// named gives the words by which find(1) takes what has a name of some patterns; without patterns it takes all.
+func named(patterns []string) (words []string) {
 	for i, name := range patterns {
-		argv = append(argv, []string{"(", "-o"}[min(i, 1)], "-name", name)
+		words = append(words, []string{"(", "-o"}[min(i, 1)], "-name", name)
 	}
 	if len(patterns) > 0 {
-		argv = append(argv, ")")
+		words = append(words, ")")
 	}
-	return append(argv, "-exec", "mv", "-t", to, "--", "{}", "+")
+	return words
 }

@@ -87,12 +87,11 @@ func (c *counting) end(ctx context.Context, res *load.Result) (all []experiment.
 		all = append(all, experiment.Cost{Layer: "client", Name: "CPU", Unit: "us/op", Value: res.Client.PerOp.Seconds() * 1e6, From: "getrusage of the generator"})
 	}
 	for _, k := range perOp {
-		was, had := c.before[k.counter]
-		is, has := after[k.counter]
-		if !had || !has || is < was || ops == 0 {
+		by, known := grown(c.before, after, k.counter)
+		if !known || by < 0 || ops == 0 {
 			continue
 		}
-		value := (is - was) / ops
+		value := by / ops
 		if k.unit == "us/op" {
 			value *= 1e6
 		}
@@ -115,17 +114,20 @@ func (c *counting) end(ctx context.Context, res *load.Result) (all []experiment.
 // amplification is what the device wrote for each byte the server says it
 // wrote.
 func amplification(before, after map[string]float64) (experiment.Cost, bool) {
-	grown := func(name string) float64 {
-		was, had := before[name]
-		is, has := after[name]
-		if !had || !has {
-			return 0
-		}
-		return is - was
-	}
-	server, device := grown("server written"), grown("device written")
+	server, _ := grown(before, after, "server written")
+	device, _ := grown(before, after, "device written")
 	if server <= 0 || device <= 0 {
 		return experiment.Cost{}, false
 	}
 	return experiment.Cost{Layer: "device", Name: "write amplification", Unit: "ratio", Value: device / server, From: "device written by server written"}, true
+}
+
+// grown is by how much a counter grew; not known unless it was read both times.
+func grown(before, after map[string]float64, counter string) (by float64, known bool) {
+	was, had := before[counter]
+	is, has := after[counter]
+	if !had || !has {
+		return 0, false
+	}
+	return is - was, true
 }

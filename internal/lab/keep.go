@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 	"slices"
+	"time"
 
 	"plumb/internal/lab/experiment"
 	"plumb/internal/load"
@@ -52,7 +53,6 @@ func markDrift(r *experiment.Record, rates []float64) {
 // milliseconds.
 func metric(name string, res *load.Result) float64 {
 	s := res.Total.Response.Summary()
-	ms := func(d interface{ Seconds() float64 }) float64 { return 1000 * d.Seconds() }
 	switch name {
 	case "mean":
 		return ms(s.Mean)
@@ -65,6 +65,8 @@ func metric(name string, res *load.Result) float64 {
 	}
 	return res.Rate.Value
 }
+
+func ms(d time.Duration) float64 { return 1000 * d.Seconds() }
 
 // remarks are kinds of marks that a lab does not discard a trial for: how long
 // a trial is was decided in the file, a generator beside the server takes the
@@ -89,7 +91,7 @@ func packed(l load.Latency) []byte {
 
 func second(s load.Second) experiment.Second {
 	return experiment.Second{At: s.At.Seconds(), Length: s.Length.Seconds(), Warmup: s.Warmup, Done: s.Done, Failed: s.Failed,
-		P50: 1000 * s.Response.P50.Seconds(), P99: 1000 * s.Response.P99.Seconds(), Max: 1000 * s.Response.Max.Seconds()}
+		P50: ms(s.Response.P50), P99: ms(s.Response.P99), Max: ms(s.Response.Max)}
 }
 
 // keepMerged puts the periods of one arm into its record. The arm's value is

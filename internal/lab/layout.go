@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,10 +77,8 @@ func (l *Lab) find(ctx context.Context, s experiment.Server) (Engine, Program, e
 
 func (l *Lab) engineOf(name string) (Engine, error) {
 	for _, e := range l.Engines {
-		for _, n := range e.Names() {
-			if n == name {
-				return e, nil
-			}
+		if slices.Contains(e.Names(), name) {
+			return e, nil
 		}
 	}
 	return nil, hint.With(fmt.Errorf("no private server of engine %q can be made", name), strings.Join(product.Private(), ", ")+" can")

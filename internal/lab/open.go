@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/passwd"
 	"plumb/internal/inventory"
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/product"
@@ -31,7 +31,7 @@ func user(ctx context.Context, h host.Reader) (uid, gid int, err error) {
 	if !h.About().Root {
 		return 0, 0, nil
 	}
-	text, err := h.ReadFile(ctx, "/etc/passwd")
+	text, err := h.ReadFile(ctx, passwd.File)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -41,25 +41,11 @@ func user(ctx context.Context, h host.Reader) (uid, gid int, err error) {
 	}
 	users = append(users, "nobody")
 	for _, name := range users {
-		if uid, gid, ok := passwd(string(text), name); ok {
-			return uid, gid, nil
+		if u, is := passwd.Named(text, name); is && u.UID > 0 {
+			return u.UID, u.GID, nil
 		}
 	}
 	return 0, 0, hint.With(fmt.Errorf("find a user to run servers as: this machine has none of %s", strings.Join(users, ", ")), "useradd --system mysql makes one")
-}
-
-// passwd finds a user's ids in the text of /etc/passwd.
-func passwd(text, name string) (uid, gid int, ok bool) {
-	for line := range strings.Lines(text) {
-		f := strings.Split(line, ":")
-		if len(f) < 4 || f[0] != name {
-			continue
-		}
-		uid, err := strconv.Atoi(f[2])
-		gid, err2 := strconv.Atoi(f[3])
-		return uid, gid, err == nil && err2 == nil && uid > 0
-	}
-	return 0, 0, false
 }
 
 // own gives files to the user of the servers.

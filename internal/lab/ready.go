@@ -27,11 +27,7 @@ func (b *bench) fill(ctx context.Context, x experiment.Experiment, r *experiment
 	}
 	w := b.setup.Load
 	w.Rate = 0
-	var s load.Server
-	if b.server != nil {
-		s = b.server.load
-	}
-	if _, err := drive(ctx, w, s, b.data, ^r.Seed, load.Options{Time: x.Fill}); err != nil {
+	if _, err := drive(ctx, w, b.target(), b.data, ^r.Seed, load.Options{Time: x.Fill}); err != nil {
 		return fmt.Errorf("fill caches: %w", err)
 	}
 	// What the kernel has not written yet would go through the limit first, and
@@ -71,14 +67,8 @@ func (b *bench) useLogs(ctx context.Context, t experiment.Trial) error {
 
 // rewrite writes files of the data over with what they have.
 func (b *bench) rewrite(ctx context.Context, names []string) error {
-	argv := []string{"find", b.data, "-type", "f", "("}
-	for i, name := range names {
-		if i > 0 {
-			argv = append(argv, "-o")
-		}
-		argv = append(argv, "-name", name)
-	}
-	argv = append(argv, ")", "-exec", "sh", "-c", `for f; do dd if="$f" of="$f" bs=1M conv=notrunc,fsync status=none || exit 1; done`, "sh", "{}", "+")
+	argv := append([]string{"find", b.data, "-type", "f"}, named(names)...)
+	argv = append(argv, "-exec", "sh", "-c", `for f; do dd if="$f" of="$f" bs=1M conv=notrunc,fsync status=none || exit 1; done`, "sh", "{}", "+")
 	_, err := b.lab.Box.Do.Run(ctx, argv...)
 	return err
 }

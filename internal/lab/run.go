@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/osrelease"
+	"plumb/internal/host/proc"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/lab/report"
 	"plumb/internal/units"
@@ -199,31 +200,20 @@ func machine(ctx context.Context, h host.Reader) (says []string) {
 		}
 		return string(text)
 	}
-	if v, ok := field(read("/etc/os-release"), "PRETTY_NAME", "="); ok {
-		says = append(says, strings.Trim(v, `"`))
+	if system, _, _ := osrelease.Read(ctx, h); system["PRETTY_NAME"] != "" {
+		says = append(says, system["PRETTY_NAME"])
 	}
 	if v := strings.TrimSpace(read("/proc/sys/kernel/osrelease")); v != "" {
 		says = append(says, "Linux "+v)
 	}
 	cpus := read("/proc/cpuinfo")
 	if n := strings.Count("\n"+cpus, "\nprocessor"); n > 0 {
-		model, _ := field(cpus, "model name", ":")
-		says = append(says, strings.TrimSpace(fmt.Sprintf("%d processors %s", n, model)))
+		_, model, _ := strings.Cut(cpus, "\nmodel name")
+		model, _, _ = strings.Cut(model, "\n")
+		says = append(says, strings.TrimSpace(fmt.Sprintf("%d processors %s", n, strings.Trim(model, " \t:"))))
 	}
-	if v, ok := field(read("/proc/meminfo"), "MemTotal", ":"); ok {
-		if kb, err := strconv.ParseInt(strings.TrimSuffix(v, " kB"), 10, 64); err == nil {
-			says = append(says, units.Bytes(kb<<10)+" of memory")
-		}
+	if kb, ok := proc.Keyed([]byte(read("/proc/meminfo")), "MemTotal:"); ok {
+		says = append(says, units.Bytes(kb<<10)+" of memory")
 	}
 	return says
-}
-
-// field finds a line that begins with a key.
-func field(text, key, sign string) (value string, ok bool) {
-	for line := range strings.Lines(text) {
-		if k, v, cut := strings.Cut(line, sign); cut && strings.TrimSpace(k) == key {
-			return strings.TrimSpace(v), true
-		}
-	}
-	return "", false
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (s *server) ready(ctx context.Context) error {
 func (s *server) stop(ctx context.Context) error {
 	select {
 	case <-s.running.Done():
-		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmpErr(s.running.Err()), s.lab.tail(ctx, s.log)), s.lab.Box.Book.Remove(ctx, s.thing))
+		return errors.Join(fmt.Errorf("the server had ended by itself: %w%s", cmp.Or(s.running.Err(), errors.New("exit code 0")), s.lab.tail(ctx, s.log)), s.lab.Box.Book.Remove(ctx, s.thing))
 	default:
 	}
 	err := await.End(context.WithoutCancel(ctx), s.running, downTime, func() error { return s.running.Signal(s.stopBy) })
@@ -157,13 +158,6 @@ func (s *server) stop(ctx context.Context) error {
 		err = fmt.Errorf("stop the server: %w", err)
 	}
 	return errors.Join(err, s.lab.Box.Book.Remove(ctx, s.thing))
-}
-
-func cmpErr(err error) error {
-	if err == nil {
-		return errors.New("exit code 0")
-	}
-	return err
 }
 
 // theirs marks reads of what the user of the servers writes: he may have made a

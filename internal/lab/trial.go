@@ -179,6 +179,14 @@ func (b *bench) compare(r *experiment.Record, effective map[string]string) {
 	}
 }
 
+// target is the server that is put under load; nil: files alone.
+func (b *bench) target() load.Server {
+	if b.server == nil {
+		return nil
+	}
+	return b.server.load
+}
+
 // measured is what one run of the load gave.
 type measured struct {
 	result *load.Result
@@ -188,10 +196,6 @@ type measured struct {
 
 // measure drives the load and counts what it costs each layer.
 func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experiment.Trial, seed uint64, warmup time.Duration) (m measured, err error) {
-	var s load.Server
-	if b.server != nil {
-		s = b.server.load
-	}
 	stop, err := b.beside(ctx)
 	if err != nil {
 		return m, err
@@ -199,7 +203,7 @@ func (b *bench) measure(ctx context.Context, x experiment.Experiment, t experime
 	defer func() { err = errors.Join(err, stop()) }()
 	counting := b.counting()
 	watched := b.watch(ctx, x, t, warmup, counting)
-	m.result, err = drive(ctx, b.setup.Load, s, b.data, seed, load.Options{Time: x.Measure, Warmup: warmup})
+	m.result, err = drive(ctx, b.setup.Load, b.target(), b.data, seed, load.Options{Time: x.Measure, Warmup: warmup})
 	watched()
 	m.stolen = counting.stolen()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"plumb/internal/stats"
@@ -34,7 +33,7 @@ func (r *run) result(o outcome) *Result {
 	res.Ops, res.Total = r.series.results(r.w.Ops())
 	res.Notes = r.notes()
 	rates := measuredRates(res.Series)
-	res.Rate = rate(rates, res.Series, res.Measured)
+	res.Rate = RateOf(res.Series, res.Measured, func(s Second) int64 { return s.Done })
 	res.Steady = steadiness(rates, o.warmup)
 	if r.gate != nil {
 		res.Pace = r.o.Pace.String()
@@ -63,25 +62,36 @@ func (r *run) notes() []Note {
 // measuredRates gives the operations a second of each whole measured second.
 func measuredRates(lines []Second) []float64 {
 	var rates []float64
-	for _, s := range lines {
-		if !s.Warmup && s.Length > time.Second/2 {
+	for _, s := range measuredLines(lines) {
+		if s.whole() {
 			rates = append(rates, float64(s.Done)/s.Length.Seconds())
 		}
 	}
 	return rates
 }
 
-// rate is all that ended while measuring by the time it took; the seconds
+func measuredLines(lines []Second) []Second { return lines[len(warmup(lines)):] }
+
+// whole tells a second from the splinter that is the end of a run.
+func (m Second) whole() bool { return m.Length > time.Second/2 }
+
+// RateOf gives how many operations of some kind ended a second: all that ended in the measured part, by the time it took. Its seconds
 // give the interval.
-func rate(rates []float64, lines []Second, measured time.Duration) stats.Estimate {
-	var ended int64
-	for _, s := range lines {
-		if !s.Warmup {
-			ended += s.Done
+func RateOf(lines []Second, took time.Duration, ended func(Second) int64) stats.Estimate {
+	var all int64
+	var rates []float64
+	for _, s := range measuredLines(lines) {
+		n := ended(s)
+		all += n
+		if s.whole() {
+			rates = append(rates, float64(n)/s.Length.Seconds())
 		}
 	}
 	e := stats.Mean(rates)
-	value := float64(ended) / measured.Seconds()
+	if took <= 0 {
+		return e
+	}
+	value := float64(all) / took.Seconds()
 	if e.N > 0 {
 		e.Low, e.High = e.Low+value-e.Value, e.High+value-e.Value
 	}
@@ -191,19 +201,4 @@ func lost(errors []ErrorCount) (n int64) {
 		}
 	}
 	return n
-}
-
-// sorted lists error counts, the most frequent first.
-func sorted(byKey map[string]*ErrorCount) []ErrorCount {
-	var all []ErrorCount
-	for _, e := range byKey {
-		all = append(all, *e)
-	}
-	slices.SortFunc(all, func(a, b ErrorCount) int {
-		if a.N != b.N {
-			return int(b.N - a.N)
-		}
-		return strings.Compare(a.Class+a.Code, b.Class+b.Code)
-	})
-	return all
 }

@@ -32,7 +32,7 @@ type shard struct {
 	mu     sync.Mutex
 	phase  phase
 	ops    []*counts
-	notes  [len(Tally{}.Notes)]int64
+	notes  Notes
 	lost   int64
 	errors map[string]*ErrorCount
 }
@@ -104,20 +104,9 @@ func (s *shard) fault(err error) {
 	s.errors[key].N++
 }
 
-// String gives the word that results use.
-func (c Class) String() string {
-	switch c {
-	case Retry:
-		return "retry"
-	case Lost:
-		return "lost"
-	}
-	return "fatal"
-}
-
 // take moves the counts of a shard into others and empties it for the next
 // phase, which may be the same one.
-func (s *shard) take(into []*counts, notes *[len(Tally{}.Notes)]int64, next phase) (lost int64) {
+func (s *shard) take(into []*counts, notes *Notes, next phase) (lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, c := range s.ops {
@@ -129,7 +118,7 @@ func (s *shard) take(into []*counts, notes *[len(Tally{}.Notes)]int64, next phas
 		}
 	}
 	s.phase = next
-	s.notes = [len(Tally{}.Notes)]int64{}
+	s.notes = Notes{}
 	lost, s.lost = s.lost, 0
 	return lost
 }

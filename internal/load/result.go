@@ -99,6 +99,14 @@ func (m *Second) Add(s Second) {
 	m.All, m.Response = all, all.Summary()
 }
 
+// DoneOf gives how many operations of a kind succeeded; none where the kinds are not told apart.
+func (m Second) DoneOf(op int) int64 {
+	if op >= len(m.Ops) {
+		return 0
+	}
+	return m.Ops[op].Done
+}
+
 // OpSecond is one kind of operation in one second.
 type OpSecond struct {
 	Done int64

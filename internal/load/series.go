@@ -1,6 +1,11 @@
 package load
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // series turns what the shards collect into one line each second, and sums
 // the measured part up.
@@ -8,7 +13,7 @@ type series struct {
 	shards  []*shard
 	second  []*counts // of the current second; emptied into total
 	total   []*counts
-	notes   [len(Tally{}.Notes)]int64
+	notes   Notes
 	lines   []Second
 	all     Latency // scratch
 	lastCut time.Duration
@@ -76,18 +81,23 @@ func (s *series) results(names []string) (ops []OpResult, total OpResult) {
 	return ops, total
 }
 
-// errors gives the counts of all shards by code.
+// errors gives the counts of all shards by code, the most frequent first.
 func (s *series) errors() []ErrorCount {
-	byKey := map[string]*ErrorCount{}
+	all := map[string]ErrorCount{}
 	for _, sh := range s.shards {
 		sh.mu.Lock()
 		for key, e := range sh.errors {
-			if byKey[key] == nil {
-				byKey[key] = &ErrorCount{Class: e.Class, Code: e.Code, Message: e.Message}
+			sum, seen := all[key]
+			if seen {
+				sum.N += e.N
+			} else {
+				sum = *e
 			}
-			byKey[key].N += e.N
+			all[key] = sum
 		}
 		sh.mu.Unlock()
 	}
-	return sorted(byKey)
+	return slices.SortedFunc(maps.Values(all), func(a, b ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Class+a.Code, b.Class+b.Code))
+	})
 }

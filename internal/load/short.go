@@ -1,6 +1,10 @@
 package load
 
-import "strings"
+import (
+	"strings"
+
+	"plumb/internal/units"
+)
 
 // shown is as much of a statement as an error shows.
 const shown = 120
@@ -11,9 +15,5 @@ func Short(query string) string {
 	if len(query) > 8*shown {
 		query = query[:8*shown]
 	}
-	query = strings.ToValidUTF8(strings.Join(strings.Fields(query), " "), "")
-	if runes := []rune(query); len(runes) > shown {
-		return string(runes[:shown]) + "…"
-	}
-	return query
+	return units.Start(strings.ToValidUTF8(strings.Join(strings.Fields(query), " "), ""), shown)
 }

@@ -37,8 +37,11 @@ type Tally struct {
 	RolledBack bool // ended as intended by a rollback: not a commit, not an error
 	Skipped    bool // there was nothing to do, such as an empty delivery
 	Counted
-	Notes [8]int64 // counts with a meaning of the workload's own, named by Noted
+	Notes Notes
 }
+
+// Notes are counts with a meaning of the workload's own, named by Noted.
+type Notes [8]int64
 
 // Counted is what operations asked for.
 type Counted struct {
@@ -76,6 +79,17 @@ const (
 	// Lost failures end the session: the server has gone or closed it.
 	Lost
 )
+
+// String gives the word that results use.
+func (c Class) String() string {
+	switch c {
+	case Retry:
+		return "retry"
+	case Lost:
+		return "lost"
+	}
+	return "fatal"
+}
 
 // Failure is an operation that did not succeed.
 type Failure struct {

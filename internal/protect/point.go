@@ -1,14 +1,13 @@
 package protect
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/stack"
 )
@@ -231,9 +230,7 @@ func (s Server) As(root bool) []string {
 
 // NewID returns an ID for a point. IDs have a fixed width, and sort by time.
 func NewID(now time.Time) string {
-	var random [2]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(random[:])
+	return now.UTC().Format("20060102T150405Z") + "-" + dice.Hex(2)
 }
 
 // SnapshotName is the name of all snapshots of a point; on ZFS, what comes after the @.

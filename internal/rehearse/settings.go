@@ -54,10 +54,10 @@ func (d *draft) take() {
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(told)) {
-		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox: %s; %s.", units.Some(told[why]), why))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox: %s; %s.", units.Some(told[why], 3), why))
 	}
 	if len(unsure) > 0 {
-		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", units.Some(unsure)))
+		d.excluded = append(d.excluded, fmt.Sprintf("Left out of the sandbox, because they may belong to plugins: %s.", units.Some(unsure, 3)))
 	}
 	kindOf(kind).format(d)
 	d.caches()

@@ -12,6 +12,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // things are what the variables of a rule stand for. A variable with a nil
@@ -72,11 +73,7 @@ func (e *expression) run(p cel.Program, b things) (ref.Val, *cel.EvalDetails, er
 
 // short names the expression in an error.
 func (e *expression) short() string {
-	text := []rune(strings.Join(strings.Fields(e.source), " "))
-	if len(text) > 60 {
-		return string(text[:59]) + "…"
-	}
-	return string(text)
+	return units.Start(strings.Join(strings.Fields(e.source), " "), 60)
 }
 
 // value computes the expression as a value of ours.

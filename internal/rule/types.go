@@ -3,7 +3,9 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -49,11 +51,7 @@ func (p provider) FindStructFieldNames(structType string) ([]string, bool) {
 	if k == nil {
 		return p.Registry.FindStructFieldNames(structType)
 	}
-	var names []string
-	for name := range k.Facts {
-		names = append(names, name)
-	}
-	return names, true
+	return slices.Collect(maps.Keys(k.Facts)), true
 }
 
 // FindStructFieldType is part of CEL's types.Provider.

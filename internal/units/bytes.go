@@ -39,6 +39,14 @@ func Bytes(n int64) string {
 	return strings.TrimSuffix(text, ".0") + letters[unit:unit+1]
 }
 
+// Size writes a computed number of bytes, as Bytes does; what is more than any disk can have is rounded.
+func Size(n float64) string {
+	if n >= math.MaxInt64 {
+		return Measured(n)
+	}
+	return Bytes(int64(n))
+}
+
 // Measured writes a measured or estimated number of bytes with three digits:
 // 512 bytes, 12.3K, 1.02G.
 func Measured(n float64) string {

@@ -77,12 +77,23 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Some names the first of many.
-func Some(names []string) string {
-	if len(names) > 4 {
-		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+// Some names the first n of a list and counts the rest, unless that is one.
+func Some(names []string, n int) string {
+	if len(names) <= n+1 {
+		return strings.Join(names, ", ")
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names[:n], ", ") + " and " + Count(len(names)-n, "other")
+}
+
+// Start gives the beginning of a text: so many characters at most, with an ellipsis for what is left out.
+func Start(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
 }
 
 // Percent writes a part of one: 0.5 %, 12 %.

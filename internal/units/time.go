@@ -142,3 +142,9 @@ func Tick(ms float64) string {
 	}
 	return Whole(ms*1e6) + " ns"
 }
+
+// Moment writes a moment, to the second: 2026-11-25 03:12:05 UTC.
+func Moment(t time.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
+
+// Minute writes a moment, to the minute: 2026-11-25 03:12 UTC.
+func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -8,6 +8,14 @@ import (
 	"plumb/internal/stats"
 )
 
+func TestSize(t *testing.T) {
+	for n, want := range map[float64]string{0: "0 bytes", 16384.9: "16K", 1 << 62: "4E", 7 << 60: "7E", 1 << 64: "16.0E", 1.8e19: "15.6E"} {
+		if got := Size(n); got != want {
+			t.Errorf("%g: %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for want, n := range map[string]int64{
 		"0 bytes": 0, "512 bytes": 512, "16K": 16 << 10, "16385 bytes": 16385, "1.5G": 3 << 29, "1100M": 1100 << 20, "1G": 1 << 30, "-16K": -16 << 10, "8E": math.MaxInt64, "-8E": math.MinInt64,
@@ -60,6 +68,8 @@ func TestParts(t *testing.T) {
 		Differs(stats.Estimate{}):                   "–",
 		Differs(stats.Estimate{Value: 0.052, N: 1}): "+5.2 %",
 		PerSecond(12345.6):                          "12,346", PerSecond(3e25): "3e+25", PerSecond(1e14): "100,000,000,000,000", PerSecond(12.34): "12.3", Grouped(-1234567): "-1,234,567", Count(1, "step"): "1 step", Count(2, "step"): "2 steps",
+		Some([]string{"a", "b", "c"}, 2): "a, b, c", Some([]string{"a", "b", "c", "d"}, 2): "a, b and 2 others", Some(nil, 2): "",
+		Start("größer", 3): "grö…", Start("größer", 6): "größer", Start("", 0): "", Start("x", 0): "…",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -131,7 +131,7 @@ func (j *Judge) window(to time.Time) {
 		return
 	}
 	w := &judged{to: to, values: sample.Over(j.recent, to.Add(-Length), to, j.cat), said: map[key]*said{}}
-	w.gaps = j.gapsAt(to)
+	w.gaps = j.gapsNow()
 	w.stack = j.overlay(w)
 	j.derive(w)
 	for _, l := range j.limits {
@@ -190,17 +190,12 @@ func (j *Judge) forgetGone(before time.Time) {
 	j.devices.forgetGone(before)
 }
 
-// gapsAt lists what the newest batch of each source says it could not read, by
+// gapsNow lists what the newest batch of each source says it could not read, by
 // source.
-func (j *Judge) gapsAt(to time.Time) []series.Gap {
-	var names []string
-	for name := range j.recent {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+func (j *Judge) gapsNow() []series.Gap {
 	var out []series.Gap
 	seen := map[series.Gap]bool{}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(j.recent)) {
 		last := j.recent[name][len(j.recent[name])-1]
 		for _, g := range last.Gaps {
 			if g.Of == (stack.Ref{}) {

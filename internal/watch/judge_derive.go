@@ -37,14 +37,14 @@ func (j *Judge) server(w *judged, db *stack.Thing) {
 	j.blocker(w, db)
 	j.latch(w, db)
 	j.coming(w, db)
-	active, seen := db.Number("sessions_active")
-	cpus, ok := hostNumber(w.stack, "cpus")
-	if lately, sampled := j.sessions[db.Ref].active(); seen && sampled && ok && cpus > 0 {
+	active, told := db.Number("sessions_active")
+	cpus, counted := hostNumber(w.stack, "cpus")
+	if lately, sampled := j.sessions[db.Ref].active(); told && sampled && counted && cpus > 0 {
 		j.set(db, "active_per_cpu", lately/cpus)
 	}
 	stalled := map[string]float64{}
 	for _, what := range []string{"cpu", "io", "memory"} {
-		if v, ok := j.stall(w, db, what); ok {
+		if v, ok := w.stall(db, what); ok {
 			j.set(db, what+"_stall", v)
 			stalled[what] = v
 		}
@@ -108,7 +108,7 @@ func hostNumber(s *stack.Stack, name string) (float64, bool) {
 
 // stall is the share of the time in which some task of a server's control group waited, or of the host if the group is not
 // accounted; not known for a server on another host.
-func (j *Judge) stall(w *judged, db *stack.Thing, what string) (float64, bool) {
+func (w *judged) stall(db *stack.Thing, what string) (float64, bool) {
 	processes, known := w.stack.Follow(db, "process")
 	if !known || len(processes) == 0 {
 		return 0, false
@@ -140,11 +140,9 @@ var groupLimits = []struct {
 }{
 	{"read_iops_limit", "reads_rate", " reads a second", units.Whole},
 	{"write_iops_limit", "writes_rate", " writes a second", units.Whole},
-	{"read_bytes_limit", "read_bytes_rate", " read a second", bytes},
-	{"write_bytes_limit", "written_bytes_rate", " written a second", bytes},
+	{"read_bytes_limit", "read_bytes_rate", " read a second", units.Size},
+	{"write_bytes_limit", "written_bytes_rate", " written a second", units.Size},
 }
-
-func bytes(n float64) string { return units.Bytes(int64(n)) }
 
 // groupLimit sets how much of its limits a control group uses on a device.
 func (j *Judge) groupLimit(l *stack.Thing) {

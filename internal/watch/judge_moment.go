@@ -137,8 +137,8 @@ func (j *Judge) serverNow(w *judged, db *stack.Thing) Server {
 		}
 	}
 	for _, r := range rates {
-		if v, ok := db.Number(r.Name); ok {
-			s.Rates = append(s.Rates, Rate{r.Name, labelOf(j.cat.Fact(db.Ref.Kind, r.Name), r.Label), v, unitOf(j.cat, db.Ref.Kind, r.Name)})
+		if v, ok := db.Number(r.name); ok {
+			s.Rates = append(s.Rates, Rate{r.name, labelOf(j.cat.Fact(db.Ref.Kind, r.name), r.label), v, unitOf(j.cat, db.Ref.Kind, r.name)})
 		}
 	}
 	if of := j.sessions[db.Ref]; of != nil {
@@ -198,9 +198,12 @@ func (j *Judge) notRaised(w *judged, of *Server) {
 	}
 }
 
+// labelled is a number that is shown, and what it is called.
+type labelled struct{ name, label string }
+
 // rates are the numbers that a DBA knows a server by, in the order in which they
 // are shown; each kind of server has some of them.
-var rates = []struct{ Name, Label string }{
+var rates = []labelled{
 	{"commits_rate", "commits"}, {"questions_rate", "statements"}, {"operations_rate", "operations"},
 	{"rows_read_rate", "rows read"}, {"rows_returned_rate", "rows read"}, {"rows_changed_rate", "rows changed"},
 	{"buffer_pool_reads_rate", "pages read"}, {"blocks_read_rate", "pages read"}, {"cache_reads_rate", "pages read"},

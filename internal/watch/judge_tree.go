@@ -8,7 +8,7 @@ import (
 )
 
 // values are what the tree shows of each kind of thing.
-var values = map[string][]struct{ Name, Label string }{
+var values = map[string][]labelled{
 	"process":       {{"cpu_user_ms_rate", "processors, user"}, {"cpu_system_ms_rate", "system"}, {"threads", "threads"}, {"rss", "memory"}},
 	"cgroup":        {{"cpu_usage_us_rate", "processors"}, {"psi_cpu_some_us_rate", "waits for processors"}, {"psi_io_some_us_rate", "waits for disks"}, {"psi_memory_some_us_rate", "waits for memory"}, {"memory_current", "memory"}},
 	"cgroup_device": {{"reads_rate", "reads"}, {"writes_rate", "writes"}, {"limit_used", "of its limit"}},
@@ -23,7 +23,7 @@ var values = map[string][]struct{ Name, Label string }{
 
 // Shows tells whether the tree has a value of things of a kind. Of what only a window tells, nothing else is exported.
 func Shows(kind, name string) bool {
-	return slices.ContainsFunc(values[kind], func(v struct{ Name, Label string }) bool { return v.Name == name })
+	return slices.ContainsFunc(values[kind], func(v labelled) bool { return v.name == name })
 }
 
 // tree gives a server and what it stands on, top down.
@@ -92,8 +92,8 @@ func (t *tree) add(x *stack.Thing, depth int, label string) {
 	t.seen[x.Ref] = true
 	n := Node{Of: x.Ref, Depth: depth, Label: label}
 	for _, v := range values[x.Ref.Kind] {
-		if number, ok := x.Number(v.Name); ok {
-			n.Values = append(n.Values, Rate{v.Name, v.Label, number, unitOf(t.j.cat, x.Ref.Kind, v.Name)})
+		if number, ok := x.Number(v.name); ok {
+			n.Values = append(n.Values, Rate{v.name, v.label, number, unitOf(t.j.cat, x.Ref.Kind, v.name)})
 		}
 	}
 	for _, v := range t.verdicts {

@@ -22,6 +22,7 @@ import (
 	"plumb/internal/inventory/kinds"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/internal/units"
 )
 
 // Engine knows one product's bases.
@@ -79,7 +80,7 @@ func (a *Asked) Read(to string, now time.Time) (err error) {
 		return nil
 	}
 	if a.To, err = replay.Parse(to); err == nil && a.To.Time.After(now) {
-		err = hint.Usage(fmt.Sprintf("%s is still to come: it is %s by the clock of this machine", to, now.UTC().Format("2006-01-02 15:04:05 MST")), "--to latest replays all that is archived")
+		err = hint.Usage(fmt.Sprintf("%s is still to come: it is %s by the clock of this machine", to, units.Moment(now)), "--to latest replays all that is archived")
 	}
 	return err
 }

@@ -2,8 +2,6 @@ package prune
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,7 @@ import (
 
 	"plumb/internal/backup/manifest"
 	"plumb/internal/backup/store"
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/units"
 )
@@ -63,11 +62,7 @@ func (p Pruner) leaseFor() time.Duration {
 }
 
 func (l *lease) put(ctx context.Context, o store.Put, ended bool) error {
-	word := make([]byte, 16)
-	if _, err := rand.Read(word); err != nil {
-		return err
-	}
-	text, err := json.Marshal(manifest.Lease{By: l.p.Host, Word: hex.EncodeToString(word), Ended: ended, Keeps: l.keeps})
+	text, err := json.Marshal(manifest.Lease{By: l.p.Host, Word: dice.Hex(16), Ended: ended, Keeps: l.keeps})
 	if err != nil {
 		return err
 	}

@@ -349,7 +349,7 @@ func (p Pruner) lost(s survey, f *folder, neededBy string) Lost {
 	case neededBy != "":
 		l.Goes, l.Why = false, neededBy+" needs it, and its manifest is gone"
 	case !l.Goes:
-		l.Why = "it is being made, or was killed and can continue until " + f.newest.Add(p.Grace).UTC().Format(time.DateTime+" UTC")
+		l.Why = "it is being made, or was killed and can continue until " + units.Moment(f.newest.Add(p.Grace))
 	}
 	return l
 }

@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
+
+	"plumb/internal/dice"
 )
 
 // Probes is before the names of the objects with which it is tried what a store does. What stays of them is a
@@ -18,11 +18,7 @@ func probe(ctx context.Context, s Store, look func(name, tag string) error) erro
 	var name, tag string
 	var err error
 	for range 5 { // a store that keeps names in folders may be removing that of another's probe
-		word := make([]byte, 8)
-		if _, err := rand.Read(word); err != nil {
-			return err
-		}
-		name = Probes + hex.EncodeToString(word)
+		name = Probes + dice.Hex(8)
 		if tag, err = s.Put(ctx, name, []byte("first"), Put{New: true}); err == nil || ctx.Err() != nil {
 			break
 		}

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/forecast"
 	"plumb/internal/forecast/model"
 	"plumb/internal/hint"
+	"plumb/internal/units"
 	view "plumb/internal/view/forecast"
 )
 
@@ -100,7 +101,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 	}
 	var all []view.Asked
 	for _, at := range sizes {
-		all = append(all, view.Asked{About: "cache of " + size(at), Result: predict(at)})
+		all = append(all, view.Asked{About: "cache of " + units.Size(at), Result: predict(at)})
 	}
 	return told(s, "cache", "Effect of the cache size", f.json, all)
 }

@@ -186,13 +186,13 @@ func (d named) ask(records []float64) (all []view.Asked) {
 		z.Record = r
 		a := view.Asked{About: "recordsize unknown", Result: z.Predict()}
 		if r > 0 {
-			a.About = "recordsize " + size(r)
+			a.About = "recordsize " + units.Size(r)
 		}
 		if d.name != "" {
 			a.About = d.name + ", " + units.Measured(z.Data) + " before compression, " + a.About
 		}
 		if d.ARC > 0 && a.Refusal == nil && a.Values[0].Value > d.ARC {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("the ARC may take %s, and the metadata with records of %s alone %s", size(d.ARC), size(r), units.Measured(a.Values[0].Value)))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("the ARC may take %s, and the metadata with records of %s alone %s", units.Size(d.ARC), units.Size(r), units.Measured(a.Values[0].Value)))
 		}
 		all = append(all, a)
 	}
@@ -262,6 +262,3 @@ func vdevsOf(s *stack.Stack, dataset string) (sector float64, z model.Raidz) {
 
 // mostDatasets bounds the page: the largest are shown.
 const mostDatasets = 20
-
-// size writes a number of bytes that somebody chose.
-func size(bytes float64) string { return units.Bytes(int64(bytes)) }

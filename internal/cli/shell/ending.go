@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,14 +33,9 @@ func Ending() (ctx context.Context, stop func()) {
 	}
 }
 
-// Outlive cancels the context of a command when nobody reads its output any more,
-// if it is one of the makers: commands that make things, and must remove them.
-// Other commands end at once, as any program does when it writes to a broken pipe.
-func Outlive(c *cobra.Command, makers ...string) {
-	words := strings.Fields(c.CommandPath())
-	if len(words) < 2 || !slices.Contains(makers, words[1]) {
-		return
-	}
+// Outlive keeps a command alive when nobody reads its output any more, and cancels its context: it makes things,
+// and must remove them. Without this a write to a broken pipe ends a program at once.
+func Outlive(c *cobra.Command) {
 	ctx, cancel := context.WithCancel(c.Context())
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, host.BrokenPipe)

@@ -21,14 +21,13 @@ func pipe(t *testing.T) (r, w *os.File) {
 // TestOutlive: a command that makes things ends when its output breaks, and not when the
 // connection to a server does, which the kernel tells by the same signal.
 func TestOutlive(t *testing.T) {
-	root, c := &cobra.Command{Use: "plumb"}, &cobra.Command{Use: "rollback"}
-	root.AddCommand(c)
+	c := &cobra.Command{}
 	c.SetContext(t.Context())
 	was := os.Stdout
 	defer func() { os.Stdout = was }()
 	reader, out := pipe(t)
 	os.Stdout = out
-	Outlive(c, "rollback")
+	Outlive(c)
 	server, connection := pipe(t)
 	server.Close()
 	for range 3 {

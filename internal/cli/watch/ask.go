@@ -16,6 +16,7 @@ import (
 // asking is a sink that asks servers for plans when a person wants one, and now and
 // then for indexes that they could do without.
 type asking struct {
+	blind
 	powerful bool // ask for plans even if our user can do more than read
 
 	mu      sync.Mutex
@@ -24,12 +25,6 @@ type asking struct {
 	indexes map[stack.Ref]*watch.Indexes
 	asked   map[stack.Ref]time.Time
 }
-
-// Picture implements [watch.Sink].
-func (*asking) Picture(time.Time, *stack.Stack) {}
-
-// Batch implements [watch.Sink].
-func (*asking) Batch(series.Batch) {}
 
 // Answers implements [feed.Asks].
 func (a *asking) Answers(q *feed.Questions) {

@@ -153,10 +153,10 @@ func runMetrics(ctx context.Context, s *shell.Shell, a feed.Adapters, from feed.
 	if f.once {
 		running.Go(func() { cancel(printOnce(ctx, s, e, fullWindow)) })
 	}
-	err = from(ctx, f.Source, newSeen(e, look))
+	err = from(ctx, f.Source, seen{e, look})
 	cancel(err)
 	running.Wait()
-	look.wait()
+	look.done.Wait()
 	switch cause := context.Cause(ctx); {
 	case f.once && errors.Is(cause, context.Canceled):
 		return errors.New("print the metrics of this host: interrupted")
@@ -203,14 +203,14 @@ func (f *metricsFlags) open(s *shell.Shell, e *metrics.Exporter) (o opened, err 
 		e.Sending(func() metrics.Outgoing { return metrics.Outgoing(push.Counts()) })
 		remote := e.Remote(f.common())
 		o.runs = append(o.runs, func(ctx context.Context) error { push.Run(ctx); return nil },
-			f.repeat(func() error { push.Add(remote.Request(time.Now())); return nil }))
+			f.repeat(func() { push.Add(remote.Request(time.Now())) }))
 	}
 	if f.textfile.Path != "" {
 		if err := f.textfile.Tidy(); err != nil {
 			return o, err
 		}
 		changed := outlet.OnChange(func(err error) { s.Warn("textfile", err) })
-		o.runs = append(o.runs, f.repeat(func() error { changed(f.textfile.Write(e.Text)); return nil }))
+		o.runs = append(o.runs, f.repeat(func() { changed(f.textfile.Write(e.Text)) }))
 		o.close = f.textfile.Remove
 	}
 	return o, nil
@@ -230,16 +230,14 @@ func (f *metricsFlags) common() map[string]string {
 
 // repeat returns a run that calls do at each multiple of the period after its
 // start.
-func (f *metricsFlags) repeat(do func() error) func(context.Context) error {
+func (f *metricsFlags) repeat(do func()) func(context.Context) error {
 	return func(ctx context.Context) error {
 		tick := time.NewTicker(f.every)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				if err := do(); err != nil {
-					return err
-				}
+				do()
 			case <-ctx.Done():
 				return nil
 			}

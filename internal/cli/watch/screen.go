@@ -15,14 +15,20 @@ import (
 	"plumb/internal/watch"
 )
 
-// teller is a sink that only wants the verdicts.
-type teller struct{ show func(watch.Moment) error }
+// blind is a sink that looks at nothing: who embeds it only wants the verdicts.
+type blind struct{}
 
 // Picture implements [watch.Sink].
-func (*teller) Picture(time.Time, *stack.Stack) {}
+func (blind) Picture(time.Time, *stack.Stack) {}
 
 // Batch implements [watch.Sink].
-func (*teller) Batch(series.Batch) {}
+func (blind) Batch(series.Batch) {}
+
+// teller is a sink that shows the verdicts.
+type teller struct {
+	blind
+	show func(watch.Moment) error
+}
 
 // Moment implements [feed.Told]. What cannot be shown is not: the next one may be.
 func (t *teller) Moment(m watch.Moment) { _ = t.show(m) }
@@ -70,7 +76,7 @@ func runLines(ctx context.Context, s *shell.Shell, from feed.Feed, src shell.Sou
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var before *view.Board
-	err := from(own, src, &teller{func(m watch.Moment) error {
+	err := from(own, src, &teller{show: func(m watch.Moment) error {
 		b := view.MakeBoard(m, cat)
 		if err := s.Print(tui.Lines(before, b, shell.Screen(s.Out))); err != nil {
 			cancel(err) // nobody reads it any more

@@ -18,8 +18,6 @@ type seen struct {
 	look *looker
 }
 
-func newSeen(e *metrics.Exporter, look *looker) seen { return seen{e, look} }
-
 // Picture implements watch.Sink.
 func (s seen) Picture(at time.Time, st *stack.Stack) {
 	s.Exporter.Picture(at, st)
@@ -54,8 +52,6 @@ func (l *looker) at(s *stack.Stack) {
 		debug.FreeOSMemory()
 	})
 }
-
-func (l *looker) wait() { l.done.Wait() }
 
 func (l *looker) check(s *stack.Stack) {
 	found, err := l.with.Findings(l.ctx, l.shell, s)

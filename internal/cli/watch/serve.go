@@ -2,8 +2,6 @@ package watch
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +19,7 @@ import (
 	"plumb/internal/cli/shell"
 	"plumb/internal/cli/watch/feed"
 	"plumb/internal/cli/watch/outlet"
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	view "plumb/internal/view/watch"
@@ -80,10 +79,7 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 		return err
 	}
 	defer closeAll(listeners)
-	token, err := newToken()
-	if err != nil {
-		return err
-	}
+	token := dice.Hex(32)
 	where := fmt.Sprintf("http://127.0.0.1:%d/", port)
 	if f.tokenFile == "" {
 		fmt.Fprintf(s.Err, "plumb watch: %s\ntoken: %s\n", where, token)
@@ -97,15 +93,6 @@ func runServe(ctx context.Context, s *shell.Shell, from feed.Feed, f serveFlags)
 	}
 	p := strconv.Itoa(port)
 	return serve(ctx, web.New(token, "127.0.0.1:"+p, "localhost:"+p, "[::1]:"+p), listeners, feed.Windows(s), f.powerful, func(ctx context.Context, sink watch.Sink) error { return from(ctx, f.Source, sink) })
-}
-
-// newToken makes a token that nobody can guess.
-func newToken() (string, error) {
-	b := make([]byte, 32)
-	if _, err := rand.Read(b); err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
-	}
-	return hex.EncodeToString(b), nil
 }
 
 // keepToken writes the token to a new file; an existing one could be a link, or open to another user. It returns the path without

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/passwd"
 	"plumb/internal/inventory"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
@@ -281,17 +282,9 @@ func homeOf(ctx context.Context, h host.Reader, user string) string {
 	if user == "root" {
 		return "/root"
 	}
-	text, err := h.ReadFile(ctx, "/etc/passwd")
-	if err != nil {
-		return ""
-	}
-	for l := range bytes.Lines(text) {
-		f := strings.Split(strings.TrimSpace(string(l)), ":")
-		if len(f) >= 6 && f[0] == user {
-			return f[5]
-		}
-	}
-	return ""
+	text, _ := h.ReadFile(ctx, passwd.File)
+	u, _ := passwd.Named(text, user)
+	return u.Home
 }
 
 // knownBeforeLogin lists the variables that begin like a prefix and matter

@@ -12,6 +12,7 @@ import (
 	"plumb/internal/edit"
 	"plumb/internal/product"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 // alterRecipe is ALTER SYSTEM and a reload, as one act: the undo must put
@@ -162,11 +163,7 @@ func (a *alteration) comeAlong() {
 		}
 	}
 	if len(names) > 0 {
-		more := ""
-		if len(names) > 5 {
-			more, names = fmt.Sprintf(" and %d more", len(names)-5), names[:5]
-		}
-		a.notes = append(a.notes, "the server reads its files again, which hold what others wrote since: "+strings.Join(names, ", ")+more)
+		a.notes = append(a.notes, "the server reads its files again, which hold what others wrote since: "+units.Some(names, 5))
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 //go:embed units.txt
-var units string
+var unitsOfSettings string
 
 // baseUnit gives the unit of a bare number in a configuration file, for when
 // the server cannot be asked; "" for none.
 func baseUnit(name string) string {
-	for line := range strings.Lines(units) {
+	for line := range strings.Lines(unitsOfSettings) {
 		if unit, names, ok := strings.Cut(line, ": "); ok && slices.Contains(strings.Fields(names), name) {
 			return unit
 		}

@@ -62,7 +62,7 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	points := slices.Clone(c.Points)
 	for _, p := range points {
 		if !(p.Bytes > 0) || !(p.Rate > 0) || math.IsInf(p.Rate, 0) || math.IsInf(p.Bytes, 0) {
-			return no("leave it out, or measure it again", "a cache of %s with %g operations a second is not a measurement", size(p.Bytes), p.Rate)
+			return no("leave it out, or measure it again", "a cache of %s with %g operations a second is not a measurement", units.Size(p.Bytes), p.Rate)
 		}
 	}
 	slices.SortFunc(points, func(a, b CachePoint) int { return cmp.Compare(a.Bytes, b.Bytes) })
@@ -74,12 +74,12 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 	for i, p := range points[1:] {
 		if before := points[i]; c.Data > 0 && before.Bytes >= c.Data && p.Rate > before.Rate*(1+leastRise+p.Error+before.Error) {
 			return no("is --data right? It is the size of all the data that is read", "all of %s fits into a cache of %s, and with %s the rate still rose from %s to %s a second",
-				size(c.Data), size(before.Bytes), size(p.Bytes), units.PerSecond(before.Rate), units.PerSecond(p.Rate))
+				units.Size(c.Data), units.Size(before.Bytes), units.Size(p.Bytes), units.PerSecond(before.Rate), units.PerSecond(p.Rate))
 		}
 	}
 	smallest, largest := points[0], points[len(points)-1]
 	if at < smallest.Bytes {
-		return no("measure it once with a cache that small", "%s is less than the smallest cache that was measured, %s", size(at), size(smallest.Bytes))
+		return no("measure it once with a cache that small", "%s is less than the smallest cache that was measured, %s", units.Size(at), units.Size(smallest.Bytes))
 	}
 	if at <= largest.Bytes {
 		return points, nil
@@ -89,13 +89,13 @@ func (c CacheCurve) check(at float64) ([]CachePoint, *Result) {
 			return points, nil
 		}
 		return no("measure once what the load does without misses: with a cache as large as its data, or with data that fits. Give both with --data and --ceiling",
-			"%s is more than the largest cache that was measured, %s, and what the load does without misses is not known", size(at), size(largest.Bytes))
+			"%s is more than the largest cache that was measured, %s, and what the load does without misses is not known", units.Size(at), units.Size(largest.Bytes))
 	}
 	if c.Ceiling*(1+max(largest.Error, leastError)) < largest.Rate {
-		return no("measure both again", "without misses it would be %s a second, and with a cache of %s it was %s", units.PerSecond(c.Ceiling), size(largest.Bytes), units.PerSecond(largest.Rate))
+		return no("measure both again", "without misses it would be %s a second, and with a cache of %s it was %s", units.PerSecond(c.Ceiling), units.Size(largest.Bytes), units.PerSecond(largest.Rate))
 	}
 	if at > mostGrowth*largest.Bytes && at < c.Data {
-		return no(fmt.Sprintf("measure it with a cache of %s or more", size(at/mostGrowth)), "%s is more than twice the largest cache that was measured, %s", size(at), size(largest.Bytes))
+		return no(fmt.Sprintf("measure it with a cache of %s or more", units.Size(at/mostGrowth)), "%s is more than twice the largest cache that was measured, %s", units.Size(at), units.Size(largest.Bytes))
 	}
 	return append(points, CachePoint{Bytes: c.Data, Rate: c.Ceiling}), nil
 }
@@ -125,7 +125,7 @@ func (c CacheCurve) answer(points []CachePoint, ways []way, at float64) Result {
 	for i, p := range points[1:] {
 		if before := points[i]; p.Rate < before.Rate*(1-leastRise-p.Error-before.Error) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("with the larger cache it did less: %s a second with %s, and %s with %s: something else differed, or the memory was taken from something that the load needs",
-				units.PerSecond(p.Rate), size(p.Bytes), units.PerSecond(before.Rate), size(before.Bytes)))
+				units.PerSecond(p.Rate), units.Size(p.Bytes), units.PerSecond(before.Rate), units.Size(before.Bytes)))
 		}
 	}
 	if len(points) < 6 {
@@ -140,12 +140,4 @@ func cacheAssumptions() []string {
 		"the data does not grow",
 		"memory that the cache gets is taken from nothing that the load needs, such as the page cache",
 	}
-}
-
-// size writes bytes for messages.
-func size(bytes float64) string {
-	if bytes >= math.MaxInt64 {
-		return units.Measured(bytes)
-	}
-	return units.Bytes(int64(bytes))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Ghosts are what a cache remembers of blocks that it dropped: reads of them would
@@ -34,9 +35,9 @@ func (g Ghosts) Predict(bytes float64) Result {
 	case g.Misses < leastMisses || g.Reads < g.Misses || g.Hits > g.Misses:
 		return refused("record the host under its load (plumb watch record), for an hour at its peak", "%s: %.0f misses of %.0f reads show no slope", g.Of, g.Misses, g.Reads)
 	case bytes < g.Cache:
-		return refused("give a trace of its reads", "%s: ghost lists say something only about a larger cache, and %s is less than its %s", g.Of, size(bytes), size(g.Cache))
+		return refused("give a trace of its reads", "%s: ghost lists say something only about a larger cache, and %s is less than its %s", g.Of, units.Size(bytes), units.Size(g.Cache))
 	case bytes > g.Cache+kept:
-		return refused(fmt.Sprintf("give it %s, and look again", size(g.Cache+kept)), "%s: its ghosts reach to %s, and %s is beyond", g.Of, size(g.Cache+kept), size(bytes))
+		return refused(fmt.Sprintf("give it %s, and look again", units.Size(g.Cache+kept)), "%s: its ghosts reach to %s, and %s is beyond", g.Of, units.Size(g.Cache+kept), units.Size(bytes))
 	}
 	now := g.Misses / g.Reads
 	all := g.Hits / g.Reads
@@ -51,7 +52,7 @@ func (g Ghosts) Predict(bytes float64) Result {
 		e = stats.Exactly(now - all)
 	}
 	r := Result{Model: "ghost hits", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
-		How: fmt.Sprintf("%.2f %% of the reads miss now; ghosts of %s would have saved %.0f %% of them", 100*now, size(kept), 100*g.Hits/g.Misses)}}}
+		How: fmt.Sprintf("%.2f %% of the reads miss now; ghosts of %s would have saved %.0f %% of them", 100*now, units.Size(kept), 100*g.Hits/g.Misses)}}}
 	r.Assumptions = []string{"the load continues as it was", "the slope holds as far as the ghosts reach, and no further",
 		"little is prefetched: hits of ghosts by prefetching count as well, and its misses do not"}
 	if g.Kept <= 0 {

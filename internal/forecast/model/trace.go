@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"plumb/internal/stats"
+	"plumb/internal/units"
 )
 
 // Trace learns from reads, one after the other, how often caches of any size
@@ -156,14 +157,14 @@ func (t *Trace) Predict(bytes, block float64) Result {
 	case sampled < leastReads || t.seen < leastReads:
 		return refused(fmt.Sprintf("trace until there are %d reads and most blocks were read twice", leastReads), "%.0f reads are too few", t.seen)
 	case bytes > 2*t.Blocks()*block:
-		return refused("trace for longer, so that more of the data is read", "%s are more than twice what was read, %s", size(bytes), size(t.Blocks()*block))
+		return refused("trace for longer, so that more of the data is read", "%s are more than twice what was read, %s", units.Size(bytes), units.Size(t.Blocks()*block))
 	}
 	missed := t.miss(bytes / block)
 	// Of few reads the next as many differ by chance: that is more than the error of the sample then.
 	off := max(sampleError, 1.96*math.Sqrt(missed*(1-missed)/sampled))
 	e := stats.Estimate{Value: missed, Low: max(0, missed-off), High: min(1, missed+off), N: int(sampled)}
 	r := Result{Model: "reuse distances of a sample (SHARDS)", Values: []Value{{Name: "misses", Unit: Part, Estimate: e,
-		How: fmt.Sprintf("of %.0f reads of %s, %.0f looked at", t.seen, size(t.Blocks()*block), sampled)}}}
+		How: fmt.Sprintf("of %.0f reads of %s, %.0f looked at", t.seen, units.Size(t.Blocks()*block), sampled)}}}
 	r.Assumptions = []string{
 		"the trace is what reaches this cache: behind another cache it shows only that one's misses, and nothing about making that one larger",
 		"the cache drops what was used least recently, or nearly so",

@@ -127,7 +127,7 @@ func offered(options []Option, l Load) Result {
 			r.Warnings = append(r.Warnings, o.Name+": "+o.Why)
 			continue
 		}
-		how := fmt.Sprintf("%s, %s IOPS, %s", size(o.GiB*gibibyte), units.PerSecond(o.IOPS), flow(o.MiBps))
+		how := fmt.Sprintf("%s, %s IOPS, %s", units.Size(o.GiB*gibibyte), units.PerSecond(o.IOPS), flow(o.MiBps))
 		r.Values = append(r.Values, Value{Name: o.Name, Unit: Dollars, Estimate: o.Month, How: strings.Trim(how+"; "+o.Note, "; ")})
 	}
 	if len(r.Values) == 0 {
@@ -273,7 +273,7 @@ func (v Volume) sized(gib *float64, iops, mibps float64, l Load, o *Option) (b b
 	}
 	switch {
 	case v.GiBMost > 0 && *gib > v.GiBMost:
-		o.Why = fmt.Sprintf("it has at most %s, and %s are needed", size(v.GiBMost*gibibyte), size(math.Ceil(*gib)*gibibyte))
+		o.Why = fmt.Sprintf("it has at most %s, and %s are needed", units.Size(v.GiBMost*gibibyte), units.Size(math.Ceil(*gib)*gibibyte))
 	case v.IOPS.Most > 0 && max(need.iops, b.iops) > v.IOPS.Most:
 		o.Why = fmt.Sprintf("at most %s IOPS, and %s are needed", units.PerSecond(v.IOPS.Most), units.PerSecond(max(need.iops, b.iops)))
 	case v.MiBps.Most > 0 && need.mibps > v.MiBps.Most:
@@ -321,7 +321,7 @@ func (v Volume) carries(gib float64, l Load, iops float64, o *Option) bool {
 		o.Note = fmt.Sprintf("a full bucket lasts %s at the peak", units.Age(int64(lasts)))
 		return true
 	}
-	o.Note = cmp.Or(o.Note, fmt.Sprintf("with %s its full bucket would last %s %s", size(gib*gibibyte), units.Age(int64(lasts)), when))
+	o.Note = cmp.Or(o.Note, fmt.Sprintf("with %s its full bucket would last %s %s", units.Size(gib*gibibyte), units.Age(int64(lasts)), when))
 	return false
 }
 
@@ -365,7 +365,7 @@ func (v Volume) tier(l Load, iops, mibps float64, o *Option) float64 {
 // noTier says what of a load no size bears; what is not known of it is not named.
 func (v Volume) noTier(l Load, iops, mibps float64) string {
 	if most := v.Tiers[len(v.Tiers)-1].GiB; most < l.GiB {
-		return fmt.Sprintf("it has at most %s, and %s are needed", size(most*gibibyte), size(l.GiB*gibibyte))
+		return fmt.Sprintf("it has at most %s, and %s are needed", units.Size(most*gibibyte), units.Size(l.GiB*gibibyte))
 	}
 	var asked []string
 	if iops > 0 {
@@ -388,7 +388,7 @@ func (v Volume) cost(gib float64, b bought, o *Option) float64 {
 		extraMiBps = max(0, b.mibps-v.MiBps.Included)
 	}
 	if p.GiB == nil || extraIOPS > 0 && (p.IOPS == nil || p.IOPSTo > 0 && b.iops > p.IOPSTo) || extraMiBps > 0 && p.MiBps == nil {
-		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, and the price is not known", size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
+		o.Why = fmt.Sprintf("%s, %s IOPS and %s would do, and the price is not known", units.Size(gib*gibibyte), units.PerSecond(b.iops), flow(b.mibps))
 		return 0
 	}
 	sum := gib * *p.GiB

@@ -73,14 +73,14 @@ func (z ZFS) Predict() Result {
 	tree := inner * indirect
 	r := Result{Model: "block pointers by the recordsize", Assumptions: []string{
 		"the files are large and written whole: many small ones need a dnode each besides",
-		fmt.Sprintf("an indirect block has %s and a pointer 128 bytes", size(indirect)),
+		fmt.Sprintf("an indirect block has %s and a pointer 128 bytes", units.Size(indirect)),
 	}}
 	arc := stats.Estimate{Value: tree * (1 + overhead), Low: tree * packed, High: tree * (1 + overhead)}
-	r.add("arc_metadata", Bytes, arc, "%s × 128 bytes / %s, all levels, and 15 %% for dnodes and buffers; as little as half where indirect blocks stay packed in the ARC", size(z.Data), size(z.Record))
+	r.add("arc_metadata", Bytes, arc, "%s × 128 bytes / %s, all levels, and 15 %% for dnodes and buffers; as little as half where indirect blocks stay packed in the ARC", units.Size(z.Data), units.Size(z.Record))
 	z.special(&r, tree)
 	if z.ARC > 0 {
 		reads := z.reads()
-		r.add("reads_per_miss", Count, between(reads, 1, reads), "the record, and the pointers to it that an ARC of %s has no room for; less where reads are uneven", size(z.ARC))
+		r.add("reads_per_miss", Count, between(reads, 1, reads), "the record, and the pointers to it that an ARC of %s has no room for; less where reads are uneven", units.Size(z.ARC))
 	}
 	z.stored(&r)
 	z.l2arc(&r)
@@ -119,14 +119,14 @@ func (z ZFS) stored(r *Result) {
 func (z ZFS) compressed() (stats.Estimate, string) {
 	least, most := z.Data/z.Ratio, z.Data*max(1, z.sector()/z.Record)
 	if most > z.Data {
-		return stats.Exactly(most), fmt.Sprintf("each record of %s takes a sector of %s", size(z.Record), size(z.sector()))
+		return stats.Exactly(most), fmt.Sprintf("each record of %s takes a sector of %s", units.Size(z.Record), units.Size(z.sector()))
 	}
 	if z.Record == z.RatioRecord {
 		return stats.Exactly(least), fmt.Sprintf("packed by %.2f with this recordsize, whole sectors included", z.Ratio)
 	}
 	round := func(part float64) float64 { return min(most, least+part*z.sector()*z.Data/z.Record) }
 	return between(round(0.5), least, round(1)),
-		fmt.Sprintf("packed by %.2f, and half a sector of %s lost with each record of %s; no more is stored than there is", z.Ratio, size(z.sector()), size(z.Record))
+		fmt.Sprintf("packed by %.2f, and half a sector of %s lost with each record of %s; no more is stored than there is", z.Ratio, units.Size(z.sector()), units.Size(z.Record))
 }
 
 // allocated is what raidz takes of a pool for a block, as vdev_raidz_asize has it: its sectors, parity for each row of
@@ -150,12 +150,12 @@ func (z ZFS) special(r *Result, tree float64) {
 		with := stats.Estimate{Value: (e.Value + all.Value) / smallMost, Low: (e.Low + all.Low) / smallMost, High: (e.High + all.High) / smallMost}
 		switch mean := z.Record / max(z.Ratio, 1); {
 		case z.SmallBlocks >= z.Record:
-			e, how = with, fmt.Sprintf("all of the data besides the metadata, because no record is larger than special_small_blocks, %s; a quarter is kept for metadata alone", size(z.SmallBlocks))
+			e, how = with, fmt.Sprintf("all of the data besides the metadata, because no record is larger than special_small_blocks, %s; a quarter is kept for metadata alone", units.Size(z.SmallBlocks))
 		case z.SmallBlocks >= mean:
-			e, how = between(with.Value, e.Low, with.High), fmt.Sprintf("most of the data besides the metadata: it is the packed size that must not pass special_small_blocks, %s, and the mean record is packed to %s", size(z.SmallBlocks), units.Measured(mean))
+			e, how = between(with.Value, e.Low, with.High), fmt.Sprintf("most of the data besides the metadata: it is the packed size that must not pass special_small_blocks, %s, and the mean record is packed to %s", units.Size(z.SmallBlocks), units.Measured(mean))
 		default:
 			e.High = with.High
-			how += fmt.Sprintf("; and records that are packed to %s or less (special_small_blocks), of which it is not known how many there are", size(z.SmallBlocks))
+			how += fmt.Sprintf("; and records that are packed to %s or less (special_small_blocks), of which it is not known how many there are", units.Size(z.SmallBlocks))
 		}
 	}
 	r.add("special_vdev", Bytes, e, "%s", how)
@@ -178,7 +178,7 @@ func (z ZFS) l2arc(r *Result) {
 		e = between(most, most, 3*most)
 		r.Warnings = append(r.Warnings, "the ratio of compression is not known: the better it is, the more records fit and the more headers there are")
 	}
-	r.add("l2arc_headers", Bytes, e, "96 bytes for each record of %s packed by %.2f", size(z.Record), max(z.Ratio, 1))
+	r.add("l2arc_headers", Bytes, e, "96 bytes for each record of %s packed by %.2f", units.Size(z.Record), max(z.Ratio, 1))
 	r.Assumptions = append(r.Assumptions, "the L2ARC fills with whole records of this dataset")
 }
 
@@ -189,7 +189,7 @@ func (z ZFS) headersFit(r *Result) {
 		return
 	}
 	r.Warnings = append(r.Warnings, fmt.Sprintf("of the L2ARC only about %s are filled: its headers would take %s, and since OpenZFS 2.0 they may take 33 %% of the ARC (l2arc_meta_percent), %s of %s; before that they left as much less for data",
-		units.Measured(z.L2ARC*l2Most*z.ARC/r.Values[i].Value), units.Measured(r.Values[i].Value), units.Measured(l2Most*z.ARC), size(z.ARC)))
+		units.Measured(z.L2ARC*l2Most*z.ARC/r.Values[i].Value), units.Measured(r.Values[i].Value), units.Measured(l2Most*z.ARC), units.Size(z.ARC)))
 }
 
 // page adds what a page of the server that is not a record costs.
@@ -198,7 +198,7 @@ func (z ZFS) page(r *Result) {
 		return
 	}
 	read := max(z.Record, z.Page) / z.Page
-	r.add("read_amplification", Count, stats.Exactly(read), "a miss of a page of %s reads whole records of %s", size(z.Page), size(z.Record))
+	r.add("read_amplification", Count, stats.Exactly(read), "a miss of a page of %s reads whole records of %s", units.Size(z.Page), units.Size(z.Record))
 	write := read
 	how := "a changed page rewrites its record"
 	if z.Record > z.Page {

@@ -204,12 +204,3 @@ func TestBurstEnds(t *testing.T) {
 		t.Error("a load of the base empties it")
 	}
 }
-
-// TestSizesAreWrittenWhole: the largest is told as it was given.
-func TestSizesAreWrittenWhole(t *testing.T) {
-	for bytes, want := range map[float64]string{16384: "16K", 1 << 62: "4E", 7 << 60: "7E", 1 << 64: "16.0E"} {
-		if got := size(bytes); got != want {
-			t.Errorf("%g bytes are %s, want %s", bytes, got, want)
-		}
-	}
-}

@@ -31,3 +31,16 @@ func Keyed(data []byte, key string) (n int64, known bool) {
 	}
 	return 0, false
 }
+
+// Uptime reads /proc/uptime: the seconds since the machine was started.
+func Uptime(data []byte) (seconds float64, known bool) {
+	f := strings.Fields(string(data))
+	if len(f) == 0 {
+		return 0, false
+	}
+	seconds, err := strconv.ParseFloat(f[0], 64)
+	if err != nil || !(seconds >= 0 && seconds < 1e11) {
+		return 0, false
+	}
+	return seconds, true
+}

@@ -49,3 +49,50 @@ func FuzzKeyed(f *testing.F) {
 	f.Add([]byte("oom_kill 2\n"), "oom_kill")
 	f.Fuzz(func(_ *testing.T, data []byte, key string) { Keyed(data, key) })
 }
+
+func TestUptime(t *testing.T) {
+	for text, want := range map[string]float64{"12.5 30.1\n": 12.5, "0.00 0.00": 0} {
+		if got, known := Uptime([]byte(text)); !known || got != want {
+			t.Errorf("%q: %v, %v", text, got, known)
+		}
+	}
+	for _, text := range []string{"", "\n", "-1 0", "NaN 1", "1e12 0", "up 3"} {
+		if got, known := Uptime([]byte(text)); known {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+const diskstatsText = `   7       0 loop0 23 0 6480 4 28 0 3392 2 0 4 6 0 0 0 0 0 0
+ 254       0 vda 51725 9016 3073922 36922 27457 22157 3793680 10393 0 14252 49379 7578 11 717640 1968 4356 95
+   8       1 sda1 10 0 80 40 2 0 16 4 1 44 44
+garbage
+   8       2 sda2 x 0 80 40 2 0 16 4 1 44 44
+`
+
+func TestDiskstats(t *testing.T) {
+	got := Diskstats([]byte(diskstatsText))
+	want := Disk{Reads: 51725, ReadMillis: 36922, Writes: 27457, WriteMillis: 10393, Flushes: 4356, FlushMillis: 95, HasFlushes: true, BusyMillis: 14252,
+		ReadBytes: 3073922 * 512, WrittenBytes: 3793680 * 512, Discards: 7578, HasDiscards: true, QueueMillis: 49379}
+	if got["vda"] != want {
+		t.Errorf("vda: %+v, want %+v", got["vda"], want)
+	}
+	if c := got["sda1"]; c.InFlight != 1 || c.HasFlushes || c.HasDiscards || c.QueueMillis != 44 {
+		t.Errorf("sda1: %+v", c)
+	}
+	if len(got) != 3 {
+		t.Errorf("%d devices, want 3", len(got))
+	}
+}
+
+func FuzzDiskstats(f *testing.F) {
+	f.Add([]byte(diskstatsText))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for name := range Diskstats(data) {
+			if name == "" || strings.ContainsAny(name, " \t\n") {
+				t.Errorf("a device %q", name)
+			}
+		}
+		Uptime(data)
+	})
+}

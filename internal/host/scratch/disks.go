@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plumb/internal/edit"
 	"plumb/internal/host/paths"
+	"plumb/internal/host/proc"
 )
 
 const (
@@ -125,34 +125,15 @@ func (d Disk) Count() (Counters, error) {
 	if err != nil {
 		return Counters{}, fmt.Errorf("count the requests of %s: %w", d.Name, err)
 	}
-	c, ok := ParseDiskstats(data, d.Name)
+	all, ok := proc.Diskstats(data)[d.Name]
 	if !ok {
 		return Counters{}, fmt.Errorf("count the requests of %s: it is not in /proc/diskstats", d.Name)
 	}
-	return c, nil
-}
-
-// ParseDiskstats finds the counters of one device in /proc/diskstats.
-func ParseDiskstats(data []byte, name string) (c Counters, ok bool) {
-	for line := range bytes.Lines(data) {
-		f := strings.Fields(string(line))
-		if len(f) < 14 || f[2] != name {
-			continue
-		}
-		field := func(i int) int64 {
-			if i >= len(f) {
-				return -1
-			}
-			n, err := strconv.ParseInt(f[i], 10, 64)
-			if err != nil || n < 0 {
-				return -1
-			}
-			return n
-		}
-		const sector = 512
-		return Counters{ReadBytes: field(5) * sector, WrittenBytes: field(9) * sector, Flushes: field(18)}, true
+	c := Counters{ReadBytes: int64(all.ReadBytes), WrittenBytes: int64(all.WrittenBytes), Flushes: -1}
+	if all.HasFlushes {
+		c.Flushes = int64(all.Flushes)
 	}
-	return c, false
+	return c, nil
 }
 
 // parseMountSource finds in /proc/self/mountinfo what the filesystem that a

@@ -177,25 +177,6 @@ func TestWhere(t *testing.T) {
 }
 
 // Lines of a machine with Linux 6.18; the third is as kernels before 5.5 gave it.
-const diskstats = ` 254       0 vda 187216 5823 9471424 30411 1259463 2083312 68215496 1171246 0 335812 1218771 55121 0 126184424 17051 3211 62
- 253       0 zram0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-   8       1 sda1 10 0 80 4 20 0 160 9 0 10 13
-`
-
-func TestParseDiskstats(t *testing.T) {
-	c, found := ParseDiskstats([]byte(diskstats), "vda")
-	if !found || c.Flushes != 3211 || c.WrittenBytes != 68215496*512 {
-		t.Errorf("vda: %+v", c)
-	}
-	c, found = ParseDiskstats([]byte(diskstats), "sda1")
-	if !found || c.Flushes != -1 || c.ReadBytes != 80*512 {
-		t.Errorf("sda1: %+v", c)
-	}
-	if _, found = ParseDiskstats([]byte(diskstats), "vd"); found {
-		t.Error("vd is there")
-	}
-}
-
 const mountinfo = `23 1 254:0 / / rw,relatime - ext4 /dev/vda rw
 30 23 0:25 / /mnt/my\040data rw - btrfs /dev/loop3 rw,space_cache=v2
 31 23 0:26 / /mnt rw shared:1 - tmpfs tmpfs rw
@@ -212,14 +193,10 @@ func TestParseMountSource(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(diskstats), "vda")
 	f.Add([]byte(mountinfo), "/mnt/x")
 	f.Add([]byte("rchar: 5\nread_bytes: 4096\nwrite_bytes: 0\n"), "")
 	f.Add(Manifest{Files: []Entry{{"test_file.0", 4}}}.encode(), "")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		if c, found := ParseDiskstats(data, name); found && c.Flushes < -1 {
-			t.Errorf("%+v", c)
-		}
 		parseMountSource(data, name)
 		if n, found := parseProcIO(data); found && n < 0 {
 			t.Error(n)

@@ -267,7 +267,7 @@ func (w *words) gp3() Profile {
 	mbs := w.number("mbps", gp3MBs, gp3MBs, gp3MostMBs)
 	w.perGiB(size, iops, gp3IOPS, gp3PerGiB)
 	if most := math.Floor(iops * gp3PerIOPS); mbs > most {
-		w.fail("gp3 gives at most %s/s with %.10g IOPS, not %s/s", units.Bytes(int64(most*MiB)), iops, units.Bytes(int64(mbs*MiB)))
+		w.fail("gp3 gives at most %s/s with %.10g IOPS, not %s/s", units.Size(most*MiB), iops, units.Size(mbs*MiB))
 	}
 	return Profile{Name: "gp3", IOPS: Pace{Both: iops}, Bytes: Pace{Both: mbs * MiB}, Unit: ebsUnit}
 }

@@ -106,29 +106,13 @@ func (b *Band) judge() {
 // NewOrdersPerMinute is the result: new orders that were committed, by the
 // time measured. Those rolled back on purpose are not among them.
 func NewOrdersPerMinute(res *load.Result) stats.Estimate {
-	var rates []float64
-	var done int64
 	var took time.Duration
 	for _, s := range res.Series {
-		if s.Warmup || len(s.Ops) <= opNewOrder {
-			continue
-		}
-		done += s.Ops[opNewOrder].Done
-		took += s.Length
-		if s.Length > time.Second/2 {
-			rates = append(rates, float64(s.Ops[opNewOrder].Done)/s.Length.Minutes())
+		if !s.Warmup {
+			took += s.Length
 		}
 	}
-	e := stats.Mean(rates)
-	if took <= 0 {
-		return e
-	}
-	value := float64(done) / took.Minutes()
-	if e.N > 0 {
-		e.Low, e.High = e.Low+value-e.Value, e.High+value-e.Value
-	}
-	e.Value = value
-	return e
+	return load.RateOf(res.Series, took, func(s load.Second) int64 { return s.DoneOf(opNewOrder) }).Times(60)
 }
 
 // mostPerWarehouse is how many new orders a minute a warehouse can give with

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -15,6 +14,7 @@ import (
 	"plumb/internal/protect/prune"
 	"plumb/internal/protect/replay"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 )
 
 const moment = "2006-01-02 15:04:05.000 UTC"
@@ -86,7 +86,7 @@ func nowhere(ref stack.Ref, to replay.Target, all []protect.Point, passed []stri
 	}
 	if len(passed) == 0 {
 		first := all[len(all)-1]
-		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, first.Times.Began.UTC().Format(time.DateTime+" UTC")),
+		return hint.With(fmt.Errorf("%s is before the first point of %s, %s, which was begun at %s", to.Text, ref, first.ID, units.Moment(first.Times.Began)),
 			"an earlier backup leads there: plumb backup list shows them")
 	}
 	return hint.With(fmt.Errorf("no point of %s leads to %s: %s", ref, to.Text, strings.Join(passed, "; ")),

@@ -45,12 +45,7 @@ func (c *checking) others(ctx context.Context) error {
 	}
 	slices.Sort(c.plan.Others)
 	if n := len(c.plan.Others); n > 0 && !c.o.Others {
-		first := c.plan.Others[:min(n, 3)]
-		text := strings.Join(first, ", ")
-		if n > len(first) {
-			text += fmt.Sprintf(" and %d more", n-len(first))
-		}
-		return hint.With(fmt.Errorf("%s of others changed on its datasets since the point, and would be reverted too: %s", units.Count(n, "file"), text),
+		return hint.With(fmt.Errorf("%s of others changed on its datasets since the point, and would be reverted too: %s", units.Count(n, "file"), units.Some(c.plan.Others, 3)),
 			"--others reverts them too, and what is there now stays in the old datasets; or move them elsewhere first")
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/change"
 	"plumb/internal/change/draft"
 	"plumb/internal/hint"
+	"plumb/internal/host/passwd"
 	"plumb/internal/provision"
 	"plumb/internal/provision/predict"
 	"plumb/internal/provision/spec"
@@ -41,7 +42,7 @@ func (p *planning) accounts(ctx context.Context) error {
 		return fmt.Errorf("plan the accounts of %s: %w", p.Home.Server, err)
 	}
 	if !m.Done() && len(p.Spec.Server.Databases) > 0 {
-		users, err := p.d.ReadFile(ctx, "/etc/passwd")
+		users, err := p.d.ReadFile(ctx, passwd.File)
 		if err != nil {
 			return err
 		}
@@ -57,8 +58,8 @@ func (p *planning) accounts(ctx context.Context) error {
 // until such a user exists nobody can.
 func strangers(users []byte, all []spec.Database) (notes []string) {
 	for _, d := range all {
-		note := fmt.Sprintf("there is no user %s in /etc/passwd: until the system has one, nobody comes in as %[1]s", d.Owner)
-		if !strings.Contains("\n"+string(users), "\n"+d.Owner+":") && !slices.Contains(notes, note) {
+		note := fmt.Sprintf("there is no user %s in %s: until the system has one, nobody comes in as %[1]s", d.Owner, passwd.File)
+		if _, known := passwd.Named(users, d.Owner); !known && !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"plumb/internal/protect"
 	"plumb/internal/protect/instance"
 	"plumb/internal/provision"
+	"plumb/internal/units"
 )
 
 // Rehearser is a provision.Swapper whose ways can be tried on a copy.
@@ -155,11 +156,7 @@ func Same(before, after map[string]string) error {
 		return nil
 	}
 	slices.Sort(other)
-	more := ""
-	if len(other) > 5 {
-		more = fmt.Sprintf(" and %d more", len(other)-5)
-	}
-	return fmt.Errorf("the new release reads other contents of %s%s than the old one", strings.Join(other[:min(5, len(other))], ", "), more)
+	return fmt.Errorf("the new release reads other contents of %s than the old one", units.Some(other, 5))
 }
 
 // wrong gives what checks have found.

@@ -23,7 +23,7 @@ func TestSame(t *testing.T) {
 	for _, name := range strings.Split("a b c d e f g", " ") {
 		many[name] = "1"
 	}
-	if err := rehearsal.Same(many, nil); err == nil || !strings.Contains(err.Error(), "and 2 more") {
+	if err := rehearsal.Same(many, nil); err == nil || !strings.Contains(err.Error(), "and 2 others") {
 		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/host"
 	"plumb/internal/host/hosttest"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
@@ -116,33 +117,15 @@ func TestClassify(t *testing.T) {
 
 // diskstatsText is of a real machine with Linux 6.18; the last line is what
 // Linux 4.4 wrote.
-const diskstatsText = `   7       0 loop0 23 0 6480 4 28 0 3392 2 0 4 6 0 0 0 0 0 0
- 254       0 vda 51725 9016 3073922 36922 27457 22157 3793680 10393 0 14252 49379 7578 11 717640 1968 4356 95
-   8       1 sda1 10 0 80 40 2 0 16 4 1 44 44
-garbage
-   8       2 sda2 x 0 80 40 2 0 16 4 1 44 44
-`
 
-func TestParseDiskstats(t *testing.T) {
-	got := ParseDiskstats([]byte(diskstatsText))
-	want := Counters{Reads: 51725, ReadMillis: 36922, Writes: 27457, WriteMillis: 10393, Flushes: 4356, FlushMillis: 95, HasFlushes: true, BusyMillis: 14252,
-		ReadBytes: 3073922 * 512, WrittenBytes: 3793680 * 512, Discards: 7578, HasDiscards: true, QueueMillis: 49379}
-	if got["vda"] != want {
-		t.Errorf("vda: %+v, want %+v", got["vda"], want)
-	}
-	if c := got["sda1"]; c.InFlight != 1 || c.HasFlushes || c.HasDiscards || c.QueueMillis != 44 {
-		t.Errorf("sda1: %+v", c)
-	}
-	if len(got) != 3 {
-		t.Errorf("%d devices, want 3", len(got))
-	}
+func TestAveragesOfALifetime(t *testing.T) {
 	thing := stack.NewThing("block", "vda")
-	want.set(thing)
+	setCounters(thing, proc.Disk{Reads: 51725, ReadMillis: 36922})
 	if ms, ok := thing.Number("read_ms_lifetime"); !ok || ms < 0.7 || ms > 0.72 {
 		t.Errorf("read_ms_lifetime = %v, %v", ms, ok)
 	}
 	few := stack.NewThing("block", "sda1")
-	Counters{Reads: 10, ReadMillis: 40}.set(few)
+	setCounters(few, proc.Disk{Reads: 10, ReadMillis: 40})
 	if _, known := few.Number("read_ms_lifetime"); known {
 		t.Error("an average of ten reads was given")
 	}
@@ -225,7 +208,7 @@ func lvmHost() hosttest.Map {
 			"/sys/class/block/ram0/dev":                          "1:0\n",
 			"/sys/class/block/sr0/dev":                           "11:0\n",
 			"/sys/class/block/nvme0c0n1/hidden":                  "1\n",
-			"/proc/diskstats":                                    diskstatsText,
+			"/proc/diskstats":                                    "   8       0 sda 1 0 8 4 2 0 16 4 0 44 44\n",
 		},
 		Links: map[string]string{
 			"/sys/class/block/nvme0n1":   "../../devices/pci0000:00/0000:01:00.0/nvme/nvme0/nvme0n1",
@@ -316,15 +299,6 @@ func TestManyDevices(t *testing.T) {
 	if len(files) > deviceLimit && !cut {
 		t.Error("devices were cut and nothing says so")
 	}
-}
-
-func FuzzParseDiskstats(f *testing.F) {
-	f.Add([]byte(diskstatsText))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, c := range ParseDiskstats(data) {
-			c.set(stack.NewThing("block", "x"))
-		}
-	})
 }
 
 func FuzzHealth(f *testing.F) {

@@ -11,6 +11,7 @@ import (
 
 	"plumb/internal/catalog"
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -80,7 +81,7 @@ func isNumbered(name, prefix string) bool {
 
 // shared is what was read once for all devices, by their names.
 type shared struct {
-	stats map[string]Counters
+	stats map[string]proc.Disk
 	zvols map[string]string
 	thin  map[string]Thin // nil when nobody could ask
 }
@@ -117,7 +118,7 @@ func (d *device) collect(ctx context.Context, all shared) {
 	d.queue(ctx, layer)
 	d.kind(ctx, layer)
 	if c, ok := all.stats[d.name]; ok {
-		c.set(d.thing)
+		setCounters(d.thing, c)
 	}
 	if layer == "disk" {
 		d.health(ctx)

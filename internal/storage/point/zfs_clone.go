@@ -2,13 +2,12 @@ package point
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 	"plumb/internal/host"
 	"plumb/internal/inventory"
@@ -150,9 +149,7 @@ func (z ZFS) unmounted() string {
 
 // cloneName returns a new name for a clone: beside its origin, or below it if the origin is a pool's own dataset.
 func cloneName(origin string) (name, mark string) {
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never fails
-	mark = "clone-" + hex.EncodeToString(random[:])
+	mark = "clone-" + dice.Hex(4)
 	parent, leaf := path.Split(origin)
 	if parent == "" {
 		parent = origin + "/"

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
-	"plumb/internal/storage/block"
 )
 
 // maxDevices bounds the devices that are told of: those below servers, then
@@ -69,7 +69,7 @@ func (names blocks) take(ctx context.Context, h host.Reader, b *series.Batch) er
 	if err != nil {
 		return err
 	}
-	all := block.ParseDiskstats(data)
+	all := proc.Diskstats(data)
 	for _, name := range names {
 		of := stack.Ref{Kind: "block", Name: name}
 		c, there := all[strings.ReplaceAll(name, "!", "/")] // as sysfs writes it
@@ -83,7 +83,7 @@ func (names blocks) take(ctx context.Context, h host.Reader, b *series.Batch) er
 	return ctx.Err()
 }
 
-func setCounters(b *series.Batch, of stack.Ref, c block.Counters) {
+func setCounters(b *series.Batch, of stack.Ref, c proc.Disk) {
 	for _, v := range []struct {
 		name  string
 		value uint64

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
-	"plumb/internal/host/scratch"
+	"plumb/internal/host/proc"
 	"plumb/internal/lab/experiment"
 	"plumb/internal/observe"
 )
@@ -59,17 +59,18 @@ func countDevices(ctx context.Context, h host.Reader, names []string) map[string
 	}
 	out := map[string]float64{deviceRead: 0, deviceWritten: 0, deviceFlushes: 0}
 	countRequests(ctx, h, names, out)
+	all := proc.Diskstats(text)
 	for _, name := range names {
-		c, ok := scratch.ParseDiskstats(text, name)
+		c, ok := all[name]
 		if !ok {
 			return map[string]float64{}
 		}
-		for key, n := range map[string]int64{deviceRead: c.ReadBytes, deviceWritten: c.WrittenBytes, deviceFlushes: c.Flushes} {
-			if sum, known := out[key]; known && n >= 0 {
-				out[key] = sum + float64(n)
-			} else {
-				delete(out, key) // before Linux 5.5 flushes are not counted
-			}
+		out[deviceRead] += float64(c.ReadBytes)
+		out[deviceWritten] += float64(c.WrittenBytes)
+		if sum, known := out[deviceFlushes]; known && c.HasFlushes {
+			out[deviceFlushes] = sum + float64(c.Flushes)
+		} else {
+			delete(out, deviceFlushes)
 		}
 	}
 	return out

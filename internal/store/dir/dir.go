@@ -5,8 +5,6 @@ package dir
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -23,6 +21,7 @@ import (
 
 	"plumb/internal/await"
 	"plumb/internal/backup/store"
+	"plumb/internal/dice"
 	"plumb/internal/hint"
 )
 
@@ -89,11 +88,7 @@ func (d *Dir) write(ctx context.Context, dir string, data []byte) (name string, 
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	word := make([]byte, 8)
-	if _, err := rand.Read(word); err != nil {
-		return "", err
-	}
-	name = path.Join(dir, aside+hex.EncodeToString(word))
+	name = path.Join(dir, aside+dice.Hex(8))
 	var f *os.File
 	for range 10 { // who removes the last object of a directory removes that too
 		if err = d.grow(dir); err == nil {

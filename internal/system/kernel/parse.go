@@ -42,23 +42,6 @@ func ParseCounters(data []byte) map[string]int64 {
 	return out
 }
 
-// parseAssignments reads shell-like NAME="value" lines: /etc/os-release.
-func parseAssignments(data []byte) map[string]string {
-	out := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
-		if !ok || strings.HasPrefix(name, "#") {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
-			value = value[1 : len(value)-1]
-		}
-		out[name] = value
-	}
-	return out
-}
-
 // parseRated reads the rated clock from a model name such as "Intel(R)
 // Xeon(R) Processor @ 2.50GHz", in MHz.
 func parseRated(model string) (float64, bool) {

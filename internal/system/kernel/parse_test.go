@@ -177,7 +177,6 @@ func FuzzParsers(f *testing.F) {
 			_, _ = parseUnitBool(value)
 		}
 		ParseCounters(data)
-		parseAssignments(data)
 		parseCPUInfo(data)
 		parseRated(string(data))
 		parseControlProgram(string(data))

@@ -1,26 +1,22 @@
 package kernel
 
 import (
-	"strconv"
 	"strings"
 
 	"plumb/internal/catalog"
+	"plumb/internal/host/osrelease"
+	"plumb/internal/host/proc"
 	"plumb/internal/stack"
 )
 
 // release reads which system, kernel and C library the host has.
 func (l *look) release() {
-	for _, name := range []string{"/etc/os-release", "/usr/lib/os-release"} {
-		if data, err := l.h.ReadFile(l.ctx, name); err == nil {
-			os := parseAssignments(data)
-			if os["PRETTY_NAME"] != "" {
-				l.t.Set("os", stack.Text(os["PRETTY_NAME"]), name)
-			}
-			if os["ID"] != "" {
-				l.t.Set("os_id", stack.Text(os["ID"]), name)
-			}
-			break
-		}
+	system, file, _ := osrelease.Read(l.ctx, l.h) // small systems have none
+	if name := system["PRETTY_NAME"]; name != "" {
+		l.t.Set("os", stack.Text(name), file)
+	}
+	if id := system["ID"]; id != "" {
+		l.t.Set("os_id", stack.Text(id), file)
 	}
 	release := l.word("/proc/sys/kernel/osrelease")
 	if release != "" {
@@ -31,7 +27,7 @@ func (l *look) release() {
 	if data, ok := l.read("/proc/cmdline", "boot_parameters"); ok {
 		l.t.Set("boot_parameters", stack.List(parseBootParameters(data)), "/proc/cmdline")
 	}
-	if up, err := strconv.ParseFloat(first(l.word("/proc/uptime")), 64); err == nil && up >= 0 && up < 1e11 {
+	if up, known := proc.Uptime([]byte(l.word("/proc/uptime"))); known {
 		l.t.Set("uptime", stack.Int(int64(up)), "/proc/uptime")
 	}
 	const libc = "getconf GNU_LIBC_VERSION"

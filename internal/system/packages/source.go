@@ -12,6 +12,7 @@ import (
 
 	"plumb/internal/change"
 	"plumb/internal/host"
+	"plumb/internal/host/osrelease"
 	"plumb/internal/product"
 )
 
@@ -74,22 +75,17 @@ func Source(ctx context.Context, h host.Reader, v product.Vendor, series string)
 	return r, nil
 }
 
-var osRelease = regexp.MustCompile(`(?m)^(ID|VERSION_CODENAME)="?([a-z0-9.-]+)"?$`)
+// codenames are what a codename can be: it becomes a part of an address and of a file.
+var codenames = regexp.MustCompile(`^[a-z0-9.-]+$`)
 
 // release tells which system it is.
 func release(ctx context.Context, h host.Reader) (system, codename string, err error) {
-	text, err := h.ReadFile(ctx, "/etc/os-release")
+	values, _, err := osrelease.Read(ctx, h)
 	if err != nil {
 		return "", "", fmt.Errorf("see which system this is: %w", err)
 	}
-	for _, m := range osRelease.FindAllStringSubmatch(string(text), -1) {
-		if m[1] == "ID" {
-			system = m[2]
-		} else {
-			codename = m[2]
-		}
-	}
-	if system != "debian" && system != "ubuntu" || codename == "" {
+	system, codename = values["ID"], values["VERSION_CODENAME"]
+	if system != "debian" && system != "ubuntu" || !codenames.MatchString(codename) {
 		return "", "", &change.Refusal{Why: "this system is neither Debian nor Ubuntu, or does not say which release", What: "enter the repository yourself, and leave packages.from out"}
 	}
 	return system, codename, nil

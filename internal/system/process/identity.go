@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/passwd"
 	"plumb/internal/observe"
 	"plumb/internal/stack"
 )
@@ -102,25 +103,25 @@ func (l *look) owner(t *stack.Thing, s server) {
 		return
 	}
 	t.Set("uid", stack.Int(uid), file(s.pid, "status"))
-	passwd := "/etc/passwd"
+	users := passwd.File
 	own, known := t.Bool("own_mounts")
 	if !known {
-		l.obs.Gap(t.Ref, "not known whether the server has its own /etc/passwd", asRoot, "user")
+		l.obs.Gap(t.Ref, "not known whether the server has its own "+passwd.File, asRoot, "user")
 		return
 	}
 	if contained, _ := t.Bool("own_root"); own || contained {
-		passwd = file(s.pid, "root/etc/passwd")
-		data, ok = l.readFor(t, s.pid, passwd, "user")
+		users = file(s.pid, "root"+passwd.File)
+		data, ok = l.readFor(t, s.pid, users, "user")
 	} else {
-		data, ok = l.read(t, passwd, "user")
+		data, ok = l.read(t, users, "user")
 	}
 	if !ok {
 		return
 	}
-	if name, found := userName(data, uid); found {
-		t.Set("user", stack.Text(name), passwd)
+	if u, found := passwd.Numbered(data, int(uid)); found {
+		t.Set("user", stack.Text(u.Name), users)
 	} else {
-		t.SetAbsent("user", passwd)
+		t.SetAbsent("user", users)
 	}
 }
 

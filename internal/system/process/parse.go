@@ -50,20 +50,6 @@ func parseCmdline(data []byte) []string {
 	return strings.Split(string(data), "\x00")
 }
 
-// parseUptime reads the first number of /proc/uptime, seconds; 0 when it is
-// not there.
-func parseUptime(data []byte) float64 {
-	f := strings.Fields(string(data))
-	if len(f) == 0 {
-		return 0
-	}
-	up, err := strconv.ParseFloat(f[0], 64)
-	if err != nil || up < 0 || up > 1e11 {
-		return 0
-	}
-	return up
-}
-
 // parseColons reads "Name: value" lines: /proc/PID/status, smaps_rollup.
 func parseColons(data []byte) map[string]string {
 	out := map[string]string{}
@@ -138,16 +124,4 @@ func hidesProcesses(table []byte) bool {
 		}
 	}
 	return false
-}
-
-// userName finds the name of a user id in /etc/passwd.
-func userName(passwd []byte, uid int64) (string, bool) {
-	want := strconv.FormatInt(uid, 10)
-	for line := range strings.Lines(string(passwd)) {
-		f := strings.Split(line, ":")
-		if len(f) > 2 && f[2] == want {
-			return f[0], true
-		}
-	}
-	return "", false
 }

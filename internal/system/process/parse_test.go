@@ -163,16 +163,6 @@ func TestHidesProcesses(t *testing.T) {
 	}
 }
 
-func TestUserName(t *testing.T) {
-	passwd := []byte("root:x:0:0:root:/root:/bin/bash\nmysql:x:105:110::/nonexistent:/bin/false\n")
-	if name, ok := userName(passwd, 105); !ok || name != "mysql" {
-		t.Errorf("user 105 = %q, %v", name, ok)
-	}
-	if _, ok := userName(passwd, 5); ok {
-		t.Error("found a user that is not there")
-	}
-}
-
 func FuzzParsers(f *testing.F) {
 	for _, seed := range []string{mariadbStat, mariadbLimits, netTCP, netTCP6, netUnix, hybridCgroup, hybridMounts, "max 100000\n", "9223372036854771712\n"} {
 		f.Add([]byte(seed))
@@ -183,7 +173,6 @@ func FuzzParsers(f *testing.F) {
 		}
 		ended(data)
 		parseCmdline(data)
-		parseUptime(data)
 		parseColons(data)
 		parseLimits(data, "Max open files")
 		at := map[string]string{}
@@ -193,7 +182,6 @@ func FuzzParsers(f *testing.F) {
 		parseAIO(data)
 		parseNumaPolicy(data)
 		hidesProcesses(data)
-		userName(data, 0)
 		m, ok := parseMembership(data)
 		mounts := parseCgroupMounts(data)
 		if ok {

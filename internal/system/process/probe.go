@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/observe"
 	"plumb/internal/product"
 	"plumb/internal/stack"
@@ -182,7 +183,7 @@ func (l *look) hidden() {
 func (l *look) prepare() {
 	l.seen = map[string]string{}
 	if data, err := l.h.ReadFile(l.ctx, "/proc/uptime"); err == nil {
-		l.uptime = parseUptime(data)
+		l.uptime, _ = proc.Uptime(data)
 	}
 	if data, err := l.h.ReadFile(l.ctx, "/proc/self/mountinfo"); err == nil {
 		l.mounts = parseCgroupMounts(data)

@@ -26,11 +26,10 @@ type group struct {
 }
 
 func groupSources(of stack.Ref, pid int, devices map[string]string) []sample.Source {
-	fast := &group{of: of, pid: pid, devices: devices}
-	slow := &group{of: of, pid: pid, devices: devices}
+	g := &group{of: of, pid: pid, devices: devices}
 	return []sample.Source{
-		sample.Made("cgroup "+of.Name, sample.Second, fast.fast),
-		sample.Made("cgroup "+of.Name+" limits", sample.Ten, slow.slow),
+		sample.Made("cgroup "+of.Name, sample.Second, g.fast),
+		sample.Made("cgroup "+of.Name+" limits", sample.Ten, g.slow),
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"strings"
 
 	"plumb/internal/host"
+	"plumb/internal/host/proc"
 	"plumb/internal/series"
 	"plumb/internal/stack"
 	"plumb/internal/system/kernel"
@@ -27,8 +29,8 @@ func (k kernelSource) take(ctx context.Context, h host.Reader, b *series.Batch) 
 		k.pressure(r, p)
 	}
 	if data, ok := r.file(k.host, "/proc/uptime", "uptime"); ok {
-		if s, ok := parseUptime(data); ok {
-			b.Set(k.host, "uptime", float64(s))
+		if s, ok := proc.Uptime(data); ok {
+			b.Set(k.host, "uptime", math.Trunc(s))
 		}
 	}
 	return ctx.Err()

@@ -71,9 +71,6 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("a count below zero: %+v", x)
 			}
 		}
-		if up, ok := parseUptime(data); ok && up < 0 {
-			t.Errorf("an uptime of %d", up)
-		}
 		for _, n := range parseStalls(data) {
 			if n < 0 {
 				t.Errorf("a stall of %d", n)

@@ -66,16 +66,6 @@ func numbers(fields []string, want int) ([]int64, bool) {
 	return out, true
 }
 
-// parseUptime reads /proc/uptime, in seconds.
-func parseUptime(data []byte) (int64, bool) {
-	f := strings.Fields(string(data))
-	if len(f) == 0 {
-		return 0, false
-	}
-	up, err := strconv.ParseFloat(f[0], 64)
-	return int64(up), err == nil && up >= 0 && up < 1e11
-}
-
 // parseStalls reads a pressure file: for how many µs some and all tasks waited.
 func parseStalls(data []byte) map[string]int64 {
 	out := map[string]int64{}

@@ -128,7 +128,7 @@ func prunedText(one Pruned) string {
 	if one.Before == "" { // nothing could be read, so that nobody says more
 		return "whether it was pruned is not known: " + one.Doubt
 	}
-	text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, one.Since.UTC().Format("2006-01-02 15:04:05 MST"), one.By)
+	text := fmt.Sprintf("pruned before %s at %s by %s", one.Before, units.Moment(one.Since), one.By)
 	if one.Left > 0 {
 		text += fmt.Sprintf("; %s still there from before", is(one.Left))
 	}

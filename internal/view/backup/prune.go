@@ -60,7 +60,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 		p.Line(page.Bold, "Pruned before")
 	}
 	for _, l := range plan.Leaving {
-		text := "its objects are removed after " + l.From.UTC().Format(time.DateTime) + " UTC"
+		text := "its objects are removed after " + units.Moment(l.From)
 		if l.Why != "" {
 			text = l.Why
 		}
@@ -71,7 +71,7 @@ func Plan(from string, plan prune.Plan, screen page.Screen) string {
 	}
 	for _, l := range plan.Lost {
 		if fate := "stays"; l.Goes {
-			row(p, "goes", l.ID, l.Bytes, "nothing was heard of it since "+l.Heard.UTC().Format(time.DateTime)+" UTC")
+			row(p, "goes", l.ID, l.Bytes, "nothing was heard of it since "+units.Moment(l.Heard))
 		} else {
 			row(p, fate, l.ID, l.Bytes, l.Why)
 		}

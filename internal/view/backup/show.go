@@ -8,6 +8,7 @@ import (
 
 	"plumb/internal/archive"
 	"plumb/internal/backup"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -25,7 +26,7 @@ func Shown(from string, chain []backup.Found, behind map[string]archive.Behind, 
 	row("server", f.Server)
 	row("point", f.Point)
 	row("host", f.Host+", with Plumb "+f.Plumb)
-	row("made", f.Began.UTC().Format("2006-01-02 15:04:05")+" to "+f.Ended.UTC().Format("2006-01-02 15:04:05 MST"))
+	row("made", f.Began.UTC().Format("2006-01-02 15:04:05")+" to "+units.Moment(f.Ended))
 	for _, s := range f.Streams {
 		text := s.Name + ": " + bytesText(s.Bytes)
 		if s.Base != nil {

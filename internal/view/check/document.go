@@ -21,7 +21,7 @@ func Document(r check.Report) CheckJSON {
 	for _, db := range picture.Servers(r.Stack) {
 		d.Servers = append(d.Servers, serverJSON(r.Stack, db))
 	}
-	v := picture.FactsOf(r.Catalog)
+	v := picture.Facts{Cat: r.Catalog}
 	for _, f := range r.Advice.Findings {
 		d.Findings = append(d.Findings, findingJSON(v, f))
 	}
@@ -42,7 +42,7 @@ func hostJSON(s *stack.Stack) HostJSON {
 	if h == nil {
 		return HostJSON{}
 	}
-	j := HostJSON{Name: cmp.Or(h.Text("hostname"), h.Ref.Name), OS: h.Text("os"), Kernel: h.Text("kernel")}
+	j := HostJSON{Name: hostName(s), OS: h.Text("os"), Kernel: h.Text("kernel")}
 	j.CPUs, _ = h.Int("cpus")
 	j.MemoryBytes, _ = h.Int("memory_total")
 	return j
@@ -54,18 +54,8 @@ func serverJSON(s *stack.Stack, db *stack.Thing) ServerJSON {
 }
 
 func summaryJSON(r check.Report) SummaryJSON {
-	sum := SummaryJSON{Findings: len(r.Advice.Findings), ByHarm: countHarms(r.Advice.Findings), RulesJudged: r.Judged, Gaps: len(r.Stack.Gaps)}
-	unknown := map[string]bool{}
-	for _, u := range r.Advice.Unknown {
-		for _, id := range u.Rules {
-			unknown[id] = true
-		}
-	}
-	sum.RulesUnknown = len(unknown)
-	for _, t := range r.Stack.Things {
-		sum.Facts += len(t.Facts)
-	}
-	return sum
+	return SummaryJSON{Findings: len(r.Advice.Findings), ByHarm: countHarms(r.Advice.Findings), RulesJudged: r.Judged,
+		RulesUnknown: rulesUnknown(r), Facts: factsIn(r.Stack), Gaps: len(r.Stack.Gaps)}
 }
 
 func findingJSON(v picture.Facts, f advise.Finding) FindingJSON {

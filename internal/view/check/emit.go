@@ -27,7 +27,7 @@ func Emit(target string, plan advise.Plan, cat *catalog.Catalog) (string, error)
 	if !slices.Contains(EmitTargets(), target) {
 		return "", fmt.Errorf("%q is not a form to print: want one of %s", target, strings.Join(EmitTargets(), ", "))
 	}
-	e := emitter{Page: page.NewPage(page.Screen{Width: 80}), Facts: picture.FactsOf(cat)}
+	e := emitter{Page: page.NewPage(page.Screen{Width: 80}), Facts: picture.Facts{Cat: cat}}
 	host := cmp.Or(plan.Host, "this host")
 	e.comment(fmt.Sprintf("for %s, from plumb check --emit %s. Nothing was changed.", host, target))
 	n := 0

@@ -191,7 +191,7 @@ func (c CheckPage) others(cases []advise.Case) {
 	if c.all {
 		n = len(places)
 	}
-	c.Labelled(page.Dim, "    also on  ", page.Normal, page.Few(places, n))
+	c.Labelled(page.Dim, "    also on  ", page.Normal, units.Some(places, n))
 }
 
 // placeOf names what tells one case from the first: its server, or else

@@ -114,7 +114,7 @@ type waitingHTML struct {
 
 // reportPage prepares the page of one host.
 func reportPage(r check.Report, o PageOptions, id string) *reportHTML {
-	c := CheckPage{Facts: picture.FactsOf(r.Catalog), r: r, all: true}
+	c := CheckPage{Facts: picture.Facts{Cat: r.Catalog}, r: r, all: true}
 	d := &reportHTML{ID: id, Name: cmp.Or(hostName(r.Stack), "this host"), Answer: answer(r), Meta: hostMeta(r), Foot: readHow(r)}
 	d.Title = "Check of " + d.Name
 	if o.Explain == nil {
@@ -274,21 +274,9 @@ func (c CheckPage) waitingHTML(u advise.Unknown) waitingHTML {
 
 // allNeeds names all facts that are missing, thing by thing.
 func (c CheckPage) allNeeds(list []string) string {
-	var things []string
-	facts := map[string][]string{}
-	for _, n := range list {
-		thing, fact, _ := strings.Cut(n, "#")
-		ref, err := stack.ParseRef(thing)
-		if err == nil {
-			thing, fact = picture.ThingName(c.r.Stack, ref), c.Name(ref.Kind, fact)
-		}
-		if facts[thing] == nil {
-			things = append(things, thing)
-		}
-		facts[thing] = append(facts[thing], fact)
+	var all []string
+	for _, n := range c.byThing(list) {
+		all = append(all, strings.Join(n.facts, ", ")+" of "+n.thing)
 	}
-	for i, t := range things {
-		things[i] = strings.Join(facts[t], ", ") + " of " + t
-	}
-	return strings.Join(things, "; ")
+	return strings.Join(all, "; ")
 }

@@ -45,14 +45,7 @@ type ruleCount struct {
 // Add takes one report into the summary; name is that of its tape.
 func (s *Summary) Add(name string, r check.Report) {
 	s.judged = max(s.judged, r.Judged)
-	row := hostRow{name: strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".tape"), by: countHarms(r.Advice.Findings)}
-	waiting := map[string]bool{}
-	for _, u := range r.Advice.Unknown {
-		for _, id := range u.Rules {
-			waiting[id] = true
-		}
-	}
-	row.unknown = len(waiting)
+	row := hostRow{name: strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".tape"), by: countHarms(r.Advice.Findings), unknown: rulesUnknown(r)}
 	if s.rules == nil {
 		s.rules = map[string]*ruleCount{}
 	}

@@ -22,7 +22,7 @@ type Options struct {
 
 // Text writes the report of one host as text.
 func Text(r check.Report, o Options, screen page.Screen) string {
-	c := CheckPage{Page: page.NewPage(screen), Facts: picture.FactsOf(r.Catalog), r: r, all: o.All}
+	c := CheckPage{Page: page.NewPage(screen), Facts: picture.Facts{Cat: r.Catalog}, r: r, all: o.All}
 	c.Hang(page.Normal, "", strings.TrimPrefix(picture.HostLine(r.Stack)+" · "+factCount(r.Stack)+c.taken(), " · "))
 	if nothingToSay(r) {
 		c.quiet()
@@ -59,12 +59,26 @@ type CheckPage struct {
 	all bool
 }
 
-func factCount(s *stack.Stack) string {
-	n := 0
+func factsIn(s *stack.Stack) (n int) {
 	for _, t := range s.Things {
 		n += len(t.Facts)
 	}
-	text := units.Count(n, "fact")
+	return n
+}
+
+// rulesUnknown counts the rules that could not be judged for at least one thing.
+func rulesUnknown(r check.Report) int {
+	rules := map[string]bool{}
+	for _, u := range r.Advice.Unknown {
+		for _, id := range u.Rules {
+			rules[id] = true
+		}
+	}
+	return len(rules)
+}
+
+func factCount(s *stack.Stack) string {
+	text := units.Count(factsIn(s), "fact")
 	if len(s.Gaps) > 0 {
 		text += fmt.Sprintf(", %d not visible", len(s.Gaps))
 	}
@@ -76,7 +90,7 @@ func (c CheckPage) taken() string {
 	if c.r.From == "" || c.r.Stack.TakenAt.IsZero() {
 		return ""
 	}
-	return " · taken " + c.r.Stack.TakenAt.UTC().Format("2006-01-02 15:04") + " UTC"
+	return " · taken " + units.Minute(c.r.Stack.TakenAt)
 }
 
 // quiet writes the rest of a healthy host: a line for each server, and one

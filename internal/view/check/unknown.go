@@ -90,26 +90,36 @@ func (c CheckPage) reason(u advise.Unknown) {
 // needs sums up missing facts by the thing they belong to: "recordsize of
 // tank/db", "48 facts of mysql:3306".
 func (c CheckPage) needs(list []string) string {
-	var things []string
-	facts := map[string][]string{}
+	var out []string
+	for _, n := range c.byThing(list) {
+		what := n.facts[0]
+		if len(n.facts) > 1 {
+			what = fmt.Sprintf("%d facts", len(n.facts))
+		}
+		out = append(out, page.Keep(what+" of "+n.thing))
+	}
+	return units.Some(out, 2)
+}
+
+// need is what is missing of a thing, as people call both.
+type need struct {
+	thing string
+	facts []string
+}
+
+// byThing puts missing facts such as "mysql:3306#sync_binlog" together by the thing they belong to.
+func (c CheckPage) byThing(list []string) (needs []need) {
 	for _, n := range list {
 		thing, fact, _ := strings.Cut(n, "#")
-		if facts[thing] == nil {
-			things = append(things, thing)
+		if ref, err := stack.ParseRef(thing); err == nil {
+			thing, fact = picture.ThingName(c.r.Stack, ref), c.Name(ref.Kind, fact)
 		}
-		facts[thing] = append(facts[thing], fact)
-	}
-	var out []string
-	for _, t := range things {
-		what := fmt.Sprintf("%d facts", len(facts[t]))
-		name := t
-		if ref, err := stack.ParseRef(t); err == nil {
-			name = picture.ThingName(c.r.Stack, ref)
-			if len(facts[t]) == 1 {
-				what = c.Name(ref.Kind, facts[t][0])
-			}
+		i := slices.IndexFunc(needs, func(o need) bool { return o.thing == thing })
+		if i < 0 {
+			i = len(needs)
+			needs = append(needs, need{thing: thing})
 		}
-		out = append(out, page.Keep(what+" of "+name))
+		needs[i].facts = append(needs[i].facts, fact)
 	}
-	return page.Few(out, 2)
+	return needs
 }

@@ -45,7 +45,7 @@ func Leftovers(all []*change.Change, books []inventory.Left, unread error, now t
 }
 
 func changeLeft(c *change.Change, now time.Time) Leftover {
-	name := fmt.Sprintf("change %d of %s", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+	name := fmt.Sprintf("change %d of %s", c.Number, units.Minute(c.At))
 	switch {
 	case c.Damage != nil:
 		return Leftover{fmt.Sprintf("change %d may be in force: %s", c.Number, strings.ReplaceAll(c.Damage.Error(), "\n", "; ")), false}

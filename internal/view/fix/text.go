@@ -21,7 +21,7 @@ type fixPage struct {
 }
 
 func newFixPage(cat *catalog.Catalog, s page.Screen) fixPage {
-	return fixPage{checkview.CheckPage{Page: page.NewPage(s), Facts: picture.FactsOf(cat)}}
+	return fixPage{checkview.CheckPage{Page: page.NewPage(s), Facts: picture.Facts{Cat: cat}}}
 }
 
 // Plan shows what fix would do, thing by thing: each step with its values,

@@ -21,7 +21,7 @@ func UndoPlan(todo []*change.Change, how fix.Undo, s page.Screen) string {
 		if !c.Open() && !again {
 			continue
 		}
-		head := fmt.Sprintf("Change %d of %s", c.Number, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+		head := fmt.Sprintf("Change %d of %s", c.Number, units.Minute(c.At))
 		if how.Forget {
 			head += " is forgotten. Nothing is looked at, nothing is touched, and no undo takes back what of this is in force"
 		}

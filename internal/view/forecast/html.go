@@ -114,11 +114,11 @@ func fanOf(r space.Result) *fan {
 	}
 	if r.Limit != nil && low <= r.Limit.Bytes && r.Limit.Bytes <= high {
 		f.Limit = fmt.Sprintf("M0 %.1fH%d", y(r.Limit.Bytes), canvas)
-		f.Full = &tick{percent(y(r.Limit.Bytes)), "full at " + size(r.Limit.Bytes)}
+		f.Full = &tick{percent(y(r.Limit.Bytes)), "full at " + units.Size(r.Limit.Bytes)}
 	}
 	for i := range 5 {
 		v := low + (high-low)*float64(i)/4
-		f.Y = append(f.Y, tick{25 * float64(i), size(v)})
+		f.Y = append(f.Y, tick{25 * float64(i), units.Size(v)})
 	}
 	for i := range 4 {
 		at := from.Add(last.Sub(from) * time.Duration(i) / 3)

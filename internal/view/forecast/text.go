@@ -3,7 +3,6 @@ package forecast
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -46,20 +45,12 @@ func one(p *page.Page, r space.Result) {
 	}
 }
 
-// size writes bytes, of which a forecast can be more than any disk has.
-func size(v float64) string {
-	if v >= math.MaxInt64 {
-		return units.Measured(v)
-	}
-	return units.Bytes(int64(v))
-}
-
 // estimated writes bytes that were read or forecast, so that the ends of a range differ: 1.73T, where size has one digit less.
 func estimated(v float64) string {
 	if text := units.Measured(v); v >= 1<<20 && text[1] == '.' {
 		return text
 	}
-	return size(v)
+	return units.Size(v)
 }
 
 func sentence(s string) string {
@@ -77,7 +68,7 @@ func nowWords(r space.Result) string {
 	}
 	of, unknown := "", "; how much fits is not known (--limit)"
 	if r.Limit != nil {
-		of, unknown = " of "+size(r.Limit.Bytes), ""
+		of, unknown = " of "+units.Size(r.Limit.Bytes), ""
 	}
 	return estimated(r.Past[n-1].Value) + of + " on " + day(r.Past[n-1].Date) + unknown
 }

@@ -140,7 +140,7 @@ func PathOf(points []Point) string {
 // Dot is a path that the style draws as a dot.
 func Dot(x, y float64) string { return fmt.Sprintf("M%g %gh0", spot(x), spot(1-y)) }
 
-// Across and upright are rules through the whole drawing.
+// Across is a line from the left of the chart to its right.
 func Across(y float64) string { return fmt.Sprintf("M0 %gH%d", spot(1-y), canvas) }
 
 // Upright is a line from the bottom of the chart to its top.

@@ -133,7 +133,7 @@ func labMeta(r report.Report) (facts []string) {
 		}
 	}
 	facts = append(facts, units.Count(len(r.Arms), "arm"), fmt.Sprintf("%s, of which %d count", units.Count(len(r.Records), "trial"), valid),
-		blocksDone(r), units.Span(r.Took.Round(time.Second))+" of trials", strings.TrimSpace(LabEnd(r)))
+		blocksDone(r), units.Span(r.Took.Round(time.Second))+" of trials", LabEnd(r))
 	return append(facts, ProgramsOf(r)...)
 }
 

@@ -38,13 +38,7 @@ func Plan(in PlanInput, screen page.Screen) string {
 	p.Hang(page.Normal, "design   ", DesignText(x))
 	p.Hang(page.Normal, "trials   ", trialsText(in))
 	p.Hang(page.Normal, "takes    ", PlanTime(in))
-	for i, n := range in.Needs {
-		head := "         "
-		if i == 0 {
-			head = "needs    "
-		}
-		p.Hang(page.Normal, head, n)
-	}
+	p.List(page.Normal, "needs    ", in.Needs)
 	planArms(p, x)
 	planBlocks(p, in.Trials)
 	p.Blank()

@@ -61,10 +61,7 @@ func blocksDone(r report.Report) string {
 
 // labState says whether more is to come.
 func labState(r report.Report) string {
-	state := "not complete"
-	if r.Complete {
-		state = cmp.Or(r.Stopped, "complete")
-	}
+	state := LabEnd(r)
 	if n := len(r.Records); n > 0 {
 		state = fmt.Sprintf("%s in %s · %s", units.Count(n, "trial"), units.Span(r.Took.Round(time.Second)), state)
 	}

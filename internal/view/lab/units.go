@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"plumb/internal/lab/report"
@@ -85,12 +86,7 @@ func verdictOf(r report.Report, arm string) *report.Comparison {
 }
 
 func isBaseline(r report.Report, arm string) bool {
-	for _, v := range r.Verdicts {
-		if v.Baseline == arm {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Verdicts, func(v report.Comparison) bool { return v.Baseline == arm })
 }
 
 // CostNumber writes what an operation cost: 286 us, 12.3 KiB, 0.98.

@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,12 +34,7 @@ func latColumns(room int) []lat {
 		if len(all)*latWidth <= room {
 			break
 		}
-		for i, c := range all {
-			if c.name == name {
-				all = append(all[:i:i], all[i+1:]...)
-				break
-			}
-		}
+		all = slices.DeleteFunc(all, func(c lat) bool { return c.name == name })
 	}
 	return all
 }
@@ -102,7 +98,7 @@ func shownOps(res *load.Result) []load.OpResult {
 	if len(res.Ops) == 1 {
 		return res.Ops
 	}
-	return append(append([]load.OpResult{}, res.Ops...), res.Total)
+	return append(slices.Clone(res.Ops), res.Total)
 }
 
 // opRate is the rate of the i-th of n rows. The last one is all kinds
@@ -111,24 +107,7 @@ func opRate(res *load.Result, i, n int) stats.Estimate {
 	if i == n-1 {
 		return res.Rate
 	}
-	var values []float64
-	var done int64
-	for _, s := range res.Series {
-		if s.Warmup || i >= len(s.Ops) {
-			continue
-		}
-		done += s.Ops[i].Done
-		if s.Length > time.Second/2 {
-			values = append(values, float64(s.Ops[i].Done)/s.Length.Seconds())
-		}
-	}
-	e := stats.Mean(values)
-	if v := float64(done) / res.Measured.Seconds(); e.N > 0 {
-		e.Low, e.High, e.Value = e.Low+v-e.Value, e.High+v-e.Value, v
-	} else {
-		e.Value = v
-	}
-	return e
+	return load.RateOf(res.Series, res.Measured, func(s load.Second) int64 { return s.DoneOf(i) })
 }
 
 // estimateText writes a rate with its interval as a part of it; without one

@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
-
-	"plumb/internal/units"
 )
 
 // Screen says how text is to be laid out.
@@ -232,12 +230,4 @@ func Join(list []string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
-}
-
-// Few joins the first n of a list and counts the rest.
-func Few(list []string, n int) string {
-	if len(list) <= n+1 {
-		return strings.Join(list, ", ")
-	}
-	return strings.Join(list[:n], ", ") + " and " + units.Count(len(list)-n, "other")
 }

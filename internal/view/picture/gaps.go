@@ -79,7 +79,7 @@ func groupGaps(gaps []stack.Gap, shown func(why string) string) []gapGroup {
 // gapText names what is missing, and why: "cloud of this host: there are no
 // DMI tables".
 func (v Facts) gapText(s *stack.Stack, g gapGroup) string {
-	what := page.Few(v.gapWhat(s, g, 2), 2)
+	what := units.Some(v.gapWhat(s, g, 2), 2)
 	if what == "" {
 		return g.why
 	}
@@ -95,7 +95,7 @@ func (v Facts) gapWhat(s *stack.Stack, g gapGroup, most int) []string {
 		for _, f := range g.facts[ref] {
 			names = append(names, strings.Replace(v.Name(ref.Kind, f), "*", "everything", 1))
 		}
-		what := page.Few(names, most)
+		what := units.Some(names, most)
 		switch {
 		case ref.IsZero():
 		case what == "":
@@ -152,10 +152,7 @@ func ShortWhy(why string) string {
 		}
 	}
 	if what, _, late := strings.Cut(why, ": context deadline exceeded"); late { // what was asked matters more than how it ended
-		if runes := []rune(what); len(runes) > maxAsked {
-			what = string(runes[:maxAsked]) + "…"
-		}
-		return what + ": no answer in time"
+		return units.Start(what, maxAsked) + ": no answer in time"
 	}
 	for _, end := range []string{"; ", ". "} { // what follows is detail
 		if i := strings.Index(why, end); i >= 20 && page.Width(why) > maxWhy {

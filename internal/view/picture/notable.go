@@ -208,11 +208,8 @@ func (v Facts) word(t *stack.Thing, m notableFact) string {
 	return strings.Replace(m.form, "%s", s, 1)
 }
 
-// Facts shows values with the units the catalogue gives them.
+// Facts shows values with the units the catalogue gives them; without a catalogue, as they are.
 type Facts struct{ Cat *catalog.Catalog }
-
-// FactsOf shows them as a catalogue says; without one, as they are.
-func FactsOf(cat *catalog.Catalog) Facts { return Facts{cat} }
 
 // Show writes a value in the unit of its fact.
 func (v Facts) Show(kind, name string, val stack.Value) string {

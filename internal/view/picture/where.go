@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 )
 
@@ -44,7 +45,7 @@ func InShort(s *stack.Stack, fs *stack.Thing) string {
 		names = append(names, d.Ref.Name)
 	}
 	if len(names) > 0 {
-		text += " on " + page.Few(names, 2)
+		text += " on " + units.Some(names, 2)
 	}
 	return text
 }
@@ -115,9 +116,9 @@ func (v Facts) disks(list []*stack.Thing) string {
 	if alike := slices.Compact(slices.Clone(kinds)); len(alike) == 1 {
 		switch {
 		case kinds[0] == "":
-			return page.Few(names, 4)
+			return units.Some(names, 4)
 		case len(names) > 1:
-			return page.Few(names, 4) + " " + page.Keep("("+kinds[0]+" each)")
+			return units.Some(names, 4) + " " + page.Keep("("+kinds[0]+" each)")
 		}
 		return names[0] + " " + page.Keep("("+kinds[0]+")")
 	}
@@ -126,7 +127,7 @@ func (v Facts) disks(list []*stack.Thing) string {
 			names[i] += " " + page.Keep("("+k+")")
 		}
 	}
-	return page.Few(names, 4)
+	return units.Some(names, 4)
 }
 
 // diskKind says what a disk is; "" when it is not known. A virtual disk is

@@ -11,6 +11,7 @@ import (
 	"plumb/internal/advise"
 	"plumb/internal/catalog"
 	"plumb/internal/change"
+	"plumb/internal/units"
 	"plumb/internal/view/page"
 	"plumb/internal/view/picture"
 )
@@ -30,7 +31,7 @@ type Emission struct {
 // take it back: who has Plumb there has its journal too. For a host without
 // it the playbook has tasks of Ansible's modules, and both say the rest in words.
 func Text(form string, e Emission, cat *catalog.Catalog) (string, error) {
-	b := &playbook{Facts: picture.FactsOf(cat), Emission: e}
+	b := &playbook{Facts: picture.Facts{Cat: cat}, Emission: e}
 	if err := b.carry(); err != nil {
 		return "", err
 	}
@@ -94,7 +95,7 @@ func (b *playbook) fix() []string {
 func (b *playbook) head(form string) []string {
 	name := b.on()
 	if !b.Plan.TakenAt.IsZero() {
-		name += " as it was at " + b.Plan.TakenAt.UTC().Format("2006-01-02 15:04 UTC")
+		name += " as it was at " + units.Minute(b.Plan.TakenAt)
 	}
 	lines := []string{fmt.Sprintf("Written by plumb fix --emit %s for %s.", form, name),
 		"It carries the plan. plumb fix applies it, and refuses it on another host and where a value is no longer the one the plan was made for; plumb undo takes it back.", ""}

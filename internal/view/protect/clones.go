@@ -2,7 +2,6 @@ package protect
 
 import (
 	"fmt"
-	"time"
 
 	"plumb/internal/protect"
 	"plumb/internal/protect/clone"
@@ -45,7 +44,7 @@ func Clones(all []clone.Clone, screen page.Screen) string {
 			}
 			p.Hang(ink, "  replica ", c.Follows)
 		}
-		since := c.Since.UTC().Format(time.DateTime + " UTC")
+		since := units.Moment(c.Since)
 		runs := c.State == clone.Made && c.Purpose != protect.ForBrowse
 		if runs {
 			since += "; it answered after " + span(c.Ready)

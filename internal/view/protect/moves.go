@@ -101,28 +101,26 @@ func RollbackDocument(plan rollback.Plan, r rollback.Result) RollbackJSON {
 func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Line(page.Bold, plan.Server.Ref.String()+" back to "+plan.Aim())
-	row := func(head string, all []string) {
-		for i, text := range all {
-			p.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), text)
-		}
+	row := func(head string, texts ...string) { rows(p, page.Normal, head, texts...) }
+	row("stop", strings.Join(plan.Stop, " "))
+	var swaps []string
+	for _, v := range plan.Volumes {
+		swaps = append(swaps, v.Name+" for a clone of "+v.Snapshot+"; it stays as "+v.Before)
 	}
-	row("stop", []string{strings.Join(plan.Stop, " ")})
-	for i, v := range plan.Volumes {
-		row(once(i, "swap"), []string{v.Name + " for a clone of " + v.Snapshot + "; it stays as " + v.Before})
-	}
-	row("start", []string{strings.Join(plan.Start, " ")})
+	row("swap", swaps...)
+	row("start", strings.Join(plan.Start, " "))
 	if plan.Opens > 0 {
-		row("timeline", []string{fmt.Sprintf("it continues on timeline %d", plan.Opens)})
+		row("timeline", fmt.Sprintf("it continues on timeline %d", plan.Opens))
 	}
-	row("go along", plan.Moves)
-	row("stay there", plan.Stay)
-	row("clones", plan.Clones)
-	row("others", some(plan.Others))
-	row("note", plan.Recipe.Notes)
+	row("go along", plan.Moves...)
+	row("stay there", plan.Stay...)
+	row("clones", plan.Clones...)
+	row("others", some(plan.Others)...)
+	row("note", plan.Recipe.Notes...)
 	if w := plan.Way; w != nil {
-		row("replay", []string{units.Count(w.Count, "transaction") + " from " + w.From.String() + ", and no more"})
-		row("up to", transactions(w.Before))
-		row("not", transactions(w.After))
+		row("replay", units.Count(w.Count, "transaction")+" from "+w.From.String()+", and no more")
+		row("up to", transactions(w.Before)...)
+		row("not", transactions(w.After)...)
 		p.Para(page.Dim, 0, "What came later stays in the old datasets, in their tables and in their log.")
 	}
 	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
@@ -143,7 +141,7 @@ func some(files []string) []string {
 // transactions writes those near the end of a replay, one a line.
 func transactions(all []replay.Transaction) (lines []string) {
 	for _, t := range all {
-		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", t.Time.UTC().Format("2006-01-02 15:04:05 MST"), t.File, t.Offset, t.GTID, t.What))
+		lines = append(lines, fmt.Sprintf("%s  %s:%d  %s  %s", units.Moment(t.Time), t.File, t.Offset, t.GTID, t.What))
 	}
 	return lines
 }
@@ -152,9 +150,7 @@ func transactions(all []replay.Transaction) (lines []string) {
 func RolledBack(r rollback.Result, screen page.Screen) string {
 	p := page.NewPage(screen)
 	p.Para(page.Normal, 0, fmt.Sprintf("The server answers again, after %s, and is at %s.", span(r.Down), r.Position))
-	for i, name := range r.Before {
-		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), name)
-	}
+	p.List(page.Normal, page.Columns("before", headWidth), r.Before)
 	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d goes forward again.", r.Change))
 	return p.String()
 }

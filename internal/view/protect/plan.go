@@ -82,13 +82,7 @@ func modeOf(p *page.Page, m protect.Mode, chosen bool) {
 	if len(m.Order) > 0 {
 		p.Hang(page.Normal, "  one by one: ", strings.Join(m.Order, ", "))
 	}
-	for i, s := range m.Statements {
-		head := "             "
-		if i == 0 {
-			head = "  statements: "[:13]
-		}
-		p.Hang(page.Dim, head+" ", s)
-	}
+	p.List(page.Dim, "  statements: ", m.Statements)
 }
 
 func lines(err error) []string {

@@ -25,35 +25,24 @@ func Point(at protect.Point, screen page.Screen) string {
 		head = "Snapshot "
 	}
 	p.Line(page.Bold, head+at.ID+" of "+at.Server.Ref.String()+", "+at.Server.Product)
-	row := func(head string, ink page.Ink, text string) {
-		if text != "" {
-			p.Hang(ink, "  "+page.Columns(head, headWidth), text)
-		}
-	}
-	row("mode", page.Normal, at.Mode)
-	row("label", labelInk(at.Label), labelText(at))
-	row("position", page.Normal, at.Position.String())
-	for i, m := range at.Members {
-		row(once(i, "snapshots"), page.Normal, m.Snapshot)
-	}
+	rows(p, page.Normal, "mode", at.Mode)
+	rows(p, labelInk(at.Label), "label", labelText(at))
+	rows(p, page.Normal, "position", at.Position.String())
+	rows(p, page.Normal, "snapshots", snapshots(at.Members)...)
 	if !at.ByOthers() {
-		row("held", page.Normal, heldText(at))
+		rows(p, page.Normal, "held", heldText(at))
 	}
-	for i, d := range at.Doubts {
-		row(once(i, "doubts"), page.Yellow, d)
-	}
-	for i, h := range at.Holds {
-		row(once(i, "kept for"), page.Normal, h.Owner)
-	}
+	rows(p, page.Yellow, "doubts", at.Doubts...)
+	rows(p, page.Normal, "kept for", owners(at)...)
 	if at.Drill != nil {
 		DrillRows(p, *at.Drill)
 	}
-	for i, r := range at.Replicas {
-		row(once(i, "replicas"), replicaInk(r.Drill), replicaText(r))
+	head = "replicas"
+	for _, r := range at.Replicas { // each has an ink of its own
+		rows(p, replicaInk(r.Drill), head, replicaText(r))
+		head = ""
 	}
-	for i, m := range at.Ready {
-		row(once(i, "ready"), page.Normal, m.Snapshot)
-	}
+	rows(p, page.Normal, "ready", snapshots(at.Ready)...)
 	if why := at.Fell(); why != "" {
 		p.Blank()
 		p.Hang(page.Red, "Less than asked: ", "it counts as a crash point, because "+why)
@@ -61,11 +50,24 @@ func Point(at protect.Point, screen page.Screen) string {
 	return p.String()
 }
 
-func once(i int, head string) string {
-	if i == 0 {
-		return head
+// rows writes what there is to say below a head; a text that is empty is not said.
+func rows(p *page.Page, ink page.Ink, head string, texts ...string) {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
+	p.List(ink, "  "+page.Columns(head, headWidth), texts)
+}
+
+func snapshots(all []protect.Member) (names []string) {
+	for _, m := range all {
+		names = append(names, m.Snapshot)
 	}
-	return ""
+	return names
+}
+
+func owners(at protect.Point) (names []string) {
+	for _, h := range at.Holds {
+		names = append(names, h.Owner)
+	}
+	return names
 }
 
 // labelText says what a label means.
@@ -102,7 +104,7 @@ func labelInk(l protect.Label) page.Ink {
 
 // replicaText says whether a copy of a replica started.
 func replicaText(r protect.Replica) string {
-	at := r.Drill.At.UTC().Format(time.DateTime + " UTC")
+	at := units.Moment(r.Drill.At)
 	if why := r.Drill.Short(); why != "" {
 		return r.Target + ": the copy that was started there failed, " + at + ": " + why
 	}
@@ -142,7 +144,7 @@ func DrillRows(p *page.Page, d protect.Drill) {
 	}
 	p.Hang(ink, "  "+page.Columns("drill", headWidth), verdict)
 	under := "  " + page.Columns("", headWidth)
-	when := d.At.UTC().Format(time.DateTime + " UTC")
+	when := units.Moment(d.At)
 	if d.Recovery > 0 { // one that did not start recovered in no time at all
 		when += "; recovered in " + span(d.Recovery)
 	}
@@ -238,7 +240,7 @@ func Foreign(all []protect.Foreign, screen page.Screen) string {
 			p.Para(page.Bold, 0, "Taken by others: of unknown consistency, and never pruned by Plumb")
 		}
 		_, name, _ := strings.Cut(f.Snapshot, "@")
-		p.Hang(page.Normal, "  ", f.Snapshot+"  "+f.At.UTC().Format(time.DateTime+" UTC")+", by "+cmp.Or(policy.By(name), somebody))
+		p.Hang(page.Normal, "  ", f.Snapshot+"  "+units.Moment(f.At)+", by "+cmp.Or(policy.By(name), somebody))
 	}
 	return p.String()
 }
@@ -271,8 +273,8 @@ func remark(at protect.Point, known keep.Facts) string {
 			parts = append(parts, "failed at "+r.Target+": "+why)
 		}
 	}
-	for _, h := range at.Holds {
-		parts = append(parts, "kept for "+h.Owner)
+	for _, owner := range owners(at) {
+		parts = append(parts, "kept for "+owner)
 	}
 	if why := known.Unusable(); why != "" {
 		parts = append(parts, why)

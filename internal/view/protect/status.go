@@ -2,7 +2,6 @@ package protect
 
 import (
 	"cmp"
-	"time"
 
 	"plumb/internal/protect/policy"
 	"plumb/internal/units"
@@ -18,7 +17,7 @@ func Status(s policy.Status, screen page.Screen) string {
 	default:
 		text := "Policy " + s.Policy
 		if !s.LastRun.IsZero() {
-			text += ", last run " + s.LastRun.UTC().Format(time.DateTime+" UTC")
+			text += ", last run " + units.Moment(s.LastRun)
 		}
 		p.Para(page.Normal, 0, text)
 	}
@@ -28,7 +27,7 @@ func Status(s policy.Status, screen page.Screen) string {
 		serverStatus(p, v)
 	}
 	for _, f := range s.Foreign {
-		p.Para(page.Dim, 0, f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+f.At.UTC().Format(time.DateTime+" UTC"))
+		p.Para(page.Dim, 0, f.Volume+" has "+units.Count(f.Snapshots, "snapshot")+" of "+cmp.Or(f.By, somebody)+", of unknown consistency, which Plumb never prunes; the newest is "+f.Newest+", of "+units.Moment(f.At))
 	}
 	p.Blank()
 	switch {
@@ -69,14 +68,14 @@ func serverStatus(p *page.Page, v policy.ServerStatus) {
 	for _, t := range v.Targets {
 		text := "nothing was sent yet"
 		if t.Point != "" {
-			text = t.Point + ", sent " + t.At.UTC().Format(time.DateTime+" UTC")
+			text = t.Point + ", sent " + units.Moment(t.At)
 		}
 		p.Hang(page.Normal, "  copy    ", t.To+": "+text)
 	}
 	for _, b := range v.Backups {
 		text := "nothing was backed up yet"
 		if b.Point != "" {
-			text = b.Point + ", at " + b.At.UTC().Format(time.DateTime+" UTC")
+			text = b.Point + ", at " + units.Moment(b.At)
 		}
 		p.Hang(page.Normal, "  backup  ", b.To+": "+text)
 	}

@@ -42,15 +42,10 @@ func TableDocument(p tables.Plan, r tables.Result) TableJSON {
 func TablePlan(p tables.Plan, screen page.Screen) string {
 	out := page.NewPage(screen)
 	out.Line(page.Bold, fmt.Sprintf("%s of point %s, into %s", p.Table, p.Point.ID, p.Server.Ref))
-	row := func(head string, all []string) {
-		for i, text := range all {
-			out.Hang(page.Normal, "  "+page.Columns(once(i, head), headWidth), text)
-		}
-	}
-	row("as", []string{p.As.String()})
-	row("content", []string{p.Content})
-	row("typed", typedLines(p.Statements))
-	row("note", p.Notes)
+	rows(out, page.Normal, "as", p.As.String())
+	rows(out, page.Normal, "content", p.Content)
+	rows(out, page.Normal, "typed", typedLines(p.Statements)...)
+	rows(out, page.Normal, "note", p.Notes...)
 	out.Para(page.Dim, 0, "The server keeps running, and nothing in it is touched. plumb undo takes it back.")
 	return out.String()
 }

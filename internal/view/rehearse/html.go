@@ -69,7 +69,7 @@ type stageHTML struct {
 
 // HTML makes one page that needs nothing else: no network, no script.
 func HTML(r rehearse.Result, cat *catalog.Catalog, about labview.About) ([]byte, error) {
-	html, err := labview.Web("rehearse.html", "lab.css", "rehearse.css").HTML(rehearsalPageOf(r, picture.FactsOf(cat), about))
+	html, err := labview.Web("rehearse.html", "lab.css", "rehearse.css").HTML(rehearsalPageOf(r, picture.Facts{Cat: cat}, about))
 	if err != nil {
 		return nil, fmt.Errorf("make the page of the rehearsal of %s: %w", rehearsed(r.Proposal), err)
 	}

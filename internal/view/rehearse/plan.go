@@ -21,7 +21,7 @@ func Plan(in runner.Forecast, cat *catalog.Catalog, screen page.Screen) string {
 	if in.Look != nil {
 		return labview.Plan(labview.PlanOf(*in.Look, in.Needs), screen) + "What is tried after this look depends on what check advises the server then.\n"
 	}
-	p := rehearsalPage{page.NewPage(screen), picture.FactsOf(cat)}
+	p := rehearsalPage{page.NewPage(screen), picture.Facts{Cat: cat}}
 	p.Para(page.Bold, 0, strings.Join(rehearsalHead(rehearse.Result{Proposal: in.Proposal}), " · "))
 	p.Blank()
 	p.Hang(page.Normal, "takes    ", proposedTime(in))

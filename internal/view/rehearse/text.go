@@ -30,7 +30,7 @@ type rehearsalPage struct {
 // what is kept, and what the sandbox was like. next are the commands that may
 // follow.
 func Text(r rehearse.Result, cat *catalog.Catalog, screen page.Screen, next ...string) string {
-	p := rehearsalPage{page.NewPage(screen), picture.FactsOf(cat)}
+	p := rehearsalPage{page.NewPage(screen), picture.Facts{Cat: cat}}
 	p.Para(page.Bold, 0, strings.Join(rehearsalHead(r), " · "))
 	p.Blank()
 	p.Para(page.Bold, 0, allSentence(r))

@@ -29,9 +29,9 @@ func SinceDocument(d stack.Difference, version string) SinceJSON {
 // Since tells what happened between two stacks, thing by thing. Counters that
 // stood are left out, and said to be.
 func Since(d stack.Difference, now *stack.Stack, cat *catalog.Catalog, screen page.Screen) string {
-	p, v := page.NewPage(screen), picture.FactsOf(cat)
+	p, v := page.NewPage(screen), picture.Facts{Cat: cat}
 	p.Hang(page.Normal, "", fmt.Sprintf("%s, from %s to %s: %s", picture.HostLine(now),
-		d.From.UTC().Format(time.DateTime), d.To.UTC().Format(time.DateTime+" UTC"), units.Span(d.To.Sub(d.From).Round(time.Second))))
+		d.From.UTC().Format(time.DateTime), units.Moment(d.To), units.Span(d.To.Sub(d.From).Round(time.Second))))
 	var of stack.Ref
 	still := 0
 	for _, c := range d.Changes {

@@ -15,7 +15,7 @@ import (
 // only, when not empty, names the servers to draw ("mysql" or "mysql:3306").
 func Text(s *stack.Stack, cat *catalog.Catalog, only []string, screen page.Screen) string {
 	p := page.NewPage(screen)
-	v := picture.FactsOf(cat)
+	v := picture.Facts{Cat: cat}
 	p.Hang(page.Normal, "", picture.HostLine(s))
 	if h := s.Host(); h != nil {
 		if said := v.Said(h); said != "" {

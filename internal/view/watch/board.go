@@ -223,9 +223,9 @@ func (s BoardServer) Limited() bool { return s.Limit != "" && s.Limit != watch.I
 
 // boardServer says what limits a server: the first of its verdicts.
 func boardServer(m watch.Moment, s watch.Server) BoardServer {
-	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: "active sessions not known", Rates: each(s.Rates, boardValue)}
+	out := BoardServer{Ref: Plain(s.Ref.String()), Title: Plain(s.Title), Up: s.Up, Load: active(s), Rates: each(s.Rates, boardValue)}
 	if s.Active != nil && units.IsReal(*s.Active) {
-		out.Active, out.Load = s.Active, units.Number(*s.Active)+" active sessions"
+		out.Active = s.Active
 	}
 	out.Classes = each(s.Classes, func(c watch.Share) BoardClass {
 		return BoardClass{Plain(string(c.Class)), page.Finite(c.Of.Value), interval(c.Of)}
@@ -236,10 +236,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 	case len(raised) > 0:
 		v := raised[0]
 		out.Limit, out.Now = Plain(v.ID), Plain(v.Title)
-		out.Detail = "since " + since(v.Since, m.At)
-		if v.ID != watch.Idle { // it costs nothing
-			out.Detail = cost(v.ID, v.Share) + " · " + out.Detail
-		}
+		out.Detail = costSince(v, since(v.Since, m.At))
 	case !s.Up:
 		out.Now = "Nothing of it was read in this window."
 	default:
@@ -257,6 +254,14 @@ func cost(id string, share *watch.Interval) string {
 		return "share of the active time not known"
 	}
 	return interval(*share) + " of the active time"
+}
+
+// costSince says what a verdict costs, unless that is nothing, and since when.
+func costSince(v watch.Verdict, when string) string {
+	if v.ID == watch.Idle {
+		return "since " + when
+	}
+	return cost(v.ID, v.Share) + " · since " + when
 }
 
 func since(from, at time.Time) string {

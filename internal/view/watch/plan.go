@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"plumb/internal/series"
 	"plumb/internal/units"
@@ -65,7 +64,7 @@ func indexWhy(x series.Index) string {
 	case x.DoneBy != "":
 		return x.DoneBy + " does its work too"
 	case !x.Since.IsZero():
-		return "nothing has read it since " + x.Since.UTC().Format(time.DateTime) + " UTC"
+		return "nothing has read it since " + units.Moment(x.Since)
 	}
 	return "nothing has read it"
 }

@@ -29,7 +29,7 @@ const (
 // holds it back, what speaks for that and against it, and what to do.
 func Text(m watch.Moment, cat *catalog.Catalog, screen page.Screen) string {
 	p := page.NewPage(screen)
-	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, m.At.UTC().Format(time.DateTime)+" UTC")
+	p.Sides("", page.Bold, "What limits the servers of "+cmp.Or(m.Hostname, "this host"), page.Dim, units.Moment(m.At))
 	for _, s := range m.Servers {
 		p.Blank()
 		server(p, m, s, cat)
@@ -98,14 +98,18 @@ func of(all []watch.Verdict, server stack.Ref) (out []watch.Verdict) {
 
 // load is what the server does, in numbers.
 func load(s watch.Server) string {
-	parts := []string{"active sessions not known"}
-	if s.Active != nil {
-		parts[0] = units.Number(*s.Active) + " active sessions"
-	}
+	parts := []string{active(s)}
 	for _, r := range s.Rates {
 		parts = append(parts, r.Label+" "+valueText(r))
 	}
 	return strings.Join(parts, " · ")
+}
+
+func active(s watch.Server) string {
+	if s.Active == nil || !units.IsReal(*s.Active) {
+		return "active sessions not known"
+	}
+	return units.Number(*s.Active) + " active sessions"
 }
 
 // valueText writes a live number with its unit.
@@ -141,16 +145,7 @@ func verdict(p *page.Page, v watch.Verdict, first bool, cat *catalog.Catalog) {
 		head, ink = "  IDLE      ", page.Normal
 	}
 	p.Labelled(ink, head, page.Bold, v.Title)
-	cost := "its share of the active time is not known"
-	if v.Share != nil {
-		cost = interval(*v.Share) + " of the active time"
-	}
-	if v.ID != watch.Idle { // it costs nothing
-		cost += " · "
-	} else {
-		cost = ""
-	}
-	p.Hang(page.Normal, "            ", v.ID+" · "+cost+"since "+v.Since.UTC().Format(time.TimeOnly))
+	p.Hang(page.Normal, "            ", v.ID+" · "+costSince(v, v.Since.UTC().Format(time.TimeOnly)))
 	if len(v.Causes) > 0 {
 		p.Hang(page.Normal, "  because   ", strings.Join(v.Causes, ", ")+": this is what it looks like from above")
 	}

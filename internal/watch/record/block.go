@@ -29,7 +29,8 @@ type minute struct {
 	order    []int64 // of each batch, the number of its section
 	sessions []sessionRow
 	stated   []statementRow
-	listed   [2]int // how many sessions and statements these are
+
+	sessionCount, statementCount int // in the rows of both
 }
 
 // full tells that no more should be added. The limits are half of what a block may hold, so one more batch never makes it too large.
@@ -38,7 +39,7 @@ func (m *minute) full() bool {
 	for _, s := range m.sections {
 		cells += cellsOf(len(s.columns), len(s.at))
 	}
-	return cells >= mostValues/2 || len(m.order) >= mostRows/2 || m.listed[0] >= mostSessions/2 || m.listed[1] >= mostStatements/2
+	return cells >= mostValues/2 || len(m.order) >= mostRows/2 || m.sessionCount >= mostSessions/2 || m.statementCount >= mostStatements/2
 }
 
 // cellsOf is how much of what a block may hold a section takes. Missing values count too.
@@ -46,7 +47,8 @@ func cellsOf(columns, rows int) int { return (columns + 1) * max(rows, 1) }
 
 func (m *minute) add(e entry, gaps int64) {
 	number := int64(len(m.order))
-	m.listed[0], m.listed[1] = m.listed[0]+len(e.Sessions), m.listed[1]+len(e.Statements)
+	m.sessionCount += len(e.Sessions)
+	m.statementCount += len(e.Statements)
 	if len(e.Sessions) > 0 {
 		m.sessions = append(m.sessions, sessionRow{number, e.Sessions})
 	}
@@ -139,7 +141,7 @@ func (in *input) times(start int64, n int) []int64 {
 // whole reads whole numbers in the form of the block.
 func (in *input) whole(n int) []int64 {
 	if in.coded != nil {
-		return in.closeInts(n)
+		return in.predictedInts(n)
 	}
 	return in.ints(0, n)
 }
@@ -186,8 +188,8 @@ func decode(in *input, t0 time.Time, schemas []schema) (entries []entry, gaps []
 		}
 		in.section(sc, members[i], t0, entries, gaps)
 	}
-	if in.bad || len(in.data) > 0 {
-		return nil, nil, errDamaged
+	if err := in.ended(); err != nil {
+		return nil, nil, err
 	}
 	return entries, gaps, nil
 }

@@ -218,7 +218,7 @@ func (in *input) count(most int) int {
 // column reads n values that appendColumn wrote, or, in form 2, output.column.
 func (in *input) column(base float64, n int) []float64 {
 	if in.coded != nil {
-		return in.closeColumn(n)
+		return in.predictedColumn(n)
 	}
 	if n > 0 && len(in.data) > 0 && in.data[0] == modeXOR {
 		in.byte()

@@ -71,36 +71,32 @@ const (
 // what that is.
 func (l *library) block(ctx context.Context, r blockRow, sessions bool) (entries []entry, damage string, err error) {
 	entries, err = l.values(ctx, r)
+	if Damaged(err) {
+		return nil, "the block of this time is damaged", nil
+	}
 	if err != nil {
-		return nil, "the block of this time is damaged", onlyDamage(err)
+		return nil, "", err
 	}
+	var parts []string
 	if sessions {
-		if err := l.addSessions(ctx, r, entries); err != nil {
-			if onlyDamage(err) != nil {
-				return nil, "", err
-			}
-			damage = "the sessions of this time are damaged"
-		}
-	}
-	if err := l.addStatements(ctx, r, entries); err != nil {
-		if onlyDamage(err) != nil {
+		if err := l.addSessions(ctx, r, entries); Damaged(err) {
+			parts = append(parts, "the sessions of this time are damaged")
+		} else if err != nil {
 			return nil, "", err
 		}
-		damage = strings.TrimPrefix(damage+"; the statements of this time are damaged", "; ")
 	}
-	return entries, damage, nil
+	if err := l.addStatements(ctx, r, entries); Damaged(err) {
+		parts = append(parts, "the statements of this time are damaged")
+	} else if err != nil {
+		return nil, "", err
+	}
+	return entries, strings.Join(parts, "; "), nil
 }
 
-// Damaged tells whether an error says that something stored is damaged, so that all
-// else can be read.
-func Damaged(err error) bool { return err != nil && onlyDamage(err) == nil }
-
-// onlyDamage gives the error, unless it says that something stored is damaged.
-func onlyDamage(err error) error {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqliteCorrupt || errors.Is(err, errDamaged) {
-		return nil
-	}
-	return err
+// Damaged tells whether an error says that something stored is damaged. Everything else can be read nevertheless.
+func Damaged(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqliteCorrupt || errors.Is(err, errDamaged)
 }
 
 func (l *library) values(ctx context.Context, r blockRow) ([]entry, error) {

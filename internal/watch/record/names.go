@@ -57,6 +57,7 @@ func (in *input) text(list []string) string {
 	return list[n]
 }
 
+// ended is an error unless everything was read, and made sense.
 func (in *input) ended() error {
 	if in.bad || len(in.data) > 0 {
 		return errDamaged

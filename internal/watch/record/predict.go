@@ -13,11 +13,11 @@ import (
 // predicted, in the low three bits; above them stand four for the number of
 // decimals, and one for [inPiecesOf].
 const (
-	closeSteady = 0 // all values are the same
-	closeLevel  = 1 // by the least of them: what varies around a mean
-	closeDelta  = 2 // by the one before
-	closeSlope  = 3 // by the one before and its difference: counters with a steady rate
-	closeXOR    = 4 // not at all: bits that differ from those of the one before, as in form 1
+	predictSame  = 0 // all values are the same
+	predictLeast = 1 // by the least of them: what varies around a mean
+	predictLast  = 2 // by the one before
+	predictSlope = 3 // by the one before and its difference: counters with a steady rate
+	predictNone  = 4 // not at all: bits that differ from those of the one before, as in form 1
 )
 
 // inPiecesOf says that the differences are multiples of the number that follows.
@@ -44,7 +44,7 @@ func newOutput() *output {
 func (o *output) column(values []float64) {
 	decimals, ok := decimalsOf(values)
 	if !ok {
-		o.plain = appendXOR(append(o.plain, closeXOR), 0, values)
+		o.plain = appendXOR(append(o.plain, predictNone), 0, values)
 		return
 	}
 	o.ints(byte(decimals)<<3, wholeNumbers(values, decimals))
@@ -64,7 +64,7 @@ func (o *output) ints(head byte, values []int64) {
 	}
 	first, piece := values[0], pieceOf(values)
 	if piece == 0 {
-		o.plain = binary.AppendVarint(append(o.plain, head|closeSteady), first)
+		o.plain = binary.AppendVarint(append(o.plain, head|predictSame), first)
 		return
 	}
 	p := predict(values, int64(piece))
@@ -75,7 +75,7 @@ func (o *output) ints(head byte, values []int64) {
 	if piece > 1 {
 		o.plain = binary.AppendUvarint(o.plain, piece)
 	}
-	if p.mode != closeDelta {
+	if p.mode != predictLast {
 		o.plain = binary.AppendVarint(o.plain, p.more)
 	}
 	o.rests(p.mode, p.rests)
@@ -113,7 +113,7 @@ func pieceOf(values []int64) (piece uint64) {
 // prediction is a column by how it is predicted.
 type prediction struct {
 	mode  byte
-	more  int64 // level: how far the least is below the first; slope: the first difference
+	more  int64 // predictLeast: how far the least is below the first; predictSlope: the first difference
 	rests []int64
 }
 
@@ -123,9 +123,9 @@ func predict(values []int64, piece int64) prediction {
 	for i, v := range values {
 		u[i] = (v - values[0]) / piece
 	}
-	best := byDelta(u)
+	best := byLast(u)
 	cost := best.cost()
-	for _, other := range []prediction{byLevel(u), bySlope(u)} {
+	for _, other := range []prediction{byLeast(u), bySlope(u)} {
 		if c := other.cost(); other.rests != nil && c < cost {
 			best, cost = other, c
 		}
@@ -133,8 +133,8 @@ func predict(values []int64, piece int64) prediction {
 	return best
 }
 
-func byDelta(u []int64) prediction {
-	p := prediction{mode: closeDelta, rests: make([]int64, 0, len(u))}
+func byLast(u []int64) prediction {
+	p := prediction{mode: predictLast, rests: make([]int64, 0, len(u))}
 	for i := 1; i < len(u); i++ {
 		p.rests = append(p.rests, u[i]-u[i-1])
 	}
@@ -145,19 +145,19 @@ func bySlope(u []int64) prediction {
 	if len(u) < 3 {
 		return prediction{}
 	}
-	p := prediction{mode: closeSlope, more: u[1] - u[0], rests: make([]int64, 0, len(u))}
+	p := prediction{mode: predictSlope, more: u[1] - u[0], rests: make([]int64, 0, len(u))}
 	for i := 2; i < len(u); i++ {
 		p.rests = append(p.rests, (u[i]-u[i-1])-(u[i-1]-u[i-2]))
 	}
 	return p
 }
 
-func byLevel(u []int64) prediction {
+func byLeast(u []int64) prediction {
 	low, high := slices.Min(u), slices.Max(u)
 	if low < -1<<61 || high > 1<<61 {
 		return prediction{}
 	}
-	p := prediction{mode: closeLevel, more: -low, rests: make([]int64, 0, len(u))}
+	p := prediction{mode: predictLeast, more: -low, rests: make([]int64, 0, len(u))}
 	for _, v := range u[1:] {
 		p.rests = append(p.rests, v-low)
 	}
@@ -203,13 +203,13 @@ func (h *rested) before(rests []int64) (back int, found bool) {
 	return 0, false
 }
 
-// closeColumn reads n values that output.column wrote.
-func (in *input) closeColumn(n int) []float64 {
+// predictedColumn reads n values that output.column wrote.
+func (in *input) predictedColumn(n int) []float64 {
 	if n == 0 {
 		return nil
 	}
 	head := in.peek()
-	if head == closeXOR {
+	if head == predictNone {
 		in.byte()
 		return in.xor(0, n)
 	}
@@ -218,7 +218,7 @@ func (in *input) closeColumn(n int) []float64 {
 		in.fail()
 		return nil
 	}
-	whole := in.closeInts(n)
+	whole := in.predictedInts(n)
 	values := make([]float64, len(whole))
 	for i, v := range whole {
 		values[i] = float64(v) / tens[decimals]
@@ -226,8 +226,8 @@ func (in *input) closeColumn(n int) []float64 {
 	return values
 }
 
-// closeInts reads n values that output.ints wrote.
-func (in *input) closeInts(n int) []int64 {
+// predictedInts reads n values that output.ints wrote.
+func (in *input) predictedInts(n int) []int64 {
 	if n == 0 {
 		return nil
 	}
@@ -236,11 +236,11 @@ func (in *input) closeInts(n int) []int64 {
 	if head&inPiecesOf != 0 {
 		piece = int64(in.count(math.MaxInt64))
 	}
-	if mode == closeLevel || mode == closeSlope {
+	if mode == predictLeast || mode == predictSlope {
 		more = in.varint()
 	}
 	values := make([]int64, n)
-	if mode == closeSteady {
+	if mode == predictSame {
 		for i := range values {
 			values[i] = first
 		}
@@ -260,15 +260,15 @@ func (in *input) closeInts(n int) []int64 {
 // predicted makes the numbers of which predict made rests. The first is 0.
 func predicted(mode byte, more int64, rests, u []int64) {
 	switch mode {
-	case closeLevel:
+	case predictLeast:
 		for i, r := range rests {
 			u[i+1] = r - more
 		}
-	case closeDelta:
+	case predictLast:
 		for i, r := range rests {
 			u[i+1] = u[i] + r
 		}
-	case closeSlope:
+	case predictSlope:
 		u[1] = more
 		for i, r := range rests {
 			more += r
@@ -280,9 +280,9 @@ func predicted(mode byte, more int64, rests, u []int64) {
 // rests reads those of a column of n values.
 func (in *input) rests(mode byte, n int) []int64 {
 	switch mode {
-	case closeLevel, closeDelta:
+	case predictLeast, predictLast:
 		n--
-	case closeSlope:
+	case predictSlope:
 		n -= 2
 	default:
 		n = 0

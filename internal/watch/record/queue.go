@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -40,7 +41,7 @@ func (q *queue) put(f *flush) (lost bool) {
 	q.list = append(q.list, f)
 	if len(q.list) > mostWaiting {
 		gone := q.list[0]
-		q.list = append([]*flush(nil), q.list[1:]...)
+		q.list = slices.Clone(q.list[1:])
 		q.lose(loss{since: time.Unix(0, gone.t0), until: time.Unix(0, gone.last), why: q.reason(), hint: "see the messages of plumb watch record of that time"})
 		lost = true
 	}
@@ -80,7 +81,7 @@ func (q *queue) head() (f *flush, losses []loss) {
 	if len(q.list) > 0 {
 		f, q.taken = q.list[0], len(q.losses)
 	}
-	return f, append([]loss(nil), q.losses...)
+	return f, slices.Clone(q.losses)
 }
 
 // wrote takes away what is written. A block that was replaced meanwhile stays.

@@ -322,12 +322,12 @@ func (r *Reader) pictureBefore(ctx context.Context, from int64, do func(Item) er
 func (r *Reader) show(ctx context.Context, p pictureRow, do func(Item) error) error {
 	at := time.Unix(0, p.at).UTC()
 	s, err := newGlossary(r.db, "stack", decodeStack).word(ctx, p.stack) // of its own: stacks are large, and read once
-	if err != nil {
-		if onlyDamage(err) != nil {
-			return err
-		}
+	if Damaged(err) {
 		lost := damaged(p.at, p.at, "the picture of this time is damaged")
 		return do(Item{At: at, Lost: &lost})
+	}
+	if err != nil {
+		return err
 	}
 	return do(Item{At: at, Picture: s})
 }

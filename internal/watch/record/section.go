@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"plumb/internal/series"
@@ -182,7 +183,7 @@ func places(cols []column) map[column]int {
 func (s *section) snapshot() *section {
 	c := *s
 	c.place = nil
-	c.values = append([][]float64(nil), s.values...)
-	c.missing = append([][]int64(nil), s.missing...)
+	c.values = slices.Clone(s.values)
+	c.missing = slices.Clone(s.missing)
 	return &c
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"plumb/internal/series"
@@ -113,8 +114,8 @@ func decodeSessions(data []byte) ([]sessionRow, error) {
 	}
 	runs, inTx := in.times(0, int(total)), in.times(0, int(total))
 	blockers := in.ints(0, in.count(mostValues))
-	if in.bad || len(in.data) > 0 {
-		return nil, errDamaged
+	if err := in.ended(); err != nil {
+		return nil, err
 	}
 	rows := make([]sessionRow, n)
 	for i := range rows {
@@ -158,7 +159,7 @@ func sessionOf(numbers *[sessionNumbers][]int64, list []string, blockers *[]int6
 		return s, false
 	}
 	if n > 0 {
-		s.BlockedBy = append([]int64(nil), (*blockers)[:n]...)
+		s.BlockedBy = slices.Clone((*blockers)[:n])
 		*blockers = (*blockers)[n:]
 	}
 	return s, ok

@@ -175,8 +175,8 @@ func decodeStatements(data []byte, against base, digests func(int64) (digest, bo
 		}
 		first.take(c)
 	}
-	if len(in.data) > 0 {
-		return nil, nil, errDamaged
+	if err := in.ended(); err != nil {
+		return nil, nil, err
 	}
 	rows = make([]statementRow, n)
 	for i, list := range ranked {

@@ -177,11 +177,10 @@ func (w *Writer) begin(ctx context.Context) (err error) {
 	if _, err := w.db.ExecContext(ctx, `UPDATE verdict SET until = max(since, ?) WHERE until = 0`, last.Int64); err != nil {
 		return err
 	}
-	w.earlier, _, err = learned(ctx, w.db, w.opt.Now())
-	if onlyDamage(err) != nil { // what is damaged is learned again
-		return err
+	var unread error
+	if w.earlier, _, unread = learned(ctx, w.db, w.opt.Now()); unread != nil && !Damaged(unread) { // what is damaged is learned again
+		return unread
 	}
-	err = nil
 	w.store = &store{db: w.db, words: w.words, numbers: w.numbers, opt: w.opt}
 	if now := w.opt.Now(); last.Valid && now.Sub(time.Unix(0, last.Int64)) > 2*time.Second {
 		w.queue.lost(loss{since: time.Unix(0, last.Int64), until: now, why: "nothing was recorded: plumb watch record did not run, or was killed"})

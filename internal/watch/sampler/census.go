@@ -70,11 +70,6 @@ func (c *census) stat(ctx context.Context, dir string) (comm, parent string) {
 	if err != nil {
 		return "", ""
 	}
-	return parseStat(text)
-}
-
-// parseStat gives the name of a process and the number of its parent.
-func parseStat(text []byte) (comm, parent string) {
 	_, comm, rest, _ := proc.SplitStat(text)
 	if len(rest) > 1 {
 		parent = rest[1]

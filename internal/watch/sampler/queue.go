@@ -1,6 +1,8 @@
 package sampler
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +44,7 @@ func (q *queue) put(i item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.dropped) > 0 && len(q.items) < cap(q.items)-1 {
-		q.items <- item{at: i.at, batch: about(i.at, "more came than could be taken in: left out something of "+strings.Join(sorted(q.dropped), ", "))}
+		q.items <- item{at: i.at, batch: about(i.at, "more came than could be taken in: left out something of "+strings.Join(slices.Sorted(maps.Keys(q.dropped)), ", "))}
 		q.dropped = map[string]bool{}
 	}
 	select {

@@ -2,7 +2,6 @@ package sampler
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"plumb/internal/sample"
 	"plumb/internal/series"
 	"plumb/internal/stack"
+	"plumb/internal/units"
 	"plumb/internal/watch"
 )
 
@@ -176,7 +176,7 @@ func (f *fan) batch(b series.Batch) {
 	defer f.mu.Unlock()
 	b.At = now()
 	for i := range b.Gaps {
-		b.Gaps[i].Why = short(b.Gaps[i].Why)
+		b.Gaps[i].Why = units.Start(b.Gaps[i].Why, longest)
 	}
 	for _, q := range f.sinks {
 		q.put(item{at: b.At, batch: b})
@@ -189,20 +189,3 @@ func now() time.Time { return time.Now().UTC().Round(0) }
 
 // longest is as much of an error as a gap says.
 const longest = 300
-
-func short(text string) string {
-	if r := []rune(text); len(r) > longest {
-		return string(r[:longest-1]) + "…"
-	}
-	return text
-}
-
-// sorted is for messages.
-func sorted(names map[string]bool) []string {
-	var out []string
-	for n := range names {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
-}

@@ -203,27 +203,6 @@ func TestNextIsNotMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestStatOfProcesses(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"17 (mariadbd) S 1 17 17 0":     {"mariadbd", "1"},
-		"17 (a) b (c) S 42 17":          {"a) b (c", "42"},
-		"17 (cut":                       {"", ""},
-		")17(":                          {"", ""},
-		"17 (x)":                        {"x", ""},
-		"":                              {"", ""},
-		"1 (tmux: server) S 0 1 1 0 -1": {"tmux: server", "0"},
-	} {
-		if comm, parent := parseStat([]byte(text)); comm != want[0] || parent != want[1] {
-			t.Errorf("%q: %q %q, want %q", text, comm, parent, want)
-		}
-	}
-}
-
-func FuzzStat(f *testing.F) {
-	f.Add([]byte("17 (mariadbd) S 1 17"))
-	f.Fuzz(func(_ *testing.T, text []byte) { parseStat(text) })
-}
-
 // TestNobodyPassesForPlumb: a client that begins a text as ours are marked hides
 // nothing by it, and ours are marked once.
 func TestNobodyPassesForPlumb(t *testing.T) {

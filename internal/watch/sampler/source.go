@@ -66,7 +66,7 @@ func (r *run) ask(ctx context.Context, source sample.Source, every time.Duration
 	began := time.Now()
 	go func() {
 		defer cancel()
-		got <- take(asked, r, source)
+		got <- r.take(asked, source)
 	}()
 	timer := time.NewTimer(limit + 50*time.Millisecond) // one that obeys its context says itself what it was waiting for
 	defer timer.Stop()
@@ -85,7 +85,7 @@ func (r *run) ask(ctx context.Context, source sample.Source, every time.Duration
 }
 
 // take asks a source; one that panics is a gap and not the end of watching.
-func take(ctx context.Context, r *run, source sample.Source) (a answer) {
+func (r *run) take(ctx context.Context, source sample.Source) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			a = answer{err: fmt.Errorf("a mistake in Plumb: %v at %.600s", p, debug.Stack())}

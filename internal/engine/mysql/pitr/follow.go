@@ -5,8 +5,6 @@ package pitr
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +16,7 @@ import (
 
 	"plumb/internal/archive"
 	"plumb/internal/backup/manifest"
+	"plumb/internal/dice"
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/hint"
 	"plumb/internal/host"
@@ -81,12 +80,11 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 	}
 	if f.former {
 		f.former, t.Break, t.More = false, errFormer.Error(), true
-		return t, f.begin(files[0], t.Break)
+		f.begin(files[0], t.Break)
+		return t, nil
 	}
 	if f.series == "" {
-		if err := f.begin(files[0], ""); err != nil {
-			return t, err
-		}
+		f.begin(files[0], "")
 	}
 	at, why, err := f.at(ctx, k, files)
 	if err == nil && why == "" {
@@ -102,7 +100,8 @@ func (f *Follower) Turn(ctx context.Context, k *archive.Keeper) (t archive.Turn,
 		return t, err
 	}
 	t.Break, t.More = why, true
-	return t, f.begin(files[0], why)
+	f.begin(files[0], why)
+	return t, nil
 }
 
 // errFormer is why a log cannot be gone on with that joins on, as far as anybody can tell: the marks of its last record are of another key.
@@ -154,20 +153,15 @@ func order(a, b archive.Piece) int {
 }
 
 // begin begins a new series at the beginning of a file.
-func (f *Follower) begin(file, why string) error {
-	var word [4]byte
-	if _, err := rand.Read(word[:]); err != nil {
-		return err
-	}
+func (f *Follower) begin(file, why string) {
 	at := time.Now()
 	if next := manifest.Made(f.series).Add(time.Second); at.Before(next) {
 		at = next // whatever the clock does, the newest series has the last name
 	}
-	f.left = left{series: manifest.NewID(at, hex.EncodeToString(word[:])), file: path.Base(file), why: why}
+	f.left = left{series: manifest.NewID(at, dice.Hex(4)), file: path.Base(file), why: why}
 	if why != "" {
 		f.breaks = append(f.breaks, archive.Break{At: manifest.Made(f.series), Why: why})
 	}
-	return nil
 }
 
 // files reads which there are, as absolute paths.

@@ -13,6 +13,7 @@ import (
 	"plumb/internal/engine/mysql/binlog"
 	"plumb/internal/protect"
 	"plumb/internal/relay"
+	"plumb/internal/units"
 )
 
 // Names, places and GTIDs come again, as binlog.Joint says. So the log of a base is told by times as well: the file in which the base
@@ -68,7 +69,7 @@ func ofBase(ctx context.Context, logs []*shelfLog, b base) (fit []*shelfLog, unk
 	}
 	now := slices.MaxFunc(could, func(a, b origin) int { return a.made.Compare(b.made) })
 	if now.first && b.meanwhile(now.made) {
-		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, clock(now.made), now.log.sayso())
+		return nil, nil, fmt.Errorf("the log of the series %s was begun at %s, while the base was made: whether the base is of it or of the one before is not known%s", now.log.series, units.Moment(now.made), now.log.sayso())
 	}
 	for _, o := range could {
 		if o.head == now.head {
@@ -130,7 +131,7 @@ func (l *shelfLog) wasPast(ctx context.Context, b base) error {
 	}
 	e, err := l.entry(ctx, l.s, p)
 	if err == nil && e.Kept.Before(b.began.Add(time.Second)) { // that it began in is in whole seconds, and its place was read at its end
-		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), clock(e.Kept), clock(b.began), l.sayso())
+		err = fmt.Errorf("%w: the series %s had come past %s at %s, and the base began at %s%s", binlog.ErrOther, l.series, at(b.at.File, b.at.Offset), units.Moment(e.Kept), units.Moment(b.began), l.sayso())
 	}
 	return err
 }
@@ -154,5 +155,3 @@ func (l *shelfLog) sayso() string {
 
 // saidSo tells whether a person named the series, and not only the server.
 func saidSo(log string) bool { return strings.Contains(log, "/") }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }

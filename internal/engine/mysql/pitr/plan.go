@@ -20,6 +20,7 @@ import (
 	"plumb/internal/product"
 	"plumb/internal/protect"
 	"plumb/internal/protect/replay"
+	"plumb/internal/units"
 )
 
 var _ moment.Engine = Engine{}
@@ -117,7 +118,7 @@ func plan(ctx context.Context, s archive.Shelf, b base, a moment.Asked) (w momen
 	if len(way.After) == 0 && !a.To.Point() && !atEnd {
 		last := "nothing after the base backup"
 		if n := len(way.Before); n > 0 {
-			last = "a commit of " + way.Before[n-1].Time.UTC().Format("2006-01-02 15:04:05 MST")
+			last = "a commit of " + units.Moment(way.Before[n-1].Time)
 		}
 		return w, hint.With(fmt.Errorf("the archive ends before %s: its last is %s", a.To.Text, last), "--to latest takes all that is there")
 	}

@@ -3,6 +3,8 @@ package point
 import (
 	"regexp"
 	"strings"
+
+	"plumb/internal/units"
 )
 
 // literals are what a statement holds of people's data.
@@ -18,16 +20,12 @@ func shape(statement string) string {
 
 // plain bounds a text of the server's, and takes out what a terminal would obey.
 func plain(s string) string {
-	out := []rune(strings.Map(func(r rune) rune {
+	return units.Start(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return '?'
 		}
 		return r
-	}, s))
-	if len(out) > 120 {
-		return string(out[:120]) + "…"
-	}
-	return string(out)
+	}, s), 120)
 }
 
 // changesTables tells whether a statement is one for which, and not only with

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plumb/internal/await"
+	"plumb/internal/dice"
 	"plumb/internal/host"
 	"plumb/internal/units"
 )
@@ -54,7 +55,7 @@ func (j Joiner) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a := Address{Token: token(), Print: print}
+	a := Address{Token: dice.Hex(16), Print: print}
 	a.Host, a.Port = place(j.Request.Address)
 	l, err := listen(a.Host, a.Port, c)
 	if err != nil {
@@ -201,8 +202,7 @@ func (j Joiner) receive(ctx context.Context, conn net.Conn) (State, error) {
 }
 
 func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	return text[:min(len(text), 200)]
+	return units.Start(strings.Join(strings.Fields(err.Error()), " "), 200)
 }
 
 // files unpacks the archive beside the server's own files.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"plumb/internal/dice"
 	"plumb/internal/host"
 )
 
@@ -48,7 +49,7 @@ func put(ctx context.Context, d host.Doer, dir string) error {
 }
 
 func exchange(ctx context.Context, d host.Doer, dir string) error {
-	from, aside := path.Join(dir, fresh), path.Join(dir, old+token())
+	from, aside := path.Join(dir, fresh), path.Join(dir, old+dice.Hex(16))
 	was, err := top(ctx, d, dir)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"plumb/internal/dice"
 	"plumb/internal/protect"
 )
 
@@ -38,7 +39,7 @@ func TestRequest(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "::1", "db1.example.com"} {
-		a := Address{host, "4444", token(), strings.Repeat("0f", 32)}
+		a := Address{host, "4444", dice.Hex(16), strings.Repeat("0f", 32)}
 		if b, err := parseAddress(a.String()); err != nil || b != a {
 			t.Errorf("%s: %+v, %v", a, b, err)
 		}
@@ -46,7 +47,7 @@ func TestAddress(t *testing.T) {
 		if strings.Trim(a.String(), "0123456789abcdefghijklmnopqrstuvwxyz.:[]/-_") != "" || len("ready "+a.String()) > 500 {
 			t.Errorf("%s does not get through", a)
 		}
-		if a.proof("x") == a.proof("") || a.proof("x") == (Address{host, "4444", token(), a.Print}).proof("x") {
+		if a.proof("x") == a.proof("") || a.proof("x") == (Address{host, "4444", dice.Hex(16), a.Print}).proof("x") {
 			t.Error("the proof does not depend on all it should")
 		}
 	}
@@ -117,7 +118,7 @@ func TestAccept(t *testing.T) {
 	l, err := listen("127.0.0.1", "0", c)
 	must(t, err)
 	host, port, _ := net.SplitHostPort(l.Addr().String())
-	a := Address{host, port, token(), print}
+	a := Address{host, port, dice.Hex(16), print}
 	for i := range 30 { // of which some say nothing
 		c, err := net.Dial("tcp", l.Addr().String())
 		must(t, err)
@@ -185,7 +186,7 @@ func TestAnotherJoiner(t *testing.T) {
 		}
 	}()
 	host, port, _ := net.SplitHostPort(l.Addr().String())
-	if _, err := call(t.Context(), Address{host, port, token(), print}); err == nil || !strings.Contains(err.Error(), "another than the joiner") {
+	if _, err := call(t.Context(), Address{host, port, dice.Hex(16), print}); err == nil || !strings.Contains(err.Error(), "another than the joiner") {
 		t.Error(err)
 	}
 }

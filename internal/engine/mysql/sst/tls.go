@@ -35,12 +35,6 @@ func identity() (tls.Certificate, string, error) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: private}, hex.EncodeToString(sum[:]), nil
 }
 
-func token() string {
-	raw := make([]byte, 16)
-	rand.Read(raw) // never fails
-	return hex.EncodeToString(raw)
-}
-
 // call connects to a joiner, and makes sure that it is the one whose address it is.
 func call(ctx context.Context, a Address) (net.Conn, error) {
 	want, err := hex.DecodeString(a.Print)

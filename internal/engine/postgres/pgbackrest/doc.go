@@ -102,9 +102,7 @@ func meaning(command string, code int, said string, err error) error {
 			hints = append(hints, strings.TrimSpace(h[1]))
 		}
 	}
-	if len(f.Text) > 1000 {
-		f.Text = f.Text[:1000] + "…"
-	}
+	f.Text = units.Start(f.Text, 1000)
 	if saidNoise.MatchString(said) {
 		code = codeCrypto
 	}

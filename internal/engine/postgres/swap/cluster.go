@@ -8,11 +8,11 @@ import (
 	"path"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"plumb/internal/change"
 	"plumb/internal/hint"
 	"plumb/internal/host"
+	"plumb/internal/host/passwd"
 	"plumb/internal/provision"
 	"plumb/internal/units"
 )
@@ -96,16 +96,15 @@ func read(ctx context.Context, h host.Reader, home provision.Home) (c cluster, e
 
 // userOf gives the name of a user of the system.
 func userOf(ctx context.Context, h host.Reader, uid int) (string, error) {
-	text, err := h.ReadFile(ctx, "/etc/passwd")
+	text, err := h.ReadFile(ctx, passwd.File)
 	if err != nil {
 		return "", err
 	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(uid) {
-			return f[0], nil
-		}
+	u, known := passwd.Numbered(text, uid)
+	if !known {
+		return "", fmt.Errorf("user %d, as whom it runs, is not in %s", uid, passwd.File)
 	}
-	return "", fmt.Errorf("user %d, as whom it runs, is not in /etc/passwd", uid)
+	return u.Name, nil
 }
 
 // next is the cluster that is made, and refuses where something is already, or does not fit.
