@@ -153,13 +153,13 @@ func (a *app) writeCheckPage(know check.Knowledge, r check.Report, f checkFlags)
 func (f checkFlags) validate() error {
 	harms := harmWords()
 	if f.failOn != "" && !slices.Contains(harms, f.failOn) {
-		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "want one of "+strings.Join(harms, ", "))
+		return hint.Usage(fmt.Sprintf("--fail-on %s is not a harm", f.failOn), "use one of "+strings.Join(harms, ", "))
 	}
 	if f.emit != "" && !slices.Contains(checkview.EmitTargets(), f.emit) {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want one of "+strings.Join(checkview.EmitTargets(), ", "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "use one of "+strings.Join(checkview.EmitTargets(), ", "))
 	}
 	if f.plan != "" && f.IsDirectory() {
-		return hint.Usage("--plan wants one host, and --tape names a directory", "give one tape")
+		return hint.Usage("--plan works on one host, but --tape names a directory", "give one tape")
 	}
 	if err := shell.RoomFor("--html", f.html, f.force); err != nil {
 		return err

@@ -44,7 +44,7 @@ func (a *app) fix() *cobra.Command {
 	var f fixFlags
 	c := &cobra.Command{
 		Use:   "fix [PLAN]",
-		Short: "apply the advice, with a journal to take it back",
+		Short: "apply the advice, with a journal to revert it",
 		Long: `Fix shows the plan of a check, asks, and applies it: to the running system where
 that is possible, and in the configuration, so that it persists. PLAN is a file
 that plumb check --plan wrote; without one, fix checks this host first.
@@ -103,17 +103,17 @@ const fixExits = `Exit codes:
 func (f fixFlags) validate() error {
 	switch {
 	case f.emit != "" && !slices.Contains(playbook.Forms(), f.emit):
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "want "+strings.Join(playbook.Forms(), " or "))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", f.emit), "use "+strings.Join(playbook.Forms(), " or "))
 	case f.try < 0 || f.try > 0 && f.try < 5*time.Second:
 		return hint.Usage(fmt.Sprintf("--try %s leaves no time to type plumb confirm", f.try), "give something like --try 10m")
 	case f.try > 0 && f.image != "":
-		return hint.Usage("--try watches a machine that runs, and --root names an image", "give one of them")
+		return hint.Usage("--try needs a running machine, but --root names an image", "give one of them")
 	case f.image != "" && f.file == "" && len(f.set) == 0:
-		return hint.Usage("--root wants a plan: nothing runs in an image that could be checked", "plumb check --plan FILE writes one on a machine like it")
+		return hint.Usage("--root needs a plan: nothing runs in an image, so it cannot be checked", "plumb check --plan FILE writes one on a machine like it")
 	case f.file != "" && len(f.set) > 0:
-		return hint.Usage("a plan and --set are two lists of changes", "give one of them")
+		return hint.Usage("a plan and --set cannot be combined", "give one of them")
 	case f.image != "" && f.restart:
-		return hint.Usage("--restart concerns what runs, and --root names an image", "give one of them")
+		return hint.Usage("--restart needs a running machine, but --root names an image", "give one of them")
 	}
 	return f.changeFlags.validate()
 }

@@ -175,10 +175,10 @@ func onThing(c *cobra.Command, f *inventoryFlags, of shell.Words, do func(contex
 	f.StateFlag(c)
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) != 2 || strings.TrimSpace(args[1]) == "" {
-			return hint.Usage(c.CommandPath()+" wants a KIND and a NAME", "plumb inventory lists both")
+			return hint.Usage(c.CommandPath()+" needs a KIND and a NAME", "plumb inventory lists both")
 		}
 		if known := of(); !slices.Contains(known, args[0]) {
-			return hint.Usage(fmt.Sprintf("%s takes no things of the kind %q", c.CommandPath(), args[0]), "want "+hint.OneOf(known))
+			return hint.Usage(fmt.Sprintf("%s takes no things of the kind %q", c.CommandPath(), args[0]), "use "+hint.OneOf(known))
 		}
 		return nil
 	}

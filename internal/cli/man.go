@@ -68,7 +68,7 @@ func (a *app) completion() *cobra.Command {
 			case "fish":
 				return c.Root().GenFishCompletion(a.Out, true)
 			}
-			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "want bash, zsh or fish")
+			return hint.Usage(fmt.Sprintf("no completion for %q", args[0]), "use bash, zsh or fish")
 		},
 	}
 }

@@ -61,7 +61,7 @@ func (a *app) schema() *cobra.Command {
 				text = of
 			}
 			if text == nil {
-				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "want "+hint.OneOf(documents())))
+				return hint.Usage(fmt.Sprintf("there is no document %q", name), cmp.Or(hint.Meant(name, documents()), "use "+hint.OneOf(documents())))
 			}
 			_, err := a.Out.Write(text)
 			return err

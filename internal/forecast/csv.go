@@ -41,7 +41,7 @@ type Table struct {
 	parts   mark        // one that is in per cent of a size that is not told
 }
 
-const wanted = "want a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can be in the header (used_gib) or in the cells (1.5G)"
+const wanted = "it needs a header such as date,used_bytes and rows such as 2026-11-25,1073741824; a unit can be in the header (used_gib) or in the cells (1.5G)"
 
 // ParseCSV reads a file with a header, and in it a date and what was taken then; a size
 // and a name are read as well. A row without bytes is a day of which nothing is known.

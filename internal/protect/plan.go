@@ -70,7 +70,7 @@ func (p Plan) Choose(name string) (Mode, error) {
 		}
 	}
 	if why == nil {
-		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "want "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
+		return Mode{}, hint.Usage(fmt.Sprintf("there is no mode %q", name), "use "+hint.OneOf([]string{ModeCrash, ModeLocked, ModeBackupAPI, ModeFreeze}))
 	}
 	return Mode{}, hint.With(fmt.Errorf("no point of %s can be taken: %s", p.Server.Ref, strings.Join(why, "; ")), "plumb snapshot --dry-run shows each mode, and what prevents it")
 }

@@ -14,7 +14,7 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 		return err
 	}
 	if !st.Mode.IsDir() || st.Resolved != at {
-		return change.Refuse("name a place without links", "%s is not a directory, or is a link", at)
+		return change.Refuse("name a place whose path has no links", "%s is not a directory, or is a link", at)
 	}
 	names, err := h.Glob(ctx, host.Verbatim(at)+"/*")
 	if err != nil {

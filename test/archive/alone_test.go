@@ -28,7 +28,7 @@ func TestPostgreSQLBaseAlone(t *testing.T) {
 	says(t, c.restore(3, dir, id, "--to", "latest"), "the archive has no WAL of the server", "hint: --to base restores it as it was when it ended")
 	c.alone(dir, id)
 	says(t, c.restore(2, dir, id, "--to", "base", "--timeline", "1"), "--to base replays no log")
-	says(t, c.restore(3, dir, "--to", "base"), "it has no log, and without that no server starts on it")
+	says(t, c.restore(3, dir, "--to", "base"), "it has no log, and no server starts on it without that")
 	says(t, c.restore(3, dir, "--to", "latest"), "hint: from this backup nothing can be reached")
 }
 

@@ -112,9 +112,9 @@ recipient, age1….
 func (o asked) check(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1:
-		return hint.Usage(c.CommandPath()+" wants one POINT or SERVER at most", "plumb protect list shows them")
+		return hint.Usage(c.CommandPath()+" takes one POINT or SERVER at most", "plumb protect list shows them")
 	case o.command != "" && len(args) > 0:
-		return hint.Usage("a POINT or SERVER and --command were given", "give one of them")
+		return hint.Usage("a POINT or SERVER cannot be combined with --command", "give one of them")
 	case o.command == "" && o.server != "":
 		return hint.Usage("--server is for the output of a command: a point knows its server", "plumb backup "+string(o.server)+" sends the newest of its points")
 	case o.command == "" && o.name != "":
@@ -126,7 +126,7 @@ func (o asked) check(c *cobra.Command, args []string) error {
 // LockFor returns how long objects are locked for a number of days; 0 for not at all. It is a usage error if the number makes no sense.
 func LockFor(days int) (time.Duration, error) {
 	if days < 0 || days > 36500 {
-		return 0, hint.Usage(fmt.Sprintf("--lock-days %d makes no sense", days), "1 to 36500; without it nothing is locked")
+		return 0, hint.Usage(fmt.Sprintf("--lock-days %d is out of range", days), "1 to 36500; without it nothing is locked")
 	}
 	return time.Duration(days) * 24 * time.Hour, nil
 }

@@ -207,10 +207,10 @@ func TestFlagsThatSayNothing(t *testing.T) {
 	restore := []string{"restore", "--from", s.url, "--identity", "key.txt"}
 	into := slices.Concat(restore, []string{"--into", "tank/restored"})
 	for want, args := range map[string][]string{
-		"--stream says nothing without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
-		"--force says nothing without --output":               slices.Concat(into, []string{"--force"}),
-		"--memory says nothing without --start":               slices.Concat(into, []string{"--memory", "1G"}),
-		"--start says nothing without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
+		"--stream has no effect without --output or --command": slices.Concat(into, []string{"--stream", "tank/data"}),
+		"--force has no effect without --output":               slices.Concat(into, []string{"--force"}),
+		"--memory has no effect without --start":               slices.Concat(into, []string{"--memory", "1G"}),
+		"--start has no effect without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
 		"--name is for the output of a command":               slices.Concat(backup, []string{"--name", "x"}),
 		"--server is for the output of a command":             slices.Concat(backup, []string{"--server", "mysql:3306"}),
 		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},

@@ -55,13 +55,13 @@ func (l *later) check(c *cobra.Command) error {
 		return nil
 	}
 	if l.to == "" {
-		return hint.Usage("no moment is named", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
+		return hint.Usage("no moment is given", "--to latest replays all that is archived; --to '2026-11-26 03:12:00 UTC'; --to base replays nothing")
 	}
 	if l.to == moment.Base && (l.log != "" || l.timeline != 0) {
-		return hint.Usage("--to base replays no log, and one was named", "leave out --log and --timeline")
+		return hint.Usage("--to base replays no log, so --log and --timeline have no effect", "leave out --log and --timeline")
 	}
 	if l.timeline < 0 {
-		return hint.Usage(fmt.Sprintf("--timeline %d is none", l.timeline), "they are numbered from 1")
+		return hint.Usage(fmt.Sprintf("--timeline %d is not a timeline", l.timeline), "they are numbered from 1")
 	}
 	return nil
 }

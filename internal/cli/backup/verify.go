@@ -87,7 +87,7 @@ func (v opened) prove(ctx context.Context, under string) error {
 			return err
 		}
 		if err := v.mark(ctx, m, got); err != nil {
-			v.Warn("write down what came of it", err)
+			v.Warn("record the result", err)
 		}
 		err = v.Answer(v.o.json, view.ProofDocument(v.vault.Store.URL(), m, got, notes), view.Proven(m, got, notes, shell.Screen(v.Out)))
 		if err == nil && !got.OK {

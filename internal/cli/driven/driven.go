@@ -162,7 +162,7 @@ func (o *asked) read() {
 func (o *asked) place(flag string) error {
 	all, err := o.flags.GetStringArray(flag)
 	if err != nil || len(all) > 1 {
-		return errors.Join(err, hint.Usage("several places were named, and "+o.with+" takes one", "the tool itself can keep a second copy: repo2"))
+		return errors.Join(err, hint.Usage("several places were given, and "+o.with+" takes one", "the tool itself can keep a second copy: repo2"))
 	}
 	if len(all) == 1 {
 		o.url = all[0]
@@ -197,7 +197,7 @@ func (v *verbs) tool(name string) (driven.Tool, error) {
 			return t, nil
 		}
 	}
-	return nil, hint.Usage(fmt.Sprintf("nothing is known of a tool %q", name), "want "+hint.OneOf(v.names()))
+	return nil, hint.Usage(fmt.Sprintf("there is no tool %q", name), "use "+hint.OneOf(v.names()))
 }
 
 // whole finds the tool that is meant, which must be one that Plumb can also configure and restore with.

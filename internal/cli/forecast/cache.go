@@ -83,7 +83,7 @@ func runCache(ctx context.Context, s *shell.Shell, f cacheFlags) error {
 		return err
 	}
 	if len(sizes) == 0 {
-		return hint.Usage("no size is named", "--at 60G names one")
+		return hint.Usage("no size is given", "--at 60G gives one")
 	}
 	least := int64(leastOfAll)
 	if f.trace != "" { // with a trace, a cache can be as small as one block

@@ -96,14 +96,14 @@ func runLoad(ctx context.Context, s *shell.Shell, f loadFlags) error {
 		return told(s, "load", "Effect of more shards", f.json, f.shards())
 	}
 	if !slices.Contains(overs(), f.over) {
-		return hint.Usage(fmt.Sprintf("--over %s names nothing that can be varied", f.over), "want "+hint.OneOf(overs()))
+		return hint.Usage(fmt.Sprintf("--over %s is not something that can be varied", f.over), "use "+hint.OneOf(overs()))
 	}
 	at, err := numbers("at", f.at, model.ReadNumber, "64")
 	if err != nil {
 		return err
 	}
 	if len(at) == 0 {
-		return hint.Usage("no number is named", "--at 64 names one")
+		return hint.Usage("no number is given", "--at 64 gives one")
 	}
 	if f.over == overExtra {
 		return f.extra(s, at)
@@ -144,13 +144,13 @@ func areThreads(x float64) bool { return x >= 1 && x <= mostThreads && x == math
 // validate says which number that was given cannot be. Those that were not are nought.
 func (f loadFlags) validate() error {
 	if i := slices.IndexFunc(f.nodes, func(n int) bool { return n < 1 }); i >= 0 {
-		return hint.Usage(fmt.Sprintf("--nodes %d cannot be", f.nodes[i]), "such as --nodes 2,3,4")
+		return hint.Usage(fmt.Sprintf("--nodes %d is out of range", f.nodes[i]), "such as --nodes 2,3,4")
 	}
 	switch {
 	case !(f.hot >= 0 && f.hot < 0.5):
 		return hint.Usage(fmt.Sprintf("--hot %g is not a share of the data", f.hot), "0.2 is the 80-20 rule; it is below 0.5")
 	case f.clients < 0 || f.clients > mostClients:
-		return hint.Usage(fmt.Sprintf("--clients %d cannot be", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
+		return hint.Usage(fmt.Sprintf("--clients %d is out of range", f.clients), fmt.Sprintf("1 to %d, such as --clients 16", mostClients))
 	case !isRate(f.one):
 		return hint.Usage(fmt.Sprintf("--one %g is not a rate", f.one), "such as --one 245, operations a second")
 	case !isRate(f.ceiling):

@@ -85,7 +85,7 @@ type inBytes struct {
 func unitless(flags ...inBytes) error {
 	for _, f := range flags {
 		if f.given > 0 && int64(f.given) < f.least {
-			return hint.Usage(fmt.Sprintf("--%s %s is less than %s: without a unit it is in bytes", f.flag, f.given.String(), units.Bytes(f.least)), "such as --"+f.flag+" "+f.such)
+			return hint.Usage(fmt.Sprintf("--%s %s is less than %s: without a unit the size is in bytes", f.flag, f.given.String(), units.Bytes(f.least)), "such as --"+f.flag+" "+f.such)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ func (l *limitSize) Set(text string) error {
 	if err := l.Size.Set(text); err != nil || l.Size > 0 {
 		return err
 	}
-	return errors.New("nothing fits in that: want a size such as 500G")
+	return errors.New("nothing fits into that: use a size such as 500G")
 }
 
 func (f *source) flags(c *cobra.Command) {
@@ -152,7 +152,7 @@ func stale(all []known, newest time.Time, asked bool) {
 			than = newest.Format(time.DateOnly)
 		}
 		if days := int(newest.Sub(last) / (24 * time.Hour)); days > longUnread {
-			all[i].read = append(slices.Clone(k.read), fmt.Sprintf("nothing is known of it since %s, %d days before %s: is it still there?", last.Format(time.DateOnly), days, than))
+			all[i].read = append(slices.Clone(k.read), fmt.Sprintf("there are no readings since %s, %d days before %s: does it still exist?", last.Format(time.DateOnly), days, than))
 		}
 	}
 }

@@ -72,15 +72,15 @@ The load is that of a device in a recording of plumb watch, or given by flags.
 
 func runVolume(ctx context.Context, s *shell.Shell, f volumeFlags) error {
 	if f.device != "" && (f.iops > 0 || f.throughput > 0) {
-		return hint.Usage("--device and --iops are two loads", "give one of them")
+		return hint.Usage("--device and --iops cannot be combined", "give one of them")
 	}
 	switch {
 	case !(f.steady >= 0 && f.steady < 1):
 		return hint.Usage(fmt.Sprintf("--steady %g is not a share of the time", f.steady), "above 0 and below 1, such as --steady 0.999")
 	case !(f.iops >= 0 && f.iops <= 1e9):
-		return hint.Usage(fmt.Sprintf("--iops %g cannot be", f.iops), "such as --iops 3000")
+		return hint.Usage(fmt.Sprintf("--iops %g is out of range", f.iops), "such as --iops 3000")
 	case f.lasts < 0:
-		return hint.Usage(fmt.Sprintf("--lasts %s cannot be", f.lasts), "such as --lasts 1h")
+		return hint.Usage(fmt.Sprintf("--lasts %s is out of range", f.lasts), "such as --lasts 1h")
 	}
 	if err := unitless(inBytes{"size", f.size, 1 << 30, "500G"}, inBytes{"io", f.io, leastBlock, "16K"}, inBytes{"throughput", f.throughput, leastOfAll, "100M"}); err != nil {
 		return err

@@ -98,19 +98,19 @@ func (d *drive) validate(o load.Options) error {
 	case i >= 0:
 		return hint.Usage(fmt.Sprintf("--threads %d does nothing", d.threads[i]), "give 1 or more")
 	case d.events < 0:
-		return hint.Usage(fmt.Sprintf("--events %d is less than none", d.events), "give the number of operations, or 0 for no limit")
+		return hint.Usage(fmt.Sprintf("--events %d is below 0", d.events), "give the number of operations, or 0 for no limit")
 	case o.Time == 0 && o.Events == 0:
-		return hint.Usage("--time 0 and no --events: the run would not end", "give one of them")
+		return hint.Usage("--time 0 without --events would never end", "give one of them")
 	case d.percentile < 0 || d.percentile > 100:
 		return hint.Usage(fmt.Sprintf("--percentile %d is not a percentile", d.percentile), "give 1 to 100, or 0 for none")
 	case d.report != "" && d.report != "sysbench":
-		return hint.Usage("--report "+d.report+" is not known", "want sysbench")
+		return hint.Usage("--report "+d.report+" is not known", "use sysbench")
 	case d.report != "" && d.json:
-		return hint.Usage("--json and --report are two forms of one answer", "give one of them")
+		return hint.Usage("--json and --report cannot be combined", "give one of them")
 	case d.interval != 0 && time.Duration(d.interval) < time.Second:
 		return hint.Usage("--interval "+d.interval.String()+" is too short", "one second is the shortest")
 	case time.Duration(d.interval)%time.Second != 0:
-		return hint.Usage("--interval "+d.interval.String()+" is not whole seconds", "give whole seconds")
+		return hint.Usage("--interval "+d.interval.String()+" is not a whole number of seconds", "give whole seconds")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (d *drive) pacer(o load.Options) (load.Pacer, error) {
 	known := []string{"poisson", "fixed", "ramp"}
 	switch {
 	case !slices.Contains(known, how):
-		return nil, hint.Usage("--pace "+how+" is not known", "want "+hint.OneOf(known))
+		return nil, hint.Usage("--pace "+how+" is not known", "use "+hint.OneOf(known))
 	case d.rate.To == 0 && d.rate.From == 0 && d.pace != "":
 		return nil, hint.Usage("--pace "+how+" paces nothing without a rate", "give --rate too")
 	case d.rate.To == 0 && d.rate.From == 0:

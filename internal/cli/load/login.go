@@ -87,7 +87,7 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 	case l.isPostgres(changed):
 		at, err = l.postgres()
 	case l.driver != "" && product.OfScheme(l.driver).Kind != product.MySQL:
-		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "want mysql or pgsql")
+		err = hint.Usage(fmt.Sprintf("--db-driver %s is not known", l.driver), "use mysql or pgsql")
 	default:
 		at, err = l.mysql(changed)
 	}
@@ -95,7 +95,7 @@ func (l *login) resolve(changed func(string) bool) (dsn.Address, error) {
 		return at, err
 	}
 	if l.text != "auto" && l.text != "disable" {
-		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "want auto or disable")
+		return at, hint.Usage(fmt.Sprintf("--db-ps-mode %s is not known", l.text), "use auto or disable")
 	}
 	home, _ := os.UserHomeDir()
 	at.Fill(dsn.Home{Dir: home, Getenv: os.Getenv, ReadFile: os.ReadFile}, l.dsn != "" || at.Network == "tcp" || changed("mysql-socket") || changed("pgsql-host"))
@@ -163,7 +163,7 @@ func (l *login) mysql(changed func(string) bool) (dsn.Address, error) {
 	p := l.my
 	at := dsn.Address{Engine: product.MySQL, Hostname: cmp.Or(p.host, "localhost"), User: p.user, Password: p.password, Database: p.database, TLS: p.tls}
 	if strings.Contains(at.Hostname, ",") {
-		return at, hint.Usage("--mysql-host names several servers", "name one: a result of several servers is the result of none")
+		return at, hint.Usage("--mysql-host names several servers", "name one: a result for several servers together means nothing")
 	}
 	if p.socket != "" || at.Hostname == "localhost" && !changed("mysql-port") {
 		at.Network, at.Address = "unix", cmp.Or(p.socket, mysqlSocket())

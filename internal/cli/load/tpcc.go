@@ -78,7 +78,7 @@ func (f *tpccCommand) validate(c *cobra.Command) error {
 	changed := c.Flags().Changed
 	switch {
 	case f.compat != "" && f.compat != "sysbench-tpcc":
-		return hint.Usage("--compat "+f.compat+" is not known", "want sysbench-tpcc")
+		return hint.Usage("--compat "+f.compat+" is not known", "use sysbench-tpcc")
 	case f.Warehouses < 1:
 		return hint.Usage(fmt.Sprintf("--scale %d makes no warehouse", f.Warehouses), "give 1 or more")
 	case f.compat == "" && (changed("tables") && f.Sets != 1 || f.Purge):

@@ -107,15 +107,15 @@ var cloneName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,40}$`)
 func (f cloneFlags) validate() error {
 	switch {
 	case f.name != "" && !cloneName.MatchString(f.name):
-		return hint.Usage(fmt.Sprintf("--name %q cannot be the name of a clone", f.name), "want letters, digits, - and _, 41 at most")
+		return hint.Usage(fmt.Sprintf("--name %q cannot be the name of a clone", f.name), "use letters, digits, - and _, 41 at most")
 	case f.count < 1 || f.count > 100:
-		return hint.Usage(fmt.Sprintf("--count %d makes no sense", f.count), "want 1 to 100")
+		return hint.Usage(fmt.Sprintf("--count %d is out of range", f.count), "use 1 to 100")
 	case f.port < 0 || f.port > 0 && f.port+f.count-1 > 65535:
-		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "want 1 to 65535")
+		return hint.Usage(fmt.Sprintf("--port %d is not a port", f.port), "use 1 to 65535")
 	case f.replica && f.source == "":
 		return hint.Usage("--replica needs to know which server it follows", "--source URL names it")
 	case f.replica && len(f.masks) > 0:
-		return hint.Usage("a replica is as its source is, and --mask changes it", "give one of them")
+		return hint.Usage("a replica must equal its source, but --mask changes it", "give one of them")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (v *verbs) runClone(ctx context.Context, m *machine.Machine, f cloneFlags, 
 		o.Purpose = protect.ForBrowse
 	}
 	if f.replica && protect.IsForeign(id) {
-		return hint.Usage("the position of a snapshot that others took is not known, so no replica can begin from it", "plumb snapshot takes a point that has one")
+		return hint.Usage("the server's position in a snapshot taken by others is not known, so no replica can start from it", "plumb snapshot takes a point that has one")
 	}
 	point, err := m.Point(ctx, id)
 	if err != nil {
@@ -276,7 +276,7 @@ and mask. What was written in it is lost.
 		Example: "  plumb clone refresh dev 20261124T0300",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return hint.Usage(c.CommandPath()+" wants a NAME and a POINT", "plumb clone list and plumb protect list show them")
+				return hint.Usage(c.CommandPath()+" needs a NAME and a POINT", "plumb clone list and plumb protect list show them")
 			}
 			return nil
 		},

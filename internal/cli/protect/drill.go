@@ -38,7 +38,7 @@ func (d *drilling) flags(c *cobra.Command) {
 func (d drilling) validate() error {
 	switch {
 	case d.checks != "quick" && d.checks != "full":
-		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "want quick or full")
+		return hint.Usage(fmt.Sprintf("--checks %s is not known", d.checks), "use quick or full")
 	case d.limit <= 0:
 		return hint.Usage(fmt.Sprintf("--max-time %s leaves no time", d.limit), "give something like --max-time 1h")
 	}

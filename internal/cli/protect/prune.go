@@ -96,13 +96,13 @@ holds the point.
 func (f pruneFlags) options() (o prune.Options, err error) {
 	if protect.LikeID(f.server) {
 		if f.keep != "" || f.allRight != 0 {
-			return o, hint.Usage("a point is named, so --keep and --all-right say nothing", "leave them out, or name a server")
+			return o, hint.Usage("a point is named, so --keep and --all-right have no effect", "leave them out, or name a server")
 		}
 		o.Point, o.Forget = f.server, f.forget
 		return o, nil
 	}
 	if f.forget {
-		return o, hint.Usage("--forget is for one point, and none is named", "plumb protect list shows them")
+		return o, hint.Usage("--forget needs one POINT", "plumb protect list shows them")
 	}
 	o.AllRight = f.allRight
 	if o.Rules, err = keep.Parse(f.keep); err != nil {
@@ -161,9 +161,9 @@ func (f pruneFlags) question(plans []keep.Plan) string {
 	case going == 0:
 		return ""
 	case f.forget:
-		return "Forget the point, and leave what does not answer where it is?"
+		return "Forget the point, and leave its snapshots where they are?"
 	}
-	return fmt.Sprintf("Destroy what goes (%d)?", going)
+	return fmt.Sprintf("Destroy them (%d)?", going)
 }
 
 // carry carries out the plans, except those that a brake stops.

@@ -121,14 +121,14 @@ func (f rollbackFlags) validate(of string) error {
 	switch {
 	case protect.LikeID(of):
 	case f.table.Table != "":
-		return hint.Usage("plumb rollback --table wants one POINT", "plumb protect list shows them")
+		return hint.Usage("plumb rollback --table needs one POINT", "plumb protect list shows them")
 	case f.to == "" && of == "":
-		return hint.Usage("plumb rollback wants a POINT, or --to with a time", which)
+		return hint.Usage("plumb rollback needs a POINT, or --to with a time", which)
 	case f.to == "":
-		return hint.Usage(fmt.Sprintf("%q is not a point, and without --to nothing says to which time the server is to go back", of), which)
+		return hint.Usage(fmt.Sprintf("%q is not a point, and without --to the time to return to is not known", of), which)
 	}
 	if f.table.Table != "" && (f.to != "" || f.stop != "" || f.o.Service != "" || f.o.Replicas || f.o.Others || f.o.Unproven) {
-		return hint.Usage("--table brings back one table as the point has it, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
+		return hint.Usage("--table brings back one table from the point, and stops no server", "leave out --to, --stop, --start, --service, --replicas, --others and --unproven")
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func planRollback(ctx context.Context, m *machine.Machine, r rollback.Rollback, 
 		return r.Plan(ctx, m.Doer, s, point, o)
 	}
 	if o.To.Time.IsZero() {
-		return plan, hint.Usage("--to "+o.To.Text+" is not a time, and does not say from which point the log is replayed", "name the POINT; plumb protect list shows them")
+		return plan, hint.Usage("--to "+o.To.Text+" is not a time, so the POINT from which the log is replayed is needed", "name the POINT; plumb protect list shows them")
 	}
 	s, err := m.Look(ctx)
 	if err != nil {
@@ -210,7 +210,7 @@ func (v *verbs) runRollback(ctx context.Context, m *machine.Machine, f rollbackF
 // left keeps points from going.
 func (v *verbs) settle(ctx context.Context, m *machine.Machine) {
 	if err := errors.Join(m.Clones.Sweep(ctx), m.Rollbacks().Sweep(ctx), m.Keeper.Sweep(ctx)); err != nil {
-		v.Warn("take away what earlier runs left", err)
+		v.Warn("remove what earlier runs left", err)
 	}
 	if err := m.Rollbacks().Follow(ctx); err != nil && !errors.Is(err, os.ErrNotExist) {
 		v.Warn("look where the snapshots of points lie", err)

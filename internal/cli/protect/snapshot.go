@@ -81,13 +81,13 @@ func modes() []string {
 
 func (f snapshotFlags) validate() error {
 	if f.take.Wait <= 0 || f.take.Hold <= 0 {
-		return hint.Usage("--wait and --hold want a time", "give something like --wait 5s")
+		return hint.Usage("--wait and --hold need a time", "give something like --wait 5s")
 	}
 	if f.dryRun && f.drill {
-		return hint.Usage("--dry-run makes nothing that --drill could start", "give one of them")
+		return hint.Usage("--dry-run makes no point that --drill could start", "give one of them")
 	}
 	if f.waits && (f.take.Mode == protect.ModeCrash || f.take.Mode == protect.ModeFreeze) {
-		return hint.Usage("--wait is for a lock, and none is taken in mode "+f.take.Mode, "leave it out, or name another mode")
+		return hint.Usage("--wait is for a lock, but none is taken in mode "+f.take.Mode, "leave it out, or name another mode")
 	}
 	return f.drilling.validate()
 }

@@ -88,7 +88,7 @@ func (b *boosting) arguments(c *cobra.Command, args []string) (err error) {
 		at = len(args)
 	}
 	if at != 2 {
-		return hint.Usage(fmt.Sprintf("plumb boost wants a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
+		return hint.Usage(fmt.Sprintf("plumb boost needs a dataset or server and a time before --, got %s", units.Count(at, "argument")), how)
 	}
 	b.of, b.command = args[0], args[2:]
 	if b.limit, err = time.ParseDuration(args[1]); err != nil || b.limit < leastBoost || b.limit > mostBoost {
@@ -142,14 +142,14 @@ func (b *boosting) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case len(draft.Steps) == 0:
-		return errors.New("nothing of it can be set for a while here")
+		return errors.New("none of its settings can be changed temporarily here")
 	case b.dryRun:
 		return nil
 	}
 	if err := l.Executor.Trusted(); err != nil {
 		return fmt.Errorf("keep the journal: %w", err)
 	}
-	if err := b.Ask("May a crash meanwhile lose that?", b.yes); err != nil {
+	if err := b.Ask("Accept that a crash during this time loses that?", b.yes); err != nil {
 		return err
 	}
 	r, err := l.Lend(ctx, plan, draft)

@@ -73,7 +73,7 @@ func (v *caching) runJudge(ctx context.Context) error {
 			err = shell.WriteWhole(v.save, false, append(text, '\n'))
 		}
 		if err != nil {
-			return fmt.Errorf("write what was seen to %s: %w", v.save, hint.Cause(err))
+			return fmt.Errorf("write the result to %s: %w", v.save, hint.Cause(err))
 		}
 	}
 	return v.Print(view.CacheJudgement(cache.Measure(seen), before, shell.Screen(v.Out)))
@@ -139,7 +139,7 @@ func (v *caching) runCompare(ctx context.Context, pool, device, dir string) (err
 	if err := v.Print(view.CacheTurns(pool, device, order, v.every, shell.Screen(v.Out))); err != nil || v.dryRun {
 		return err
 	}
-	if err := v.Ask("Take it out and add it again?", v.yes); err != nil {
+	if err := v.Ask("Remove it and add it again?", v.yes); err != nil {
 		return err
 	}
 	turns, err := v.turns(ctx, o, pool, device, dir, order)

@@ -69,7 +69,7 @@ func Command(s *shell.Shell, a Adapters) *cobra.Command {
 	var f flags
 	c := &cobra.Command{
 		Use:   "provision SPEC",
-		Short: "lay out a host for a server from a spec, and take it back",
+		Short: "set up a host for a server from a spec, and undo it",
 		Long: `Provision makes what SPEC names: a pool or datasets in one, a dataset for each role
 of a server, its data moved there, and its settings. SPEC says what, not how: every
 value comes from the rules of plumb check, applied to the host as it will be. So
@@ -146,7 +146,7 @@ func (f flags) validate() error {
 	case (f.force || f.keep || f.discardNew) && !f.takeAway:
 		return hint.Usage("--force, --keep and --discard-new say how to undo", "give --undo too")
 	case f.force && f.keep:
-		return hint.Usage("--force and --keep are two answers to one question", "give one of them")
+		return hint.Usage("--force and --keep cannot be combined", "give one of them")
 	case (f.stop == "") != (f.start == ""):
 		return hint.Usage("of --stop and --start only one is given", "give both: the server is started by whatever stops it")
 	}
@@ -257,7 +257,7 @@ func (v *verbs) apply(ctx context.Context, flow propose.Flow, f flags, sp spec.S
 func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string) error {
 	torn, err := flow.Torn(ctx, of)
 	if f.dryRun {
-		v.Warn("whether an earlier run has ended is not known", err)
+		v.Warn("it is not known whether an earlier run has ended", err)
 		foretell(v.Err, torn)
 		return nil
 	}
@@ -269,7 +269,7 @@ func (v *verbs) goOn(ctx context.Context, flow propose.Flow, f flags, of string)
 			return err
 		}
 	}
-	if err := v.Ask("Go on with it?", f.yes); err != nil {
+	if err := v.Ask("Continue?", f.yes); err != nil {
 		return err
 	}
 	_, err = flow.GoOn(ctx, of)
@@ -323,7 +323,7 @@ func (v *verbs) away(ctx context.Context, flow propose.Flow, f flags, of string)
 	}
 	question := "Take it away?"
 	if f.discardNew {
-		question = "Take it away, and lose what was written since?"
+		question = "Remove it, and lose what was written since?"
 	}
 	if err := v.Ask(question, f.yes); err != nil {
 		return err

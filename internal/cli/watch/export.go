@@ -73,7 +73,7 @@ literals, and names of users, clients and databases.
 // span parses the times.
 func (f exportFlags) span(now time.Time) (from, to time.Time, err error) {
 	if f.from == "" {
-		return from, to, hint.Usage("no time is named", "--from 03:00 names the first")
+		return from, to, hint.Usage("no time is given", "--from 03:00 gives the first")
 	}
 	if from, err = parseMoment("from", f.from, now, time.Local); err == nil {
 		to, err = parseMoment("to", f.to, now, time.Local)
@@ -89,10 +89,10 @@ var plainLabel = regexp.MustCompile(`^[a-zA-Z_]?[a-zA-Z0-9][a-zA-Z0-9_]*$`)
 
 func (f exportFlags) validate() error {
 	if f.format == "tape" {
-		return hint.Usage("a recording cannot be made a tape: a tape is every answer of the host, and a recording the values that were read out of them", "--format jsonl is what plumb watch replay --from-file reads")
+		return hint.Usage("a recording cannot become a tape: a tape contains every answer of the host, a recording only the values that were read from them", "--format jsonl is what plumb watch replay --from-file reads")
 	}
 	if f.format != formLines && f.format != formOpenMetrics {
-		return hint.Usage(fmt.Sprintf("--format %s is not known", f.format), "want "+hint.OneOf(exportForms()))
+		return hint.Usage(fmt.Sprintf("--format %s is not known", f.format), "use "+hint.OneOf(exportForms()))
 	}
 	for name := range f.labels {
 		if !plainLabel.MatchString(name) || name[0] >= '0' && name[0] <= '9' {

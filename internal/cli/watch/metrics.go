@@ -114,15 +114,15 @@ func (f *metricsFlags) validate() error {
 	case f.every < time.Second || f.every > time.Hour:
 		return hint.Usage(fmt.Sprintf("--interval %s is out of range", f.every), "1s to 1h")
 	case !slices.Contains(writeVersions(), f.version):
-		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "want "+hint.OneOf(writeVersions()))
+		return hint.Usage(fmt.Sprintf("--remote-write-version %s is not known", f.version), "use "+hint.OneOf(writeVersions()))
 	case f.mostSeries < 100 || f.mostSeries > 1_000_000:
 		return hint.Usage(fmt.Sprintf("--max-series %d is out of range", f.mostSeries), "100 to 1000000")
 	case f.statements < 0 || f.statements > 500:
 		return hint.Usage(fmt.Sprintf("--statements %d is out of range", f.statements), "0 to 500")
 	case f.listen.Address == "" && (f.listen.Cert != "" || f.listen.Token != "" || f.listen.ClientCA != ""):
-		return hint.Usage("--tls-cert, --token and --client-ca are about a listener, and there is none", "--listen ADDRESS")
+		return hint.Usage("--tls-cert, --token and --client-ca are only for --listen, and nothing listens", "--listen ADDRESS")
 	case f.target.URL == "" && (f.target.Token != "" || f.target.Login != "" || f.target.CA != "" || f.target.Cert != "" || len(f.labels) > 0):
-		return hint.Usage("--remote-… and --label are about remote write, and nothing is sent", "--remote-write URL")
+		return hint.Usage("--remote-… and --label are only for remote write, and there is no --remote-write", "--remote-write URL")
 	}
 	return f.Source.Validate()
 }

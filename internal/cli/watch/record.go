@@ -100,7 +100,7 @@ func runRecord(ctx context.Context, s *shell.Shell, from feed.Feed, f recordFlag
 
 func emitRecord(s *shell.Shell, form string) error {
 	if form != view.Systemd {
-		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "want "+hint.OneOf(recordForms()))
+		return hint.Usage(fmt.Sprintf("--emit %s is not known", form), "use "+hint.OneOf(recordForms()))
 	}
 	self, err := os.Executable()
 	if err != nil {

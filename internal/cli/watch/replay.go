@@ -87,13 +87,13 @@ func (f replayFlags) validate() error {
 		return hint.Usage(fmt.Sprintf("--before %s is out of range", f.before), "1m to 24h")
 	}
 	if f.file != "" && f.dir != "" {
-		return hint.Usage("--from-file and --dir name two recordings", "give one of them")
+		return hint.Usage("--from-file and --dir cannot be combined", "give one of them")
 	}
 	if err := sortable(f.sort); err != nil {
 		return err
 	}
 	if f.at == "" && (f.json || f.file != "" || f.against != "") {
-		return hint.Usage("no moment is named", "--at 03:12 names one")
+		return hint.Usage("no moment is given", "--at 03:12 gives one")
 	}
 	return nil
 }
@@ -338,7 +338,7 @@ func list(ctx context.Context, s *shell.Shell, r *record.Reader) error {
 		return err
 	}
 	if from.IsZero() {
-		return hint.With(errors.New("nothing is recorded yet"), "a recorder writes each half minute")
+		return hint.With(errors.New("nothing is recorded yet"), "the recorder writes every half minute: try again then")
 	}
 	h := recordview.Holds{From: from, To: to}
 	var damaged []record.Lost

@@ -93,7 +93,7 @@ func sortFlag(c *cobra.Command, to *string) {
 // sortable is a usage error if there is no such order.
 func sortable(by string) error {
 	if !slices.Contains(watch.Orders(), by) {
-		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "want "+hint.OneOf(watch.Orders()))
+		return hint.Usage(fmt.Sprintf("--sort %s is not known", by), "use "+hint.OneOf(watch.Orders()))
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func matches(m scratch.Manifest, c IOConfig) error {
 		return fmt.Errorf("in %s are %d test files of %d bytes each, and %d of %d are wanted: give the same --file-num and --file-total-size, or prepare again",
 			c.Dir, len(m.Files), m.Size, c.Files, c.fileSize())
 	case c.Validate && m.Block != c.BlockSize:
-		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate wants the same", c.Dir, m.Block)
+		return fmt.Errorf("the test files in %s were prepared with blocks of %d bytes: --validate needs the same", c.Dir, m.Block)
 	}
 	return nil
 }

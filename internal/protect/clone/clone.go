@@ -55,7 +55,7 @@ func (m Maker) Make(ctx context.Context, p protect.Point, o Options) (Clone, err
 		return Clone{}, err
 	}
 	defer unlock()
-	m.Maker.Keeper.Tell("take away what an earlier run left", m.sweep(ctx)) // under another name it is in nobody's way
+	m.Maker.Keeper.Tell("remove what an earlier run left", m.sweep(ctx)) // under another name it is in nobody's way
 	if _, err := m.Get(ctx, m.Maker.Keeper.Do, o.Name); !errors.Is(err, ErrNoClone) {
 		return Clone{}, errors.Join(err, hint.With(fmt.Errorf("there is a clone %s already", o.Name), "give another name with --name, or plumb clone drop it"))
 	}
@@ -325,7 +325,7 @@ func (m Maker) refreshable(ctx context.Context, was Clone, p protect.Point, sour
 	case replica && p.ByOthers():
 		return hint.Usage(fmt.Sprintf("the clone %s is a replica, and of a snapshot that others took no position is known from which it could continue", was.Name), "plumb snapshot takes a point that has one")
 	case !replica && source != nil:
-		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot say nothing", was.Name), "leave them out")
+		return hint.Usage(fmt.Sprintf("the clone %s is not a replica, so --source and --slot have no effect", was.Name), "leave them out")
 	}
 	return m.Maker.There(ctx, p.Members)
 }

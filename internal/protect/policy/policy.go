@@ -224,7 +224,7 @@ func (p *parser) target(r *Rule, n *strictyaml.Node) {
 		"verify":    func(v *strictyaml.Node) { t.Verify = p.Switch(v, "verify") },
 	}, "to")
 	if at, err := replicate.ParseTarget(t.To); err == nil && at.Host == "" && len(t.SSH) > 0 {
-		p.Errorf(n, "%s is on this host: ssh says nothing", t.To)
+		p.Errorf(n, "%s is on this host: ssh has no effect", t.To)
 	}
 	for _, had := range r.Replicate {
 		if had.To == t.To {

@@ -108,7 +108,7 @@ func (r Rollback) forward(ctx context.Context, plan *Plan) (func(context.Context
 		return nil, host.HeldBy(err, "another Plumb is replaying a log on this host", "wait until it has ended")
 	}
 	defer unlock()
-	k.Tell("take away what an earlier run left", r.sweep(ctx)) // whose names are others
+	k.Tell("remove what an earlier run left", r.sweep(ctx)) // whose names are others
 	if plan.Opens > 0 {
 		if err := k.Do.Replace(ctx, timelines(k, plan.Server), fmt.Appendf(nil, "%d\n", plan.Opens), 0o600); err != nil {
 			return nil, err

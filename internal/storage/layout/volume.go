@@ -182,7 +182,7 @@ func plain(ctx context.Context, h host.Reader, v provision.Volume, o provision.O
 	case err != nil:
 		return out, err
 	case !st.Mode.IsDir() || st.Resolved != v.At:
-		return out, change.Refuse("name a place without links", "%s is not a directory, or is a link", v.At)
+		return out, change.Refuse("name a place whose path has no links", "%s is not a directory, or is a link", v.At)
 	}
 	return owned(ctx, h, v.At, "", o)
 }

@@ -49,7 +49,7 @@ func Plan(d change.Draft, cat *catalog.Catalog, s page.Screen) string {
 	}
 	p.Para(page.Normal, 0, p.total(d))
 	if len(d.Steps) > 0 && !d.Stops() {
-		p.Para(page.Dim, 0, "Each step is written to the journal before it is made; plumb undo takes it back.")
+		p.Para(page.Dim, 0, "Each step is written to the journal before it is made; plumb undo reverts it.")
 	}
 	return p.String()
 }
@@ -237,7 +237,7 @@ func Outcome(r fix.Result, cat *catalog.Catalog, s page.Screen) string {
 	case r.Try > 0:
 		p.Para(page.Bold, 0, fmt.Sprintf("Change %d is undone in %s unless you type: plumb confirm", r.Number, units.Short(r.Try)))
 	default:
-		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo takes it back.", r.Number, units.Count(done, "step")))
+		p.Para(page.Normal, 0, fmt.Sprintf("Change %d: %s done. plumb undo reverts it.", r.Number, units.Count(done, "step")))
 	}
 	return p.String()
 }

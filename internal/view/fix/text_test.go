@@ -182,7 +182,7 @@ func TestForgotten(t *testing.T) {
 	c.Acts[1].State = change.Undone
 	trail := []fix.Undone{}
 	for i := range c.Acts[:1] {
-		c.Acts[i].State, c.Acts[i].Forgotten, c.Acts[i].Why = change.Left, true, "forgotten: what it is now was not looked at"
+		c.Acts[i].State, c.Acts[i].Forgotten, c.Acts[i].Why = change.Left, true, "forgotten: its present state was not read"
 		trail = append(trail, fix.Undone{Change: 1, Past: c.Acts[i]})
 	}
 	text, err := page.JSON([]any{plan, UndoDocument(trail), HistoryDocument(all[:1], now)})

@@ -125,7 +125,7 @@ func RollbackPlan(plan rollback.Plan, screen page.Screen) string {
 		row("not", transactions(w.After))
 		p.Para(page.Dim, 0, "What came later stays in the old datasets, in their tables and in their log.")
 	}
-	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo takes it back.")
+	p.Para(page.Dim, 0, "Nothing is destroyed, and plumb undo reverts it.")
 	return p.String()
 }
 

@@ -51,7 +51,7 @@ func TablePlan(p tables.Plan, screen page.Screen) string {
 	row("content", []string{p.Content})
 	row("typed", typedLines(p.Statements))
 	row("note", p.Notes)
-	out.Para(page.Dim, 0, "The server keeps running, and nothing in it is touched. plumb undo takes it back.")
+	out.Para(page.Dim, 0, "The server keeps running, and nothing in it is touched. plumb undo reverts it.")
 	return out.String()
 }
 

@@ -118,7 +118,7 @@ func (o *pruning) check(args []string) error {
 		}
 	}
 	if given != 1 {
-		return hint.Usage("say in one way what to remove", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
+		return hint.Usage("say what to remove in exactly one way", "give one of --keep RULES, IDs and --undo ID; in RULES "+keep.Help)
 	}
 	if o.back != "" {
 		if err := noJSON(o.Place, "--undo"); err != nil {

@@ -81,7 +81,7 @@ func runCapture(ctx context.Context, s *shell.Shell, a feed.Adapters, f captureF
 		return err
 	}
 	if f.most < 1 {
-		return hint.Usage(fmt.Sprintf("--max-captures %d captures nothing", f.most), "1 or more")
+		return hint.Usage(fmt.Sprintf("--max-captures %d would capture nothing", f.most), "1 or more")
 	}
 	j, cat := feed.NewJudge(s)
 	for _, id := range f.on {
