@@ -56,7 +56,7 @@ func replicaVerified(t *testing.T, of family) {
 		return args
 	}
 	v.typed(0, send(port, options)...)
-	says(t, v.typed(3, send(port, options, "--verify")...), "was there already", "this key may send points, and not have copies of them started")
+	says(t, v.typed(3, send(port, options, "--verify")...), "was there already", "this key may send points, but not start copies of them")
 
 	port, options = sandbox.SSHD(t, forced("--verify"))
 	sandbox.VerifyAccount(t, func() {

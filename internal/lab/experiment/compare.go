@@ -175,7 +175,7 @@ func (r *reader) readChecks() {
 			return
 		}
 		if slices.Contains(r.x.Checks, name) {
-			s.Errorf(n, "%s is there twice", name)
+			s.Errorf(n, "%s is listed twice", name)
 			return
 		}
 		r.x.Checks = append(r.x.Checks, name)

@@ -89,7 +89,7 @@ func profileWords(text string) (name string, w *words, err error) {
 		case !set:
 			return "", nil, fmt.Errorf("%q is not written word=value", part)
 		case w.given[word] != "":
-			return "", nil, fmt.Errorf("%s is there twice", word)
+			return "", nil, fmt.Errorf("%s is listed twice", word)
 		case value == "":
 			return "", nil, fmt.Errorf("%s has no value", word)
 		}

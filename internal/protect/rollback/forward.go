@@ -43,11 +43,11 @@ func Moment(text string) (replay.Target, error) { return replay.Parse(text) }
 // exactly.
 func (c *checking) way(ctx context.Context) error {
 	if c.o.To.Time.After(c.r.Keeper.Now()) {
-		return hint.With(errors.New(c.o.To.Text+" is still to come"), "give a time in the past")
+		return hint.With(errors.New(c.o.To.Text+" is in the future"), "give a time in the past")
 	}
 	if !c.o.To.Time.IsZero() {
 		if err := later(*c.o.To, c.plan.Point); err != nil {
-			return hint.With(err, "take an earlier point: without POINT, plumb rollback finds it")
+			return hint.With(err, "use an earlier point: without POINT, plumb rollback finds it")
 		}
 	}
 	e, _, err := replay.EngineOf(c.r.Keeper, c.plan.Server)

@@ -110,7 +110,7 @@ func (l *Lender) arm(ctx context.Context, number int, limit time.Duration) (*hei
 	}
 	s, err := heir.Start(ctx, l.Do, `exec "$@"`, argv, first, limit)
 	if err != nil {
-		return nil, hint.With(fmt.Errorf("start the process that gives it back if we cannot: %w", err), "it needs setsid and sh, and logs in as this command does")
+		return nil, hint.With(fmt.Errorf("start the process that restores it if this one dies: %w", err), "it needs setsid and sh, and logs in as this command does")
 	}
 	return s, nil
 }

@@ -291,7 +291,7 @@ func (p *planning) commands(ctx context.Context) error {
 		}
 		p.stop, p.start = []string{"systemctl", "stop", "--", p.Home.Unit}, []string{"systemctl", "start", "--", p.Home.Unit}
 	default:
-		return hint.With(errors.New("no unit of systemd starts it, so that it could be stopped and not started again"), "say how with --stop COMMAND and --start COMMAND")
+		return hint.With(errors.New("no systemd unit starts it, so it could be stopped but not started again"), "say how with --stop COMMAND and --start COMMAND")
 	}
 	return nil
 }

@@ -322,7 +322,7 @@ func removedByACommand(t *testing.T, all []protect.Member, file string) {
 	t.Helper()
 	d, ctx := hosttest.LiveDoer(t), t.Context()
 	c := Command{Removes: `case $PLUMB_DO in look) cat '` + file + `' 2>/dev/null || : ;; remove) [ "$(cat '` + file + `')" = "$PLUMB_IDENTITY" ] && rm '` + file + `' ;; esac`}
-	for _, each := range [][2]string{{"snap-2", "is another snapshot than the one that was taken"}, {"snap-1", ""}} { // the last one is removed
+	for _, each := range [][2]string{{"snap-2", "is not the snapshot that was taken"}, {"snap-1", ""}} { // the last one is removed
 		content, want := each[0], each[1]
 		must(t, os.WriteFile(file, []byte(content+"\n"), 0o600))
 		err := c.Destroy(ctx, d, all)

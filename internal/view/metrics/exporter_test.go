@@ -37,7 +37,7 @@ func parsed(t testing.TB, page string) map[string]float64 {
 				key += fmt.Sprintf(" %s=%s", l.GetName(), l.GetValue())
 			}
 			if _, twice := out[key]; twice {
-				t.Errorf("%s is there twice", key)
+				t.Errorf("%s is listed twice", key)
 			}
 			out[key] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}

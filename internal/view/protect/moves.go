@@ -23,7 +23,7 @@ type ReplicateJSON struct {
 	Sent    []replicate.Sent `json:"sent"`
 	Took    time.Duration    `json:"took_ns"`
 	Resumed bool             `json:"resumed"`         // a half-received stream was completed
-	Doubt   string           `json:"doubt,omitempty"` // why what was sent protects less than it seems to: the target lies in the pool of the source
+	Doubt   string           `json:"doubt,omitempty"` // why what was sent protects less than it seems to: the target is in the pool of the source
 
 	Verified *protect.Drill `json:"verified,omitempty"` // what came of a copy that the target started, with --verify
 }

@@ -22,7 +22,7 @@ import (
 var narrow = page.Screen{Width: 80}
 
 func TestPages(t *testing.T) {
-	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), of which no snapshots can be taken here")
+	refused := errors.New("a point of mysql:3306 would lack /dev/shm/x, which is on tmpfs (tmpfs), where no snapshots can be taken")
 	for name, text := range map[string]string{
 		"plan":   Plan(plan, "locked", nil, narrow) + "---\n" + Plan(bad, "", refused, narrow),
 		"point":  Point(proven(), narrow) + "---\n" + Point(fallen(), narrow) + "---\n" + Point(bare(), narrow) + "---\n" + Point(others(), narrow) + "---\n" + Point(unjudged(), narrow),

@@ -130,7 +130,7 @@ func (p *playing) play() error {
 	typed := append(slices.Clone(p.client), "--no-defaults", "--batch", "--binary-mode", "--max-allowed-packet=1G", "--default-character-set="+p.characters(), "--user=root", "--socket="+socket(p.c))
 	flow, err := p.o.d.Pipe(p.ctx, host.Pipe{Argv: typed, In: in})
 	if err == nil && flow.Unread {
-		err = errors.New("the client did not take all of it")
+		err = errors.New("the client did not accept all of it")
 	}
 	_ = read.CloseWithError(errEnough)
 	if err != nil {
