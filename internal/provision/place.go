@@ -21,7 +21,7 @@ func Bare(ctx context.Context, h host.Reader, at string) error {
 		return err
 	}
 	if len(names) > 0 {
-		return change.Refuse("name a place that is empty or not there; data that are there are moved later", "%s is not empty, and would be hidden by what is mounted there", at)
+		return change.Refuse("name a place that is empty or does not exist; data are moved there later", "%s is not empty, and would be hidden by what is mounted there", at)
 	}
 	return nil
 }

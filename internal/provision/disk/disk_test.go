@@ -121,7 +121,7 @@ func TestAnEmptyDiskIsTaken(t *testing.T) {
 		t.Error(err)
 	}
 	sh(t, `printf x | dd of="$1" bs=1 seek=9000000 conv=notrunc status=none`, i.loop) // somebody's, between plan and apply
-	if err := prove(t, d, got); err == nil || !strings.Contains(err.Error(), "is not empty any more") {
+	if err := prove(t, d, got); err == nil || !strings.Contains(err.Error(), "is no longer empty") {
 		t.Errorf("written to meanwhile: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestAnotherDiskIsRefused(t *testing.T) {
 	if err := errors.Join(os.Remove(link), os.Symlink(a.loop, link)); err != nil {
 		t.Fatal(err)
 	}
-	if err := prove(t, d, planned); err == nil || !strings.Contains(err.Error(), "is not the disk that was looked at") {
+	if err := prove(t, d, planned); err == nil || !strings.Contains(err.Error(), "is not the disk that was checked") {
 		t.Errorf("another behind the same name: %v", err)
 	}
 }

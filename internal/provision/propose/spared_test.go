@@ -112,7 +112,7 @@ func TestWhatWasMadeIsNotErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.wants("forgotten", e.on("a", "S1"), "no undo takes it away any more", // an undo would do nothing
-		"once nobody needs what is in it: wipefs -a /dev/x, then make its first 16M and last 80M, and 4K from byte 67108864 on, zero")
+		"once nobody needs its contents: wipefs -a /dev/x, then make its first 16M and last 80M, and 4K from byte 67108864 on, zero")
 	e.wants("forgotten and made empty", e.on("a", ""), "", "")
 }
 

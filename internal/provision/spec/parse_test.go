@@ -42,7 +42,7 @@ func TestParseTellsMistakes(t *testing.T) {
 		{"layout:", "lay-out:", `x.yaml:3:3: a pool has no key "lay-out"; did you mean layout?`},
 		{"layout: mirror", "layout: miror", `x.yaml:3:11: pool.layout is one of stripe, mirror, raidz1, raidz2, raidz3, not "miror"; did you mean mirror?`},
 		{"pool:", "pol:", `x.yaml:1:1: a spec has no key "pol"; did you mean pool?`},
-		{"pool:", "use: x\npool:", "x.yaml:3:3: a spec has one of the keys pool, use and filesystem, not two"},
+		{"pool:", "use: x\npool:", "x.yaml:3:3: a spec has only one of the keys pool, use and filesystem"},
 		{"server: {product: mariadb}", "use: tank", `x.yaml:1:1: a spec needs the key "server"`},
 		{"mariadb", "mariadbb", "did you mean mariadb?"},
 		{"mariadb", "postgresql", "did you mean postgres?"},

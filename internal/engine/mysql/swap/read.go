@@ -188,7 +188,7 @@ func (s *server) measure(ctx context.Context, h host.Reader) error {
 		}
 		room, err := h.Statfs(ctx, above)
 		if err != nil {
-			return fmt.Errorf("see how much room is at %s: %w", above, err)
+			return fmt.Errorf("check the free space at %s: %w", above, err)
 		}
 		on := device{uint32(st.DevMajor), uint32(st.DevMinor)}
 		want[on] += stored

@@ -128,7 +128,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 	for _, dir := range []string{n.conf, n.data} {
 		switch _, err := h.Stat(ctx, dir); {
 		case err == nil:
-			return n, change.Refuse("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s is there already", dir)
+			return n, change.Refuse("pg_lsclusters shows what it is; pg_dropcluster --stop "+version+" "+c.name+" removes one that the packages made and nobody uses", "%s already exists", dir)
 		case !errors.Is(err, fs.ErrNotExist):
 			return n, err
 		}
@@ -146,7 +146,7 @@ func (c cluster) next(ctx context.Context, h host.Reader, version, at string) (n
 func fits(ctx context.Context, h host.Reader, at string, size int64) error {
 	room, err := h.Statfs(ctx, at)
 	if err != nil {
-		return fmt.Errorf("see how much room is at %s: %w", at, err)
+		return fmt.Errorf("check the free space at %s: %w", at, err)
 	}
 	const more = 256 << 20 // WAL, and what a new cluster begins with
 	if free := int64(room.AvailBytes); free < size+more {
