@@ -165,9 +165,9 @@ func TestTablespacesOnStdout(t *testing.T) {
 // the name of a piece of the log, and that nobody signed, is none, and is named; in test/archive a server archives.
 func TestBaseWithoutLog(t *testing.T) {
 	b := newBases(t)
-	const none, alone, dead = "no log archived beside it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
+	const none, alone, dead = "no log archived for it", "it can be restored as it was when it ended, and to no later moment", "without the log no server starts on it"
 	for line, want := range map[string]string{b.fetches: alone, strings.Replace(b.fetches, "-X fetch", "-X none", 1): dead} {
-		if out, err := b.backup(line); err != nil || !strings.Contains(out, "warning: no log is archived beside this base backup: "+want) {
+		if out, err := b.backup(line); err != nil || !strings.Contains(out, "warning: the archive has no log for this base backup: "+want) {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}

@@ -57,7 +57,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 	beside, err := b.box.Filesystem("beside", "ext4", 32, nil, "")
 	must(t, err)
 
-	says(t, v.typed(0, "snapshot", server, "--dry-run"), "What it keeps data on", "Mode crash, which is taken", "Nothing was locked")
+	says(t, v.typed(0, "snapshot", server, "--dry-run"), "Where it keeps its data", "Mode crash, which is taken", "Nothing was locked")
 	if out := v.typed(0, "protect", "list"); !strings.Contains(out, "There is no point") {
 		t.Error("the dry run took a point")
 	}

@@ -123,9 +123,9 @@ func undoing(s change.Prepared) string {
 		case a.Switch != nil:
 			add("set back")
 		case a.Make != nil:
-			add("removed, while as it was made")
+			add("removed, as long as it is unchanged")
 		case a.Copy != nil:
-			add("copy removed, while nobody changed it")
+			add("copy removed, as long as nobody changed it")
 		case a.Edit.Ours:
 			add("line removed")
 		default:
@@ -156,7 +156,7 @@ func (p fixPage) waiting(d change.Draft) {
 	p.Blank()
 	p.Line(page.Yellow, "IN FORCE LATER")
 	for _, w := range waits {
-		how := "which is yours to do"
+		how := "which you have to do"
 		if doable[w] {
 			how = "which --restart does"
 		}

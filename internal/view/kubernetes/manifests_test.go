@@ -150,7 +150,7 @@ func TestClassSaysWhatItCan(t *testing.T) {
 		"inherit from there: logbias=throughput, primarycache=metadata.\n",
 		"inherit from there: compression=zstd-fast-1, recordsize=1M, sync=standard.\n",
 		"The class plumb-mariadb-binlog has no use there.",
-		"# Where that dataset exists, the command succeeds and changes nothing: zfs set gives it the properties.\n",
+		"# If that dataset exists, the command succeeds and changes nothing: set its properties with zfs set.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)

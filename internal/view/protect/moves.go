@@ -137,7 +137,7 @@ func some(files []string) []string {
 	if len(files) <= mostOthers {
 		return files
 	}
-	return append(slices.Clone(files[:mostOthers]), fmt.Sprintf("and %d more, which go back with the server too", len(files)-mostOthers))
+	return append(slices.Clone(files[:mostOthers]), fmt.Sprintf("and %d more, which are reverted with the server", len(files)-mostOthers))
 }
 
 // transactions writes those near the end of a replay, one a line.
@@ -155,6 +155,6 @@ func RolledBack(r rollback.Result, screen page.Screen) string {
 	for i, name := range r.Before {
 		p.Hang(page.Normal, page.Columns(once(i, "before"), headWidth), name)
 	}
-	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d goes forward again.", r.Change))
+	p.Para(page.Dim, 0, fmt.Sprintf("plumb undo %d reverts the rollback.", r.Change))
 	return p.String()
 }

@@ -241,7 +241,7 @@ func boardServer(m watch.Moment, s watch.Server) BoardServer {
 			out.Detail = cost(v.ID, v.Share) + " · " + out.Detail
 		}
 	case !s.Up:
-		out.Now = "Nothing of it was read in this window."
+		out.Now = "Nothing was read from it in this window."
 	default:
 		out.Now = strings.Replace(nothing(s), ": see unknown below", "", 1) // it stands elsewhere
 	}
