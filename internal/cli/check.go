@@ -69,7 +69,7 @@ each server a few dozen short queries, in a session that is set to read-only.
 	fl.StringVar(&f.rules, "rules", "", "also apply the rules in `DIR`; their ids begin with own/ (plumb rules test DIR tests them)")
 	fl.StringVar(&f.failOn, "fail-on", "", "exit 1 when a finding is at least as bad as `HARM`: danger, outage, slow or note")
 	shell.JSONFlag(c, &f.json, "; for a directory of tapes one document a line")
-	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in the `FORM` "+strings.Join(checkview.EmitTargets(), ", "))
+	fl.StringVar(&f.emit, "emit", "", "print settings instead of findings, in this `FORM`: "+strings.Join(checkview.EmitTargets(), ", "))
 	fl.StringVar(&f.plan, "plan", "", "also write the plan, as JSON, to `FILE`, replacing its contents")
 	fl.StringVar(&f.html, "html", "", "also write one self-contained page to `FILE`; for a directory of tapes one page for all")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file of --html")

@@ -83,7 +83,7 @@ func (a *app) confirm() *cobra.Command {
 		Use:   "confirm [NUMBER]",
 		Short: "keep what fix --try changed",
 		Long: `Confirm keeps the change that plumb fix --try made, so that it is not undone when
-its time is over. Without a NUMBER it keeps the last change that is still waiting.
+the time is over. Without a NUMBER it keeps the last change that is still waiting.
 
 Exit codes:
   0  done

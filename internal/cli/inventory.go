@@ -80,7 +80,7 @@ because it is removed with everything in it.
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.id, "id", "", "the `NUMBER` that identifies the thing: a guid or an inode")
-	fl.StringVar(&f.purpose, "purpose", "", "what it is for: the list shows this `TEXT`")
+	fl.StringVar(&f.purpose, "purpose", "", "`TEXT` for the list: what it is kept for")
 	return onThing(c, &f, adoptable, func(ctx context.Context, books inventory.Books, t inventory.Thing) error {
 		t.Proof = map[string]string{kinds.Proof(t.Kind): f.id}
 		t.Life = &inventory.Life{Owner: "inventory adopt", Purpose: f.purpose, Since: time.Now().UTC()}

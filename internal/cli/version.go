@@ -20,8 +20,8 @@ func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version of this program",
-		Long: `Version prints which release this is; of a binary that was built from a commit
-without a release, its commit.
+		Long: `Version prints the release, or the commit if the binary was not built from a
+release.
 
 ` + shell.ReadExits,
 		Example: "  plumb version",

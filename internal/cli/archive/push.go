@@ -24,7 +24,7 @@ func (v *verbs) push() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "push FILE",
 		Short: "pass a WAL file to the service: for archive_command",
-		Long: `Push hands a file to the service on this machine, and succeeds when it is in the
+		Long: `Push passes a file to the service on this machine, and succeeds when it is in the
 store. It runs as the server's user, and needs no key:
 
   archive_command = 'plumb archive push %p'

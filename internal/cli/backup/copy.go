@@ -62,14 +62,14 @@ Only backups signed by a trusted host are copied.
 		},
 	}
 	o.parallelFlag(c)
-	o.flags(c, "from", oneURL+", and of S3 also ?endpoint=URL&region=NAME&profile=NAME")
+	o.flags(c, "from", oneURL+"; an S3 URL can end in ?endpoint=URL&region=NAME&profile=NAME")
 	o.trustFlag(c)
 	fl := c.Flags()
 	fl.StringVar(&o.to, "to", "", "`URL` to copy to, like --from")
 	fl.StringVar(&o.server, "server", "", "only backups of this server, as plumb backup list names it: mysql:3306")
 	fl.BoolVar(&o.all, "all", false, "copy all backups")
-	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second: 50M")
-	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target lock every object for this many days, against anybody who wants to remove it")
+	fl.Var(&o.rate, "limit-rate", "send at most this many bytes a second, such as 50M")
+	fl.IntVar(&o.lockDays, "lock-days", 0, "have the target lock every object for this many days, so that nobody can remove it")
 	if err := c.MarkFlagRequired("to"); err != nil {
 		panic(err)
 	}

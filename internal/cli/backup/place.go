@@ -51,7 +51,7 @@ const oneURL = "`URL` of the backups: s3://bucket/prefix or file:///directory"
 func (p *place) common(c *cobra.Command) {
 	fl := c.Flags()
 	p.parallel = stream.Workers
-	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of a store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
+	fl.StringVar(&p.endpoint, "endpoint", "", "`URL` of an S3 store other than Amazon's: https://host:port; default: $AWS_ENDPOINT_URL")
 	fl.StringVar(&p.region, "region", "", "region of the bucket; default: $AWS_REGION")
 	fl.StringVar(&p.state, "state", "", "keep this host's key, and the record of what was sent, in `DIR` instead of "+backup.Directory)
 	shell.JSONFlag(c, &p.json, "")
@@ -59,11 +59,11 @@ func (p *place) common(c *cobra.Command) {
 
 // parallelFlag adds the flag of commands that move whole backups.
 func (p *place) parallelFlag(c *cobra.Command) {
-	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "have `N` objects in flight at once; each takes about 40 MB of memory")
+	c.Flags().IntVar(&p.parallel, "parallel", stream.Workers, "send or fetch `N` objects at once; each takes about 40 MB of memory")
 }
 
 func (p *place) trustFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&p.trust, "trust", nil, "believe backups signed with this public `KEY`, or with those in a file; can be given several times. This host's own are always believed")
+	c.Flags().StringArrayVar(&p.trust, "trust", nil, "trust backups signed with this public `KEY`, or with the keys in the file of that name; can be given several times. Those of this host are always trusted")
 }
 
 // open opens a store. The caller must close it.

@@ -49,12 +49,12 @@ func loadCommand(s *shell.Shell) *cobra.Command {
 		Long: `Load predicts throughput and response time with a closed network of queues: clients
 that wait for their answer before they send the next request.
 
---over threads: by requests in flight, from rates at two or more numbers of threads.
---over iops: by the limit of the volume, from the same load on two or more volumes.
---over extra: with additional work such as a binary log, from rates with and without
-it (columns with and without); --at is a rate without it. --nodes: on that many
-equal shards, each with a cache and a disk of its own, from the rate of one node and
-the rate without misses.
+--over threads predicts for other numbers of threads, from the rates at two or more.
+--over iops predicts for other limits of the volume, from the same load on two or more
+volumes. --over extra predicts the cost of additional work such as a binary log, from
+rates with and without it (columns with and without); --at is a rate without it.
+--nodes predicts for that many equal shards, each with a cache and a disk of its own,
+from the rate of one node and the rate without misses.
 
 ` + modelExits,
 		Example: `  plumb forecast load --csv fileio.csv --at 64,256
@@ -65,17 +65,17 @@ the rate without misses.
 		Args: shell.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runLoad(c.Context(), s, f) },
 	}
-	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a part of it)")
+	f.measured.flags(c, "threads or iops, rate (operations a second) and perhaps error (half of its 95 % interval, as a fraction of the rate)")
 	fl := c.Flags()
-	fl.StringVar(&f.over, "over", overThreads, "what is varied, `NAME` "+hint.OneOf(overs()))
+	fl.StringVar(&f.over, "over", overThreads, "what was varied: `NAME` is "+hint.OneOf(overs()))
 	fl.StringSliceVar(&f.at, "at", nil, "predict it for this `NUMBER` of threads or IOPS, or several separated by commas")
 	fl.IntVar(&f.clients, "clients", 0, "`NUMBER` of concurrent clients")
 	fl.Var(&f.nodes, "nodes", "predict it for this number of shards, or several separated by commas")
-	fl.Float64Var(&f.one, "one", 0, "measured operations a second of one node")
-	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations a second without misses")
+	fl.Float64Var(&f.one, "one", 0, "measured operations per second of one node")
+	fl.Float64Var(&f.ceiling, "ceiling", 0, "measured operations per second without misses")
 	fl.Var(&f.data, "data", "`SIZE` of all the data")
 	fl.Var(&f.cache, "cache", "`SIZE` of a node's cache")
-	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data, which gets all other reads: 0.2 gets 80 %, as in the 80-20 rule; default: any skew is possible")
+	fl.Float64Var(&f.hot, "hot", 0, "the hottest `PART` of the data: 0.2 means that 20 % of the data gets 80 % of the reads; default: any skew is possible")
 	shell.Offer(c, map[string]shell.Words{"over": overs})
 	shell.JSONFlag(c, &f.json, "")
 	return c

@@ -31,11 +31,11 @@ type measured struct {
 
 func (m *measured) flags(c *cobra.Command, columns string) {
 	fl := c.Flags()
-	fl.StringVar(&m.csv, "csv", "", "what was measured is in `FILE`, with a header and the columns "+columns)
-	shell.SecretVar(c, &m.ledger, "ledger", "", "or in the lab's records at `PLACE`")
-	fl.StringVar(&m.name, "experiment", "", "the experiment with this `NAME` in the ledger; default: the last one")
-	fl.StringVar(&m.axis, "axis", "", "the `AXIS` of the experiment that was varied")
-	fl.StringSliceVar(&m.with, "with", nil, "only arms of the experiment with this `LEVEL` on another axis")
+	fl.StringVar(&m.csv, "csv", "", "read the measurements from `FILE`, with a header and the columns "+columns)
+	shell.SecretVar(c, &m.ledger, "ledger", "", "read the measurements from the lab's ledger at `PLACE`")
+	fl.StringVar(&m.name, "experiment", "", "use the experiment with this `NAME` in the ledger; default: the last one")
+	fl.StringVar(&m.axis, "axis", "", "`AXIS` of the experiment that was varied")
+	fl.StringSliceVar(&m.with, "with", nil, "use only the arms that have this `LEVEL` on another axis")
 	if err := c.MarkFlagFilename("csv", "csv"); err != nil {
 		panic(err)
 	}

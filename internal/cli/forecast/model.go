@@ -23,7 +23,7 @@ const modelExits = `Exit codes:
   0  done
   1  done, and a forecast was refused
   2  the command line is wrong
-  3  what was to be read could not be read`
+  3  it could not read what it needs`
 
 // models makes the commands that ask a model.
 func models(s *shell.Shell, read Read) []*cobra.Command {

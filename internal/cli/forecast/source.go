@@ -60,11 +60,11 @@ func (l *limitSize) Set(text string) error {
 
 func (f *source) flags(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.csv, "csv", "", "read `FILE`: a header that names a date, what is used (date,used_bytes), a size and a name if there are several; or a log of df; - for standard input")
+	fl.StringVar(&f.csv, "csv", "", "read `FILE`, with a header such as date,used_bytes, and columns for a size, and for a name if there are several; or a log of the output of df; - for standard input")
 	fl.StringVar(&f.dir, "dir", "", "read the recording in `DIR` instead of the one of this host")
 	fl.StringVar(&f.prometheus, "prometheus", "", "query the Prometheus at `URL`, such as http://127.0.0.1:9090")
-	fl.StringVar(&f.query, "query", "", "the `EXPR` for bytes to query Prometheus with; default: bytes used in filesystems")
-	fl.Var(&f.limit, "limit", "it is full at this size, such as 500G; default: what the source reports")
+	fl.StringVar(&f.query, "query", "", "query Prometheus with this `EXPR`, which returns bytes; default: bytes used in filesystems")
+	fl.Var(&f.limit, "limit", "assume that it is full at this size, such as 500G; default: what the source reports")
 }
 
 func (f source) validate() error {

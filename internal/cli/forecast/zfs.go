@@ -43,11 +43,11 @@ func zfsCommand(s *shell.Shell, read Read) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "zfs",
 		Short: "say what memory and devices ZFS needs for data, by recordsize",
-		Long: `Zfs predicts how much of the ARC ZFS's own metadata takes, what an L2ARC takes of
-it, how large a special vdev must be, what is stored after compression, what raidz
-takes for that, and the read and write amplification for a page of the server. It
-reads the datasets of this host, or takes the size of the data from --data, before
-there is any.
+		Long: `Zfs predicts for each recordsize how much of the ARC is taken by ZFS's own metadata
+and by the headers of an L2ARC, how large a special vdev must be, how much space the
+data needs after compression and on raidz, and how much ZFS reads and writes for
+each page of the server. It reads the datasets of this host; for data that does not
+exist yet, give its size with --data.
 
 ` + modelExits,
 		Example: `  plumb forecast zfs --data 750G --recordsize 16K,64K,128K --page 16K

@@ -40,8 +40,8 @@ fsyncs have separate figures.
 
 run --threads 1,4,16,64,256 runs each number of threads for --time, prints how much
 slower each operation gets, fits a capacity curve, and names the best number.
-run --series looks for dips that come back, lasting changes of level, and bursts
-that are used up; give it minutes.`,
+run --series looks for recurring dips, lasting changes of level, and bursts that are
+used up; it needs a run of some minutes.`,
 			`Also sysbench's --file-io-mode --file-fsync-freq --file-fsync-all --file-fsync-end
 --file-fsync-mode --file-merged-requests --file-rw-ratio --validate.`, driveHelp, exits),
 		Example: `  plumb load fileio prepare --dir /var/lib/mysql/test --file-num 4 --file-total-size 64G
@@ -75,8 +75,8 @@ func (f *fileFlags) flags(c *cobra.Command) {
 	fl.IntVar(&f.c.Merged, "file-merged-requests", d.Merged, "as in sysbench")
 	fl.Float64Var(&f.c.RWRatio, "file-rw-ratio", d.RWRatio, "reads for each write in rndrw")
 	onOff(c, &f.c.Validate, "validate", "check what is read")
-	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of what is written that compresses away: 0 to 1")
-	fl.BoolVar(&f.series, "series", false, "say what the seconds show: dips, levels, bursts")
+	fl.Float64Var(&f.c.Compressible, "compressible", 0, "`PART` of the written data that compresses away: 0 to 1")
+	fl.BoolVar(&f.series, "series", false, "look for dips, changes of level and bursts in the seconds of the run")
 	hide(c, "file-io-mode", "file-fsync-freq", "file-fsync-all", "file-fsync-end", "file-fsync-mode", "file-merged-requests", "file-rw-ratio", "validate")
 	shell.Offer(c, map[string]shell.Words{
 		"file-test-mode":   files.Modes,

@@ -39,7 +39,7 @@ type place struct {
 
 func (l *login) flags(c *cobra.Command) {
 	fl := c.Flags()
-	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; $PLUMB_DSN otherwise")
+	shell.SecretVar(c, &l.dsn, "dsn", "", "the server, as a `URL`: mysql://user@host:3306/db or postgres://user@host/db; default: $PLUMB_DSN")
 	fl.StringVar(&l.driver, "db-driver", "", "mysql or pgsql, if no other option says which")
 	fl.StringVar(&l.my.host, "mysql-host", "", "`NAME` of the host")
 	fl.IntVar(&l.my.port, "mysql-port", 3306, "its `PORT`")
@@ -56,7 +56,7 @@ func (l *login) flags(c *cobra.Command) {
 	fl.StringVar(&l.pg.tls, "pgsql-sslmode", "disable", "disable, prefer, require or verify-full")
 	fl.StringVar(&l.text, "db-ps-mode", "auto", "auto for prepared statements, disable for the text protocol")
 	fl.StringSliceVar(&l.ignore, "mysql-ignore-errors", nil, "`CODES` after which a transaction is tried again")
-	fl.StringVar(&l.isolate, "isolation", "", "`LEVEL` of the sessions: RC, RR, SER; the server's default otherwise")
+	fl.StringVar(&l.isolate, "isolation", "", "isolation `LEVEL` of the sessions: RC, RR or SER; default: the server's")
 	fl.DurationVar(&l.timeout, "timeout", 10*time.Second, "for connecting")
 	hide(c, "db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password", "mysql-db", "mysql-ssl",
 		"pgsql-host", "pgsql-port", "pgsql-user", "pgsql-password", "pgsql-db", "pgsql-sslmode", "db-ps-mode", "mysql-ignore-errors", "timeout")

@@ -39,7 +39,7 @@ Exits with 1 when a commit is lost.`, loginHelp, exits),
 		},
 	}
 	l.flags(c)
-	c.Flags().StringVar(&book, "ledger", "", "the `FILE` that a run wrote")
+	c.Flags().StringVar(&book, "ledger", "", "the ledger `FILE` that a run wrote")
 	shell.JSONFlag(c, &asJSON, "")
 	hide(c, "isolation")
 	sysbenchNames(c, &notes)

@@ -83,15 +83,15 @@ directories of the source. clone list shows the clones, clone drop removes one.
 	f.Place.Flags(c)
 	f.memory = instance.UsualMemory
 	fl := c.Flags()
-	fl.StringVar(&f.name, "name", "", "its `NAME`; default: from the server and the point")
-	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1, `PORT`; with --count on this and the following")
-	fl.IntVar(&f.count, "count", 1, "make `N` of them: NAME-1, NAME-2, ...")
-	fl.Var(&f.memory, "memory", "memory limit of its server, a `SIZE`")
+	fl.StringVar(&f.name, "name", "", "`NAME` of the clone; default: made from the server and the point")
+	fl.IntVar(&f.port, "port", 0, "listen on 127.0.0.1 at `PORT`; with --count, at this and the following ports")
+	fl.IntVar(&f.count, "count", 1, "make `N` clones: NAME-1, NAME-2, ...")
+	fl.Var(&f.memory, "memory", "limit the clone's server to this `SIZE` of memory")
 	fl.StringArrayVar(&f.masks, "mask", nil, "run `SQL` before it listens; @FILE for statements that each end with ; and a newline")
-	fl.BoolVar(&f.browse, "browse", false, "start no server: only mount the files read-only, to look at and copy from")
+	fl.BoolVar(&f.browse, "browse", false, "start no server: only mount the files read-only, to look at them and copy from them")
 	fl.BoolVar(&f.replica, "replica", false, "replicate from the server of the point; --source says how to reach it")
-	shell.SecretVar(c, &f.source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
-	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.SecretVar(c, &f.source, "source", "", "the server that a replica follows, and the user it logs in as: a `URL` such as mysql://replica@db1:3306/")
+	fl.StringVar(&f.slot, "slot", "", "PostgreSQL: the replica uses the physical replication slot `NAME` of its source")
 	shell.OnlyWith(c, "source", "replica")
 	shell.OnlyWith(c, "slot", "replica")
 	for _, name := range []string{"replica", "port", "count", "mask", "memory"} { // which are about a server
@@ -312,8 +312,8 @@ and mask. What was written in it is lost.
 	}
 	p.Flags(c)
 	shell.YesFlag(c, &yes)
-	shell.SecretVar(c, &source, "source", "", "whom a replica follows, and as whom: a `URL` such as mysql://replica@db1:3306/")
-	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: physical replication slot `NAME` of the source that the replica uses")
+	shell.SecretVar(c, &source, "source", "", "the server that a replica follows, and the user it logs in as: a `URL` such as mysql://replica@db1:3306/")
+	c.Flags().StringVar(&slot, "slot", "", "PostgreSQL: the replica uses the physical replication slot `NAME` of its source")
 	shell.OnlyWith(c, "slot", "source")
 	return c
 }

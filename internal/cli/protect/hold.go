@@ -56,7 +56,7 @@ what is sent there later may have to start over.
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "hold it as this owner, a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	return c
 }

@@ -87,8 +87,8 @@ command, that needs --verify too. The program is one of the target's own.
 	}
 	p.Flags(c)
 	c.Flags().BoolVar(&o.Decrypted, "decrypted", false, "send encrypted datasets unencrypted; the same for all points of a dataset")
-	c.Flags().BoolVar(&verify, "verify", false, "have a copy of what the target received started there, and record the result")
-	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of ssh options; can be given several times")
+	c.Flags().BoolVar(&verify, "verify", false, "have the target start a copy of what it received, and record the result")
+	c.Flags().StringArrayVar(&ssh, "ssh", nil, "one `WORD` of options for ssh; can be given several times")
 	return c
 }
 

@@ -83,7 +83,7 @@ begins with its name. A policy is a file such as:
 		},
 	}
 	f.Place.Flags(c)
-	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in the `FORM` "+hint.OneOf(emitted()))
+	c.Flags().StringVar(&f.emit, "emit", "", "print a schedule for it, in this `FORM`: "+hint.OneOf(emitted()))
 	c.Flags().BoolVar(&f.backups, "backups", false, "only do the backups that are due")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what is due, and do nothing")
 	for _, name := range []string{"dry-run", "backups", "json", "state", "dsn", "timeout"} { // which are about a run now

@@ -94,10 +94,10 @@ datasets so that the cache holds them.
 	}
 	v.changing(c)
 	fl := c.Flags()
-	fl.BoolVar(&v.log, "log", false, "as a separate log (SLOG)")
-	fl.StringVar(&v.disk.Serial, "serial", "", "only the disk with this `SERIAL` number")
+	fl.BoolVar(&v.log, "log", false, "add it as a separate log (SLOG)")
+	fl.StringVar(&v.disk.Serial, "serial", "", "require the disk to have this `SERIAL` number")
 	fl.StringVar(&v.disk.Erase, "erase", "", "overwrite the disk with this `SERIAL` number, even if something is on it")
-	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in the `FORM` systemd")
+	fl.StringVar(&v.emit, "emit", "", "print a unit that does this at each boot, in this `FORM`: systemd")
 	fl.StringSliceVar(&v.datasets, "warm", nil, "with --emit: warm the cache at each boot with the files of these `DATASETS`")
 	return c
 }

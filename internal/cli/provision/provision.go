@@ -75,10 +75,10 @@ of a server, its data moved there, and its settings. SPEC says what, not how: ev
 value comes from the rules of plumb check, applied to the host as it will be. So
 check reports nothing above a note afterwards.
 
-It shows every step, what of it cannot be taken back and what check will say, and
-asks. Each stage is a change in the journal. If it is killed at any moment, plumb
-provision again continues; --undo takes it back, the last stage first, from the
-journal alone. A second run changes nothing.
+It shows every step, what cannot be undone, and what check will report afterwards,
+and asks. Each stage is a change in the journal. If it is killed at any moment, plumb
+provision again continues; --undo reverts it, the last stage first, from the journal
+alone. A second run changes nothing.
 
 A disk is used only if it is proven to be empty, or if SPEC gives its serial number
 to be erased. The server is stopped while what changed meanwhile is copied a second
@@ -104,18 +104,18 @@ time, and started on the copy; undoing that copies back what was written since.
 	f.LiveFlags(c)
 	fl := c.Flags()
 	fl.StringVar(&f.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
-	fl.StringVar(&f.from, "from", "", "print the spec of an existing host, for the server named in place of SPEC or the only one: `live` for this host, or a tape")
+	fl.StringVar(&f.from, "from", "", "print the spec of an existing host: `live` for this host, or a tape; if it has several servers, name one in place of SPEC")
 	fl.StringVar(&f.stop, "stop", "", "stop the server with `COMMAND`, which returns when it has ended")
-	fl.StringVar(&f.start, "start", "", "start it with `COMMAND`, which returns when it runs")
+	fl.StringVar(&f.start, "start", "", "start the server with `COMMAND`, which returns when it runs")
 	fl.StringSliceVar(&f.skip, "skip", nil, "do not apply these `RULES`; * matches")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	shell.YesFlag(c, &f.yes)
 	fl.BoolVar(&f.takeAway, "undo", false, "undo everything that provision did for this spec, the last stage first")
-	fl.BoolVar(&f.force, "force", false, "with --undo, also take back what somebody changed since")
-	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved: it is not copied back")
+	fl.BoolVar(&f.force, "force", false, "with --undo, also undo what somebody changed since")
+	fl.BoolVar(&f.discardNew, "discard-new", false, "with --undo, drop what the server wrote since it was moved, instead of copying it back")
 	fl.BoolVar(&f.keep, "keep", false, "with --undo, leave what somebody changed since as it is")
 	shell.JSONFlag(c, &f.json, "")
-	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in the `FORM` "+strings.Join(emitForms(), ", ")+", and do nothing")
+	fl.StringVar(&f.emit, "emit", "", "print the plan for hosts without Plumb, in this `FORM`: "+strings.Join(emitForms(), ", ")+", and do nothing")
 	shell.Offer(c, map[string]shell.Words{"emit": emitForms})
 	c.MarkFlagsMutuallyExclusive("from", "emit", "undo")
 	c.MarkFlagsMutuallyExclusive("from", "emit", "json")

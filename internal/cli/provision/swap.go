@@ -94,7 +94,7 @@ For other upgrades it lists what to do.
 	fl := c.Flags()
 	fl.StringVar(&v.state, "state", "", "keep the journal in `DIR` instead of "+change.Directory)
 	fl.StringVar(&v.at, "at", "", "PostgreSQL: put the new data directory at `DIR`, which must not exist yet, instead of where the packages keep it; MariaDB: keep the old data in DIR instead of beside the data directory")
-	fl.BoolVar(&v.back, "undo", false, "go back to what was before: what was written since is lost")
+	fl.BoolVar(&v.back, "undo", false, "go back to the state before: what was written since is lost")
 	fl.BoolVar(&v.unrehearsed, "unrehearsed", false, "do not try the new version on a copy of a point first")
 	fl.BoolVar(&v.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	shell.YesFlag(c, &v.yes)

@@ -44,9 +44,10 @@ func exportCommand(s *shell.Shell) *cobra.Command {
 		Short: "export a part of a recording to Prometheus or another machine",
 		Long: `Export writes what is recorded between two times.
 
-openmetrics is every value with its time, named as in plumb watch metrics, for
-promtool tsdb create-blocks-from openmetrics. jsonl is everything, a line for each
-picture and batch: plumb watch replay --from-file reads it anywhere.
+The format openmetrics has every value with its time, named as in plumb watch
+metrics, for promtool tsdb create-blocks-from openmetrics. The format jsonl has
+everything that was recorded, and plumb watch replay --from-file reads it on any
+machine.
 
 Times are as for plumb watch replay --at. jsonl contains texts of statements without
 literals, and names of users, clients and databases.
@@ -61,11 +62,11 @@ literals, and names of users, clients and databases.
 	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.from, "from", "", "the first `TIME`")
-	fl.StringVar(&f.to, "to", "now", "the `TIME` at which it ends")
-	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in the `FORM` "+hint.OneOf(exportForms()))
+	fl.StringVar(&f.to, "to", "now", "the last `TIME`")
+	fl.StringVar(&f.format, "format", formOpenMetrics, "write it in this `FORM`: "+hint.OneOf(exportForms()))
 	fl.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which only its owner can read, instead of standard output")
 	fl.BoolVar(&f.force, "force", false, "replace an existing file")
-	fl.StringToStringVar(&f.labels, "label", nil, "give every series of openmetrics a label `NAME=VALUE` besides")
+	fl.StringToStringVar(&f.labels, "label", nil, "add the label `NAME=VALUE` to every series of openmetrics")
 	shell.Offer(c, map[string]shell.Words{"format": exportForms})
 	return c
 }

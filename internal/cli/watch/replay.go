@@ -67,7 +67,7 @@ one value a minute, so much less can be concluded.
 	f.flag(c, "the recording is in")
 	fl := c.Flags()
 	fl.StringVar(&f.at, "at", "", "the `TIME` to show, such as 03:12 or \"2026-10-25 02:30 +0100\"")
-	fl.DurationVar(&f.before, "before", usualBefore, "judge this much before it again: the longer, the more is known about verdicts raised earlier")
+	fl.DurationVar(&f.before, "before", usualBefore, "also judge this long before the moment: a longer time shows more of the verdicts raised earlier")
 	fl.StringVar(&f.against, "against", "", "compare the statements with those before this other `TIME`")
 	sortFlag(c, &f.sort)
 	fl.StringVar(&f.file, "from-file", "", "read `FILE`, which plumb watch export --format jsonl or plumb watch capture wrote, instead of a recording; - for standard input")

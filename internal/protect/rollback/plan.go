@@ -33,7 +33,7 @@ type Options struct {
 	Service     string         // of service(8), in place of both
 	Replicas    bool           // also with replicas or in a cluster, which will not follow; never where that needs a new timeline
 	Others      bool           // also when files that are not the server's changed since the point
-	Unproven    bool           // also to a point that no drill has proven
+	Unproven    bool           // allow a point that no drill has proven
 	To          *replay.Target // the log is replayed from the point up to it
 	Memory      int64          // of the copy into which it is replayed, in bytes
 	Within      time.Duration  // until the server must answer; ten minutes when 0

@@ -53,7 +53,7 @@ Exit codes:
 		},
 	}
 	p.Flags(c)
-	c.Flags().StringVar(&owner, "as", "", "owner of the hold: a `WORD`")
+	c.Flags().StringVar(&owner, "as", "", "hold it as this owner, a `WORD`")
 	c.Flags().BoolVar(&release, "release", false, "end the hold")
 	if err := errors.Join(c.MarkFlagRequired("as"), c.Flags().MarkHidden("json")); err != nil { // hidden, but known, so that noJSON can say why it does not work
 		panic(err)
