@@ -106,7 +106,7 @@ func live(ctx context.Context, h host.Reader, name string, w change.Want) (chang
 		if most, err := h.ReadFile(ctx, "/sys/block/"+name+"/queue/max_hw_sectors_kb"); err == nil {
 			n, err := strconv.ParseInt(strings.TrimSpace(string(most)), 10, 64)
 			if want, _ := w.To.Int(); err == nil && want > n {
-				return change.Act{}, &change.Refusal{Why: fmt.Sprintf("%s takes at most %s in a request", name, units.Bytes(n<<10))}
+				return change.Act{}, &change.Refusal{Why: fmt.Sprintf("%s accepts at most %s per request", name, units.Bytes(n<<10))}
 			}
 		}
 	}

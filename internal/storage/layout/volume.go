@@ -43,7 +43,7 @@ func (l Layout) Volume(ctx context.Context, h host.Reader, v provision.Volume, o
 	if v.At != "" {
 		if m, err := mounts.At(ctx, h, v.At); err != nil || m != nil {
 			if err == nil {
-				err = change.Refuse("name another place", "%s of %s is mounted at %s already", m.FSType, m.Source, v.At)
+				err = change.Refuse("name another place", "%s of %s is already mounted at %s", m.FSType, m.Source, v.At)
 			}
 			return out, err
 		}
@@ -81,7 +81,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		want = "none"
 	}
 	if is := strings.TrimSpace(string(text)); is != want && v.At != "" {
-		return out, change.Refuse("name another dataset, or another place", "the dataset %s is there, and is mounted at %s, not at %s", v.Dataset, is, want)
+		return out, change.Refuse("name another dataset, or another place", "the dataset %s exists, but is mounted at %s, not at %s", v.Dataset, is, want)
 	}
 	if v.At == "" {
 		return out, nil
@@ -91,7 +91,7 @@ func datasetAsWanted(ctx context.Context, h host.Reader, v provision.Volume, o p
 		return out, err
 	}
 	if m == nil || m.Source != v.Dataset {
-		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s is there, and is not mounted at %s", v.Dataset, v.At)
+		return out, change.Refuse("zfs mount "+v.Dataset, "the dataset %s exists, but is not mounted at %s", v.Dataset, v.At)
 	}
 	return owned(ctx, h, v.At, m.FSType+" "+m.Source, o)
 }

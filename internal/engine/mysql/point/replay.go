@@ -56,7 +56,7 @@ func (p *playing) same() error {
 	first := 4 + 19
 	copied := p.c.In(path.Join(path.Dir(p.c.Server.Settings["log_bin_basename"]), p.w.From.File))
 	if _, err := p.o.run(p.ctx, "cmp", "-s", "-i", strconv.Itoa(first), "-n", strconv.FormatInt(p.w.From.Offset-int64(first), 10), "--", copied, p.w.Files[0]); err != nil {
-		return hint.With(fmt.Errorf("%s of the point is not the beginning of the server's: %w", p.w.From.File, err), "was RESET MASTER run since? take a later point")
+		return hint.With(fmt.Errorf("%s of the point is not the beginning of the server's: %w", p.w.From.File, err), "was RESET MASTER run since? use a later point")
 	}
 	return nil
 }
