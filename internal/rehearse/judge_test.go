@@ -284,7 +284,7 @@ func TestNothingKnownYet(t *testing.T) {
 		}
 	}
 	r := Judge(p, nil, "")
-	if why := r.Steps[1].Why; why != "kept: it guards against lost transactions, though it was no longer tried" {
+	if why := r.Steps[1].Why; why != "kept: it guards against lost transactions, though there was no time to try it" {
 		t.Error(why)
 	}
 	if why := r.Steps[4].Why; why != "kept: it is about a server that can stop or lose data, though no trial shows what it costs" {

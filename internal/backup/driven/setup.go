@@ -96,7 +96,7 @@ func (u Setup) store(ctx context.Context, s Set) ([]change.Act, error) {
 	case !st.Mode.IsDir():
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	case uid >= 0 && int(st.UID) != uid:
-		return nil, hint.With(fmt.Errorf("%s does not belong to the server's user, as whom %s runs", dir, u.Tool.Name()), fmt.Sprintf("chown %d:%d %s, or name a directory that is not there yet", uid, gid, dir))
+		return nil, hint.With(fmt.Errorf("%s does not belong to the server's user, as which %s runs", dir, u.Tool.Name()), fmt.Sprintf("chown %d:%d %s, or name a directory that is not there yet", uid, gid, dir))
 	}
 	return nil, nil
 }

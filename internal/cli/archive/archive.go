@@ -117,7 +117,7 @@ it belongs.
 	}
 	o.ToFlags(c)
 	fl := c.Flags()
-	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can decrypt the archive: `age1…`; can be given several times")
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "encrypt the archive for this `RECIPIENT` (age1…); can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` with recipients, one per line")
 	fl.StringVar(&o.name, "name", "main", "`NAME` of this service, used for its socket and its status")
 	fl.StringVar(&o.socket, "socket", "", "take files at this `SOCKET` instead of "+Directory+"/NAME.sock")

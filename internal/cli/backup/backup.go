@@ -95,7 +95,7 @@ recipient, age1….
 	o.parallelFlag(c)
 	o.flags(c, "to", "`URL` to back up to: s3://bucket/prefix or file:///directory; can be given several times; an S3 URL can end in ?endpoint=URL&region=NAME&profile=NAME")
 	fl := c.Flags()
-	fl.StringArrayVar(&o.recipients, "recipient", nil, "who can decrypt the backup: `age1…`; can be given several times")
+	fl.StringArrayVar(&o.recipients, "recipient", nil, "encrypt the backup for this `RECIPIENT` (age1…); can be given several times")
 	fl.StringVar(&o.recipientsFile, "recipients-file", "", "a `FILE` with recipients, one per line")
 	fl.StringVar(&o.command, "command", "", "back up the standard output of this shell `LINE`")
 	fl.StringVar(&o.name, "name", "", "list the backup of --command under this `NAME`; default: its program")

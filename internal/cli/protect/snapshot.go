@@ -64,7 +64,7 @@ says so. A point is no backup until plumb drill, or --drill here, has started on
 	fl.StringVar(&f.take.Mode, "mode", "", "take it in this `MODE`: crash, locked, backup-api or freeze; default: the cheapest suitable one")
 	fl.DurationVar(&f.take.Wait, "wait", 5*time.Second, "give up if the lock is not granted within this time: other sessions queue behind it")
 	fl.DurationVar(&f.take.Hold, "hold", 10*time.Second, "release the lock after this time; the point is then refused")
-	fl.StringVar(&f.with, "with", "", "take the snapshots with this shell `COMMAND`. It gets "take" in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one per line, and prints an identity by which prune --with recognises them. The word ebs stands for a built-in one that takes EBS snapshots with aws")
+	fl.StringVar(&f.with, "with", "", "take the snapshots with this shell `COMMAND`. It gets the word take in PLUMB_DO, the point's name in PLUMB_POINT and the volumes in PLUMB_VOLUMES, one per line, and prints an identity by which prune --with recognises them. The word ebs stands for a built-in one that takes EBS snapshots with aws")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show how it would be taken, and do nothing")
 	fl.BoolVar(&f.drill, "drill", false, "afterwards start a copy and check it, as plumb drill does")
 	f.drilling.flags(c)

@@ -143,7 +143,7 @@ func explainFile(err error) error {
 		return hint.With(err, "the disk is full: make room")
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return hint.With(err, "name another directory with --ledger, or run it as the user to whom this one belongs")
+		return hint.With(err, "use another directory with --ledger, or run it as the owner of this one")
 	}
 	return err
 }

@@ -81,7 +81,7 @@ func read(ctx context.Context, run func(context.Context, ...string) ([]byte, err
 			continue
 		}
 		if m.birth, err = strconv.ParseUint(row[2], 10, 64); err != nil || row[0] != m.name {
-			return d, fmt.Errorf("what zfs get tells of %s is not understood", name)
+			return d, fmt.Errorf("the output of zfs get for %s is not understood", name)
 		}
 		switch {
 		case m.name == name:

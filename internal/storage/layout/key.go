@@ -36,7 +36,7 @@ func keyFormat(ctx context.Context, h host.Reader, file string) (format, note st
 		return "", "", fmt.Errorf("see on what the key %s lies: %w", file, err)
 	}
 	if in.InMemory() {
-		note = fmt.Sprintf("%s lies in memory, and is gone after a start of the machine: unless something brings it back before the pool is mounted, all data are lost", file)
+		note = fmt.Sprintf("%s is in memory, and is gone after a reboot: unless something restores it before the pool is mounted, all data are lost", file)
 	}
 	switch {
 	case st.Size == 32:

@@ -38,7 +38,7 @@ func sameDisks(ctx context.Context, h host.Reader, t tools, p spec.Pool) error {
 	}
 	all := zfs.ParseStatus(text)
 	if len(all) != 1 {
-		return fmt.Errorf("zpool status of %s tells of %d pools", p.Name, len(all))
+		return fmt.Errorf("zpool status of %s lists %d pools", p.Name, len(all))
 	}
 	is, err := groupsOf(ctx, h, all[0])
 	if err != nil {

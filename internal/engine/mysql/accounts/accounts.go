@@ -75,7 +75,7 @@ func (l look) ownLogin(open []account) error {
 		return err
 	}
 	if len(rows) != 1 {
-		return fmt.Errorf("see as whom Plumb comes in: the server gives %d answers, and one is expected", len(rows))
+		return fmt.Errorf("read as which user Plumb is logged in: the server gives %d answers, but one is expected", len(rows))
 	}
 	for _, a := range open {
 		if a.user+"@"+a.host == rows[0] && (a.user != "root" || a.host != "localhost" || l.t.Network != "unix") {

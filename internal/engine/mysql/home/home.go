@@ -114,7 +114,7 @@ func (e *Engine) Accounts(ctx context.Context, h host.Reader, s *stack.Stack, ho
 func (e *Engine) loopback(ctx context.Context, h host.Reader, s *stack.Stack, home provision.Home) (acts []change.Act, err error) {
 	rows, err := h.Query(ctx, home.Target, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('bind_address', 'mysqlx_bind_address', 'skip_networking')")
 	if err != nil {
-		return nil, fmt.Errorf("see to whom %s listens: %w", home.Server, err)
+		return nil, fmt.Errorf("read on which addresses %s listens: %w", home.Server, err)
 	}
 	is := map[string]string{}
 	for _, row := range rows.Values {

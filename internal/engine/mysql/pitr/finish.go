@@ -58,7 +58,7 @@ func (Engine) Finish(ctx context.Context, d host.Launcher, _ archive.Shelf, w *m
 	}
 	w.Next = []string{"start a server of MariaDB " + in.base.version + " on " + a.Dir + ": it has the accounts and events of the one that was backed up, and none of its replication"}
 	if in.way.Stop.GTID != "" {
-		w.Next = append(w.Next, "it stands at GTID "+in.way.Stop.GTID+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
+		w.Next = append(w.Next, "it is at GTID "+in.way.Stop.GTID+"; for a replica that continues from there: SET GLOBAL gtid_slave_pos = '"+in.way.Stop.GTID+"'")
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (p *playing) reached() error {
 		return err
 	}
 	if isMariaDB(p.c.Server) && at.GTID != p.w.Stop.GTID {
-		return fmt.Errorf("the copy stands at GTID %s, and the log there at %s", brief(at.GTID), brief(p.w.Stop.GTID))
+		return fmt.Errorf("the copy is at GTID %s, but the log at that place is at %s", brief(at.GTID), brief(p.w.Stop.GTID))
 	}
 	if !isMariaDB(p.c.Server) && p.w.Count > 0 && strings.Contains(p.w.Stop.GTID, ":") {
 		all, err := executed(p.ctx, p.a.Query, p.w.Stop.GTID)

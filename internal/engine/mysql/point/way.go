@@ -118,7 +118,7 @@ func (s *seeking) files() error {
 			oldest = s.all[0]
 		}
 		return hint.With(fmt.Errorf("%s, which has the point's position, is gone: the server's oldest log file is %s", s.way.From.File, oldest),
-			"from this point nothing but the point itself can be reached; take one that stands in "+oldest+" or later (plumb protect list)")
+			"from this point only the point itself can be reached; use one whose position is in "+oldest+" or later (plumb protect list)")
 	}
 	s.all = s.all[at:]
 	for _, name := range s.all {

@@ -111,7 +111,7 @@ func (Engine) Accounts(ctx context.Context, h host.Reader, _ *stack.Stack, home 
 	}
 	lines, err := accounts.Trusting(ctx, h, home.Target)
 	if len(lines) > 0 {
-		out.Notes = append(out.Notes, "whoever asks comes in, as whom they say: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
+		out.Notes = append(out.Notes, "anybody can log in as anybody, without a password: trust, in pg_hba.conf line "+strings.Join(lines, ", "))
 	}
 	return out, err
 }

@@ -283,7 +283,7 @@ func (t *carrying) sequences() (all []string, err error) {
 	for _, r := range rows {
 		at, err := t.ask("SELECT last_value, is_called FROM " + r[0])
 		if err != nil || len(at) != 1 {
-			return nil, errors.Join(err, fmt.Errorf("ask where %s stands", r[0]))
+			return nil, errors.Join(err, fmt.Errorf("query the position of %s", r[0]))
 		}
 		all = append(all, "SELECT pg_catalog.setval("+postgres.Literal(r[0])+", "+at[0][0]+", "+map[string]string{"t": "true", "f": "false"}[at[0][1]]+")")
 	}

@@ -55,7 +55,7 @@ func (s *seeking) seek() error {
 	}
 	var ok bool
 	if s.from, ok = wal.Place(s.way.From.LSN); !ok {
-		return errors.New("where the point stands is not known")
+		return errors.New("the position of the point is not known")
 	}
 	start, err := s.files()
 	if err != nil {

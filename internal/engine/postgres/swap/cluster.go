@@ -105,7 +105,7 @@ func userOf(ctx context.Context, h host.Reader, uid int) (string, error) {
 			return f[0], nil
 		}
 	}
-	return "", fmt.Errorf("user %d, as whom it runs, is not in /etc/passwd", uid)
+	return "", fmt.Errorf("user %d, as which it runs, is not in /etc/passwd", uid)
 }
 
 // next is the cluster that is made, and refuses where something is already, or does not fit.
