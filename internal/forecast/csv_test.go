@@ -174,7 +174,7 @@ func TestWhatMayBeAMistake(t *testing.T) {
 	for name, c := range map[string]struct{ text, note string }{
 		"bytes or GiB":        {"date,used\n2026-01-01,100.5\n2026-01-02,101\n", "numbers without a unit are bytes: where they are not, name the unit"},
 		"more than the quota": {"date,used,limit\n2026-01-01,3G,2G\n", "in line 2 more is in use (3G) than there is (2G)"},
-		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is taken for what is used: no other one is"},
+		"a lone size":         {"date,size\n2026-01-01,100G\n2026-01-02,101G\n", "the column size is used for the used space: there is no other candidate"},
 		"a size in its unit":  {"date,used,size\n2026-01-01,107374182400,200\n", "in line 2 more is in use (107374182400) than there is (200): are both in the same unit?"},
 	} {
 		got, err := ParseCSV([]byte(c.text), time.Time{})

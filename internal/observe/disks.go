@@ -98,7 +98,7 @@ func (c *chain) join(o chain) {
 }
 
 var (
-	errCircle  = errors.New("the chain of devices leads back to itself")
+	errCircle  = errors.New("the chain of devices is circular")
 	errNoDisks = errors.New("its disks are not known")
 )
 

@@ -211,9 +211,9 @@ func TestFlagsThatSayNothing(t *testing.T) {
 		"--force has no effect without --output":               slices.Concat(into, []string{"--force"}),
 		"--memory has no effect without --start":               slices.Concat(into, []string{"--memory", "1G"}),
 		"--start has no effect without --into":                 slices.Concat(restore, []string{"--dir", "/srv/x", "--to", "latest", "--start", "x"}),
-		"--name is for the output of a command":               slices.Concat(backup, []string{"--name", "x"}),
-		"--server is for the output of a command":             slices.Concat(backup, []string{"--server", "mysql:3306"}),
-		"--sample NaN is not a percentage":                    {"verify", "--from", s.url, "--sample", "nan"},
+		"--name is for the output of a command":                slices.Concat(backup, []string{"--name", "x"}),
+		"--server is for the output of a command":              slices.Concat(backup, []string{"--server", "mysql:3306"}),
+		"--sample NaN is not a percentage":                     {"verify", "--from", s.url, "--sample", "nan"},
 	} {
 		if err := s.run(args...); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)

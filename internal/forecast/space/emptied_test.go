@@ -62,7 +62,7 @@ func TestLogsThatWereRemovedUntilLately(t *testing.T) {
 		return 1e9 * float64(d-59)
 	})
 	r := Of(s, Ask{Days: 30, Bounded: true}).Refusal
-	if r == nil || r.Why != "something of it was removed for the last time on 2025-03-02, and what was before that is the past of another thing" || !strings.Contains(r.Measure, "in 5 days") {
+	if r == nil || r.Why != "something was removed from it for the last time on 2025-03-02, and what was before that is the past of another thing" || !strings.Contains(r.Measure, "in 5 days") {
 		t.Errorf("%+v", r)
 	}
 }

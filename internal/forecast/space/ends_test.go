@@ -24,7 +24,7 @@ func TestWhatFallsToNothing(t *testing.T) {
 	for i := 0; i < len(s.Days); i += 7 {
 		weekly.Days = append(weekly.Days, s.Days[i])
 	}
-	if res := Of(weekly, Ask{Days: 28}); res.Refusal == nil || res.Refusal.Measure != "record on until it no longer falls" {
+	if res := Of(weekly, Ask{Days: 28}); res.Refusal == nil || res.Refusal.Measure != "keep recording until it no longer falls" {
 		t.Errorf("less than a week before it is gone, of what is read each week: %+v", res.Refusal)
 	}
 	if res := Of(grown(60, func(int) float64 { return 0 }), Ask{Days: 30}); res.Refusal != nil {

@@ -100,10 +100,10 @@ func TestParseTellsMistakesOfSmallFiles(t *testing.T) {
 		{"except_no_axes", "question: What?", "question: What?\nexcept: []", "except leaves out combinations of axes, and there are no axes"},
 		{"abba_one_sets", "question: What?", "question: What?\ndesign: abba", "design abba: only one arm sets fsync; give both a value"},
 		{"abba_volume", "set: {server.settings.fsync: off}}", "set: {server.memory: 1G}}\ndesign: abba", "design abba is for arms that differ in server.settings alone"},
-		{"turns_profile", "question: What?\nbase:\n  volume: {kind: directory}", "question: What?\ndesign: interleaved\nbase:\n  volume: {kind: loop, size: 4G, filesystem: ext4, profile: gp3}", "design interleaved: arm default: a volume with a limit is not there twice at once; use blocks"},
-		{"turns_host", "set: {server.settings.fsync: off}}", "set: {host.vm.dirty_ratio: 5}}\ndesign: interleaved", "design interleaved: arm unsafe: settings of the host are one for all servers; use blocks"},
+		{"turns_profile", "question: What?\nbase:\n  volume: {kind: directory}", "question: What?\ndesign: interleaved\nbase:\n  volume: {kind: loop, size: 4G, filesystem: ext4, profile: gp3}", "design interleaved: arm default: a volume with a limit cannot exist twice at once; use blocks"},
+		{"turns_host", "set: {server.settings.fsync: off}}", "set: {host.vm.dirty_ratio: 5}}\ndesign: interleaved", "design interleaved: arm unsafe: settings of the host are the same for all servers; use blocks"},
 		{"baseline", "question: What?", "question: What?\nbaseline: defaults", `there is no arm "defaults"; did you mean default?`},
-		{"used_logs", "engine: postgres}", "engine: postgres, used_logs: true}", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it makes it"},
+		{"used_logs", "engine: postgres}", "engine: postgres, used_logs: true}", "server.used_logs is for InnoDB's redo log: PostgreSQL fills its WAL with zeros when it creates it"},
 		{"rows_of_tpcc", "question: What?", "question: What?\nchecks: [rows]", "orders are added; consistency tests TPC-C's conditions"},
 	} {
 		t.Run(m.name, func(t *testing.T) {

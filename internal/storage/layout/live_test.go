@@ -372,7 +372,7 @@ func TestPlacesOfOthersAreRefused(t *testing.T) {
 	x := newBox(t)
 	x.sh(`cd "$1"; mkdir theirs full "full[1]" open; chown nobody theirs; chmod 777 open; touch full/.hidden "full[1]/x"; ln -s full link`, x.Dir)
 	f := spec.Filesystem{Type: "ext4", Device: x.disk("empty", 40)}
-	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "can be written by everybody", "full": "is not empty", "full[1]": "is not empty", "link": "a link", "link/x": "a link"} {
+	for at, want := range map[string]string{"theirs/x": "belongs to user", "theirs/a/b": "belongs to user", "open/x": "is writable by everybody", "full": "is not empty", "full[1]": "is not empty", "link": "a link", "link/x": "a link"} {
 		if _, err := x.lay.Filesystem(t.Context(), x.doer, f, filepath.Join(x.Dir, at), provision.Birth{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", at, err)
 		}
