@@ -257,7 +257,7 @@ func (f *turning) reach(t *testing.T, turns int) {
 // What a log that is followed says is told; that it broke off stays until a base begins behind it.
 func TestFollowed(t *testing.T) {
 	w := newWorld(t)
-	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; earlier base backups reach no further: take another"
+	const off = "log: the log broke off at 2026-11-26T03:00:00Z: it was reset; earlier base backups cannot be recovered beyond that: take a new one"
 	for _, c := range []struct {
 		began time.Time
 		of    string

@@ -101,5 +101,5 @@ func TestMariaDBBaseIsProven(t *testing.T) {
 
 	part := fmt.Sprintf("mariadb-backup --no-defaults --backup --stream=mbstream --user=root --socket=%s --datadir=%s --target-dir=%s --databases-exclude=mysql", m.server.Socket, m.server.Dir, t.TempDir())
 	m.plumb(0, "backup", "--command", part, "--to", m.url, "--recipient", m.recipient, "--state", m.state)
-	says(t, m.prove(3), "holds no data of a server")
+	says(t, m.prove(3), "contains no data of a server")
 }

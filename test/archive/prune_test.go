@@ -119,11 +119,11 @@ func (s *site) twice(last int, logs string) {
 	s.t.Helper()
 	args := append([]string{"backup", "prune", "--from", s.url, "--state", s.state, "--keep", fmt.Sprintf("last=%d", last)}, s.more...)
 	page := s.plumb(0, append(args, "--dry-run")...)
-	says(s.t, page, "Archived logs", logs, "marked", "the first that stays: they go after the grace period")
+	says(s.t, page, "Archived logs", logs, "marked", "the first that is kept: they are removed after the grace period")
 	if left, _ := filepath.Glob(s.store + "/archive/*/begins"); len(left) > 0 {
 		s.t.Errorf("a dry run wrote %q", left)
 	}
-	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "goes after the grace period")
+	says(s.t, s.plumb(0, append(args, "--yes")...), "The log of "+logs, "is removed after the grace period")
 	before, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry")
 	s.plumb(0, append(args, "--yes")...) // again: nothing goes yet
 	if now, _ := filepath.Glob(s.store + "/archive/*/*/*/*/entry"); len(now) < len(before) {
@@ -171,8 +171,8 @@ func TestPostgreSQLPruned(t *testing.T) {
 		t.Error(list)
 	}
 	dir := filepath.Join(c.dir, "restored")
-	says(t, c.restore(3, dir, "--to", moments[0], "--dry-run"), "is before the base is whole", "the earliest moment that those here reach is", "with backup "+ids[1])
-	says(t, c.restore(3, dir, ids[1], "--to", moments[0], "--dry-run"), "is before the base is whole", "what lay before", "was pruned", "the earliest moment that the backups here reach is", "with backup "+ids[1])
+	says(t, c.restore(3, dir, "--to", moments[0], "--dry-run"), "is before the base is whole", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
+	says(t, c.restore(3, dir, ids[1], "--to", moments[0], "--dry-run"), "is before the base is whole", "what lay before", "was pruned", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
 	says(t, c.restore(3, dir, ids[0], "--to", moments[0], "--dry-run"), "was pruned", "--undo "+ids[0])
 	must(t, c.server.Stop())
 	for i, to := range []string{moments[1], moments[2], moments[3], "latest"} {
@@ -257,7 +257,7 @@ func TestMariaDBPruned(t *testing.T) {
 	}
 	dir := filepath.Join(m.dir, "restored")
 	at := times[1].UTC().Truncate(time.Second).Format("2006-01-02 15:04:05 MST") // before the oldest that is left
-	says(t, m.restore(3, dir, "--to", at, "--dry-run"), "is before the base", "what lay before binlog.", "was pruned", "the earliest moment that the backups here reach is", "with backup "+ids[1])
+	says(t, m.restore(3, dir, "--to", at, "--dry-run"), "is before the base", "what lay before binlog.", "was pruned", "the earliest moment that can be reached from the backups here is", "with backup "+ids[1])
 	for i, to := range []string{moments[1], moments[2], moments[3], "latest"} {
 		of := ids[1+min(i, 1)]
 		says(t, m.restore(0, dir, of, "--to", to), "Restored backup "+of)

@@ -32,7 +32,7 @@ func TestTargetNotEmpty(t *testing.T) {
 	own := filepath.Join(g.pool.Dir, "restored/log/precious")
 	must(t, os.WriteFile(own, []byte("mine"), 0o600))
 	_, err = g.restore().Datasets(t.Context(), m, g.pool.Name+"/restored")
-	if err == nil || !strings.Contains(err.Error(), "restored/log is there already, and has nothing of this backup") {
+	if err == nil || !strings.Contains(err.Error(), "restored/log already exists, and has nothing of this backup") {
 		t.Error(err)
 	}
 	if text, err := os.ReadFile(own); err != nil || string(text) != "mine" {
@@ -83,7 +83,7 @@ func TestNoRoomForAFile(t *testing.T) {
 		out, err := exec.Command(built.Path, "restore", res.ID, "--from", "file://"+k.at, "--identity", key, "--trust", k.b.Public, "--state", t.TempDir(), "--output", file).CombinedOutput()
 		return strings.Join(strings.Fields(string(out)), " "), err
 	}
-	if out, err := restore(filepath.Join(small, "noise")); err == nil || !strings.Contains(out, "are free in "+small+", and what is restored can take 3M") {
+	if out, err := restore(filepath.Join(small, "noise")); err == nil || !strings.Contains(out, "are free in "+small+", but the restored data can take 3M") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := os.ReadDir(small); err != nil || len(left) > 0 {

@@ -84,7 +84,7 @@ func TestTypedOnMariaDB(t *testing.T) {
 		t.Errorf("the clone holds %q", mails)
 	}
 	says(t, v.typed(0, "prune", "--keep", "last=1", "--dry-run"), "was made of it", "no point of")
-	v.typed(2, "clone", "drop", "dev") // nobody can be asked
+	v.typed(2, "clone", "drop", "dev") // cannot ask
 	v.typed(0, "clone", "drop", "dev", "--yes")
 	third := pointID.FindString(v.typed(0, "snapshot", server))
 	says(t, v.typed(1, "prune", "--keep", "last=1", "--yes"), "the last proven point would go", "0 points destroyed")

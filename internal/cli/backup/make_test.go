@@ -234,7 +234,7 @@ func TestCopyLacksTheLog(t *testing.T) {
 		if err := s.run("backup", "copy", "--from", s.url, "--to", to); err != nil {
 			t.Fatalf("%v\n%s", err, &s.out)
 		}
-		want := "warning: the archived log of 1 base backup is not in " + to + ", because a copy does not take it along: without the log, no server starts on such a base backup"
+		want := "warning: the archived log of 1 base backup is not in " + to + ", because it is not copied: without the log, no server starts on such a base backup"
 		if strings.Contains(s.out.String(), want) != base || strings.Contains(s.out.String(), "warning") != base {
 			t.Errorf("a base: %t\n%s", base, &s.out)
 		}

@@ -31,7 +31,7 @@ func TestKeeperHandsOn(t *testing.T) {
 	const (
 		now   = "--datadir=/var/lib/mysql"
 		ours  = "/etc/mysql/mariadb.conf.d/zz-plumb.cnf"
-		wins  = "wins over every option file"
+		wins  = "overrides every option file"
 		there = "/etc/mysql/mariadb.conf.d/60-data.cnf"
 	)
 	file := func(text string) map[string]string { return tree(map[string]string{there: text}) }

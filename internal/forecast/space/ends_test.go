@@ -13,7 +13,7 @@ import (
 func TestWhatFallsToNothing(t *testing.T) {
 	s := grown(400, func(int) float64 { return -249e6 }) // 400 MB are left of 100 GB
 	res := Of(s, Ask{Days: 30, Limit: &Limit{Bytes: 1e12}})
-	if res.Refusal == nil || len(res.Points) > 0 || res.Full != nil || !strings.Contains(res.Refusal.Why, "would be gone by "+s.Last().Date.AddDate(0, 0, 2).Format(time.DateOnly)) ||
+	if res.Refusal == nil || len(res.Points) > 0 || res.Full != nil || !strings.Contains(res.Refusal.Why, "would reach zero by "+s.Last().Date.AddDate(0, 0, 2).Format(time.DateOnly)) ||
 		!strings.HasPrefix(res.Refusal.Measure, "ask for 1 day or less") {
 		t.Fatalf("%+v", res.Refusal)
 	}

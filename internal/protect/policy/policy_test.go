@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		"points: [{server: mysql, every: 1h}]":                                           "server is all, or",
 		"points: [{server: all, every: 1h, keep: 7x}]":                                   `the term "7x"`,
 		"points: [{server: all, every: 1h, mode: lock}]":                                 "did you mean",
-		"points: [{server: all, every: 1h}, {server: all, every: 2h}]":                   "all has a rule already, in line 1",
+		"points: [{server: all, every: 1h}, {server: all, every: 2h}]":                   "all already has a rule, in line 1",
 		"points: [{server: all, every: 1d, drill: {every: 1h}}]":                         "proves nothing new",
 		"points: [{server: all, every: 1d, drill: {every: 1d, memory: lots}}]":           "memory is a size",
 		"points: [{server: all, every: 1d, drill: {}}]":                                  `needs the key "every"`,

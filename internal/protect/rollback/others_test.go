@@ -100,7 +100,7 @@ func TestOthersThatCannotBeSeen(t *testing.T) {
 		c.plan.Volumes = []Volume{{Member: protect.Member{Volume: protect.Volume{Name: "tank/db", Mountpoint: "/srv/db"}}}}
 		return c
 	}
-	if err := c(false).others(t.Context()); err == nil || !strings.Contains(err.Error(), "look which files of others changed on tank/db") {
+	if err := c(false).others(t.Context()); err == nil || !strings.Contains(err.Error(), "find which files of others changed on tank/db") {
 		t.Errorf("refused by %v", err)
 	}
 	told := c(true)

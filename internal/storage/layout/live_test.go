@@ -360,7 +360,7 @@ func TestAnotherMountIsSomebodys(t *testing.T) {
 	}
 	x.sh(`mkdir "$1"; mount "$2" "$1"`, at, other)
 	mounting := slices.IndexFunc(acts, func(a change.Act) bool { return a.Switch != nil && a.Switch.Inspect.Mounted != "" })
-	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as the plan found it") {
+	if _, err := x.apply(acts[mounting : mounting+1]); err == nil || !strings.Contains(err.Error(), "is no longer as in the plan") {
 		t.Errorf("another counts as mounted: %v", err)
 	}
 	x.sh(`mountpoint -q "$1"; umount "$1"; rmdir "$1"`, at)

@@ -304,7 +304,7 @@ func TestPointsByACommand(t *testing.T) {
 	if all, err := (Command{Line: "exit 3"}).Snapshot(ctx, d, vols, name, facts); err == nil || all != nil {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be told to a command") {
+	if _, err := c.Snapshot(ctx, d, []protect.Volume{{Name: "/dev/vdb", Mountpoint: "/db\n/dev/vdz\t/other"}}, name, facts); err == nil || !strings.Contains(err.Error(), "cannot be passed to a command") {
 		t.Errorf("a line break makes another volume: %v", err)
 	}
 	began := time.Now()

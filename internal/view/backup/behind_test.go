@@ -62,9 +62,9 @@ func TestCopiedBehind(t *testing.T) {
 	yes, no := true, false
 	for want, all := range map[string]map[string]archive.Behind{
 		"": {"archived": {Archived: true, Alone: &no}},
-		"of 1 base backup is not in file:///x, because a copy does not take it along: without the log, no server starts on such a base backup": {"a": {Alone: &no}, "b": {Archived: true}},
-		"of 2 base backups is not in file:///x, because a copy does not take it along: without the log, no server starts on 1 of them":         {"a": {Alone: &no}, "b": {Log: true, Alone: &yes}},
-		"without the log, such a base backup can be restored as it was when it ended, at best":                                                 {"a": {}, "b": {Alone: &yes}},
+		"of 1 base backup is not in file:///x, because it is not copied: without the log, no server starts on such a base backup": {"a": {Alone: &no}, "b": {Archived: true}},
+		"of 2 base backups is not in file:///x, because it is not copied: without the log, no server starts on 1 of them":         {"a": {Alone: &no}, "b": {Log: true, Alone: &yes}},
+		"without the log, such a base backup can be restored as it was when it ended, at best":                                    {"a": {}, "b": {Alone: &yes}},
 	} {
 		if got := CopiedBehind("file:///x", all); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%q, and it should say %q", got, want)

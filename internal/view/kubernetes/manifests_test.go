@@ -169,7 +169,7 @@ func TestClassHasWhatThePlanGivesAbove(t *testing.T) {
 	if data, log := docs[0]["parameters"].(map[string]any), docs[1]["parameters"].(map[string]any); data["compression"] != "lz4" || log["compression"] != "zstd" {
 		t.Errorf("the classes have %v and %v", data, log)
 	}
-	for _, want := range []string{"-o atime=off -o compression=lz4 -o recordsize=32768 tank/db/data\n", "-o atime=off -o compression=zstd tank/db/log\n", "inherit from there: atime=off.\n"} {
+	for _, want := range []string{"-o atime=off -o compression=lz4 -o recordsize=32768 tank/db/data\n", "-o atime=off -o compression=zstd tank/db/log\n", "inherit from it: atime=off.\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}

@@ -80,7 +80,7 @@ func TestInexactDrill(t *testing.T) {
 	p.Drill.Exact = &inexact
 	p.Replicas[0].Drill.Exact = &inexact
 	text := strings.Join(strings.Fields(Point(p, narrow)), " ")
-	if strings.Contains(text, "all checks are well") || strings.Contains(text, "a copy was started there") || strings.Count(text, "recovered another position") != 2 {
+	if strings.Contains(text, "all checks passed") || strings.Contains(text, "a copy was started there") || strings.Count(text, "recovered to another position") != 2 {
 		t.Errorf("it says %s", text)
 	}
 }

@@ -63,7 +63,7 @@ func TestSearchSaysWhetherItIsWorthIt(t *testing.T) {
 		}
 	}
 	s.Confirmed = nil
-	if got := searchSentence(s); !strings.Contains(got, "not proved") {
+	if got := searchSentence(s); !strings.Contains(got, "not proven") {
 		t.Errorf("without a new measurement: %q", got)
 	}
 	s.Best = nil
