@@ -125,14 +125,14 @@ func TestChainIsSpent(t *testing.T) {
 		}
 	}
 	full := run("seq 60000", "10", nil)
-	begins(1, nil, "the chain that begins with backup "+full.ID+" has 1,")
+	begins(1, nil, "the chain that begins with backup "+full.ID+" has 1 backups,")
 	begins(2, full, "")
 	last := full
 	for i := range 2 { // each is two fifths of the full one
 		last = run("seq 25000", fmt.Sprint(20+i), last)
 		begins(0, last, "")
 	}
-	begins(3, nil, "the chain that begins with backup "+full.ID+" has 3,")
+	begins(3, nil, "the chain that begins with backup "+full.ID+" has 3 backups,")
 	begins(4, last, "")
 	run("seq 25000", "30", last)
 	begins(0, nil, "since the full backup "+full.ID+" are larger than the full backup")

@@ -59,7 +59,7 @@ func TestPostgreSQLBaseIsProven(t *testing.T) {
 	logs, err := filepath.Glob(c.store + "/archive/postgres-*/wal")
 	must(t, err)
 	must(t, os.RemoveAll(logs[0]))
-	says(t, c.prove(1), "nothing of the archive is replayed", "did not come up", "has been removed")
+	says(t, c.prove(1), "nothing of the archive is replayed", "did not start", "has been removed")
 	says(t, c.list(), "a server failed to start on it", "no log archived for it, without which no server starts on it")
 
 	must(t, os.RemoveAll(c.store+"/archive"))

@@ -167,7 +167,7 @@ func TestPostgreSQLPruned(t *testing.T) {
 	says(t, c.plumb(0, "archive", "status", "--state", c.state), "write-ahead log, up to")
 	list := c.plumb(0, "archive", "list", "--from", c.url, "--state", c.state)
 	says(t, list, system, "pruned before")
-	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	dir := filepath.Join(c.dir, "restored")
@@ -206,7 +206,7 @@ func TestPostgreSQLPrunedOnS3(t *testing.T) {
 	c.archived()
 	c.twice(1, "postgres-")
 	list := c.plumb(0, append([]string{"archive", "list", "--from", c.url, "--state", c.state}, c.more...)...)
-	if says(t, list, "pruned before"); strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if says(t, list, "pruned before"); strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	must(t, c.server.Stop())
@@ -252,7 +252,7 @@ func TestMariaDBPruned(t *testing.T) {
 	says(t, m.plumb(0, "archive", "status", "--state", m.state), "mysql, up to")
 	list := m.plumb(0, "archive", "list", "--from", m.url, "--state", m.state)
 	says(t, list, "mysql", "pruned before binlog.")
-	if strings.Contains(list, "a gap") || strings.Contains(list, "not believed") {
+	if strings.Contains(list, "a gap") || strings.Contains(list, "not trusted") {
 		t.Error(list)
 	}
 	dir := filepath.Join(m.dir, "restored")

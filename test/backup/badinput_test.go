@@ -199,7 +199,7 @@ func TestBaseWithoutLog(t *testing.T) {
 			forgedPiece(t, place, pieces[len(pieces)-1])
 		}
 	}
-	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, none) != 2 || strings.Count(out, "it is not believed") != 2 {
+	if out, err := b.plumb("backup", "list", "--from", b.url); err != nil || strings.Count(out, none) != 2 || strings.Count(out, "it is not trusted") != 2 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for _, p := range pieces {

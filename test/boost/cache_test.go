@@ -161,7 +161,7 @@ func inMemory(t *testing.T, pool string, cache func(*testing.T, int, ...string) 
 	loop := strings.TrimSpace(string(out))
 	defer func() { must(t, exec.Command("losetup", "-d", loop).Run()) }()
 	_, errs := cache(t, 3, "add", pool, loop, "--log", "--yes")
-	program.Reads(t, errs, "is memory", "plumb boost")
+	program.Reads(t, errs, "is in memory", "plumb boost")
 }
 
 // killedAdding kills plumb at random moments while it adds a device: undo leaves the pool as it was.

@@ -86,7 +86,7 @@ var errLeft = errors.New("the copy could not be removed")
 var errSetup = errors.New("no copy of it could be made")
 
 // errOver says that the drill ended before it knew: its time was over, or nobody waited any more.
-var errOver = errors.New("so the drill says nothing about the point")
+var errOver = errors.New("the drill shows nothing about the point")
 
 // over makes of an error of a drill that has ended early one that says so.
 func over(ctx context.Context, err error) error {

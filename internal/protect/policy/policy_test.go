@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 		"points: [{server: all, every: 1d, drill: {}}]":                                  `needs the key "every"`,
 		"points: [{server: all, every: 1d, replicate: [{to: -oProxyCommand=x}]}]":        "names no dataset below a pool",
 		"points: [{server: all, every: 1d, replicate: [{to: 'backup@vault:tank/db'}]}]":  "use pool/dataset or ssh://",
-		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":          "there twice",
+		"points: [{server: all, every: 1d, replicate: [{to: a/b}, {to: a/b}]}]":          "listed twice",
 		"points: [{server: all, every: 1d, replicate: [{to: a/b, ssh: [-i, /k]}]}]":      "a/b is on this host: ssh has no effect",
 		"points: [{server: all, every: 1d, replicate: [{to: a/b, verify: soon}]}]":       "verify",
 		"points: [{server: all, every: 1d, limits: {wait: forever}}]":                    "wait is a length of time",

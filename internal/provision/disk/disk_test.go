@@ -480,7 +480,7 @@ func TestAFileIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]spec.Disk{
-		"is there already": {Path: dir + "/link", Size: 64 << 20}, "is not a directory": {Path: dir + "/none/x", Size: 64 << 20},
+		"already exists": {Path: dir + "/link", Size: 64 << 20}, "is not a directory": {Path: dir + "/none/x", Size: 64 << 20},
 		"bytes free": {Path: dir + "/big", Size: 1 << 59}, "is not a disk": {Path: "/dev/null"}, "is not there": {Path: "/dev/disk/by-id/none"},
 	} {
 		if _, err := looked(t, d, s); err == nil || !strings.Contains(err.Error(), want) {

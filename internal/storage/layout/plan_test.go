@@ -176,7 +176,7 @@ func TestAKeyInMemoryIsTold(t *testing.T) {
 	for magic, told := range map[int64]bool{unix.TMPFS_MAGIC: true, unix.RAMFS_MAGIC: true, unix.EXT4_SUPER_MAGIC: false} {
 		h := hosttest.Map{Stats: map[string]host.Stat{"/": {Mode: fs.ModeDir | 0o755, Resolved: "/"}, "/run/key": {Mode: 0o600, Size: 32, Resolved: "/run/key"}}, Spaces: map[string]host.Statfs{"/run/key": {Type: magic}}}
 		format, note, err := keyFormat(t.Context(), h, "/run/key")
-		if format != "raw" || err != nil || strings.Contains(note, "lies in memory") != told {
+		if format != "raw" || err != nil || strings.Contains(note, "is in memory") != told {
 			t.Errorf("%x: %q, %q, %v", magic, format, note, err)
 		}
 	}

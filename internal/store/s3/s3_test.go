@@ -203,7 +203,7 @@ func TestMisled(t *testing.T) {
 	t.Cleanup(stranger.Close)
 	t.Cleanup(plain.Close)
 	stranger.Config.ErrorLog = log.New(io.Discard, "", 0)
-	for endpoint, want := range map[string]string{stranger.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "no TLS"} {
+	for endpoint, want := range map[string]string{stranger.URL: "certificate", strings.Replace(plain.URL, "http:", "https:", 1): "not use TLS"} {
 		b, err := Open(Options{Endpoint: endpoint, Region: "us-east-1", Bucket: "backups", Key: "k", Secret: "s"})
 		if err != nil {
 			t.Fatal(err)

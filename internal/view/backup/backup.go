@@ -209,7 +209,7 @@ func List(from string, all []backup.Found, behind map[string]archive.Behind, scr
 	for _, f := range all {
 		head := "  " + f.ID + "  "
 		if f.Err != nil {
-			p.Hang(page.Bold, head, "not believed: "+f.Err.Error())
+			p.Hang(page.Bold, head, "not trusted: "+f.Err.Error())
 			continue
 		}
 		words := []string{bytesText(f.Bytes())}

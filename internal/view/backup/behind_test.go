@@ -18,8 +18,8 @@ func TestBehind(t *testing.T) {
 		"the archive has no log for this base backup: it can be restored as it was when it ended, and to no later moment.": {Alone: &yes},
 		"the archive has no log for this base backup: without the log no server starts on it.":                             {Alone: &no},
 		"the archive has no log for this base backup: at best it can be restored as it was when it ended.":                 {},
-		"in the place of its log is not the log (archive/x is not believed): it can be restored":                           {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
-		"lacks the log position at which it begins: it can be restored":                                                    {Log: true, Alone: &yes},
+		"is not its log (archive/x is not believed): it can be restored":                                                   {Log: true, Alone: &yes, Doubt: "archive/x is not believed"},
+		"lacks the log position at which this base backup begins: it can be restored":                                      {Log: true, Alone: &yes},
 	} {
 		if got := Behind(b); !strings.Contains(got, want) {
 			t.Errorf("%q, and it should say %q", got, want)
